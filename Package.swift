@@ -1,0 +1,102 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The house: every target is a room, and a room may import only the rooms named here (docs/architecture.md).
+
+/// What every Swift room is built with: a warning is an error, imports are explicit, existentials are visible.
+let house: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// For the rooms that touch raw pointers: each unsafe expression says so.
+let pointers: [SwiftSetting] = house + [.strictMemorySafety()]
+
+func cLibrary(_ name: String, pkgConfig: String, apt: String) -> Target {
+    .systemLibrary(name: name, path: "Sources/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+func room(_ name: String, _ dependencies: [String], pointers touchesPointers: Bool = false) -> Target {
+    .target(
+        name: name,
+        dependencies: dependencies.map { .byName(name: $0) },
+        path: "Sources/\(name)",
+        swiftSettings: touchesPointers ? pointers : house)
+}
+
+func tests(_ name: String, _ dependencies: [String]) -> Target {
+    .testTarget(
+        name: name,
+        dependencies: dependencies.map { .byName(name: $0) },
+        path: "Tests/\(name)",
+        swiftSettings: house)
+}
+
+let package = Package(
+    name: "transfer-run",
+    products: [.executable(name: "transfer-run", targets: ["transfer-run"])],
+    targets: [
+        cLibrary("CLibcurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        cLibrary("CLibYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
+        cLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+        cLibrary("CLibSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+        cLibrary("CLibIDN2", pkgConfig: "libidn2", apt: "libidn2-dev"),
+        cLibrary("CPCRE2", pkgConfig: "libpcre2-8", apt: "libpcre2-dev"),
+        .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
+
+        // Lowest first: a room imports only rooms above it.
+        room("TransferModel", ["CLibIDN2"]),
+        room("TextFormats", ["CPCRE2", "TransferModel"]),
+        room("Digests", ["CLibSSL", "TransferModel"], pointers: true),
+        room("Diagnostics", ["TextFormats"]),
+        room("SystemIO", ["CLinuxShims", "TransferModel"], pointers: true),
+        room("YAMLTree", ["CLibYAML", "Diagnostics"], pointers: true),
+        room("JobLoader", ["YAMLTree", "Diagnostics", "TextFormats", "TransferModel"]),
+        room("HTTPRules", ["TextFormats", "Digests", "TransferModel"]),
+        room("AttemptLife", ["HTTPRules", "TransferModel"]),
+        room("Scheduling", ["TransferModel"]),
+        room("Stores", ["CSQLite", "SystemIO", "HTTPRules", "TransferModel"], pointers: true),
+        room("CurlCore", ["CLibcurl", "CLibSSL", "SystemIO", "TransferModel"], pointers: true),
+        room("FileDelivery", ["Digests", "SystemIO", "TransferModel"]),
+        room(
+            "TransferEngine",
+            ["CurlCore", "FileDelivery", "AttemptLife", "HTTPRules", "Stores", "SystemIO", "TransferModel"]),
+        room(
+            "JobRunner",
+            ["TransferEngine", "FileDelivery", "Scheduling", "Stores", "SystemIO", "TransferModel"]),
+        room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
+        room(
+            "CommandLineTool",
+            [
+                "JobRunner", "Reporting", "JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "Stores", "CurlCore",
+                "TransferEngine", "SystemIO", "TransferModel",
+            ]),
+        .executableTarget(
+            name: "transfer-run", dependencies: ["CommandLineTool"], path: "Sources/transfer-run",
+            swiftSettings: house),
+
+        // Not shipped.
+        .target(
+            name: "TestSupport", dependencies: ["CLibSSL", "SystemIO", "TransferModel", "TextFormats"],
+            path: "Sources/TestSupport",
+            swiftSettings: house),
+        tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
+        tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
+        tests("DigestsTests", ["Digests", "TransferModel"]),
+        tests("DiagnosticsTests", ["Diagnostics"]),
+        tests("SystemIOTests", ["SystemIO", "TestSupport"]),
+        tests("YAMLTreeTests", ["YAMLTree", "Diagnostics", "TestSupport"]),
+        tests("JobLoaderTests", ["JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "TransferModel", "TestSupport"]),
+        tests("HTTPRulesTests", ["HTTPRules", "TransferModel", "TestSupport"]),
+        tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
+        tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
+        tests("StoresTests", ["Stores", "SystemIO", "TransferModel", "TestSupport"]),
+        tests("FileDeliveryTests", ["FileDelivery", "SystemIO", "TransferModel", "TestSupport"]),
+        tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
+        tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
+        tests("BinaryTests", ["TestSupport", "TextFormats", "TransferModel", "SystemIO"]),
+    ]
+)

@@ -1,0 +1,80 @@
+#ifndef TRANSFER_RUN_CURL_SHIM_H
+#define TRANSFER_RUN_CURL_SHIM_H
+#include <curl/curl.h>
+#include <stdint.h>
+
+// curl_easy_setopt, curl_multi_setopt, curl_share_setopt and curl_easy_getinfo are variadic, which Swift cannot
+// call: one typed wrapper per kind of argument, so that a value of the wrong width does not compile.
+static inline CURLcode tr_easy_set_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode tr_easy_set_offset(CURL *easy, CURLoption option, int64_t value) {
+    return curl_easy_setopt(easy, option, (curl_off_t)value);
+}
+static inline CURLcode tr_easy_set_string(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode tr_easy_set_pointer(CURL *easy, CURLoption option, void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode tr_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+typedef size_t (*tr_data_callback)(char *, size_t, size_t, void *);
+static inline CURLcode tr_easy_set_data_callback(CURL *easy, CURLoption option, tr_data_callback value) {
+    return curl_easy_setopt(easy, option, value);
+}
+typedef int (*tr_seek_callback)(void *, curl_off_t, int);
+static inline CURLcode tr_easy_set_seek_callback(CURL *easy, tr_seek_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, value);
+}
+typedef CURLcode (*tr_ssl_context_callback)(CURL *, void *, void *);
+static inline CURLcode tr_easy_set_ssl_context_callback(CURL *easy, tr_ssl_context_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
+}
+typedef curl_socket_t (*tr_open_socket_callback)(void *, curlsocktype, struct curl_sockaddr *);
+static inline CURLcode tr_easy_set_open_socket_callback(CURL *easy, tr_open_socket_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+static inline CURLcode tr_easy_get_long(CURL *easy, CURLINFO info, long *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLcode tr_easy_get_offset(CURL *easy, CURLINFO info, int64_t *value) {
+    curl_off_t number = 0;
+    CURLcode code = curl_easy_getinfo(easy, info, &number);
+    *value = (int64_t)number;
+    return code;
+}
+static inline CURLcode tr_easy_get_pointer(CURL *easy, CURLINFO info, void **value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLcode tr_easy_get_string(CURL *easy, CURLINFO info, const char **value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLMcode tr_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+static inline CURLSHcode tr_share_set_lock(CURLSH *share, curl_lock_data value) {
+    return curl_share_setopt(share, CURLSHOPT_SHARE, (int)value);
+}
+
+// `CURLMsg.data` is a union, and its message may be read only until the next curl call: both fields at once.
+static inline CURL *tr_multi_next_done(CURLM *multi, CURLcode *result) {
+    int left = 0;
+    CURLMsg *message = 0;
+    while ((message = curl_multi_info_read(multi, &left))) {
+        if (message->msg == CURLMSG_DONE) {
+            *result = message->data.result;
+            return message->easy_handle;
+        }
+    }
+    return 0;
+}
+
+// Macros with casts, which Swift does not import.
+enum {
+    tr_write_pause = CURL_WRITEFUNC_PAUSE,
+    tr_read_abort = CURL_READFUNC_ABORT,
+    tr_read_pause = CURL_READFUNC_PAUSE,
+};
+#endif

@@ -1,0 +1,90 @@
+/// A response's header lines as they came, in one piece of memory: nothing is split into strings until asked for.
+package struct HeaderBlock: Hashable, Sendable {
+    /// One line's name and value as ranges of `bytes`.
+    package struct Line: Hashable, Sendable {
+        package var nameStart: UInt32
+        package var nameEnd: UInt32
+        package var valueStart: UInt32
+        package var valueEnd: UInt32
+    }
+    package private(set) var bytes: [UInt8]
+    package private(set) var lines: [Line]
+
+    package static let empty = HeaderBlock()
+
+    package init() {
+        bytes = []
+        lines = []
+    }
+
+    /// Splits what a server sent after its status line. A line without a colon is left out; a folded line
+    /// (obsolete, still met) goes to the value before it, its break turned into spaces.
+    package init(raw: [UInt8]) {
+        bytes = raw
+        lines = []
+        lines.reserveCapacity(12)
+        var start = 0
+        while start < bytes.count {
+            let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+            appendLine(start, end)
+            start = end + 1
+        }
+    }
+
+    package init(_ pairs: [(String, String)]) {
+        self.init(raw: pairs.reduce(into: []) { $0 += Array("\($1.0): \($1.1)\r\n".utf8) })
+    }
+
+    private mutating func appendLine(_ start: Int, _ lineEnd: Int) {
+        var end = lineEnd
+        while end > start, isBlank(bytes[end - 1]) { end -= 1 }
+        guard start < end else { return }
+        if isBlank(bytes[start]) {
+            guard let last = lines.last else { return }
+            for index in Int(last.valueEnd)..<start { bytes[index] = 0x20 }
+            lines[lines.count - 1].valueEnd = UInt32(end)
+            return
+        }
+        guard let colon = bytes[start..<end].firstIndex(of: 0x3A), colon > start else { return }
+        var value = colon + 1
+        while value < end, isBlank(bytes[value]) { value += 1 }
+        lines.append(
+            Line(nameStart: UInt32(start), nameEnd: UInt32(colon), valueStart: UInt32(value), valueEnd: UInt32(end)))
+    }
+
+    private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+
+    package func name(_ line: Line) -> String {
+        String(decoding: bytes[Int(line.nameStart)..<Int(line.nameEnd)], as: UTF8.self)
+    }
+    package func value(_ line: Line) -> String {
+        String(decoding: bytes[Int(line.valueStart)..<Int(line.valueEnd)], as: UTF8.self)
+    }
+
+    /// The first value under `name`, letter case ignored.
+    package func first(_ name: StaticString) -> String? {
+        lines.first { isNamed($0, name) }.map { value($0) }
+    }
+
+    /// Every value under `name` in the order sent.
+    package func all(_ name: StaticString) -> [String] {
+        lines.filter { isNamed($0, name) }.map { value($0) }
+    }
+
+    /// Whether the line's name is `name`, which must be given in lower case.
+    package func isNamed(_ line: Line, _ name: StaticString) -> Bool {
+        let count = Int(line.nameEnd - line.nameStart)
+        guard count == name.utf8CodeUnitCount else { return false }
+        for offset in 0..<count {
+            let byte = bytes[Int(line.nameStart) + offset]
+            let lower = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+            if lower != name.utf8Start[offset] { return false }
+        }
+        return true
+    }
+
+    /// The same lines with every value passed through `change`.
+    package func mappingValues(_ change: (String) -> String) -> HeaderBlock {
+        HeaderBlock(lines.map { (name($0), change(value($0))) })
+    }
+}

@@ -1,0 +1,67 @@
+internal import CLibIDN2
+
+/// Host names in the one form that is compared and sent: lower case, ASCII, no trailing dot lost or invented.
+package enum HostName {
+    /// The ASCII form of a name (IDNA 2008, non-transitional), or `nil` when it is no host name.
+    ///
+    /// A name whose last label is a number must be a dotted-quad address: `0x7f.1` is what a C library would
+    /// take for 127.0.0.1 while a rule compares it as a name, so it is refused.
+    package static func ascii(_ name: String) -> String? {
+        let utf8 = name.utf8
+        guard !utf8.isEmpty, utf8.count <= 1024 else { return nil }
+        var result = ""
+        if utf8.allSatisfy({ isPlain($0) }) {
+            result = utf8.contains { $0 >= 0x41 && $0 <= 0x5A } ? name.lowercased() : name
+            if result.contains("xn--"), punycoded(result) == nil { return nil }
+        } else {
+            guard utf8.contains(where: { $0 >= 0x80 }),
+                utf8.allSatisfy({ $0 >= 0x80 || isPlain($0) }), let encoded = punycoded(name)
+            else { return nil }
+            result = encoded
+        }
+        return isWellFormed(result) ? result : nil
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    private static func punycoded(_ name: String) -> String? {
+        var output: UnsafeMutablePointer<CChar>?
+        guard transfer_run_idn2_to_ascii(name, &output) == 0, let output else { return nil }
+        defer { transfer_run_idn2_free(output) }
+        return String(cString: output).lowercased()
+    }
+
+    private static func isWellFormed(_ name: String) -> Bool {
+        var labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        if labels.last?.isEmpty == true { labels.removeLast() }
+        guard name.utf8.count <= 254, let last = labels.last else { return false }
+        for label in labels where label.isEmpty || label.count > 63 { return false }
+        return isNumber(last) ? isDottedQuad(name, labels) : true
+    }
+
+    private static func isNumber(_ label: Substring.UTF8View.SubSequence) -> Bool {
+        if label.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) { return true }
+        guard label.count >= 2, label.first == 0x30, let second = label.dropFirst().first, second | 0x20 == 0x78
+        else { return false }
+        return label.dropFirst(2).allSatisfy {
+            ($0 >= 0x30 && $0 <= 0x39) || ($0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x66)
+        }
+    }
+
+    private static func isDottedQuad(_ name: String, _ labels: [Substring.UTF8View.SubSequence]) -> Bool {
+        guard labels.count == 4, name.utf8.last != UInt8(ascii: ".") else { return false }
+        return labels.allSatisfy { label in
+            guard label.count <= 3, label.count == 1 || label.first != 0x30,
+                let number = Int(Substring(label))
+            else { return false }
+            return number <= 255
+        }
+    }
+}

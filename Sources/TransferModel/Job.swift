@@ -1,0 +1,127 @@
+/// A whole job: what one file says, with every default filled in and every check passed.
+package struct Job: Sendable {
+    package var name: String
+    /// The job file as the user named it; `-` for standard input.
+    package var file: String
+    /// Of the file's bytes, in hex; `nil` when nothing computed it.
+    package var sha256: String?
+    /// The absolute folder that relative paths start from.
+    package var baseDirectory: String
+    package var variables: [Variable] = []
+    /// Every secret that was resolved: the redactor's patterns.
+    package var secrets: [KnownSecret] = []
+    package var sessions: [SessionConfiguration] = []
+    package var tasks: [TaskSpecification] = []
+    package var limits = RunLimits()
+    package var failFast = false
+    package var onOverlap = OverlapPolicy.fail
+    package var groups: [GroupSpecification] = []
+    package var report = ReportPlan()
+    package var onFinish: [SecretText]?
+
+    package init(name: String, file: String, baseDirectory: String) {
+        self.name = name
+        self.file = file
+        self.baseDirectory = baseDirectory
+    }
+
+    package struct Variable: Hashable, Sendable {
+        package let name: String
+        package let value: PlainValue
+        package init(name: String, value: PlainValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+}
+
+/// A value as YAML or JSON knows it. Numbers keep the text they were written in (`3.10` stays `3.10`).
+package indirect enum PlainValue: Hashable, Sendable {
+    case null
+    case boolean(Bool)
+    case number(String)
+    case string(String)
+    case list([PlainValue])
+    /// In the order it was written.
+    case map([Entry])
+
+    package struct Entry: Hashable, Sendable {
+        package let key: String
+        package let value: PlainValue
+        package init(key: String, value: PlainValue) {
+            self.key = key
+            self.value = value
+        }
+    }
+}
+
+package enum OverlapPolicy: String, CaseIterable, Sendable { case fail, wait, skip }
+
+/// `limits` at top level.
+package struct RunLimits: Hashable, Sendable {
+    package var maximumConcurrentTasks = 64
+    /// Bytes a second over all sessions.
+    package var bandwidth: Int64?
+    package var timeout: TimeSpan?
+    package var finishBy: Moment?
+    package var minimumFreeDisk: Int64?
+    package var maximumBytes: Int64?
+    package var hosts: [HostLimit] = []
+    package init() {}
+
+    package struct HostLimit: Hashable, Sendable {
+        package var pattern: HostPattern
+        package var maximumConnections: Int?
+        package var requestsPerSecond: RequestRate?
+        package init(pattern: HostPattern, maximumConnections: Int?, requestsPerSecond: RequestRate?) {
+            self.pattern = pattern
+            self.maximumConnections = maximumConnections
+            self.requestsPerSecond = requestsPerSecond
+        }
+    }
+}
+
+/// A time that is either so long after the start of the run, or a date.
+package enum Moment: Hashable, Sendable {
+    case afterStart(TimeSpan)
+    case at(WallTime)
+}
+
+/// `requestsPerSecond`: evenly spaced, or with a burst.
+package struct RequestRate: Hashable, Sendable {
+    package var perSecond: Double
+    package var burst: Int
+    package init(perSecond: Double, burst: Int = 1) {
+        self.perSecond = perSecond
+        self.burst = burst
+    }
+}
+
+package struct GroupSpecification: Sendable {
+    package enum Extraneous: String, CaseIterable, Sendable { case keep, remove }
+    package var name: String
+    package var to: SecretText
+    package var extraneous = Extraneous.keep
+    package init(name: String, to: SecretText) {
+        self.name = name
+        self.to = to
+    }
+}
+
+/// Where the run's story goes. Paths are absolute; `nil` means not wanted.
+package struct ReportPlan: Hashable, Sendable {
+    /// `json` not written at all means `<stem>.report.json` in the working folder; `report: none` means no file.
+    package enum JSONReport: Hashable, Sendable {
+        case byDefault
+        case none
+        case path(String)
+    }
+    package var json = JSONReport.byDefault
+    package var events: String?
+    package var junit: String?
+    package var html: String?
+    package var har: String?
+    package var prometheus: String?
+    package var markdown: String?
+    package init() {}
+}

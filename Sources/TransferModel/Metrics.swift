@@ -1,0 +1,42 @@
+/// What one request cost: spelled as `URLSessionTaskTransactionMetrics` in Swift, `nil` where it does not apply.
+package struct TransactionMetrics: Hashable, Sendable {
+    package enum FetchType: String, Sendable { case unknown, networkLoad, serverPush, localCache }
+
+    package var method: String
+    package var url: String
+    package var status: Int?
+    package var fetchStart: WallTime
+    package var domainLookupStart: WallTime?
+    package var domainLookupEnd: WallTime?
+    package var connectStart: WallTime?
+    package var secureConnectionStart: WallTime?
+    package var secureConnectionEnd: WallTime?
+    package var connectEnd: WallTime?
+    package var requestStart: WallTime?
+    package var requestEnd: WallTime?
+    package var responseStart: WallTime?
+    package var responseEnd: WallTime?
+    package var networkProtocolName: String?
+    package var isProxyConnection = false
+    package var isReusedConnection = false
+    package var fetchType = FetchType.networkLoad
+    package var requestHeaderBytesSent: Int64 = 0
+    package var requestBodyBytesSent: Int64 = 0
+    package var requestBodyBytesBeforeEncoding: Int64 = 0
+    package var responseHeaderBytesReceived: Int64 = 0
+    package var responseBodyBytesReceived: Int64 = 0
+    package var responseBodyBytesAfterDecoding: Int64 = 0
+    package var localAddress: String?
+    package var localPort: UInt16?
+    package var remoteAddress: String?
+    package var remotePort: UInt16?
+    /// 0x0303 is TLS 1.2, 0x0304 is TLS 1.3.
+    package var tlsVersion: UInt16?
+    package var tlsCipherSuite: UInt16?
+
+    package init(method: String, url: String, fetchStart: WallTime) {
+        self.method = method
+        self.url = url
+        self.fetchStart = fetchStart
+    }
+}

@@ -1,0 +1,153 @@
+/// The one URL type (RFC 3986 with IDNA): parses, compares origins and serialises. libcurl gets only its output.
+///
+/// The text is always normal: scheme and host in lower case and ASCII, the default port left out, dot segments
+/// resolved, spaces and non-ASCII percent-encoded (never twice), no user information, no fragment.
+package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
+    /// The whole URL, as it is sent and reported. User information is not in it.
+    package let text: String
+    /// Where the parts end, in UTF-8 bytes of `text`.
+    private let schemeEnd: UInt16
+    private let hostEnd: UInt16
+    private let pathStart: UInt32
+    private let pathEnd: UInt32
+    /// The port, written or by default; 0 for schemes without one.
+    package let port: UInt16
+    /// `user:password` as it stood before the host, percent-decoding left to who uses it. Never printed.
+    package let userInformation: String?
+
+    init(
+        text: String, schemeEnd: UInt16, hostEnd: UInt16, pathStart: UInt32, pathEnd: UInt32, port: UInt16,
+        userInformation: String?
+    ) {
+        self.text = text
+        self.schemeEnd = schemeEnd
+        self.hostEnd = hostEnd
+        self.pathStart = pathStart
+        self.pathEnd = pathEnd
+        self.port = port
+        self.userInformation = userInformation
+    }
+
+    package var description: String { text }
+    package var scheme: String { slice(0, Int(schemeEnd)) }
+    /// Empty for `file:` and `data:`; an IPv6 address keeps its brackets.
+    package var host: String {
+        hasAuthority ? slice(Int(schemeEnd) + 3, Int(hostEnd)) : ""
+    }
+    /// Percent-encoded as sent; for `data:` everything after the colon.
+    package var path: String { slice(Int(pathStart), Int(pathEnd)) }
+    /// Without the `?`; `nil` when there is none.
+    package var query: String? {
+        Int(pathEnd) < text.utf8.count ? slice(Int(pathEnd) + 1, text.utf8.count) : nil
+    }
+    package var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
+    package var isHTTP: Bool { schemeIs("http") || schemeIs("https") }
+    package var isSecure: Bool { schemeIs("https") }
+    private var hasAuthority: Bool { hostEnd > schemeEnd }
+
+    package func schemeIs(_ name: StaticString) -> Bool {
+        Int(schemeEnd) == name.utf8CodeUnitCount && scheme == name.description
+    }
+
+    /// Whether both lead to one scheme, host and port, without making strings of them.
+    package func hasSameOrigin(as other: ResourceURL) -> Bool {
+        hostEnd == other.hostEnd && port == other.port && schemeEnd == other.schemeEnd
+            && text.utf8.prefix(Int(hostEnd)).elementsEqual(other.text.utf8.prefix(Int(hostEnd)))
+    }
+
+    /// The same URL with `query` after what it has already; the text must be encoded.
+    package func adding(encodedQuery: String) -> ResourceURL {
+        guard !encodedQuery.isEmpty else { return self }
+        let separator = query == nil ? "?" : (query == "" ? "" : "&")
+        return ResourceURL(
+            text: text + separator + encodedQuery, schemeEnd: schemeEnd, hostEnd: hostEnd, pathStart: pathStart,
+            pathEnd: pathEnd, port: port, userInformation: userInformation)
+    }
+
+    /// The last path component, decoded, for naming a file; `nil` when there is none.
+    package var lastPathComponent: String? {
+        let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
+        return last.flatMap { PercentEncoding.decode($0) }
+    }
+
+    private func slice(_ start: Int, _ end: Int) -> String {
+        let utf8 = text.utf8
+        let from = utf8.index(utf8.startIndex, offsetBy: start)
+        let to = utf8.index(utf8.startIndex, offsetBy: end)
+        return String(text[from..<to])
+    }
+}
+
+/// Why a text is no URL, with the place in it (in UTF-8 bytes) where that shows.
+package struct URLProblem: Error, Hashable, Sendable {
+    package let message: String
+    package let offset: Int
+}
+
+/// RFC 3986's sets, and nothing else: what may stand unencoded where.
+package enum PercentEncoding {
+    /// Encodes all but the unreserved characters; `keepingSlash` for values placed in a path.
+    package static func encode(_ text: String, keepingSlash: Bool = false) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count + 8)
+        for byte in text.utf8 {
+            if isUnreserved(byte) || (keepingSlash && byte == UInt8(ascii: "/")) {
+                bytes.append(byte)
+            } else {
+                append(byte, to: &bytes)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// `nil` when what comes out is not UTF-8; a `%` that begins no escape stays as it is.
+    package static func decode(_ text: String) -> String? {
+        String(validating: decodeBytes(text), as: UTF8.self)
+    }
+
+    /// The bytes that the escapes stand for.
+    package static func decodeBytes(_ text: some StringProtocol) -> [UInt8] {
+        let source = Array(text.utf8)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(source.count)
+        var index = 0
+        while index < source.count {
+            if source[index] == UInt8(ascii: "%"), index + 2 < source.count,
+                let high = hexValue(source[index + 1]), let low = hexValue(source[index + 2])
+            {
+                bytes.append(high << 4 | low)
+                index += 3
+            } else {
+                bytes.append(source[index])
+                index += 1
+            }
+        }
+        return bytes
+    }
+
+    static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+        let digits: StaticString = "0123456789ABCDEF"
+        bytes.append(UInt8(ascii: "%"))
+        bytes.append(digits.utf8Start[Int(byte >> 4)])
+        bytes.append(digits.utf8Start[Int(byte & 15)])
+    }
+
+    package static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,113 @@
+/// Text that remembers which of its spans are secret, and which are still to come from another task.
+///
+/// Interpolated text stays one of these up to the request: where a header's value came from decides what a
+/// redirect takes off it.
+package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
+    /// How a value is written into the place where it stands, so that it cannot become another URL component.
+    package enum Escaping: Hashable, Sendable {
+        case none
+        case path
+        case query
+    }
+
+    /// One span.
+    package enum Piece: Hashable, Sendable {
+        case literal(String)
+        /// `value` is already escaped for its place; `hosts` are the only ones it may be sent to.
+        case secret(name: String, value: String, hosts: [HostPattern]?)
+        /// Something that `task` captures, known once that task has succeeded.
+        case capture(task: String, name: String, escaping: Escaping)
+    }
+
+    private enum Storage: Hashable, Sendable {
+        case plain(String)
+        case pieces([Piece])
+    }
+    private let storage: Storage
+
+    package init(_ plain: String) { storage = .plain(plain) }
+    package init(stringLiteral value: String) { storage = .plain(value) }
+
+    package init(pieces: [Piece]) {
+        if pieces.isEmpty {
+            storage = .plain("")
+        } else if pieces.count == 1, case .literal(let text) = pieces[0] {
+            storage = .plain(text)
+        } else {
+            storage = .pieces(pieces)
+        }
+    }
+
+    package var pieces: [Piece] {
+        switch storage {
+        case .plain(let text): [.literal(text)]
+        case .pieces(let pieces): pieces
+        }
+    }
+
+    /// The text when nothing in it is secret or still to come.
+    package var plain: String? {
+        if case .plain(let text) = storage { text } else { nil }
+    }
+
+    /// The text as it goes into a request. A capture that was not filled in stands as nothing: fill it first.
+    package var revealed: String {
+        switch storage {
+        case .plain(let text): return text
+        case .pieces(let pieces):
+            return pieces.reduce(into: "") { text, piece in
+                switch piece {
+                case .literal(let literal): text += literal
+                case .secret(_, let value, _): text += value
+                case .capture: break
+                }
+            }
+        }
+    }
+
+    /// The text as a person may see it: `***` for what is secret.
+    package var redacted: String {
+        switch storage {
+        case .plain(let text): return text
+        case .pieces(let pieces):
+            return pieces.reduce(into: "") { text, piece in
+                switch piece {
+                case .literal(let literal): text += literal
+                case .secret: text += "***"
+                case .capture(let task, let name, _): text += "${tasks.\(task).\(name)}"
+                }
+            }
+        }
+    }
+
+    package var isSecret: Bool {
+        guard case .pieces(let pieces) = storage else { return false }
+        return pieces.contains { if case .secret = $0 { true } else { false } }
+    }
+
+    /// Whether a value of another task is still missing in it.
+    package var awaitsCapture: Bool {
+        guard case .pieces(let pieces) = storage else { return false }
+        return pieces.contains { if case .capture = $0 { true } else { false } }
+    }
+
+    /// The first secret in it that must not go to `origin`.
+    package func secretBarred(from origin: Origin) -> String? {
+        guard case .pieces(let pieces) = storage else { return nil }
+        for case .secret(let name, _, let hosts?) in pieces where !hosts.contains(where: { $0.matches(origin) }) {
+            return name
+        }
+        return nil
+    }
+}
+
+/// A secret's value under its name: what the redactor looks for.
+package struct KnownSecret: Hashable, Sendable {
+    package let name: String
+    package let value: String
+
+    package init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+}

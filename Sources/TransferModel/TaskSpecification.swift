@@ -1,0 +1,260 @@
+package enum TaskType: String, CaseIterable, Sendable { case data, download, upload }
+
+/// A task's number: its place in the file after `forEach`, and its place in the report.
+package struct TaskIndex: Hashable, Comparable, Sendable {
+    package let raw: UInt32
+    package init(raw: UInt32) { self.raw = raw }
+    package static func < (left: TaskIndex, right: TaskIndex) -> Bool { left.raw < right.raw }
+}
+
+/// A session's number: its place in `Job.sessions`.
+package struct SessionIndex: Hashable, Comparable, Sendable {
+    package let raw: UInt16
+    package init(raw: UInt16) { self.raw = raw }
+    package static func < (left: SessionIndex, right: SessionIndex) -> Bool { left.raw < right.raw }
+}
+
+/// One task as its job says. The few keys that every task has stand here; the others in `options`, which tasks
+/// that say nothing unusual share, so that a million tasks stay small.
+package struct TaskSpecification: Sendable {
+    package var id: String
+    package var type: TaskType
+    package var session: SessionIndex
+    /// `url`, or the first of `urls`.
+    package var location: Location
+    /// Absolute, ending in `/` when it names a folder; `nil` unless it is a download.
+    package var destination: String?
+    /// What `needs` and captured values come to, in task numbers, each once.
+    package var needs: [TaskIndex] = []
+    /// Where the task begins in the job file, for annotations.
+    package var line: UInt32
+    package var options: TaskOptions
+
+    package init(
+        id: String, type: TaskType, session: SessionIndex, location: Location, destination: String?, line: UInt32,
+        options: TaskOptions
+    ) {
+        self.id = id
+        self.type = type
+        self.session = session
+        self.location = location
+        self.destination = destination
+        self.line = line
+        self.options = options
+    }
+
+    /// A URL that is known, or one that waits for a captured value.
+    package enum Location: Hashable, Sendable {
+        case url(ResourceURL)
+        case awaitingCapture(SecretText)
+
+        package var url: ResourceURL? { if case .url(let url) = self { url } else { nil } }
+    }
+}
+
+/// The keys that few tasks set. Immutable and shared: change a copy of `values` and make a new one.
+package final class TaskOptions: Sendable {
+    package let values: Values
+    package init(_ values: Values) { self.values = values }
+
+    package struct Values: Sendable {
+        /// `nil`: GET, or POST with a body.
+        package var method: String?
+        package var headers: [HeaderField] = []
+        /// All of `urls` when there is more than one.
+        package var mirrors: [TaskSpecification.Location] = []
+        /// `group.NAME` in `needs`.
+        package var neededGroups: [String] = []
+        package var allowFailure = AllowFailure.no
+        package var priority = 0.5
+        package var earliestBegin: Moment?
+        package var expect = Expectations()
+        package var captures: [Capture] = []
+        package var policies: TransferPolicies
+        package var bandwidth: Int64?
+        package var cookies = true
+        package var mainDocument: ResourceURL?
+        package var suspended = false
+        package var checksum: ChecksumSource?
+        package var existing = ExistingPolicy.revalidate
+        package var resume = true
+        package var segments = 1
+        package var sizeHint: Int64?
+        /// `nil` is 16 MiB for a data task and none for a download.
+        package var maximumSize: Int64?
+        package var requireLength = false
+        /// `nil` is 0644 less umask.
+        package var mode: UInt16?
+        package var preserveTime = true
+        package var decompress = false
+        package var onResponse: [ResponseRule] = []
+        package var body: RequestBody?
+        package var contentType: SecretText?
+        package var resumable = false
+        package var group: String?
+        package var description: String?
+        package var labels: [Job.Variable] = []
+
+        package init(policies: TransferPolicies) { self.policies = policies }
+    }
+}
+
+package enum AllowFailure: Hashable, Sendable {
+    case no
+    case any
+    case statuses(StatusSet)
+}
+
+package enum ExistingPolicy: String, CaseIterable, Sendable { case revalidate, skip, replace, fail }
+
+package enum DigestAlgorithm: String, CaseIterable, Sendable {
+    case sha256, sha512, sha1, md5, blake2b
+    /// Length of the digest in bytes.
+    package var byteCount: Int {
+        switch self {
+        case .sha256: 32
+        case .sha512, .blake2b: 64
+        case .sha1: 20
+        case .md5: 16
+        }
+    }
+}
+
+/// A digest and how it was made; printed as `sha256:2c26…`.
+package struct Checksum: Hashable, Sendable, CustomStringConvertible {
+    package let algorithm: DigestAlgorithm
+    package let bytes: [UInt8]
+    package init(algorithm: DigestAlgorithm, bytes: [UInt8]) {
+        self.algorithm = algorithm
+        self.bytes = bytes
+    }
+    package var description: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text = Array(algorithm.rawValue.utf8) + [UInt8(ascii: ":")]
+        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+package enum ChecksumSource: Hashable, Sendable {
+    case literal(Checksum)
+    /// From a checksum file that another task downloads, or that lies at a URL.
+    case task(TaskIndex, algorithm: DigestAlgorithm?, entry: String?)
+    case url(ResourceURL, algorithm: DigestAlgorithm?, entry: String?)
+}
+
+package struct Expectations: Sendable {
+    package enum Magic: Hashable, Sendable {
+        case gzip, zip, xz, zstd, pdf, elf
+        case bytes([UInt8])
+    }
+    package struct HeaderMatch: Hashable, Sendable {
+        package var name: String
+        package var pattern: String
+        package init(name: String, pattern: String) {
+            self.name = name
+            self.pattern = pattern
+        }
+    }
+    package struct JSONMatch: Hashable, Sendable {
+        package var path: String
+        package var value: PlainValue
+        package init(path: String, value: PlainValue) {
+            self.path = path
+            self.value = value
+        }
+    }
+    package var status = StatusSet.success
+    /// May hold `*`, as in `image/*`.
+    package var mimeType: String?
+    package var size: Int64?
+    package var minimumSize: Int64?
+    package var magic: Magic?
+    package var notHTML = false
+    package var headers: [HeaderMatch] = []
+    package var bodyContains: SecretText?
+    package var bodyMatches: String?
+    package var bodyJSON: [JSONMatch] = []
+    package init() {}
+}
+
+package struct Capture: Sendable {
+    package enum Source: Hashable, Sendable {
+        case header(String)
+        case json(String)
+        case regex(String)
+    }
+    package var name: String
+    package var source: Source
+    package var isSecret = false
+    package var hosts: [HostPattern]?
+    package init(name: String, source: Source) {
+        self.name = name
+        self.source = source
+    }
+}
+
+package struct ResponseRule: Sendable {
+    package enum Action: String, CaseIterable, Sendable { case allow, cancel, download }
+    package var mimeType: String?
+    package var status: StatusSet?
+    package var largerThan: Int64?
+    package var action: Action
+    package var to: String?
+    package init(action: Action) { self.action = action }
+}
+
+/// What a request carries. Paths are absolute.
+package indirect enum RequestBody: Sendable {
+    case data(SecretText)
+    case base64([UInt8])
+    case json(JSONTemplate)
+    case form([FormField])
+    case file(SecretText)
+    case stream(command: [SecretText], length: Int64?)
+    case multipart([Part])
+
+    package struct FormField: Sendable {
+        package var name: String
+        package var value: SecretText
+        package init(name: String, value: SecretText) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package struct Part: Sendable {
+        package enum Content: Sendable {
+            case data(SecretText)
+            case json(JSONTemplate)
+            case file(SecretText)
+        }
+        package var name: String
+        package var content: Content
+        package var filename: String?
+        package var contentType: String?
+        package init(name: String, content: Content) {
+            self.name = name
+            self.content = content
+        }
+    }
+}
+
+/// A JSON value whose strings may hold secrets or values still to come.
+package indirect enum JSONTemplate: Sendable {
+    case null
+    case boolean(Bool)
+    case number(String)
+    case string(SecretText)
+    case list([JSONTemplate])
+    case object([Member])
+
+    package struct Member: Sendable {
+        package var name: String
+        package var value: JSONTemplate
+        package init(name: String, value: JSONTemplate) {
+            self.name = name
+            self.value = value
+        }
+    }
+}

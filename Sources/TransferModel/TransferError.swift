@@ -1,0 +1,145 @@
+/// Every error a task can end with: Apple's names and numbers where those exist, our own beside them.
+package enum ErrorName: String, CaseIterable, Sendable {
+    // NSURLErrorDomain
+    case unknown, cancelled, badURL, timedOut, unsupportedURL, cannotFindHost, cannotConnectToHost
+    case networkConnectionLost, dnsLookupFailed, httpTooManyRedirects = "tooManyRedirects", resourceUnavailable
+    case notConnectedToInternet, redirectToNonExistentLocation, badServerResponse, userCancelledAuthentication
+    case userAuthenticationRequired, zeroByteResource, cannotDecodeRawData, cannotDecodeContentData
+    case cannotParseResponse, dataNotAllowed, requestBodyStreamExhausted, appTransportSecurityRequiresSecureConnection
+    case fileDoesNotExist, fileIsDirectory, noPermissionsToReadFile, dataLengthExceedsMaximum
+    case secureConnectionFailed, serverCertificateHasBadDate, serverCertificateUntrusted
+    case serverCertificateHasUnknownRoot, serverCertificateNotYetValid, clientCertificateRejected
+    case clientCertificateRequired, cannotLoadFromNetwork
+    case cannotCreateFile, cannotOpenFile, cannotCloseFile, cannotWriteToFile, cannotRemoveFile, cannotMoveFile
+    case backgroundSessionInUseByAnotherProcess, backgroundSessionWasDisconnected
+
+    // Our own
+    case unexpectedResponse, checksumMismatch, dependencyFailed, destinationExists, redirectRefused, lengthUnproven
+    case secretBarred, noPermittedRoute, runCancelled
+
+    /// Apple's number; `nil` for our own names.
+    package var code: Int? {
+        switch self {
+        case .unknown: -1
+        case .backgroundSessionInUseByAnotherProcess: -996
+        case .backgroundSessionWasDisconnected: -997
+        case .cancelled: -999
+        case .badURL: -1000
+        case .timedOut: -1001
+        case .unsupportedURL: -1002
+        case .cannotFindHost: -1003
+        case .cannotConnectToHost: -1004
+        case .networkConnectionLost: -1005
+        case .dnsLookupFailed: -1006
+        case .httpTooManyRedirects: -1007
+        case .resourceUnavailable: -1008
+        case .notConnectedToInternet: -1009
+        case .redirectToNonExistentLocation: -1010
+        case .badServerResponse: -1011
+        case .userCancelledAuthentication: -1012
+        case .userAuthenticationRequired: -1013
+        case .zeroByteResource: -1014
+        case .cannotDecodeRawData: -1015
+        case .cannotDecodeContentData: -1016
+        case .cannotParseResponse: -1017
+        case .dataNotAllowed: -1020
+        case .requestBodyStreamExhausted: -1021
+        case .appTransportSecurityRequiresSecureConnection: -1022
+        case .fileDoesNotExist: -1100
+        case .fileIsDirectory: -1101
+        case .noPermissionsToReadFile: -1102
+        case .dataLengthExceedsMaximum: -1103
+        case .secureConnectionFailed: -1200
+        case .serverCertificateHasBadDate: -1201
+        case .serverCertificateUntrusted: -1202
+        case .serverCertificateHasUnknownRoot: -1203
+        case .serverCertificateNotYetValid: -1204
+        case .clientCertificateRejected: -1205
+        case .clientCertificateRequired: -1206
+        case .cannotLoadFromNetwork: -2000
+        case .cannotCreateFile: -3000
+        case .cannotOpenFile: -3001
+        case .cannotCloseFile: -3002
+        case .cannotWriteToFile: -3003
+        case .cannotRemoveFile: -3004
+        case .cannotMoveFile: -3005
+        case .unexpectedResponse, .checksumMismatch, .dependencyFailed, .destinationExists, .redirectRefused,
+            .lengthUnproven, .secretBarred, .noPermittedRoute, .runCancelled:
+            nil
+        }
+    }
+
+    package var domain: String { code == nil ? "transfer-run" : "NSURLErrorDomain" }
+
+    /// What a user can do about it, one sentence, for the report's `explanation` and the reference.
+    package var whatHelps: String {
+        switch self {
+        case .cancelled, .runCancelled: "Run the job again; what can be resumed was kept."
+        case .badURL: "Correct the URL in the job file."
+        case .unsupportedURL: "Use http, https, file or data."
+        case .timedOut: "Raise `timeoutForRequest`, or see whether the server answers at all."
+        case .cannotFindHost, .dnsLookupFailed: "Check the host's name and the machine's resolver."
+        case .cannotConnectToHost: "See whether the server runs and a firewall lets the port through."
+        case .networkConnectionLost: "Run it again; the server or the network cut the connection."
+        case .httpTooManyRedirects: "Raise `redirects.maximum`, or name the final URL."
+        case .notConnectedToInternet, .dataNotAllowed, .noPermittedRoute:
+            "Connect a permitted network, or set `waitsForConnectivity: true`."
+        case .redirectRefused: "Name the final URL, loosen `redirects`, or take the answer with `onRefuse: accept`."
+        case .badServerResponse, .cannotParseResponse: "Ask the server's operator: what it sent is not HTTP."
+        case .cannotDecodeRawData, .cannotDecodeContentData: "Ask for the file unencoded (`decompress: false`)."
+        case .requestBodyStreamExhausted: "Use a `file` body, which can be sent again."
+        case .fileDoesNotExist: "Check the path, and `needs` if another task writes the file."
+        case .fileIsDirectory: "Name a file, not a folder."
+        case .noPermissionsToReadFile: "Give the user who runs the job the right to read the file."
+        case .dataLengthExceedsMaximum: "Raise `maximumSize`, or make it a download."
+        case .secureConnectionFailed: "Compare the TLS versions that the server and `tls` allow."
+        case .serverCertificateHasBadDate, .serverCertificateNotYetValid: "Renew the certificate, or set the clock."
+        case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: "Name the issuer's file in `tls.trust.ca`."
+        case .clientCertificateRejected, .clientCertificateRequired: "Configure `tls.clientCertificates` for this host."
+        case .cannotCreateFile, .cannotOpenFile, .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile,
+            .cannotMoveFile:
+            "Check free space and the right to write in the destination's folder."
+        case .unexpectedResponse: "Look at the response in the report, and at `expect`."
+        case .checksumMismatch: "The file is not the one expected; ask who published it, or correct `checksum`."
+        case .dependencyFailed: "Mend the task it needs; it runs again with that one."
+        case .destinationExists: "Move the file away, or set `existing` to `replace` or `revalidate`."
+        case .lengthUnproven: "Give a `checksum`, or set `requireLength: false`."
+        case .secretBarred: "Add the host to the secret's `hosts`, or do not send it there."
+        case .backgroundSessionInUseByAnotherProcess: "Use another `identifier`, or wait for the other job."
+        case .backgroundSessionWasDisconnected: "Run the same command again to come back to the session."
+        case .resourceUnavailable, .redirectToNonExistentLocation, .userCancelledAuthentication,
+            .userAuthenticationRequired, .zeroByteResource, .appTransportSecurityRequiresSecureConnection,
+            .cannotLoadFromNetwork, .unknown:
+            "Read the message; it says what the server or the system answered."
+        }
+    }
+
+    /// Whether the same request may do better later. What cannot heal is not retried.
+    package var canHeal: Bool {
+        switch self {
+        case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
+            .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
+            .cannotDecodeContentData, .cannotLoadFromNetwork, .checksumMismatch, .lengthUnproven, .unknown,
+            .noPermittedRoute:
+            true
+        default: false
+        }
+    }
+}
+
+/// Why an attempt or a task failed.
+package struct TransferError: Error, Hashable, Sendable {
+    package var name: ErrorName
+    /// One plain sentence without a secret's value.
+    package var message: String
+    /// libcurl's code, when it said so.
+    package var curl: Int32?
+    package var errno: Int32?
+
+    package init(_ name: ErrorName, _ message: String, curl: Int32? = nil, errno: Int32? = nil) {
+        self.name = name
+        self.message = message
+        self.curl = curl
+        self.errno = errno
+    }
+}

@@ -1,1 +1,222 @@
-// The room AttemptLife.
+package import HTTPRules
+package import TransferModel
+
+/// The life of one attempt, hop by hop: what to send next, what an answer means, what to keep. No I/O, no clock.
+package struct AttemptLife: Sendable {
+    /// What the headers said and what they lead to.
+    private enum Answer: Sendable {
+        case none
+        case redirect(ResourceURL, method: String, keepsBody: Bool, RedirectRecord)
+        case result(BodyFraming, RedirectRecord?)
+        /// The same request again, alone on a connection: this stream's end would prove nothing.
+        case unprovenStream
+        case failure(TransferError, RedirectRecord?)
+    }
+
+    package let plan: AttemptPlan
+    package private(set) var request: OutgoingRequest
+    /// Of the last answer; what a verdict tells the scheduler.
+    package private(set) var lastStatus: Int?
+    private var answer = Answer.none
+    private var answerVersion = HTTPProtocol.http1
+    private var hops = 0
+
+    package init(_ plan: AttemptPlan) {
+        self.plan = plan
+        // Uploads ride on HTTP/1.1 unless HTTP/2 was asked for: this libcurl's HTTP/2 uploads stall and lose their end.
+        let mayUseHTTP2 = plan.version == .http2 || (plan.version == .auto && !plan.hasBody)
+        request = OutgoingRequest(
+            url: plan.url, method: plan.method, headers: plan.headers, sendsBody: plan.hasBody, mayUseHTTP2: mayUseHTTP2)
+    }
+
+    /// A secret that must not go where the first request goes, before anything is sent.
+    package func refusalToBegin() -> TransferError? { barredSecret(request) }
+
+    /// Whether the last answer, as far as its headers were read, is the attempt's result and not a step on the way.
+    package var isFinalAnswer: Bool {
+        switch answer {
+        case .none, .redirect, .unprovenStream: false
+        case .result, .failure: true
+        }
+    }
+
+    /// The length the last answer announced.
+    package var announcedLength: Int64? {
+        switch answer {
+        case .result(.length(let length), _): length
+        case .result(.none, _): 0
+        default: nil
+        }
+    }
+
+    // MARK: What happens
+
+    /// The final headers of an answer were read.
+    package mutating func head(status: Int, version: HTTPProtocol, headers: HeaderBlock) -> HeadDecision {
+        lastStatus = status
+        answerVersion = version
+        let framing: BodyFraming
+        do throws(TransferError) {
+            framing = try BodyFraming.of(headers, status: status, method: request.method, version: version)
+        } catch {
+            answer = .failure(error, nil)
+            return .abort
+        }
+        let decision = Redirects.decide(
+            status: status, location: headers.first("location"), method: request.method, from: request.url, hops: hops,
+            policy: plan.redirects)
+        switch decision {
+        case .follow(let target, let method, let keepsBody):
+            return follow(target, method: method, keepsBody: keepsBody, status: status)
+        case .refuse(let target, let refusal):
+            let accepts = plan.redirects.onRefuse == .accept
+            let record = RedirectRecord(
+                status: status, from: request.url.text, to: target, method: request.method,
+                action: accepts ? .accepted : .refused, stripped: [])
+            guard accepts else {
+                answer = .failure(refusal, record)
+                return .discard
+            }
+            answer = .result(framing, record)
+            return keepIfInBounds(framing)
+        case .final:
+            return judge(status: status, headers: headers, framing)
+        }
+    }
+
+    private mutating func follow(
+        _ target: ResourceURL, method: String, keepsBody: Bool, status: Int
+    ) -> HeadDecision {
+        var stripped: [String] = []
+        for header in request.headers where !Redirects.keeps(header, to: target, named: plan.named) {
+            stripped.append(header.name)
+        }
+        let record = RedirectRecord(
+            status: status, from: request.url.text, to: target.text, method: method, action: .followed,
+            stripped: stripped)
+        answer = .redirect(target, method: method, keepsBody: keepsBody, record)
+        return .discard
+    }
+
+    private mutating func judge(status: Int, headers: HeaderBlock, _ framing: BodyFraming) -> HeadDecision {
+        if let miss = missedExpectation(status: status, headers: headers) {
+            answer = .failure(miss, nil)
+            return plan.type == .download ? .discard : .keep
+        }
+        let provesNothing = answerVersion == .http2 && framing == .untilClose && !plan.hasChecksum
+        if provesNothing, HTTPMethod.isIdempotent(request.method) {
+            answer = .unprovenStream
+            return .abort
+        }
+        answer = .result(framing, nil)
+        return keepIfInBounds(framing)
+    }
+
+    private func missedExpectation(status: Int, headers: HeaderBlock) -> TransferError? {
+        if !plan.expect.status.contains(status) {
+            return TransferError(
+                .unexpectedResponse, "expected status \(plan.expect.status.words), the server answered \(status)")
+        }
+        if let pattern = plan.expect.mimeType {
+            let sent = headers.first("content-type")
+            guard let type = sent.flatMap({ MediaType($0) }), type.matches(pattern) else {
+                return TransferError(
+                    .unexpectedResponse, "expected type \(pattern), the server sent \(sent ?? "none")")
+            }
+        }
+        return nil
+    }
+
+    private mutating func keepIfInBounds(_ framing: BodyFraming) -> HeadDecision {
+        guard case .length(let length) = framing else { return .keep }
+        if let maximum = plan.maximumSize, length > maximum {
+            answer = .failure(Self.tooLong(maximum), nil)
+            return .abort
+        }
+        if let wanted = plan.expect.size, length != wanted {
+            answer = .failure(
+                TransferError(.unexpectedResponse, "expected \(wanted) bytes, the server announced \(length)"), nil)
+            return .abort
+        }
+        return .keep
+    }
+
+    private static func tooLong(_ maximum: Int64) -> TransferError {
+        TransferError(.dataLengthExceedsMaximum, "the answer is longer than `maximumSize`, \(maximum) bytes")
+    }
+
+    /// The transport is done with the request. An answer whose meaning its headers settled keeps that meaning
+    /// whatever became of its body.
+    package mutating func ended(_ end: TransportEnd) -> NextStep {
+        defer { answer = .none }
+        switch answer {
+        case .none:
+            return .fail(end.error ?? TransferError(.badServerResponse, "the server sent no answer"), nil)
+        case .redirect(let target, let method, let keepsBody, let record):
+            return proceed(to: target, method: method, keepsBody: keepsBody, record)
+        case .unprovenStream:
+            request.mayUseHTTP2 = false
+            return .send(request, nil)
+        case .failure(let error, let record):
+            return .fail(error, record)
+        case .result(let framing, let record):
+            return accept(framing, end, record)
+        }
+    }
+
+    private mutating func proceed(
+        to target: ResourceURL, method: String, keepsBody: Bool, _ record: RedirectRecord
+    ) -> NextStep {
+        hops += 1
+        request.headers = request.headers.filter { header in
+            guard Redirects.keeps(header, to: target, named: plan.named) else { return false }
+            return keepsBody || !header.name.lowercased().hasPrefix("content-")
+        }
+        request.url = target
+        request.method = method
+        request.sendsBody = request.sendsBody && keepsBody
+        if let barred = barredSecret(request) { return .fail(barred, record) }
+        return .send(request, record)
+    }
+
+    private func barredSecret(_ request: OutgoingRequest) -> TransferError? {
+        for header in request.headers {
+            if let name = header.value.secretBarred(from: request.url.origin) {
+                return TransferError(
+                    .secretBarred, "the secret `\(name)` in `\(header.name)` must not go to \(request.url.host)")
+            }
+        }
+        return nil
+    }
+
+    private func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {
+        if let error = end.error { return .fail(error, record) }
+        if let maximum = plan.maximumSize, end.received > maximum { return .fail(Self.tooLong(maximum), record) }
+        let bodyEnd = BodyEnd(
+            received: end.received, version: answerVersion, isSecure: request.url.isSecure,
+            sawCloseNotify: end.sawCloseNotify)
+        switch Completeness.judge(framing, bodyEnd) {
+        case .cut(let error): return .fail(error, record)
+        case .whole: return checkSize(end, unverified: false, record)
+        case .unverified, .unprovenStream:
+            if plan.requireLength, !plan.hasChecksum {
+                return .fail(
+                    TransferError(.lengthUnproven, "nothing the server sent proves where the body ends"), record)
+            }
+            return checkSize(end, unverified: !plan.hasChecksum, record)
+        }
+    }
+
+    private func checkSize(_ end: TransportEnd, unverified: Bool, _ record: RedirectRecord?) -> NextStep {
+        if let size = plan.expect.size, size != end.received {
+            return .fail(
+                TransferError(.unexpectedResponse, "expected \(size) bytes, the body has \(end.received)"), record)
+        }
+        if let minimum = plan.expect.minimumSize, end.received < minimum {
+            return .fail(
+                TransferError(
+                    .unexpectedResponse, "expected at least \(minimum) bytes, the body has \(end.received)"), record)
+        }
+        return .deliver(lengthUnverified: unverified, record)
+    }
+}

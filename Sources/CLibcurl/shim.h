@@ -71,6 +71,9 @@ static inline CURL *tr_multi_next_done(CURLM *multi, CURLcode *result) {
     return 0;
 }
 
+// CURLVERSION_NOW is a macro that names an enumerator.
+static inline curl_version_info_data *tr_curl_version(void) { return curl_version_info(CURLVERSION_NOW); }
+
 // Macros with casts, which Swift does not import.
 enum {
     tr_write_pause = CURL_WRITEFUNC_PAUSE,

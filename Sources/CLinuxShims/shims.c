@@ -1,1 +1,52 @@
+#define _GNU_SOURCE
 #include "CLinuxShims.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const int tr_O_TMPFILE = O_TMPFILE;
+const int tr_O_PATH = O_PATH;
+const int tr_RENAME_NOREPLACE = RENAME_NOREPLACE;
+
+int tr_syncfs(int descriptor) { return syncfs(descriptor); }
+
+int tr_renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags) {
+    return renameat2(old_folder, old_path, new_folder, new_path, flags);
+}
+
+int tr_sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned int flags) {
+    return sync_file_range(descriptor, offset, count, flags);
+}
+
+int64_t tr_copy_file_range(int from, int to, size_t count) {
+    return copy_file_range(from, NULL, to, NULL, count, 0);
+}
+
+void tr_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+static void fill(const struct stat *status, struct tr_file_facts *facts) {
+    facts->device = status->st_dev;
+    facts->inode = status->st_ino;
+    facts->mode = status->st_mode;
+    facts->owner = status->st_uid;
+    facts->size = status->st_size;
+    facts->modified_nanoseconds = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
+}
+
+int tr_fstat(int descriptor, struct tr_file_facts *facts) {
+    struct stat status;
+    if (fstat(descriptor, &status) != 0) return -1;
+    fill(&status, facts);
+    return 0;
+}
+
+int tr_fstatat(int folder, const char *path, int follow_links, struct tr_file_facts *facts) {
+    struct stat status;
+    if (fstatat(folder, path, &status, follow_links ? 0 : AT_SYMLINK_NOFOLLOW) != 0) return -1;
+    fill(&status, facts);
+    return 0;
+}

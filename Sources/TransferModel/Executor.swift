@@ -23,6 +23,8 @@ package enum ExecutorReport: Sendable {
     case needsGrant(TaskIndex, OriginID)
     /// The attempt gave back its slot at this origin. Comes before `ended` for the last one held.
     case released(TaskIndex, OriginID)
+    /// The last byte moved; only local work is left, which no limit on running tasks counts.
+    case transferred(TaskIndex)
     case protocolIs(OriginID, HTTPProtocol)
     case ended(TaskIndex, Verdict)
 }

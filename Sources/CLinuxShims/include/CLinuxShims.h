@@ -1,3 +1,27 @@
-#ifndef X
-#define X
+#ifndef TRANSFER_RUN_LINUX_SHIMS_H
+#define TRANSFER_RUN_LINUX_SHIMS_H
+#include <stddef.h>
+#include <stdint.h>
+
+// Declared only under _GNU_SOURCE, which Swift's Glibc module is built without.
+extern const int tr_O_TMPFILE;
+extern const int tr_O_PATH;
+extern const int tr_RENAME_NOREPLACE;
+int tr_syncfs(int descriptor);
+int tr_renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
+int tr_sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned int flags);
+int64_t tr_copy_file_range(int from, int to, size_t count);
+void tr_thread_name(const char *name);
+
+// `st_mtim` is reached through macros that Swift does not import.
+struct tr_file_facts {
+    uint64_t device;
+    uint64_t inode;
+    uint32_t mode;
+    uint32_t owner;
+    int64_t size;
+    int64_t modified_nanoseconds;
+};
+int tr_fstat(int descriptor, struct tr_file_facts *facts);
+int tr_fstatat(int folder, const char *path, int follow_links, struct tr_file_facts *facts);
 #endif

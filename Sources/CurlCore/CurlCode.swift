@@ -1,0 +1,51 @@
+internal import CLibcurl
+package import TransferModel
+
+/// libcurl's result of a transfer: open-ended, because another libcurl may know more codes.
+package struct CurlCode: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+    init(_ code: CURLcode) { rawValue = code.rawValue }
+
+    package static let ok = CurlCode(CURLE_OK)
+    package static let partialFile = CurlCode(CURLE_PARTIAL_FILE)
+    package static let writeError = CurlCode(CURLE_WRITE_ERROR)
+    package static let abortedByCallback = CurlCode(CURLE_ABORTED_BY_CALLBACK)
+
+    /// The error of the catalogue that a user knows this one by. `verifyResult` is OpenSSL's word on the chain.
+    package func errorName(verifyResult: Int) -> ErrorName {
+        switch CURLcode(rawValue) {
+        case CURLE_UNSUPPORTED_PROTOCOL: .unsupportedURL
+        case CURLE_URL_MALFORMAT: .badURL
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost
+        case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED: .cannotConnectToHost
+        case CURLE_OPERATION_TIMEDOUT: .timedOut
+        case CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP2:
+            .networkConnectionLost
+        case CURLE_GOT_NOTHING: .networkConnectionLost
+        case CURLE_WEIRD_SERVER_REPLY: .cannotParseResponse
+        case CURLE_BAD_CONTENT_ENCODING: .cannotDecodeRawData
+        case CURLE_SEND_FAIL_REWIND: .requestBodyStreamExhausted
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND: .secureConnectionFailed
+        case CURLE_PEER_FAILED_VERIFICATION: Self.certificateError(verifyResult)
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
+            .serverCertificateUntrusted
+        case CURLE_SSL_CERTPROBLEM: .clientCertificateRejected
+        case CURLE_SSL_CLIENTCERT: .clientCertificateRequired
+        case CURLE_TOO_MANY_REDIRECTS: .httpTooManyRedirects
+        default: .unknown
+        }
+    }
+
+    private static func certificateError(_ verifyResult: Int) -> ErrorName {
+        switch verifyResult {
+        case 10: .serverCertificateHasBadDate
+        case 9: .serverCertificateNotYetValid
+        case 18, 19, 20, 21: .serverCertificateHasUnknownRoot
+        default: .serverCertificateUntrusted
+        }
+    }
+
+    /// libcurl's own words for the code.
+    package var text: String { unsafe String(cString: curl_easy_strerror(CURLcode(rawValue))) }
+}

@@ -1,0 +1,214 @@
+internal import CLibSSL
+internal import CLibcurl
+import Glibc
+import SystemIO
+package import TransferModel
+
+/// One curl multi and its handles: as many as transfers in flight, reused. The queue above it is ours.
+///
+/// Everything here belongs to one thread, except `waker`.
+@safe package final class CurlLoop {
+    private let multi: UnsafeMutableRawPointer
+    private var slots: [TransferSlot] = []
+    private var free: [Int] = []
+    private var completions: [CurlCompletion] = []
+    /// TLS connections (by their address) whose peer said close_notify.
+    private var closedInOrder: Set<UInt> = []
+    /// Whether any TLS connection was made: without one, no time is spent asking.
+    var watchesTLS = false
+    /// Read once per turn, so that a byte costs no system call.
+    private var turnTime = Clocks.instant()
+
+    package let waker: LoopWaker
+    package private(set) var connectionsOpened = 0
+    package private(set) var connectionsReused = 0
+
+    static let secureContextIndex = tr_ssl_context_index()
+
+    /// `maximumConnections`: kept open when idle; at least what may be in flight at once.
+    package init(maximumConnections: Int, streamsPerConnection: Int) throws(TransferError) {
+        try CurlLibrary.prepare()
+        guard let multi = unsafe curl_multi_init() else { throw TransferError(.unknown, "libcurl: no memory") }
+        unsafe self.multi = multi
+        waker = unsafe LoopWaker(multi)
+        unsafe tr_multi_set_long(multi, CURLMOPT_MAXCONNECTS, maximumConnections)
+        unsafe tr_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, streamsPerConnection)
+    }
+
+    deinit {
+        for slot in slots where slot.receiver != nil {
+            unsafe curl_multi_remove_handle(multi, slot.easy.raw)
+        }
+        waker.disable()
+        slots = []
+        unsafe curl_multi_cleanup(multi)
+    }
+
+    func clock() -> Instant { turnTime }
+    func secureConnectionBegan(_ connection: UnsafeRawPointer) {
+        if !closedInOrder.isEmpty { closedInOrder.remove(UInt(bitPattern: connection)) }
+    }
+    func secureConnectionClosed(_ connection: UnsafeRawPointer) {
+        closedInOrder.insert(UInt(bitPattern: connection))
+    }
+
+    /// A transfer that was started; stale once it completed.
+    package struct TransferID: Hashable, Sendable {
+        fileprivate let index: Int
+        fileprivate let generation: UInt32
+    }
+
+    package var activeCount: Int { slots.count - free.count }
+
+    /// Starts at once: whoever calls has a slot for it. Bytes move at the next `turn`.
+    package func start(_ request: CurlRequest, receiver: any TransferReceiver) throws(TransferError) -> TransferID {
+        let slot = try freeSlot()
+        slot.configure(request, receiver: receiver)
+        slot.lastActivity = turnTime
+        if let failure = slot.easy.firstFailure {
+            recycle(slot)
+            throw TransferError(
+                .unknown, "libcurl refused an option: \(CurlCode(failure).text)", curl: Int32(failure.rawValue))
+        }
+        let added = unsafe curl_multi_add_handle(multi, slot.easy.raw)
+        guard added == CURLM_OK else {
+            recycle(slot)
+            throw TransferError(.unknown, "libcurl: \(unsafe String(cString: curl_multi_strerror(added)))")
+        }
+        return TransferID(index: slot.index, generation: slot.generation)
+    }
+
+    private func freeSlot() throws(TransferError) -> TransferSlot {
+        if let index = free.popLast() { return slots[index] }
+        guard let slot = TransferSlot(loop: self, index: slots.count) else {
+            throw TransferError(.unknown, "libcurl: no memory")
+        }
+        slots.append(slot)
+        return slot
+    }
+
+    private func recycle(_ slot: TransferSlot) {
+        slot.receiver = nil
+        slot.pool = nil
+        free.append(slot.index)
+    }
+
+    /// Ends a transfer without a completion; its connection is closed.
+    package func stop(_ id: TransferID) {
+        guard let slot = slot(of: id) else { return }
+        unsafe curl_multi_remove_handle(multi, slot.easy.raw)
+        recycle(slot)
+    }
+
+    private func slot(of id: TransferID) -> TransferSlot? {
+        let slot = slots[id.index]
+        return slot.generation == id.generation && slot.receiver != nil ? slot : nil
+    }
+
+    /// When a byte last moved in either direction; `nil` when the transfer is over.
+    package func lastActivity(of id: TransferID) -> Instant? { slot(of: id)?.lastActivity }
+
+    /// Waits until something can be done, at most for `wait`, does it, and returns what ended.
+    package func turn(wait: TimeSpan) -> [CurlCompletion] {
+        if wait.nanoseconds > 0 {
+            let milliseconds = min(Int64(Int32.max), (wait.nanoseconds + 999_999) / 1_000_000)
+            unsafe curl_multi_poll(multi, nil, 0, Int32(milliseconds), nil)
+        }
+        turnTime = Clocks.instant()
+        var running: Int32 = 0
+        unsafe curl_multi_perform(multi, &running)
+        collect()
+        defer { completions.removeAll(keepingCapacity: true) }
+        return completions
+    }
+
+    private func collect() {
+        var result = CURLE_OK
+        while let easy = unsafe tr_multi_next_done(multi, &result) {
+            var user: UnsafeMutableRawPointer?
+            unsafe tr_easy_get_pointer(easy, CURLINFO_PRIVATE, &user)
+            guard let user = unsafe user else { continue }
+            let slot = unsafe Unmanaged<TransferSlot>.fromOpaque(user).takeUnretainedValue()
+            complete(slot, result)
+        }
+    }
+
+    private func complete(_ slot: TransferSlot, _ result: CURLcode) {
+        let metrics = measure(slot)
+        connectionsOpened += metrics.openedConnections
+        if metrics.isReused { connectionsReused += 1 }
+        let failed = result != CURLE_OK
+        var closedOrderly = false
+        if let connection = unsafe slot.secureConnection {
+            closedOrderly = closedInOrder.contains(UInt(bitPattern: connection))
+        }
+        if let receiver = slot.receiver {
+            completions.append(
+                CurlCompletion(
+                    receiver: receiver, code: CurlCode(result), message: failed ? slot.easy.message : "",
+                    systemError: failed ? Int32(slot.easy.long(CURLINFO_OS_ERRNO)) : 0,
+                    verifyResult: failed ? slot.easy.long(CURLINFO_SSL_VERIFYRESULT) : 0,
+                    sawCloseNotify: closedOrderly, metrics: metrics))
+        }
+        unsafe curl_multi_remove_handle(multi, slot.easy.raw)
+        recycle(slot)
+    }
+
+    private func measure(_ slot: TransferSlot) -> CurlMetrics {
+        let easy = slot.easy
+        var metrics = CurlMetrics()
+        metrics.nameLookup = easy.offset(CURLINFO_NAMELOOKUP_TIME_T)
+        metrics.connect = easy.offset(CURLINFO_CONNECT_TIME_T)
+        metrics.secureConnect = easy.offset(CURLINFO_APPCONNECT_TIME_T)
+        metrics.preTransfer = easy.offset(CURLINFO_PRETRANSFER_TIME_T)
+        metrics.startTransfer = easy.offset(CURLINFO_STARTTRANSFER_TIME_T)
+        metrics.total = easy.offset(CURLINFO_TOTAL_TIME_T)
+        metrics.openedConnections = easy.long(CURLINFO_NUM_CONNECTS)
+        metrics.isReused = metrics.openedConnections == 0 && metrics.preTransfer > 0
+        metrics.requestBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE))
+        metrics.headerBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
+        metrics.uploadedBytes = easy.offset(CURLINFO_SIZE_UPLOAD_T)
+        metrics.downloadedBytes = easy.offset(CURLINFO_SIZE_DOWNLOAD_T)
+        metrics.localAddress = easy.string(CURLINFO_LOCAL_IP)
+        metrics.localPort = UInt16(truncatingIfNeeded: easy.long(CURLINFO_LOCAL_PORT))
+        metrics.remoteAddress = easy.string(CURLINFO_PRIMARY_IP)
+        metrics.remotePort = UInt16(truncatingIfNeeded: easy.long(CURLINFO_PRIMARY_PORT))
+        metrics.tlsVersion = slot.tlsVersion
+        metrics.tlsCipher = slot.tlsCipher
+        return metrics
+    }
+}
+
+@available(*, unavailable)
+extension CurlLoop: Sendable {}
+
+/// Ends the loop's wait from any thread.
+@safe package final class LoopWaker: @unchecked Sendable {
+    // `curl_multi_wakeup` is the one call libcurl allows from other threads; the lock keeps it from a multi that is
+    // being cleaned up.
+    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    private var multi: UnsafeMutableRawPointer?
+
+    init(_ multi: UnsafeMutableRawPointer) {
+        unsafe self.multi = multi
+        unsafe lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        unsafe pthread_mutex_init(lock, nil)
+    }
+
+    deinit {
+        unsafe pthread_mutex_destroy(lock)
+        unsafe lock.deallocate()
+    }
+
+    package func wake() {
+        unsafe pthread_mutex_lock(lock)
+        if let multi = unsafe multi { unsafe curl_multi_wakeup(multi) }
+        unsafe pthread_mutex_unlock(lock)
+    }
+
+    func disable() {
+        unsafe pthread_mutex_lock(lock)
+        unsafe multi = nil
+        unsafe pthread_mutex_unlock(lock)
+    }
+}

@@ -1,0 +1,107 @@
+package import TransferModel
+
+/// TLS as one request needs it. One object per session: connections are shared only under the same one.
+package final class TLSSettings: Sendable {
+    package let minimum: TLSVersion
+    package let maximum: TLSVersion?
+    package let ca: String?
+    package let pins: String?
+    package let verifiesPeer: Bool
+    /// Trust nothing but `ca`.
+    package let onlyOwnCA: Bool
+
+    package init(_ configuration: TLSConfiguration) {
+        minimum = configuration.minimum
+        maximum = configuration.maximum
+        ca = configuration.ca
+        pins = configuration.pins.isEmpty ? nil : configuration.pins.joined(separator: ";")
+        verifiesPeer = configuration.policy != .insecure
+        onlyOwnCA = configuration.policy == .only
+    }
+}
+
+/// Everything libcurl is told about one request. It decides nothing: no redirect, cookie, proxy or credential of its own.
+package struct CurlRequest {
+    package enum Version: Sendable { case http1, http2OverTLS }
+
+    package var url: String
+    package var method: String
+    /// Complete lines, `Name: value`.
+    package var headers: [String] = []
+    /// `nil` sends no body; -1 is a body of unknown length.
+    package var bodyLength: Int64?
+    package var version = Version.http1
+    package var connectTimeout = TimeSpan.seconds(30)
+    package var tls: TLSSettings
+    package var pool: ConnectionPool
+    /// A request that must not be sent twice never rides on a connection that may be dead already: libcurl would
+    /// silently send it again.
+    package var needsFreshConnection = false
+    package var receiveBuffer = 64 << 10
+
+    package init(url: String, method: String, tls: TLSSettings, pool: ConnectionPool) {
+        self.url = url
+        self.method = method
+        self.tls = tls
+        self.pool = pool
+    }
+}
+
+/// What a transfer hands over while it runs. Every call comes from inside libcurl on the loop's thread: an
+/// implementation may change itself and nothing else, and must not call the loop.
+package protocol TransferReceiver: AnyObject {
+    /// The headers of the final answer (never of a 1xx). `false` ends the transfer.
+    func received(head: ResponseHead) -> Bool
+    /// `false` ends the transfer.
+    func received(body bytes: UnsafeRawBufferPointer) -> Bool
+    /// How many bytes were put into `buffer`; 0 at the end, `nil` ends the transfer.
+    func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int?
+    /// Whether the body can be sent again from `offset`.
+    func rewindBody(to offset: Int64) -> Bool
+}
+
+/// A final answer's status line and headers.
+package struct ResponseHead: Sendable {
+    package var status: Int
+    package var version: HTTPProtocol
+    package var headers: HeaderBlock
+    package init(status: Int, version: HTTPProtocol, headers: HeaderBlock) {
+        self.status = status
+        self.version = version
+        self.headers = headers
+    }
+}
+
+/// How a transfer ended, in libcurl's view, with what it measured.
+package struct CurlCompletion {
+    package let receiver: any TransferReceiver
+    package let code: CurlCode
+    package let message: String
+    package let systemError: Int32
+    package let verifyResult: Int
+    /// Only of a body that was ended by closing the connection: whether TLS was closed in order.
+    package let sawCloseNotify: Bool
+    package let metrics: CurlMetrics
+}
+
+/// What libcurl measured: microseconds since the request was handed over; `nil` for a phase that was not.
+package struct CurlMetrics: Sendable {
+    package var nameLookup: Int64 = 0
+    package var connect: Int64 = 0
+    package var secureConnect: Int64 = 0
+    package var preTransfer: Int64 = 0
+    package var startTransfer: Int64 = 0
+    package var total: Int64 = 0
+    package var isReused = false
+    package var openedConnections = 0
+    package var requestBytes: Int64 = 0
+    package var headerBytes: Int64 = 0
+    package var uploadedBytes: Int64 = 0
+    package var downloadedBytes: Int64 = 0
+    package var localAddress: String?
+    package var localPort: UInt16 = 0
+    package var remoteAddress: String?
+    package var remotePort: UInt16 = 0
+    package var tlsVersion: UInt16 = 0
+    package var tlsCipher: UInt16 = 0
+}

@@ -1,0 +1,95 @@
+internal import CLibcurl
+
+/// One curl easy handle with what it borrows: its error buffer and its header list live as long as it.
+/// https://curl.se/libcurl/c/curl_easy_setopt.html
+@safe final class EasyHandle {
+    let raw: UnsafeMutableRawPointer
+    private let errorBuffer: UnsafeMutablePointer<CChar>
+    private var headerList: UnsafeMutablePointer<curl_slist>?
+    private(set) var firstFailure: CURLcode?
+
+    init?() {
+        guard let raw = unsafe curl_easy_init() else { return nil }
+        unsafe self.raw = raw
+        unsafe errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        unsafe curl_easy_cleanup(raw)
+        unsafe curl_slist_free_all(headerList)
+        unsafe errorBuffer.deallocate()
+    }
+
+    /// Forgets every option; keeps connections, TLS sessions and DNS answers.
+    func reset() {
+        unsafe curl_easy_reset(raw)
+        unsafe curl_slist_free_all(headerList)
+        unsafe headerList = nil
+        firstFailure = nil
+        unsafe errorBuffer[0] = 0
+        unsafe note(tr_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer))
+    }
+
+    /// libcurl's message about the last failure; empty when it had none.
+    var message: String { unsafe String(cString: errorBuffer) }
+
+    /// Options are values, never crashes: the first that failed is asked for once, before the start.
+    private func note(_ code: CURLcode) {
+        if code != CURLE_OK, firstFailure == nil { firstFailure = code }
+    }
+
+    func set(_ option: CURLoption, _ value: Int) { unsafe note(tr_easy_set_long(raw, option, value)) }
+    func set(_ option: CURLoption, _ value: Bool) { set(option, value ? 1 : 0) }
+    func set(_ option: CURLoption, offset value: Int64) { unsafe note(tr_easy_set_offset(raw, option, value)) }
+    func set(_ option: CURLoption, _ value: String?) {
+        guard let value else { return unsafe note(tr_easy_set_string(raw, option, nil)) }
+        unsafe value.withCString { unsafe note(tr_easy_set_string(raw, option, $0)) }
+    }
+    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) {
+        unsafe note(tr_easy_set_pointer(raw, option, value))
+    }
+    func set(_ option: CURLoption, callback: @escaping tr_data_callback) {
+        unsafe note(tr_easy_set_data_callback(raw, option, callback))
+    }
+    func set(seek callback: @escaping tr_seek_callback) { unsafe note(tr_easy_set_seek_callback(raw, callback)) }
+    func set(secureContext callback: @escaping tr_ssl_context_callback) {
+        unsafe note(tr_easy_set_ssl_context_callback(raw, callback))
+    }
+
+    /// The list is copied into curl's own form and kept until the next `reset`.
+    func set(headers: [String]) {
+        for line in headers {
+            unsafe line.withCString { text in
+                if let list = unsafe curl_slist_append(headerList, text) {
+                    unsafe headerList = list
+                } else {
+                    note(CURLE_OUT_OF_MEMORY)
+                }
+            }
+        }
+        unsafe note(tr_easy_set_list(raw, CURLOPT_HTTPHEADER, headerList))
+    }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        unsafe tr_easy_get_long(raw, info, &value)
+        return value
+    }
+
+    func offset(_ info: CURLINFO) -> Int64 {
+        var value: Int64 = 0
+        unsafe tr_easy_get_offset(raw, info, &value)
+        return value
+    }
+
+    func string(_ info: CURLINFO) -> String? {
+        var value: UnsafePointer<CChar>?
+        unsafe tr_easy_get_string(raw, info, &value)
+        guard let value = unsafe value, unsafe value[0] != 0 else { return nil }
+        return unsafe String(cString: value)
+    }
+}
+
+@available(*, unavailable)
+extension EasyHandle: Sendable {}

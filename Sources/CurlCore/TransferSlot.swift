@@ -1,0 +1,260 @@
+internal import CLibSSL
+internal import CLibcurl
+import Glibc
+import TransferModel
+
+/// An easy handle and the transfer it carries. Callbacks find it through their user pointer and touch only it and
+/// its receiver. Slots are reused: `generation` tells a transfer from the next one in the same slot.
+@safe final class TransferSlot {
+    let easy: EasyHandle
+    unowned let loop: CurlLoop
+    let index: Int
+    var generation: UInt32 = 0
+    var receiver: (any TransferReceiver)?
+    var pool: ConnectionPool?
+    /// Set by every byte in either direction; the idle clock reads it.
+    var lastActivity = Instant(nanoseconds: 0)
+    var tlsVersion: UInt16 = 0
+    var tlsCipher: UInt16 = 0
+    var secureConnection: UnsafeRawPointer?
+    private var headerBytes: [UInt8] = []
+    private var status = 0
+    private var version = HTTPProtocol.http1
+    private(set) var isHeadComplete = false
+
+    init?(loop: CurlLoop, index: Int) {
+        guard let easy = EasyHandle() else { return nil }
+        self.easy = easy
+        self.loop = loop
+        self.index = index
+    }
+
+    var userPointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
+
+    /// Tells libcurl all about the request. Whatever it could do by itself is switched off.
+    func configure(_ request: CurlRequest, receiver: any TransferReceiver) {
+        self.receiver = receiver
+        pool = request.pool
+        generation &+= 1
+        headerBytes.removeAll(keepingCapacity: false)
+        status = 0
+        isHeadComplete = false
+        tlsVersion = 0
+        tlsCipher = 0
+        unsafe secureConnection = nil
+        easy.reset()
+        setBasics(request)
+        setSecurity(request)
+        setBody(request)
+    }
+
+    private func setBasics(_ request: CurlRequest) {
+        let me = unsafe userPointer
+        easy.set(CURLOPT_URL, request.url)
+        easy.set(CURLOPT_PATH_AS_IS, true)
+        easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        easy.set(CURLOPT_NOSIGNAL, true)
+        easy.set(CURLOPT_PROXY, "")
+        easy.set(CURLOPT_QUICK_EXIT, true)
+        easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, request.connectTimeout.nanoseconds / 1_000_000)))
+        easy.set(CURLOPT_BUFFERSIZE, request.receiveBuffer)
+        unsafe easy.set(CURLOPT_PRIVATE, pointer: me)
+        unsafe easy.set(CURLOPT_SHARE, pointer: request.pool.share)
+        unsafe easy.set(CURLOPT_HEADERFUNCTION, callback: receiveHeader)
+        unsafe easy.set(CURLOPT_HEADERDATA, pointer: me)
+        unsafe easy.set(CURLOPT_WRITEFUNCTION, callback: receiveBody)
+        unsafe easy.set(CURLOPT_WRITEDATA, pointer: me)
+        switch request.version {
+        case .http1: easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        case .http2OverTLS:
+            easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+            easy.set(CURLOPT_PIPEWAIT, true)
+        }
+        if request.needsFreshConnection { easy.set(CURLOPT_FRESH_CONNECT, true) }
+        if !request.headers.isEmpty { easy.set(headers: request.headers) }
+    }
+
+    private func setSecurity(_ request: CurlRequest) {
+        guard request.url.hasPrefix("https:") else { return }
+        let tls = request.tls
+        let low: Int
+        switch tls.minimum {
+        case .v1_0: low = Int(CURL_SSLVERSION_TLSv1_0)
+        case .v1_1: low = Int(CURL_SSLVERSION_TLSv1_1)
+        case .v1_2: low = Int(CURL_SSLVERSION_TLSv1_2)
+        case .v1_3: low = Int(CURL_SSLVERSION_TLSv1_3)
+        }
+        var high = 0
+        switch tls.maximum {
+        case .v1_0: high = Int(CURL_SSLVERSION_MAX_TLSv1_0)
+        case .v1_1: high = Int(CURL_SSLVERSION_MAX_TLSv1_1)
+        case .v1_2: high = Int(CURL_SSLVERSION_MAX_TLSv1_2)
+        case .v1_3: high = Int(CURL_SSLVERSION_MAX_TLSv1_3)
+        case nil: break
+        }
+        easy.set(CURLOPT_SSLVERSION, low | high)
+        if let minimum = Optional(tls.minimum), minimum < .v1_2 {
+            // OpenSSL 3 refuses the signatures of the old versions at its usual security level.
+            easy.set(CURLOPT_SSL_CIPHER_LIST, "DEFAULT@SECLEVEL=0")
+        }
+        if let ca = tls.ca {
+            easy.set(CURLOPT_CAINFO, ca)
+            if tls.onlyOwnCA { easy.set(CURLOPT_CAPATH, nil) }
+        }
+        if let pins = tls.pins { easy.set(CURLOPT_PINNEDPUBLICKEY, pins) }
+        if !tls.verifiesPeer {
+            easy.set(CURLOPT_SSL_VERIFYPEER, false)
+            easy.set(CURLOPT_SSL_VERIFYHOST, false)
+        }
+        unsafe easy.set(secureContext: prepareSecureContext)
+        unsafe easy.set(CURLOPT_SSL_CTX_DATA, pointer: userPointer)
+    }
+
+    private func setBody(_ request: CurlRequest) {
+        guard let length = request.bodyLength else {
+            switch request.method {
+            case "GET": break
+            case "HEAD": easy.set(CURLOPT_NOBODY, true)
+            default: easy.set(CURLOPT_CUSTOMREQUEST, request.method)
+            }
+            return
+        }
+        let me = unsafe userPointer
+        easy.set(CURLOPT_UPLOAD, true)
+        if request.method != "PUT" { easy.set(CURLOPT_CUSTOMREQUEST, request.method) }
+        easy.set(CURLOPT_INFILESIZE_LARGE, offset: length)
+        unsafe easy.set(CURLOPT_READFUNCTION, callback: sendBody)
+        unsafe easy.set(CURLOPT_READDATA, pointer: me)
+        unsafe easy.set(seek: seekBody)
+        unsafe easy.set(CURLOPT_SEEKDATA, pointer: me)
+    }
+
+    // MARK: Called by libcurl
+
+    /// One header line, or a status line, or the empty line after the last.
+    func receive(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
+        lastActivity = loop.clock()
+        if unsafe bytes.starts(with: [0x48, 0x54, 0x54, 0x50, 0x2F]) {  // HTTP/
+            unsafe beginHead(bytes)
+            return true
+        }
+        if unsafe bytes[0] != 0x0D, unsafe bytes[0] != 0x0A {
+            // Trailers come after the body; they are not part of the head.
+            if !isHeadComplete { unsafe headerBytes.append(contentsOf: bytes) }
+            return true
+        }
+        guard status >= 200, !isHeadComplete, let receiver else { return true }
+        isHeadComplete = true
+        noteSecurity()
+        let block = HeaderBlock(raw: headerBytes)
+        headerBytes = []
+        return receiver.received(head: ResponseHead(status: status, version: version, headers: block))
+    }
+
+    private func beginHead(_ line: UnsafeRawBufferPointer) {
+        headerBytes.removeAll(keepingCapacity: true)
+        headerBytes.reserveCapacity(384)
+        isHeadComplete = false
+        version = unsafe line.count > 5 && line[5] == 0x32 ? .http2 : .http1
+        status = 0
+        guard let space = unsafe line.firstIndex(of: 0x20) else { return }
+        for unsafe byte in unsafe line[(space + 1)...].prefix(3) {
+            guard (0x30...0x39).contains(byte) else {
+                status = 0
+                return
+            }
+            status = status * 10 + Int(byte - 0x30)
+        }
+    }
+
+    private func noteSecurity() {
+        guard loop.watchesTLS else { return }
+        var found: UnsafeMutableRawPointer?
+        guard unsafe tr_easy_get_pointer(easy.raw, CURLINFO_TLS_SSL_PTR, &found) == CURLE_OK, let info = unsafe found
+        else { return }
+        let session = unsafe info.assumingMemoryBound(to: curl_tlssessioninfo.self)
+        guard unsafe session.pointee.backend == CURLSSLBACKEND_OPENSSL,
+            let connection = unsafe session.pointee.internals
+        else { return }
+        let ssl = OpaquePointer(connection)
+        unsafe secureConnection = UnsafeRawPointer(connection)
+        tlsVersion = UInt16(truncatingIfNeeded: unsafe SSL_version(ssl))
+        tlsCipher = unsafe SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(ssl))
+    }
+
+    func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+        lastActivity = loop.clock()
+        return unsafe receiver?.received(body: bytes) ?? false
+    }
+
+    func send(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        lastActivity = loop.clock()
+        return unsafe receiver?.fillBody(buffer)
+    }
+}
+
+@available(*, unavailable)
+extension TransferSlot: Sendable {}
+
+// C callbacks are file-scope functions: a closure formed in an isolated place would trap on the loop's thread.
+
+private func slot(_ pointer: UnsafeMutableRawPointer?) -> TransferSlot? {
+    guard let pointer = unsafe pointer else { return nil }
+    return unsafe Unmanaged<TransferSlot>.fromOpaque(pointer).takeUnretainedValue()
+}
+
+private func receiveHeader(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ user: UnsafeMutableRawPointer?
+) -> Int {
+    guard let slot = unsafe slot(user), let bytes = unsafe bytes, count > 0 else { return 0 }
+    return unsafe slot.receive(headerLine: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? count : -1
+}
+
+private func receiveBody(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ user: UnsafeMutableRawPointer?
+) -> Int {
+    guard count > 0 else { return 0 }
+    guard let slot = unsafe slot(user), let bytes = unsafe bytes else { return -1 }
+    return unsafe slot.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? count : -1
+}
+
+private func sendBody(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ user: UnsafeMutableRawPointer?
+) -> Int {
+    guard let slot = unsafe slot(user), let bytes = unsafe bytes else { return Int(tr_read_abort) }
+    let buffer = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+    return unsafe slot.send(into: buffer) ?? Int(tr_read_abort)
+}
+
+private func seekBody(_ user: UnsafeMutableRawPointer?, _ offset: Int, _ origin: Int32) -> Int32 {
+    guard let slot = unsafe slot(user), origin == SEEK_SET else { return Int32(CURL_SEEKFUNC_CANTSEEK) }
+    return slot.receiver?.rewindBody(to: Int64(offset)) == true
+        ? Int32(CURL_SEEKFUNC_OK) : Int32(CURL_SEEKFUNC_FAIL)
+}
+
+/// Watches for close_notify: libcurl reports a TLS stream that was cut as whole.
+private func prepareSecureContext(
+    _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ user: UnsafeMutableRawPointer?
+) -> CURLcode {
+    guard let slot = unsafe slot(user), let context = unsafe context else { return CURLE_ABORTED_BY_CALLBACK }
+    let sslContext = OpaquePointer(context)
+    let loop = unsafe Unmanaged.passUnretained(slot.loop).toOpaque()
+    guard unsafe SSL_CTX_set_ex_data(sslContext, CurlLoop.secureContextIndex, loop) == 1 else {
+        return CURLE_OUT_OF_MEMORY
+    }
+    slot.loop.watchesTLS = true
+    unsafe SSL_CTX_set_info_callback(sslContext, noteSecureEvent)
+    return CURLE_OK
+}
+
+private func noteSecureEvent(_ ssl: OpaquePointer?, _ place: Int32, _ value: Int32) {
+    guard let ssl = unsafe ssl, let context = unsafe SSL_get_SSL_CTX(ssl),
+        let user = unsafe SSL_CTX_get_ex_data(context, CurlLoop.secureContextIndex)
+    else { return }
+    let loop = unsafe Unmanaged<CurlLoop>.fromOpaque(user).takeUnretainedValue()
+    if place & SSL_CB_HANDSHAKE_START != 0 {
+        unsafe loop.secureConnectionBegan(UnsafeRawPointer(ssl))
+    } else if place & SSL_CB_READ_ALERT == SSL_CB_READ_ALERT, value & 0xFF == SSL_AD_CLOSE_NOTIFY {
+        unsafe loop.secureConnectionClosed(UnsafeRawPointer(ssl))
+    }
+}

@@ -1,0 +1,101 @@
+package import TransferModel
+
+/// How a message says where its body ends. libcurl takes the last of several lengths, and `+5` for 5; we do not.
+package enum BodyFraming: Hashable, Sendable {
+    /// There is none: a HEAD, 1xx, 204 or 304.
+    case none
+    case length(Int64)
+    /// Chunked in HTTP/1.1: the last chunk ends it.
+    case chunked
+    /// Only the end of the connection, or of the HTTP/2 stream, ends it.
+    case untilClose
+
+    /// Reads it off a response's headers (RFC 9112, section 6.3).
+    package static func of(
+        _ headers: HeaderBlock, status: Int, method: String, version: HTTPProtocol
+    ) throws(TransferError) -> BodyFraming {
+        let length = try contentLength(headers)
+        if method == "HEAD" || status == 204 || status == 304 || (100...199).contains(status) { return .none }
+        let codings = headers.all("transfer-encoding").flatMap { $0.split(separator: ",") }
+            .map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
+        if !codings.isEmpty {
+            guard version == .http1, codings.last == "chunked", codings.count == 1 else {
+                throw TransferError(
+                    .badServerResponse, "the server sent `Transfer-Encoding: \(codings.joined(separator: ", "))`")
+            }
+            return .chunked
+        }
+        return length.map { .length($0) } ?? .untilClose
+    }
+
+    private static func contentLength(_ headers: HeaderBlock) throws(TransferError) -> Int64? {
+        var found: Int64?
+        for line in headers.lines where headers.isNamed(line, "content-length") {
+            for part in headers.value(line).split(separator: ",", omittingEmptySubsequences: false) {
+                let length = try number(part.filter { $0 != " " && $0 != "\t" })
+                if let found, found != length {
+                    throw TransferError(
+                        .badServerResponse, "the server announced two lengths: \(found) and \(length) bytes")
+                }
+                found = length
+            }
+        }
+        return found
+    }
+
+    private static func number(_ text: String) throws(TransferError) -> Int64 {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int64(text) else {
+            throw TransferError(.badServerResponse, "the server announced `\(text.prefix(40))` as the length")
+        }
+        return length
+    }
+}
+
+/// What is known at a body's end, from which its wholeness is judged.
+package struct BodyEnd: Hashable, Sendable {
+    package var received: Int64
+    package var version: HTTPProtocol
+    package var isSecure: Bool
+    /// The TLS connection was closed in order; asked only where the close is what ends the body.
+    package var sawCloseNotify: Bool
+
+    package init(received: Int64, version: HTTPProtocol, isSecure: Bool, sawCloseNotify: Bool) {
+        self.received = received
+        self.version = version
+        self.isSecure = isSecure
+        self.sawCloseNotify = sawCloseNotify
+    }
+}
+
+/// Whether a body that libcurl calls complete is whole.
+package enum Completeness: Hashable, Sendable {
+    case whole
+    /// Nothing proves the end, and nothing speaks against it.
+    case unverified
+    /// A shared HTTP/2 stream without a length: libcurl may report one that was cut as whole, so it must be fetched
+    /// again on a connection of its own.
+    case unprovenStream
+    case cut(TransferError)
+
+    package static func judge(_ framing: BodyFraming, _ end: BodyEnd) -> Completeness {
+        switch framing {
+        case .none, .chunked: return .whole
+        case .length(let announced):
+            if end.received == announced { return .whole }
+            return .cut(
+                TransferError(
+                    .networkConnectionLost,
+                    "the body ended after \(end.received) of \(announced) bytes"))
+        case .untilClose:
+            if end.version == .http2 { return .unprovenStream }
+            if end.isSecure, !end.sawCloseNotify {
+                return .cut(
+                    TransferError(
+                        .networkConnectionLost,
+                        "the TLS connection was cut after \(end.received) bytes without a closing message"))
+            }
+            // A body whose end only TLS proves is proved by close_notify.
+            return end.isSecure ? .whole : .unverified
+        }
+    }
+}

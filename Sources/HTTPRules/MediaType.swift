@@ -1,0 +1,87 @@
+package import TransferModel
+
+/// A `Content-Type`: what `expect.mimeType` compares and the report shows.
+package struct MediaType: Hashable, Sendable {
+    /// In lower case, without parameters.
+    package let type: String
+    package let charset: String?
+
+    /// `nil` when the text is no media type.
+    package init?(_ text: String) {
+        let parameters = HeaderParameters(text)
+        let type = parameters.value.lowercased()
+        guard type.split(separator: "/", omittingEmptySubsequences: false).count == 2,
+            !type.hasPrefix("/"), !type.hasSuffix("/"), !type.contains(" ")
+        else { return nil }
+        self.type = type
+        charset = parameters["charset"]
+    }
+
+    /// Whether it is meant by `pattern`, in which `*` stands for anything: `image/*`, `*/*`, `application/*+json`.
+    package func matches(_ pattern: String) -> Bool {
+        Self.matches(Array(type.utf8)[...], Array(pattern.lowercased().utf8)[...])
+    }
+
+    private static func matches(_ text: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
+        let pieces = pattern.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
+        guard pieces.count > 1, let first = pieces.first, let last = pieces.last else {
+            return text.elementsEqual(pattern)
+        }
+        guard text.starts(with: first), text.count >= first.count + last.count, text.suffix(last.count) == last
+        else { return false }
+        var rest = text.dropFirst(first.count).dropLast(last.count)
+        for piece in pieces.dropFirst().dropLast() where !piece.isEmpty {
+            guard let found = rest.indices.first(where: { rest[$0...].starts(with: piece) }) else { return false }
+            rest = rest[(found + piece.count)...]
+        }
+        return true
+    }
+}
+
+/// `value; name=text; name="quoted \" text"`: the shape of Content-Type and Content-Disposition.
+struct HeaderParameters {
+    let value: String
+    private var parameters: [(name: String, value: String)] = []
+
+    init(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        value = Self.trimmed(Self.take(&rest, until: UInt8(ascii: ";")))
+        while !rest.isEmpty {
+            rest = rest.drop { $0 == UInt8(ascii: ";") || $0 == 0x20 || $0 == 0x09 }
+            let name = Self.trimmed(Self.take(&rest, untilAny: [UInt8(ascii: "="), UInt8(ascii: ";")])).lowercased()
+            guard rest.first == UInt8(ascii: "=") else { continue }
+            rest = rest.dropFirst().drop { $0 == 0x20 || $0 == 0x09 }
+            let text = rest.first == UInt8(ascii: "\"") ? Self.takeQuoted(&rest) : Self.trimmed(Self.take(&rest, until: UInt8(ascii: ";")))
+            if !name.isEmpty { parameters.append((name, text)) }
+        }
+    }
+
+    /// The first under that name, which must be in lower case.
+    subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
+
+    private static func take(_ rest: inout ArraySlice<UInt8>, until stop: UInt8) -> ArraySlice<UInt8> {
+        take(&rest, untilAny: [stop])
+    }
+
+    private static func take(_ rest: inout ArraySlice<UInt8>, untilAny stops: [UInt8]) -> ArraySlice<UInt8> {
+        let end = rest.firstIndex { stops.contains($0) } ?? rest.endIndex
+        let taken = rest[rest.startIndex..<end]
+        rest = rest[end...]
+        return taken
+    }
+
+    private static func takeQuoted(_ rest: inout ArraySlice<UInt8>) -> String {
+        rest = rest.dropFirst()
+        var text: [UInt8] = []
+        while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+            text.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> String {
+        var bytes = bytes.drop { $0 == 0x20 || $0 == 0x09 }
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

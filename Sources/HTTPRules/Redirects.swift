@@ -1,0 +1,74 @@
+package import TransferModel
+
+/// What to do with a 3xx answer.
+package enum RedirectDecision: Sendable {
+    /// It is the result: no redirect at all, or one that cannot be followed.
+    case final
+    case follow(ResourceURL, method: String, keepsBody: Bool)
+    /// The policy says no; `to` is where it would have gone.
+    case refuse(to: String, TransferError)
+}
+
+/// The contract's rules for redirects, hop by hop.
+package enum Redirects {
+    package static func decide(
+        status: Int, location: String?, method: String, from url: ResourceURL, hops: Int, policy: RedirectPolicy
+    ) -> RedirectDecision {
+        guard let rewritten = nextMethod(status, method), let location, let target = target(location, url) else {
+            return .final
+        }
+        if let refusal = refusal(target, from: url, hops: hops, policy) { return .refuse(to: target.text, refusal) }
+        return .follow(target, method: rewritten, keepsBody: rewritten == method && rewritten != "GET" && rewritten != "HEAD")
+    }
+
+    /// 301 and 302 turn POST into GET, 303 turns all but HEAD into GET, 307 and 308 keep the method; others are final.
+    static func nextMethod(_ status: Int, _ method: String) -> String? {
+        switch status {
+        case 301, 302: method == "POST" ? "GET" : method
+        case 303: method == "HEAD" ? "HEAD" : "GET"
+        case 307, 308: method
+        default: nil
+        }
+    }
+
+    private static func target(_ location: String, _ url: ResourceURL) -> ResourceURL? {
+        let parsed = try? url.resolving(location)
+        return location.isEmpty ? nil : parsed
+    }
+
+    private static func refusal(
+        _ target: ResourceURL, from url: ResourceURL, hops: Int, _ policy: RedirectPolicy
+    ) -> TransferError? {
+        guard target.isHTTP else {
+            return TransferError(.redirectRefused, "a redirect to `\(target.scheme):` is never followed")
+        }
+        if hops >= policy.maximum {
+            return TransferError(.httpTooManyRedirects, "more than \(policy.maximum) redirects")
+        }
+        if url.isSecure, !target.isSecure, !policy.allowDowngrade {
+            return TransferError(.redirectRefused, "a redirect from https to http needs `redirects.allowDowngrade`")
+        }
+        switch policy.follow {
+        case .always: break
+        case .never: return TransferError(.redirectRefused, "`redirects.follow` is `never`")
+        case .sameHost where target.host != url.host:
+            return TransferError(.redirectRefused, "`redirects.follow: sameHost` does not lead to \(target.host)")
+        case .sameOrigin where !target.hasSameOrigin(as: url):
+            return TransferError(.redirectRefused, "`redirects.follow: sameOrigin` does not lead to \(target.origin)")
+        case .sameHost, .sameOrigin: break
+        }
+        if let hosts = policy.allowHosts, !hosts.contains(where: { $0.matches(target.origin) }) {
+            return TransferError(.redirectRefused, "`redirects.allowHosts` does not name \(target.host)")
+        }
+        return nil
+    }
+
+    /// Whether a typed header goes along to `target`: headers go to the origins that the task itself names; elsewhere
+    /// Authorization, a typed Cookie and whatever was made from a secret stay behind.
+    package static func keeps(_ header: HeaderField, to target: ResourceURL, named: [ResourceURL]) -> Bool {
+        if named.contains(where: { $0.hasSameOrigin(as: target) }) { return true }
+        if header.value.isSecret { return false }
+        let name = header.name.lowercased()
+        return name != "authorization" && name != "cookie" && name != "proxy-authorization"
+    }
+}

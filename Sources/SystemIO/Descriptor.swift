@@ -1,0 +1,149 @@
+internal import CLinuxShims
+package import Glibc
+
+/// An open file, folder or socket with exactly one owner; closed when the owner lets go.
+package struct Descriptor: ~Copyable, Sendable {
+    package let raw: Int32
+
+    /// Takes over a descriptor that is open already.
+    package init(owning raw: Int32) { self.raw = raw }
+
+    deinit { if raw >= 0 { close(raw) } }
+
+    /// Opens by a path from the working folder; always close-on-exec.
+    package static func open(_ path: String, _ flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
+        Descriptor(owning: try Syscall.check("open") { unsafe Glibc.open(path, flags | O_CLOEXEC, mode) })
+    }
+
+    package static func openFolder(_ path: String) throws(SystemError) -> Descriptor {
+        try open(path, O_RDONLY | O_DIRECTORY)
+    }
+
+    /// Opens `name` below this folder.
+    package borrowing func open(_ name: String, _ flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
+        let folder = raw
+        return Descriptor(owning: try Syscall.check("open") { unsafe openat(folder, name, flags | O_CLOEXEC, mode) })
+    }
+
+    /// A file below this folder that has no name yet: nothing is left of it when the process dies.
+    package borrowing func openUnnamed(mode: mode_t) throws(SystemError) -> Descriptor {
+        let folder = raw
+        let flags = tr_O_TMPFILE | O_RDWR | O_CLOEXEC
+        return Descriptor(owning: try Syscall.check("open") { unsafe openat(folder, ".", flags, mode) })
+    }
+
+    /// Writes all of it, however many calls that takes.
+    package borrowing func writeAll(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+        var done = 0
+        let raw = raw
+        while done < bytes.count {
+            let start = unsafe bytes.baseAddress.unsafelyUnwrapped + done
+            let left = bytes.count - done
+            done += try Syscall.count("write") { unsafe write(raw, start, left) }
+        }
+    }
+
+    package borrowing func writeAll(_ bytes: [UInt8]) throws(SystemError) {
+        var failure: SystemError?
+        unsafe bytes.withUnsafeBytes { buffer in
+            do throws(SystemError) { try unsafe writeAll(buffer) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Up to `bytes.count` bytes from `offset`; 0 at the end of the file.
+    package borrowing func read(
+        into bytes: UnsafeMutableRawBufferPointer, at offset: Int64
+    ) throws(SystemError) -> Int {
+        let raw = raw
+        return try Syscall.count("read") { unsafe pread(raw, bytes.baseAddress, bytes.count, Int(offset)) }
+    }
+
+    package borrowing func facts() throws(SystemError) -> FileFacts {
+        var facts = tr_file_facts()
+        let raw = raw
+        try Syscall.check("stat") { unsafe tr_fstat(raw, &facts) }
+        return FileFacts(facts)
+    }
+
+    /// Facts of `name` below this folder.
+    package borrowing func facts(of name: String, followingLinks: Bool = false) throws(SystemError) -> FileFacts {
+        var facts = tr_file_facts()
+        let raw = raw
+        try Syscall.check("stat") { unsafe tr_fstatat(raw, name, followingLinks ? 1 : 0, &facts) }
+        return FileFacts(facts)
+    }
+
+    package borrowing func setModificationTime(nanoseconds: Int64) throws(SystemError) {
+        let raw = raw
+        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
+        let times = [timespec(tv_sec: 0, tv_nsec: Int(UTIME_OMIT_VALUE)), time]
+        try Syscall.check("futimens") { unsafe futimens(raw, times) }
+    }
+
+    package borrowing func setMode(_ mode: mode_t) throws(SystemError) {
+        let raw = raw
+        try Syscall.check("chmod") { fchmod(raw, mode) }
+    }
+
+    /// Gives an unnamed file its name below `folder`; fails with EEXIST when that is taken.
+    package borrowing func link(into folder: borrowing Descriptor, as name: String) throws(SystemError) {
+        let target = folder.raw
+        let source = "/proc/self/fd/\(raw)"
+        try Syscall.check("link") { unsafe linkat(AT_FDCWD, source, target, name, AT_SYMLINK_FOLLOW) }
+    }
+
+    package borrowing func rename(_ old: String, to new: String) throws(SystemError) {
+        let folder = raw
+        try Syscall.check("rename") { unsafe renameat(folder, old, folder, new) }
+    }
+
+    /// Renames only when nothing has the new name; EEXIST otherwise.
+    package borrowing func renameIfFree(_ old: String, to new: String) throws(SystemError) {
+        let folder = raw
+        try Syscall.check("rename") { unsafe tr_renameat2(folder, old, folder, new, UInt32(tr_RENAME_NOREPLACE)) }
+    }
+
+    package borrowing func unlink(_ name: String) throws(SystemError) {
+        let folder = raw
+        try Syscall.check("unlink") { unsafe unlinkat(folder, name, 0) }
+    }
+
+    /// Everything written to this descriptor's filesystem is on the disk when it returns; a lost write is an error.
+    package borrowing func syncFilesystem() throws(SystemError) {
+        let raw = raw
+        try Syscall.check("syncfs") { tr_syncfs(raw) }
+    }
+
+    package borrowing func sync() throws(SystemError) {
+        let raw = raw
+        try Syscall.check("fsync") { fsync(raw) }
+    }
+}
+
+/// `UTIME_OMIT` is a macro with a cast.
+private let UTIME_OMIT_VALUE = (1 << 30) - 2
+
+/// What `stat` says, as far as anybody here asks.
+package struct FileFacts: Hashable, Sendable {
+    package let device: UInt64
+    package let inode: UInt64
+    package let mode: UInt32
+    package let owner: UInt32
+    package let size: Int64
+    package let modifiedNanoseconds: Int64
+
+    init(_ facts: tr_file_facts) {
+        device = facts.device
+        inode = facts.inode
+        mode = facts.mode
+        owner = facts.owner
+        size = facts.size
+        modifiedNanoseconds = facts.modified_nanoseconds
+    }
+
+    package var isRegular: Bool { mode & S_IFMT == S_IFREG }
+    package var isFolder: Bool { mode & S_IFMT == S_IFDIR }
+    package var isLink: Bool { mode & S_IFMT == S_IFLNK }
+}

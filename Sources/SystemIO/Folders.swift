@@ -1,0 +1,36 @@
+package import Glibc
+
+/// Folders and paths.
+package enum Folders {
+    /// Makes `path` and what is missing above it. A folder that somebody else made meanwhile is as good.
+    package static func makeAll(_ path: String, mode: mode_t = 0o777) throws(SystemError) {
+        if unsafe mkdir(path, mode) == 0 { return }
+        let code = errno
+        switch code {
+        case EEXIST: return
+        case ENOENT:
+            guard let slash = path.dropLast().lastIndex(of: "/"), slash != path.startIndex else {
+                throw SystemError(call: "mkdir", errno: code)
+            }
+            try makeAll(String(path[..<slash]), mode: mode)
+            if unsafe mkdir(path, mode) != 0 {
+                let again = errno
+                if again != EEXIST { throw SystemError(call: "mkdir", errno: again) }
+            }
+        default: throw SystemError(call: "mkdir", errno: code)
+        }
+    }
+
+    package static func working() -> String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        guard unsafe getcwd(&buffer, buffer.count) != nil else { return "/" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// The folder part and the name part; the folder of a bare name is `.`.
+    package static func split(_ path: String) -> (folder: String, name: String) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+        let name = String(path[path.utf8.index(after: slash)...])
+        return slash == path.startIndex ? ("/", name) : (String(path[..<slash]), name)
+    }
+}

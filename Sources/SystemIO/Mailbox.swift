@@ -1,0 +1,73 @@
+import Glibc
+import Synchronization
+
+/// Values for another thread, taken in one piece: one lock per batch, never one per value.
+package final class Mailbox<Value: Sendable>: Sendable {
+    private let waiting = Mutex<[Value]>([])
+    private let wake: @Sendable () -> Void
+
+    /// `wake` is called after each post that found the box empty, outside the lock.
+    package init(wake: @escaping @Sendable () -> Void = {}) { self.wake = wake }
+
+    package func post(_ value: Value) {
+        let wasEmpty = waiting.withLock { values in
+            values.append(value)
+            return values.count == 1
+        }
+        if wasEmpty { wake() }
+    }
+
+    package func post(_ batch: [Value]) {
+        guard !batch.isEmpty else { return }
+        let wasEmpty = waiting.withLock { values in
+            let wasEmpty = values.isEmpty
+            if wasEmpty { values = batch } else { values += batch }
+            return wasEmpty
+        }
+        if wasEmpty { wake() }
+    }
+
+    package func takeAll() -> [Value] {
+        waiting.withLock { values in
+            let taken = values
+            values = []
+            return taken
+        }
+    }
+}
+
+/// A counter that a thread can sleep on until another has raised it.
+@safe package final class Semaphore: @unchecked Sendable {
+    // The one field is written by `sem_init` before anybody else has the object, and by `sem_*`, which may be
+    // called from any thread.
+    private let raw: UnsafeMutablePointer<sem_t>
+
+    package init() {
+        unsafe raw = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+        unsafe sem_init(raw, 0, 0)
+    }
+
+    deinit {
+        unsafe sem_destroy(raw)
+        unsafe raw.deallocate()
+    }
+
+    package func signal() { unsafe sem_post(raw) }
+
+    package func wait() {
+        while unsafe sem_wait(raw) == -1, errno == EINTR {}
+    }
+
+    /// `false` when the time ran out first.
+    package func wait(nanoseconds: Int64) -> Bool {
+        var deadline = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &deadline)
+        let total = Int64(deadline.tv_nsec) + nanoseconds
+        deadline.tv_sec += Int(total / 1_000_000_000)
+        deadline.tv_nsec = Int(total % 1_000_000_000)
+        while unsafe sem_timedwait(raw, &deadline) == -1 {
+            if errno != EINTR { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,43 @@
+import Glibc
+
+/// A system call that said no: which one, and why.
+package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let call: String
+    package let errno: Int32
+
+    package init(call: String, errno: Int32) {
+        self.call = call
+        self.errno = errno
+    }
+
+    /// `open: No such file or directory`
+    package var description: String { "\(call): \(reason)" }
+    /// The system's own words.
+    package var reason: String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard unsafe strerror_r(errno, &buffer, buffer.count) == 0 else { return "error \(errno)" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+/// The one funnel for system calls: repeats after an interrupt, and reads `errno` before anything can change it.
+enum Syscall {
+    @discardableResult
+    static func check(_ call: String, _ body: () -> Int32) throws(SystemError) -> Int32 {
+        while true {
+            let result = body()
+            if result != -1 { return result }
+            let code = errno
+            if code != EINTR { throw SystemError(call: call, errno: code) }
+        }
+    }
+
+    static func count(_ call: String, _ body: () -> Int) throws(SystemError) -> Int {
+        while true {
+            let result = body()
+            if result != -1 { return result }
+            let code = errno
+            if code != EINTR { throw SystemError(call: call, errno: code) }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+internal import CLinuxShims
+import Glibc
+
+/// A joined pthread. Swift's own threads are few and must never block; a loop that polls needs one of its own.
+package final class Thread {
+    private var handle: pthread_t?
+
+    /// `stackSize` is enough for our loops and keeps hundreds of threads cheap in tests.
+    package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+        let box = unsafe Unmanaged.passRetained(Start(name: name, body: body))
+        var thread = pthread_t()
+        let code = unsafe pthread_create(&thread, nil, runThread, box.toOpaque())
+        guard code == 0 else {
+            unsafe box.release()
+            throw SystemError(call: "pthread_create", errno: code)
+        }
+        handle = thread
+    }
+
+    package func join() {
+        guard let thread = handle else { return }
+        pthread_join(thread, nil)
+        handle = nil
+    }
+
+    deinit {
+        precondition(handle == nil, "a thread was dropped without being joined")
+    }
+
+    fileprivate final class Start {
+        let name: String
+        let body: @Sendable () -> Void
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+}
+
+private func runThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let argument = unsafe argument else { return nil }
+    let start = unsafe Unmanaged<Thread.Start>.fromOpaque(argument).takeRetainedValue()
+    unsafe tr_thread_name(String(start.name.prefix(15)))
+    start.body()
+    return nil
+}

@@ -1,8 +1,12 @@
 #ifndef TRANSFER_RUN_LIBSSL_SHIM_H
 #define TRANSFER_RUN_LIBSSL_SHIM_H
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 // SSL_CTX_get_ex_new_index is a macro over a function with five arguments, four of which we never use.
 static inline int tr_ssl_context_index(void) { return SSL_CTX_get_ex_new_index(0, 0, 0, 0, 0); }

@@ -1,4 +1,4 @@
-package import TransferModel
+import TransferModel
 
 /// A `Content-Type`: what `expect.mimeType` compares and the report shows.
 package struct MediaType: Hashable, Sendable {

@@ -1,0 +1,51 @@
+package import TransferModel
+
+/// A body under way to disk. One number per attempt, never used twice in a run.
+package struct StagingID: Hashable, Sendable {
+    package let raw: UInt64
+    package init(raw: UInt64) { self.raw = raw }
+}
+
+/// Where a file shall stand and what must hold before it does.
+package struct Destination: Sendable {
+    /// Absolute and complete: the name is chosen already.
+    package var path: String
+    package var existing = ExistingPolicy.revalidate
+    /// `nil` is 0644 less umask.
+    package var mode: UInt16?
+    package var modificationTime: WallTime?
+    package var checksum: Checksum?
+    /// Counts as done only when bytes and name would survive a power cut.
+    package var flush = false
+    package init(path: String) { self.path = path }
+}
+
+/// What the loop asks of the delivery thread. Orders of one staging are carried out in the order given.
+package enum DeliveryOrder: Sendable {
+    /// A full buffer of a body that is longer than one; `algorithm` is hashed along.
+    case append(StagingID, folder: String, algorithm: DigestAlgorithm?, [UInt8])
+    /// The rest of the body (all of it, if nothing was appended), then verify and publish.
+    case publish(TaskIndex, StagingID, Destination, rest: [UInt8], lengthUnverified: Bool)
+    /// The attempt failed: nothing stays.
+    case discard(StagingID)
+    /// What stands at the destination, and whether it meets the checksum.
+    case inspect(TaskIndex, path: String, Checksum?)
+    /// A local file as a download's source.
+    case copy(TaskIndex, from: String, Destination, maximum: Int64?)
+    /// A local file as a data task's answer.
+    case read(TaskIndex, path: String, maximum: Int64)
+    /// Nothing else is under way: do not wait for more before flushing.
+    case hurry
+}
+
+/// What the delivery thread answers.
+package enum DeliveryReport: Sendable {
+    /// Stands under its final name.
+    case published(TaskIndex, FileRecord)
+    /// Follows `published` where a flush was asked for.
+    case flushed(TaskIndex)
+    case failed(TaskIndex, TransferError)
+    /// `nil` size: nothing stands there. `matches` is `nil` when no checksum was given.
+    case inspected(TaskIndex, size: Int64?, matches: Bool?)
+    case contents(TaskIndex, [UInt8])
+}

@@ -1,0 +1,216 @@
+import Glibc
+import SystemIO
+import Synchronization
+package import TransferModel
+
+/// The thread that touches files, so that the loop never waits for a disk: it gets whole buffers, never single
+/// chunks, in batches, and answers in batches.
+package final class DeliveryThread: Sendable {
+    private let orders: Mailbox<DeliveryOrder>
+    private let wake = Semaphore()
+    private let thread: Mutex<Thread?>
+    private let ending = Atomic<Bool>(false)
+    /// Bytes handed over and not yet written: what bounds the memory of a loop that is faster than its disk.
+    private let outstanding = Atomic<Int>(0)
+    private let drained = Semaphore()
+    private let isAwaited = Atomic<Bool>(false)
+
+    /// At most so many bytes wait for the disk; then the loop waits.
+    package static let maximumOutstanding = 16 << 20
+    static let flushCount = 1_000
+    static let flushAfter = TimeSpan.milliseconds(200)
+
+    /// `reports` gets the answers; `run` goes into temporary names.
+    package init(run: String, reports: Mailbox<DeliveryReport>) throws(SystemError) {
+        let wake = wake
+        orders = Mailbox(wake: { wake.signal() })
+        thread = Mutex(nil)
+        let started = try Thread(named: "delivery") { [self] in
+            var worker = DeliveryWorker(run: run, reports: reports)
+            work(&worker)
+        }
+        thread.withLock { $0 = started }
+    }
+
+    /// Hands over what a turn of the loop produced, in one piece. Waits while the disk is too far behind.
+    package func submit(_ batch: [DeliveryOrder], bytes: Int) {
+        guard !batch.isEmpty else { return }
+        let total = outstanding.add(bytes, ordering: .acquiringAndReleasing).newValue
+        orders.post(batch)
+        if total > Self.maximumOutstanding { waitForDisk() }
+    }
+
+    private func waitForDisk() {
+        isAwaited.store(true, ordering: .sequentiallyConsistent)
+        while outstanding.load(ordering: .sequentiallyConsistent) > Self.maximumOutstanding / 2 {
+            _ = drained.wait(nanoseconds: 100_000_000)
+        }
+        isAwaited.store(false, ordering: .sequentiallyConsistent)
+    }
+
+    /// Carries out what was submitted, flushes, and ends.
+    package func finish() {
+        ending.store(true, ordering: .releasing)
+        wake.signal()
+        let running = thread.withLock { thread in
+            let running = thread
+            thread = nil
+            return running
+        }
+        running?.join()
+    }
+
+    private func work(_ worker: inout DeliveryWorker) {
+        while true {
+            // Read before the orders: whoever ends us has posted everything by then.
+            let isEnding = ending.load(ordering: .acquiring)
+            let batch = orders.takeAll()
+            for order in batch {
+                worker.perform(order)
+                noteWritten(order.byteCount)
+            }
+            worker.flushIfDue(isLast: isEnding)
+            worker.handOver()
+            if isEnding, batch.isEmpty { return }
+            if batch.isEmpty { worker.wait(on: wake) }
+        }
+    }
+
+    private func noteWritten(_ bytes: Int) {
+        guard bytes > 0 else { return }
+        let left = outstanding.subtract(bytes, ordering: .sequentiallyConsistent).newValue
+        if isAwaited.load(ordering: .sequentiallyConsistent), left <= Self.maximumOutstanding / 2 { drained.signal() }
+    }
+}
+
+extension DeliveryOrder {
+    /// What it adds to the bytes that wait for the disk.
+    package var byteCount: Int {
+        switch self {
+        case .append(_, _, _, let bytes): bytes.count
+        case .publish(_, _, _, let rest, _): rest.count
+        case .discard, .inspect, .copy, .read, .hurry: 0
+        }
+    }
+}
+
+/// The delivery thread's own state.
+struct DeliveryWorker {
+    private let publisher: Publisher
+    private let reports: Mailbox<DeliveryReport>
+    private var answers: [DeliveryReport] = []
+    private var unflushed: [TaskIndex] = []
+    private var unflushedFolders: Set<String> = []
+    private var flushDue: Instant?
+    private var copies: UInt64 = 1 << 63
+
+    init(run: String, reports: Mailbox<DeliveryReport>) {
+        publisher = Publisher(run: run)
+        self.reports = reports
+    }
+
+    mutating func perform(_ order: DeliveryOrder) {
+        switch order {
+        case .append(let id, let folder, let algorithm, let bytes): publisher.append(id, folder, algorithm, bytes)
+        case .publish(let task, let id, let destination, let rest, let unverified):
+            publish(task, id, destination, rest, unverified)
+        case .discard(let id): publisher.discard(id)
+        case .inspect(let task, let path, let checksum):
+            let found = LocalFiles.inspect(path, checksum)
+            answers.append(.inspected(task, size: found.size, matches: found.matches))
+        case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)
+        case .read(let task, let path, let maximum): read(task, path, maximum)
+        case .hurry: flushDue = flushDue.map { _ in Instant(nanoseconds: 0) }
+        }
+        if answers.count >= 256 { handOver() }
+    }
+
+    private mutating func publish(
+        _ task: TaskIndex, _ id: StagingID, _ destination: Destination, _ rest: [UInt8], _ unverified: Bool
+    ) {
+        do throws(TransferError) {
+            let record = try publisher.publish(id, destination, rest: rest, lengthUnverified: unverified)
+            answers.append(.published(task, record))
+            guard destination.flush else { return }
+            if flushDue == nil { flushDue = Clocks.instant() + DeliveryThread.flushAfter }
+            unflushed.append(task)
+            unflushedFolders.insert(Folders.split(destination.path).folder)
+            if unflushed.count >= DeliveryThread.flushCount { flush() }
+        } catch {
+            answers.append(.failed(task, error))
+        }
+    }
+
+    private mutating func copy(_ task: TaskIndex, _ source: String, _ destination: Destination, _ maximum: Int64?) {
+        copies += 1
+        let id = StagingID(raw: copies)
+        do throws(TransferError) {
+            let (file, facts) = try LocalFiles.open(source)
+            try Self.check(source, facts.size, maximum)
+            var destination = destination
+            if destination.modificationTime != nil {
+                destination.modificationTime = WallTime(nanoseconds: facts.modifiedNanoseconds)
+            }
+            let folder = Folders.split(destination.path).folder
+            let algorithm = destination.checksum?.algorithm
+            try LocalFiles.read(file, source, size: facts.size) { piece in
+                publisher.append(id, folder, algorithm, Array(piece))
+            }
+            publish(task, id, destination, [], false)
+        } catch {
+            publisher.discard(id)
+            answers.append(.failed(task, error))
+        }
+    }
+
+    private mutating func read(_ task: TaskIndex, _ path: String, _ maximum: Int64) {
+        do throws(TransferError) {
+            let (file, facts) = try LocalFiles.open(path)
+            try Self.check(path, facts.size, maximum)
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(Int(facts.size))
+            try LocalFiles.read(file, path, size: facts.size) { bytes.append(contentsOf: $0) }
+            answers.append(.contents(task, bytes))
+        } catch {
+            answers.append(.failed(task, error))
+        }
+    }
+
+    private static func check(_ path: String, _ size: Int64, _ maximum: Int64?) throws(TransferError) {
+        guard let maximum, size > maximum else { return }
+        throw TransferError(
+            .dataLengthExceedsMaximum, "\(path) is longer than `maximumSize`, \(maximum) bytes")
+    }
+
+    // MARK: Flushing in batches
+
+    mutating func flushIfDue(isLast: Bool) {
+        guard let due = flushDue, isLast || due <= Clocks.instant() else { return }
+        flush()
+    }
+
+    private mutating func flush() {
+        let folders = unflushedFolders
+        do throws(TransferError) {
+            try publisher.flush(folders)
+            answers += unflushed.map { .flushed($0) }
+        } catch {
+            answers += unflushed.map { .failed($0, error) }
+        }
+        unflushed.removeAll(keepingCapacity: true)
+        unflushedFolders.removeAll()
+        flushDue = nil
+    }
+
+    mutating func handOver() {
+        guard !answers.isEmpty else { return }
+        reports.post(answers)
+        answers.removeAll(keepingCapacity: true)
+    }
+
+    func wait(on wake: Semaphore) {
+        guard let due = flushDue else { return wake.wait() }
+        let left = due - Clocks.instant()
+        if left > .zero { _ = wake.wait(nanoseconds: left.nanoseconds) }
+    }
+}

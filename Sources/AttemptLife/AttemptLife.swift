@@ -1,4 +1,4 @@
-package import HTTPRules
+import HTTPRules
 package import TransferModel
 
 /// The life of one attempt, hop by hop: what to send next, what an answer means, what to keep. No I/O, no clock.
@@ -13,7 +13,9 @@ package struct AttemptLife: Sendable {
         case failure(TransferError, RedirectRecord?)
     }
 
-    package let plan: AttemptPlan
+    private let rules: AttemptRules
+    /// The URL the task names, where it began.
+    private let begin: ResourceURL
     package private(set) var request: OutgoingRequest
     /// Of the last answer; what a verdict tells the scheduler.
     package private(set) var lastStatus: Int?
@@ -21,12 +23,13 @@ package struct AttemptLife: Sendable {
     private var answerVersion = HTTPProtocol.http1
     private var hops = 0
 
-    package init(_ plan: AttemptPlan) {
-        self.plan = plan
+    package init(_ url: ResourceURL, _ rules: AttemptRules) {
+        self.rules = rules
+        begin = url
         // Uploads ride on HTTP/1.1 unless HTTP/2 was asked for: this libcurl's HTTP/2 uploads stall and lose their end.
-        let mayUseHTTP2 = plan.version == .http2 || (plan.version == .auto && !plan.hasBody)
+        let mayUseHTTP2 = rules.version == .http2 || (rules.version == .auto && !rules.hasBody)
         request = OutgoingRequest(
-            url: plan.url, method: plan.method, headers: plan.headers, sendsBody: plan.hasBody, mayUseHTTP2: mayUseHTTP2)
+            url: url, method: rules.method, headers: rules.headers, sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
     }
 
     /// A secret that must not go where the first request goes, before anything is sent.
@@ -64,12 +67,12 @@ package struct AttemptLife: Sendable {
         }
         let decision = Redirects.decide(
             status: status, location: headers.first("location"), method: request.method, from: request.url, hops: hops,
-            policy: plan.redirects)
+            policy: rules.redirects)
         switch decision {
         case .follow(let target, let method, let keepsBody):
             return follow(target, method: method, keepsBody: keepsBody, status: status)
         case .refuse(let target, let refusal):
-            let accepts = plan.redirects.onRefuse == .accept
+            let accepts = rules.redirects.onRefuse == .accept
             let record = RedirectRecord(
                 status: status, from: request.url.text, to: target, method: request.method,
                 action: accepts ? .accepted : .refused, stripped: [])
@@ -88,7 +91,7 @@ package struct AttemptLife: Sendable {
         _ target: ResourceURL, method: String, keepsBody: Bool, status: Int
     ) -> HeadDecision {
         var stripped: [String] = []
-        for header in request.headers where !Redirects.keeps(header, to: target, named: plan.named) {
+        for header in request.headers where !keeps(header, target) {
             stripped.append(header.name)
         }
         let record = RedirectRecord(
@@ -98,12 +101,17 @@ package struct AttemptLife: Sendable {
         return .discard
     }
 
+    private func keeps(_ header: HeaderField, _ target: ResourceURL) -> Bool {
+        let isNamed = begin.hasSameOrigin(as: target) || rules.mirrors.contains { $0.hasSameOrigin(as: target) }
+        return isNamed || Redirects.crossesOrigins(header)
+    }
+
     private mutating func judge(status: Int, headers: HeaderBlock, _ framing: BodyFraming) -> HeadDecision {
         if let miss = missedExpectation(status: status, headers: headers) {
             answer = .failure(miss, nil)
-            return plan.type == .download ? .discard : .keep
+            return rules.type == .download ? .discard : .keep
         }
-        let provesNothing = answerVersion == .http2 && framing == .untilClose && !plan.hasChecksum
+        let provesNothing = answerVersion == .http2 && framing == .untilClose && !rules.hasChecksum
         if provesNothing, HTTPMethod.isIdempotent(request.method) {
             answer = .unprovenStream
             return .abort
@@ -113,11 +121,11 @@ package struct AttemptLife: Sendable {
     }
 
     private func missedExpectation(status: Int, headers: HeaderBlock) -> TransferError? {
-        if !plan.expect.status.contains(status) {
+        if !rules.expect.status.contains(status) {
             return TransferError(
-                .unexpectedResponse, "expected status \(plan.expect.status.words), the server answered \(status)")
+                .unexpectedResponse, "expected status \(rules.expect.status.words), the server answered \(status)")
         }
-        if let pattern = plan.expect.mimeType {
+        if let pattern = rules.expect.mimeType {
             let sent = headers.first("content-type")
             guard let type = sent.flatMap({ MediaType($0) }), type.matches(pattern) else {
                 return TransferError(
@@ -129,11 +137,11 @@ package struct AttemptLife: Sendable {
 
     private mutating func keepIfInBounds(_ framing: BodyFraming) -> HeadDecision {
         guard case .length(let length) = framing else { return .keep }
-        if let maximum = plan.maximumSize, length > maximum {
+        if let maximum = rules.maximumSize, length > maximum {
             answer = .failure(Self.tooLong(maximum), nil)
             return .abort
         }
-        if let wanted = plan.expect.size, length != wanted {
+        if let wanted = rules.expect.size, length != wanted {
             answer = .failure(
                 TransferError(.unexpectedResponse, "expected \(wanted) bytes, the server announced \(length)"), nil)
             return .abort
@@ -169,7 +177,7 @@ package struct AttemptLife: Sendable {
     ) -> NextStep {
         hops += 1
         request.headers = request.headers.filter { header in
-            guard Redirects.keeps(header, to: target, named: plan.named) else { return false }
+            guard keeps(header, target) else { return false }
             return keepsBody || !header.name.lowercased().hasPrefix("content-")
         }
         request.url = target
@@ -191,7 +199,7 @@ package struct AttemptLife: Sendable {
 
     private func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {
         if let error = end.error { return .fail(error, record) }
-        if let maximum = plan.maximumSize, end.received > maximum { return .fail(Self.tooLong(maximum), record) }
+        if let maximum = rules.maximumSize, end.received > maximum { return .fail(Self.tooLong(maximum), record) }
         let bodyEnd = BodyEnd(
             received: end.received, version: answerVersion, isSecure: request.url.isSecure,
             sawCloseNotify: end.sawCloseNotify)
@@ -199,20 +207,20 @@ package struct AttemptLife: Sendable {
         case .cut(let error): return .fail(error, record)
         case .whole: return checkSize(end, unverified: false, record)
         case .unverified, .unprovenStream:
-            if plan.requireLength, !plan.hasChecksum {
+            if rules.requireLength, !rules.hasChecksum {
                 return .fail(
                     TransferError(.lengthUnproven, "nothing the server sent proves where the body ends"), record)
             }
-            return checkSize(end, unverified: !plan.hasChecksum, record)
+            return checkSize(end, unverified: !rules.hasChecksum, record)
         }
     }
 
     private func checkSize(_ end: TransportEnd, unverified: Bool, _ record: RedirectRecord?) -> NextStep {
-        if let size = plan.expect.size, size != end.received {
+        if let size = rules.expect.size, size != end.received {
             return .fail(
                 TransferError(.unexpectedResponse, "expected \(size) bytes, the body has \(end.received)"), record)
         }
-        if let minimum = plan.expect.minimumSize, end.received < minimum {
+        if let minimum = rules.expect.minimumSize, end.received < minimum {
             return .fail(
                 TransferError(
                     .unexpectedResponse, "expected at least \(minimum) bytes, the body has \(end.received)"), record)

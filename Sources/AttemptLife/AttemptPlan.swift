@@ -1,29 +1,40 @@
 package import TransferModel
 
-/// All that one attempt of a task needs to know, with the session's word and the task's already made one.
-package struct AttemptPlan: Sendable {
-    package var type: TaskType
-    package var url: ResourceURL
-    /// The URLs that the task itself names: typed headers go to their origins.
-    package var named: [ResourceURL]
-    package var method: String
-    package var headers: [HeaderField]
-    package var hasBody = false
-    package var version = HTTPConfiguration.Version.auto
-    package var redirects = RedirectPolicy()
-    package var expect = Expectations()
+/// All that an attempt must know beside its URL, with the session's word and the task's already made one. Tasks that
+/// say the same share one.
+package final class AttemptRules: Sendable {
+    package let type: TaskType
+    package let method: String
+    package let headers: [HeaderField]
+    package let hasBody: Bool
+    package let version: HTTPConfiguration.Version
+    package let redirects: RedirectPolicy
+    package let expect: Expectations
     /// `nil`: no bound.
-    package var maximumSize: Int64?
-    package var requireLength = false
+    package let maximumSize: Int64?
+    package let requireLength: Bool
     /// A checksum proves a body whose end nothing else proves.
-    package var hasChecksum = false
+    package let hasChecksum: Bool
+    /// Other URLs that the task itself names: typed headers go to their origins too.
+    package let mirrors: [ResourceURL]
 
-    package init(type: TaskType, url: ResourceURL, method: String, headers: [HeaderField]) {
+    package init(
+        type: TaskType, method: String, headers: [HeaderField] = [], hasBody: Bool = false,
+        version: HTTPConfiguration.Version = .auto, redirects: RedirectPolicy = RedirectPolicy(),
+        expect: Expectations = Expectations(), maximumSize: Int64? = nil, requireLength: Bool = false,
+        hasChecksum: Bool = false, mirrors: [ResourceURL] = []
+    ) {
         self.type = type
-        self.url = url
-        named = [url]
         self.method = method
         self.headers = headers
+        self.hasBody = hasBody
+        self.version = version
+        self.redirects = redirects
+        self.expect = expect
+        self.maximumSize = maximumSize
+        self.requireLength = requireLength
+        self.hasChecksum = hasChecksum
+        self.mirrors = mirrors
     }
 }
 

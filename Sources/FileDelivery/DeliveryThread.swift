@@ -1,18 +1,18 @@
 import Glibc
-import SystemIO
+package import SystemIO
 import Synchronization
-package import TransferModel
+import TransferModel
 
 /// The thread that touches files, so that the loop never waits for a disk: it gets whole buffers, never single
 /// chunks, in batches, and answers in batches.
 package final class DeliveryThread: Sendable {
     private let orders: Mailbox<DeliveryOrder>
-    private let wake = Semaphore()
+    private let wake = WakeSignal()
     private let thread: Mutex<Thread?>
     private let ending = Atomic<Bool>(false)
     /// Bytes handed over and not yet written: what bounds the memory of a loop that is faster than its disk.
     private let outstanding = Atomic<Int>(0)
-    private let drained = Semaphore()
+    private let drained = WakeSignal()
     private let isAwaited = Atomic<Bool>(false)
 
     /// At most so many bytes wait for the disk; then the loop waits.
@@ -145,15 +145,15 @@ struct DeliveryWorker {
         copies += 1
         let id = StagingID(raw: copies)
         do throws(TransferError) {
-            let (file, facts) = try LocalFiles.open(source)
-            try Self.check(source, facts.size, maximum)
+            let file = try LocalFiles.open(source)
+            try Self.check(source, file.facts.size, maximum)
             var destination = destination
             if destination.modificationTime != nil {
-                destination.modificationTime = WallTime(nanoseconds: facts.modifiedNanoseconds)
+                destination.modificationTime = WallTime(nanoseconds: file.facts.modifiedNanoseconds)
             }
             let folder = Folders.split(destination.path).folder
             let algorithm = destination.checksum?.algorithm
-            try LocalFiles.read(file, source, size: facts.size) { piece in
+            try LocalFiles.read(file.descriptor, source, size: file.facts.size) { piece in
                 publisher.append(id, folder, algorithm, Array(piece))
             }
             publish(task, id, destination, [], false)
@@ -165,11 +165,11 @@ struct DeliveryWorker {
 
     private mutating func read(_ task: TaskIndex, _ path: String, _ maximum: Int64) {
         do throws(TransferError) {
-            let (file, facts) = try LocalFiles.open(path)
-            try Self.check(path, facts.size, maximum)
+            let file = try LocalFiles.open(path)
+            try Self.check(path, file.facts.size, maximum)
             var bytes: [UInt8] = []
-            bytes.reserveCapacity(Int(facts.size))
-            try LocalFiles.read(file, path, size: facts.size) { bytes.append(contentsOf: $0) }
+            bytes.reserveCapacity(Int(file.facts.size))
+            try LocalFiles.read(file.descriptor, path, size: file.facts.size) { bytes.append(contentsOf: $0) }
             answers.append(.contents(task, bytes))
         } catch {
             answers.append(.failed(task, error))
@@ -208,7 +208,7 @@ struct DeliveryWorker {
         answers.removeAll(keepingCapacity: true)
     }
 
-    func wait(on wake: Semaphore) {
+    func wait(on wake: WakeSignal) {
         guard let due = flushDue else { return wake.wait() }
         let left = due - Clocks.instant()
         if left > .zero { _ = wake.wait(nanoseconds: left.nanoseconds) }

@@ -5,16 +5,21 @@ import TransferModel
 
 /// Files of this machine as sources: what `file:` URLs and `existing` ask about.
 enum LocalFiles {
+    struct OpenFile: ~Copyable {
+        let descriptor: Descriptor
+        let facts: FileFacts
+    }
+
     private static let pieceSize = 1 << 20
 
-    static func open(_ path: String) throws(TransferError) -> (Descriptor, FileFacts) {
+    static func open(_ path: String) throws(TransferError) -> OpenFile {
         do throws(SystemError) {
             // Without O_NONBLOCK the opening of a pipe waits for somebody to write into it.
             let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
             let facts = try file.facts()
             if facts.isFolder { throw SystemError(call: "open", errno: EISDIR) }
             guard facts.isRegular else { throw SystemError(call: "open", errno: ENOTSUP) }
-            return (file, facts)
+            return OpenFile(descriptor: file, facts: facts)
         } catch {
             throw openError(error, path)
         }
@@ -70,12 +75,16 @@ enum LocalFiles {
 
     /// What stands at `path`: its size, and whether it has the checksum.
     static func inspect(_ path: String, _ checksum: Checksum?) -> (size: Int64?, matches: Bool?) {
-        guard let (file, facts) = try? open(path) else {
+        let file: OpenFile
+        do throws(TransferError) {
+            file = try open(path)
+        } catch {
             return exists(path) ? (0, checksum.map { _ in false }) : (nil, nil)
         }
+        let facts = file.facts
         guard let checksum else { return (facts.size, nil) }
         guard let digest = try? StreamingDigest(checksum.algorithm) else { return (facts.size, nil) }
-        let isWhole = (try? read(file, path, size: facts.size) { digest.update($0) }) != nil
+        let isWhole = (try? read(file.descriptor, path, size: facts.size) { digest.update($0) }) != nil
         return (facts.size, isWhole && digest.finish() == checksum)
     }
 

@@ -1,7 +1,7 @@
 import Digests
 import Glibc
 import SystemIO
-package import TransferModel
+import TransferModel
 
 /// Carries out deliveries, one after the other, on one thread: writes, verifies, gives the final name.
 final class Publisher {

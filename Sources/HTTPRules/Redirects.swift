@@ -63,10 +63,9 @@ package enum Redirects {
         return nil
     }
 
-    /// Whether a typed header goes along to `target`: headers go to the origins that the task itself names; elsewhere
-    /// Authorization, a typed Cookie and whatever was made from a secret stay behind.
-    package static func keeps(_ header: HeaderField, to target: ResourceURL, named: [ResourceURL]) -> Bool {
-        if named.contains(where: { $0.hasSameOrigin(as: target) }) { return true }
+    /// Whether a typed header may go to an origin that the task does not name: Authorization, a typed Cookie and
+    /// whatever was made from a secret may not.
+    package static func crossesOrigins(_ header: HeaderField) -> Bool {
         if header.value.isSecret { return false }
         let name = header.name.lowercased()
         return name != "authorization" && name != "cookie" && name != "proxy-authorization"

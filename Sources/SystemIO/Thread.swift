@@ -1,9 +1,10 @@
 internal import CLinuxShims
 import Glibc
+import Synchronization
 
 /// A joined pthread. Swift's own threads are few and must never block; a loop that polls needs one of its own.
-package final class Thread {
-    private var handle: pthread_t?
+package final class Thread: Sendable {
+    private let handle: Mutex<pthread_t?>
 
     /// `stackSize` is enough for our loops and keeps hundreds of threads cheap in tests.
     package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
@@ -14,17 +15,20 @@ package final class Thread {
             unsafe box.release()
             throw SystemError(call: "pthread_create", errno: code)
         }
-        handle = thread
+        handle = Mutex(thread)
     }
 
     package func join() {
-        guard let thread = handle else { return }
-        pthread_join(thread, nil)
-        handle = nil
+        let joined = handle.withLock { handle in
+            let joined = handle
+            handle = nil
+            return joined
+        }
+        if let joined { pthread_join(joined, nil) }
     }
 
     deinit {
-        precondition(handle == nil, "a thread was dropped without being joined")
+        precondition(handle.withLock { $0 } == nil, "a thread was dropped without being joined")
     }
 
     fileprivate final class Start {

@@ -65,7 +65,7 @@ let package = Package(
         room("FileDelivery", ["Digests", "SystemIO", "TransferModel"]),
         room(
             "TransferEngine",
-            ["CurlCore", "FileDelivery", "AttemptLife", "HTTPRules", "Stores", "SystemIO", "TransferModel"]),
+            ["CurlCore", "FileDelivery", "AttemptLife", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
         room(
             "JobRunner",
             ["TransferEngine", "FileDelivery", "Scheduling", "Stores", "SystemIO", "TransferModel"]),

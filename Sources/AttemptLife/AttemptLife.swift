@@ -43,6 +43,10 @@ package struct AttemptLife: Sendable {
         }
     }
 
+    /// The most bytes the attempt may receive as its result.
+    package var maximumSize: Int64? { rules.maximumSize }
+    package var type: TaskType { rules.type }
+
     /// The length the last answer announced.
     package var announcedLength: Int64? {
         switch answer {

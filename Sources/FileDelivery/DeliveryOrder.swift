@@ -1,3 +1,4 @@
+import SystemIO
 package import TransferModel
 
 /// A body under way to disk. One number per attempt, never used twice in a run.
@@ -18,6 +19,7 @@ package struct Destination: Sendable {
     /// Counts as done only when bytes and name would survive a power cut.
     package var flush = false
     package init(path: String) { self.path = path }
+    package var folder: String { Folders.split(path).folder }
 }
 
 /// What the loop asks of the delivery thread. Orders of one staging are carried out in the order given.

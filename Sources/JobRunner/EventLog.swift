@@ -1,0 +1,114 @@
+import Synchronization
+package import SystemIO
+package import TransferEngine
+package import TransferModel
+
+/// The river: numbers and dates every event, takes secrets out, and hands them over in batches to whoever folds them.
+///
+/// The loop only appends to an array; consumers run on a thread of their own, so that rendering a report never delays
+/// a transfer. `append` is the only door out of a run.
+package final class EventLog: EventSink {
+    private var turn: [Event] = []
+    private var sequence: UInt64 = 0
+    private let redactor: Redactor?
+    private let thread: EventThread
+    package var wall: WallTime
+
+    package init(consumers: [any EventConsumer], redactor: Redactor?, now: Now) throws(SystemError) {
+        self.redactor = redactor
+        wall = now.wall
+        thread = try EventThread(consumers)
+    }
+
+    package func append(_ kind: Event.Kind, task: TaskIndex, session: SessionIndex) {
+        add(kind, task: task, session: session)
+    }
+
+    package func append(_ kind: Event.Kind, session: SessionIndex) { add(kind, task: nil, session: session) }
+    package func append(_ kind: Event.Kind) { add(kind, task: nil, session: nil) }
+
+    private func add(_ kind: Event.Kind, task: TaskIndex?, session: SessionIndex?) {
+        sequence += 1
+        let event = Event(time: wall, sequence: sequence, session: session, task: task, kind: kind)
+        turn.append(redactor.map { event.redacted(by: $0) } ?? event)
+    }
+
+    /// Hands over what a turn of the loop appended.
+    package func handOver() {
+        guard !turn.isEmpty else { return }
+        thread.post(turn)
+        turn = []
+    }
+
+    /// After the last event: waits for the consumers and gives back the first error any of them met.
+    package func finish() -> (any Error)? {
+        handOver()
+        return thread.finish()
+    }
+}
+
+/// The thread on which consumers run.
+private final class EventThread: Sendable {
+    private let events = Mutex<[[Event]]>([])
+    private let wake = WakeSignal()
+    private let ending = Atomic<Bool>(false)
+    private let thread = Mutex<Thread?>(nil)
+    private let failure = Mutex<(any Error)?>(nil)
+
+    init(_ consumers: [any EventConsumer]) throws(SystemError) {
+        let box = ConsumerBox(consumers)
+        let started = try Thread(named: "events") { [self] in run(box.consumers) }
+        thread.withLock { $0 = started }
+    }
+
+    /// Consumers are built by one thread, used by this one until it is joined, and then by the first again.
+    private struct ConsumerBox: @unchecked Sendable {
+        let consumers: [any EventConsumer]
+        init(_ consumers: [any EventConsumer]) { self.consumers = consumers }
+    }
+
+    func post(_ batch: [Event]) {
+        let wasEmpty = events.withLock { batches in
+            batches.append(batch)
+            return batches.count == 1
+        }
+        if wasEmpty { wake.signal() }
+    }
+
+    func finish() -> (any Error)? {
+        ending.store(true, ordering: .releasing)
+        wake.signal()
+        let running = thread.withLock { thread in
+            let running = thread
+            thread = nil
+            return running
+        }
+        running?.join()
+        return failure.withLock { $0 }
+    }
+
+    private func run(_ consumers: [any EventConsumer]) {
+        while true {
+            let isEnding = ending.load(ordering: .acquiring)
+            let batches = events.withLock { batches in
+                let taken = batches
+                batches = []
+                return taken
+            }
+            for batch in batches { consume(batch, consumers) }
+            if isEnding, batches.isEmpty { return }
+            if batches.isEmpty { wake.wait() }
+        }
+    }
+
+    /// One consumer's error never keeps the others from the events.
+    private func consume(_ batch: [Event], _ consumers: [any EventConsumer]) {
+        for consumer in consumers {
+            do {
+                try consumer.consume(batch[...])
+            } catch {
+                failure.withLock { if $0 == nil { $0 = error } }
+            }
+        }
+    }
+}

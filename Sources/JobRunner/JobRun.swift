@@ -1,0 +1,126 @@
+import Glibc
+import Scheduling
+package import SystemIO
+import TransferEngine
+package import TransferModel
+
+/// What a run is told beside its job.
+package struct RunSettings: Sendable {
+    package var userAgent: String
+    /// Of the back-off's random part.
+    package var seed: UInt64
+    package var failFast = false
+    /// Turns an outcome into a sentence for the report.
+    package var explain: @Sendable (TaskOutcome, TransferError?) -> String?
+
+    package init(
+        userAgent: String, seed: UInt64, explain: @escaping @Sendable (TaskOutcome, TransferError?) -> String?
+    ) {
+        self.userAgent = userAgent
+        self.seed = seed
+        self.explain = explain
+    }
+}
+
+/// How a run ended.
+package struct RunResult: Sendable {
+    package var outcome: RunOutcome
+    package var exitStatus: Int
+    package var signal: Int32?
+}
+
+/// One run of one job: the scheduler, the engine and the event log, turned by one loop on the calling thread.
+package final class JobRun {
+    private let job: Job
+    private let settings: RunSettings
+    private let log: EventLog
+    private let inbox: Mailbox<RunCommand>
+    private var engine: Engine
+    private var scheduler: Scheduler
+    private let beganAt: Now
+    private var signal: Int32?
+    private var tally = RunTally()
+    private var tasksLeft: [Int]
+
+    /// `inbox` takes commands from any thread; `wake` is set to what ends the loop's wait.
+    package init(
+        job: Job, settings: RunSettings, log: EventLog, makeInbox: (@escaping @Sendable () -> Void) -> Mailbox<RunCommand>
+    ) throws(TransferError) {
+        let now = Clocks.now()
+        self.job = job
+        self.settings = settings
+        self.log = log
+        beganAt = now
+        log.wall = now.wall
+        let plan = RunPlan(job, seed: settings.seed, failFast: settings.failFast || job.failFast)
+        engine = try Engine(
+            job: job, origins: plan.origins, events: log, userAgent: settings.userAgent,
+            run: String(UInt64(settings.seed), radix: 36), now: now)
+        scheduler = Scheduler(plan.scheduling, now: now)
+        tasksLeft = Array(repeating: 0, count: job.sessions.count)
+        for task in job.tasks { tasksLeft[Int(task.session.raw)] += 1 }
+        let waker = engine.waker
+        inbox = makeInbox { waker.wake() }
+    }
+
+    /// Runs to the end and says how it ended. Every event, `runFinished` too, is in the log when it returns.
+    package func run() -> RunResult {
+        announce()
+        var now = beganAt
+        while true {
+            for command in inbox.takeAll() { take(command, now) }
+            perform(scheduler.turn(now: now), now)
+            log.handOver()
+            if scheduler.isFinished { break }
+            let reports = engine.turn(wait: wait(from: now), clock: { [log] in
+                let now = Clocks.now()
+                log.wall = now.wall
+                return now
+            })
+            now = Clocks.now()
+            log.wall = now.wall
+            for report in reports { take(report, now) }
+        }
+        engine.close()
+        return conclude(Clocks.now())
+    }
+
+    private func wait(from now: Now) -> TimeSpan {
+        var due = min(engine.nextDeadline, now.instant + .seconds(60))
+        if let deadline = scheduler.nextDeadline { due = min(due, deadline) }
+        return max(.zero, due - now.instant)
+    }
+
+    private func announce() {
+        for (index, _) in job.sessions.enumerated() {
+            log.append(.sessionStarted, session: SessionIndex(raw: UInt16(index)))
+        }
+        for (index, task) in job.tasks.enumerated() {
+            let number = TaskIndex(raw: UInt32(index))
+            log.append(.taskCreated, task: number, session: task.session)
+            log.append(.taskResumed, task: number, session: task.session)
+        }
+    }
+
+    private func take(_ command: RunCommand, _ now: Now) {
+        if case .stop(let number) = command, signal == nil { signal = number }
+        scheduler.command(command, now: now)
+    }
+
+    private func take(_ report: ExecutorReport, _ now: Now) {
+        scheduler.take(report, now: now)
+    }
+
+    private func perform(_ actions: [SchedulerAction], _ now: Now) {
+        for action in actions {
+            switch action {
+            case .perform(let command): engine.perform(command, now: now)
+            case .waiting(let task, let reason): log.append(.waiting(reason), task: task, session: session(task))
+            case .willRetry(let task, let backoff): endAttempt(task, .failed, nil, backoff: backoff, now)
+            case .finished(let task, let conclusion): finish(task, conclusion, now)
+            }
+        }
+    }
+
+    private func session(_ task: TaskIndex) -> SessionIndex { job.tasks[Int(task.raw)].session }
+}

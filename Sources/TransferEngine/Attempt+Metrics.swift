@@ -1,0 +1,59 @@
+import AttemptLife
+import CurlCore
+import TransferModel
+
+extension Attempt {
+    /// One request's cost, from libcurl's microseconds and our own counts.
+    func note(_ metrics: CurlMetrics) {
+        let start = requestStartedAt
+        var transaction = TransactionMetrics(
+            method: life.request.method, url: life.request.url.text, fetchStart: start)
+        func at(_ microseconds: Int64) -> WallTime? {
+            microseconds > 0 ? start + .microseconds(microseconds) : nil
+        }
+        transaction.status = head?.status
+        if !metrics.isReused { transaction.notePhases(metrics, start) }
+        transaction.requestStart = at(metrics.preTransfer)
+        if head != nil {
+            transaction.requestEnd = transaction.requestStart
+            transaction.responseStart = at(metrics.startTransfer)
+            transaction.responseEnd = at(metrics.total)
+        }
+        transaction.networkProtocolName = head.map { $0.version == .http2 ? "h2" : "http/1.1" }
+        transaction.isReusedConnection = metrics.isReused
+        transaction.requestHeaderBytesSent = metrics.requestBytes
+        transaction.requestBodyBytesSent = metrics.uploadedBytes
+        transaction.requestBodyBytesBeforeEncoding = metrics.uploadedBytes
+        transaction.responseHeaderBytesReceived = metrics.headerBytes
+        transaction.responseBodyBytesReceived = metrics.downloadedBytes
+        transaction.responseBodyBytesAfterDecoding = received
+        transaction.localAddress = metrics.localAddress
+        transaction.localPort = metrics.localPort == 0 ? nil : metrics.localPort
+        transaction.remoteAddress = metrics.remoteAddress
+        transaction.remotePort = metrics.remotePort == 0 ? nil : metrics.remotePort
+        transaction.tlsVersion = metrics.tlsVersion == 0 ? nil : metrics.tlsVersion
+        transaction.tlsCipherSuite = metrics.tlsCipher == 0 ? nil : metrics.tlsCipher
+        transactions.append(transaction)
+    }
+}
+
+extension TransactionMetrics {
+    /// The phases of a new connection. One that failed has a start and no end, and nothing comes after it.
+    fileprivate mutating func notePhases(_ metrics: CurlMetrics, _ start: WallTime) {
+        domainLookupStart = start
+        guard metrics.nameLookup > 0 else { return }
+        let lookedUp = start + .microseconds(metrics.nameLookup)
+        domainLookupEnd = lookedUp
+        connectStart = lookedUp
+        guard metrics.connect > 0 else { return }
+        let connected = start + .microseconds(metrics.connect)
+        guard url.hasPrefix("https:") else {
+            connectEnd = connected
+            return
+        }
+        secureConnectionStart = connected
+        guard metrics.secureConnect > 0 else { return }
+        secureConnectionEnd = start + .microseconds(metrics.secureConnect)
+        connectEnd = secureConnectionEnd
+    }
+}

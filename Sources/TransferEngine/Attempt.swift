@@ -1,0 +1,169 @@
+import AttemptLife
+import CurlCore
+import FileDelivery
+import HTTPRules
+import TransferModel
+
+/// Orders for the delivery thread, collected over one turn of the loop and handed over in one piece.
+final class Outbox {
+    private(set) var orders: [DeliveryOrder] = []
+    private(set) var bytes = 0
+    func add(_ order: DeliveryOrder) {
+        orders.append(order)
+        bytes += order.byteCount
+    }
+    func takeAll() -> (orders: [DeliveryOrder], bytes: Int) {
+        defer {
+            orders = []
+            bytes = 0
+        }
+        return (orders, bytes)
+    }
+}
+
+/// One attempt of one task while it runs. libcurl's calls land here: they change this object and the outbox, and
+/// leave notes for the engine, which acts between its calls.
+final class Attempt: TransferReceiver {
+    enum Phase {
+        /// Asked the delivery thread what stands at the destination.
+        case inspecting
+        /// Waits for a slot at another origin.
+        case awaitingGrant(OutgoingRequest)
+        case transferring
+        case delivering
+        case flushing
+    }
+
+    let task: TaskIndex
+    let number: Int
+    let startedAt: Now
+    let specification: TaskSpecification
+    let session: EngineSession
+    var life: AttemptLife
+    var phase = Phase.transferring
+    var transfer: CurlLoop.TransferID?
+    /// The origin whose slot it holds.
+    var origin: OriginID?
+    var place = 0
+    var transactions: [TransactionMetrics] = []
+    var requestStartedAt: WallTime
+    var body: BodySource?
+    var idleLimit: TimeSpan
+
+    // Notes from libcurl's calls.
+    var head: ResponseHead?
+    var received: Int64 = 0
+    var endedByUs = false
+    var hasNewHead = false
+    var unreportedBytes: Int64 = 0
+    var sentSomething = false
+
+    // The result.
+    var staging: StagingID
+    var destination: Destination?
+    private var buffer: [UInt8] = []
+    private var decision = HeadDecision.discard
+    var kept: [UInt8] = []
+    var file: FileRecord?
+    var flushStartedAt: Instant?
+    var lengthUnverified = false
+    var lastProgressAt: Instant
+    private let outbox: Outbox
+
+    /// What is read into memory before it goes to the delivery thread: above libcurl's own 16 KiB pieces.
+    static let coalescing = 256 << 10
+    /// A body that nobody wants is read to its end when that keeps the connection, up to here.
+    static let longestDiscard: Int64 = 64 << 10
+
+    init(
+        task: TaskIndex, number: Int, specification: TaskSpecification, session: EngineSession, url: ResourceURL,
+        staging: StagingID, outbox: Outbox, now: Now
+    ) {
+        self.task = task
+        self.number = number
+        self.specification = specification
+        self.session = session
+        self.staging = staging
+        self.outbox = outbox
+        life = AttemptLife(url, session.rules(for: specification))
+        startedAt = now
+        requestStartedAt = now.wall
+        lastProgressAt = now.instant
+        idleLimit = specification.options.values.policies.timeoutForRequest
+    }
+
+    /// Ready for the next request of the same attempt.
+    func beginRequest(at now: Now) {
+        head = nil
+        received = 0
+        endedByUs = false
+        hasNewHead = false
+        decision = .discard
+        buffer = []
+        kept = []
+        requestStartedAt = now.wall
+    }
+
+    func takeRest() -> [UInt8] {
+        defer { buffer = [] }
+        return buffer
+    }
+
+    // MARK: TransferReceiver
+
+    func received(head: ResponseHead) -> Bool {
+        self.head = head
+        hasNewHead = true
+        sentSomething = true
+        decision = life.head(status: head.status, version: head.version, headers: head.headers)
+        if decision == .abort { endedByUs = true }
+        if decision == .keep, specification.type == .download {
+            let length = life.announcedLength ?? (16 << 10)
+            buffer.reserveCapacity(Int(min(length, Int64(Self.coalescing))))
+        }
+        return decision != .abort
+    }
+
+    func received(body bytes: UnsafeRawBufferPointer) -> Bool {
+        received += Int64(bytes.count)
+        unreportedBytes += Int64(bytes.count)
+        switch decision {
+        case .keep:
+            if let maximum = life.maximumSize, received > maximum {
+                endedByUs = true
+                return false
+            }
+            if specification.type == .download { coalesce(bytes) } else { kept.append(contentsOf: bytes) }
+            return true
+        case .discard:
+            if received > Self.longestDiscard { endedByUs = true }
+            return !endedByUs
+        case .abort:
+            return false
+        }
+    }
+
+    /// The one copy a body byte makes in this process.
+    private func coalesce(_ bytes: UnsafeRawBufferPointer) {
+        if buffer.count + bytes.count > Self.coalescing, !buffer.isEmpty, let destination {
+            let folder = destination.folder
+            outbox.add(.append(staging, folder: folder, algorithm: destination.checksum?.algorithm, buffer))
+            buffer = []
+            buffer.reserveCapacity(Self.coalescing)
+        }
+        buffer.append(contentsOf: bytes)
+    }
+
+    func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let body, let count = body.fill(buffer) else { return nil }
+        sentSomething = true
+        unreportedBytes += Int64(count)
+        return count
+    }
+
+    func rewindBody(to offset: Int64) -> Bool {
+        // Only what may be sent twice is sent again by libcurl.
+        guard HTTPMethod.isIdempotent(life.request.method), let body else { return false }
+        return body.rewind(to: offset)
+    }
+}

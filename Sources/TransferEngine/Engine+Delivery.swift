@@ -1,0 +1,187 @@
+import AttemptLife
+import CurlCore
+import FileDelivery
+import Glibc
+import HTTPRules
+import SystemIO
+import TextFormats
+import TransferModel
+
+extension Engine {
+    /// Where a download goes, as far as the task alone says; a folder gets its name from the answer.
+    func plannedDestination(_ attempt: Attempt) -> Destination {
+        let options = attempt.specification.options.values
+        var destination = Destination(path: attempt.specification.destination ?? "")
+        destination.existing = options.existing
+        destination.mode = options.mode
+        if case .literal(let checksum) = options.checksum { destination.checksum = checksum }
+        destination.flush = attempt.session.configuration.durability == .flush
+        return destination
+    }
+
+    /// The body is whole: it becomes the file, or the answer in the report.
+    func deliver(_ attempt: Attempt) {
+        releaseSlot(attempt)
+        guard attempt.specification.type == .download else {
+            return finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus))
+        }
+        reports.append(.transferred(attempt.task))
+        guard var destination = named(attempt) else { return }
+        if attempt.specification.options.values.preserveTime {
+            destination.modificationTime = attempt.head?.headers.first("last-modified").flatMap { HTTPDate.parse($0) }
+        }
+        attempt.phase = .delivering
+        outbox.add(
+            .publish(
+                attempt.task, attempt.staging, destination, rest: attempt.takeRest(),
+                lengthUnverified: attempt.lengthUnverified))
+    }
+
+    /// The complete destination; fails the attempt when a folder's file has no usable name.
+    private func named(_ attempt: Attempt) -> Destination? {
+        guard var destination = attempt.destination else { return nil }
+        guard destination.path.hasSuffix("/") else { return destination }
+        guard let head = attempt.head, let name = SuggestedFilename.of(head.headers, url: attempt.life.request.url)
+        else {
+            fail(attempt, TransferError(.cannotCreateFile, "neither the server nor the URL gives the file a name"))
+            return nil
+        }
+        destination.path += name
+        return destination
+    }
+
+    /// An answer of the delivery thread.
+    func delivered(_ report: DeliveryReport) {
+        switch report {
+        case .published(let task, let record): published(task, record)
+        case .flushed(let task):
+            guard let attempt = attempts[task] else { return }
+            succeed(attempt)
+        case .failed(let task, let error):
+            guard let attempt = attempts[task] else { return }
+            fail(attempt, error)
+        case .inspected(let task, let size, let matches):
+            guard let attempt = attempts[task], case .inspecting = attempt.phase else { return }
+            inspected(attempt, size: size, matches: matches)
+        case .contents(let task, let bytes):
+            guard let attempt = attempts[task] else { return }
+            attempt.kept = bytes
+            attempt.received = Int64(bytes.count)
+            finish(attempt, Verdict(.succeeded), source: .local)
+        }
+    }
+
+    private func published(_ task: TaskIndex, _ record: FileRecord) {
+        guard let attempt = attempts[task] else { return }
+        attempt.file = record
+        emit(.fileFinished(record), attempt)
+        if attempt.session.configuration.durability == .flush {
+            attempt.phase = .flushing
+            attempt.flushStartedAt = now.instant
+        } else {
+            succeed(attempt)
+        }
+    }
+
+    private func succeed(_ attempt: Attempt) {
+        let isLocal = attempt.head == nil
+        finish(
+            attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: isLocal ? .local : .network)
+    }
+
+    private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {
+        guard case .url(let url) = attempt.specification.location else { return }
+        guard let size else { return begin(attempt, url) }
+        let path = attempt.specification.destination ?? ""
+        switch attempt.specification.options.values.existing {
+        case .fail:
+            fail(attempt, TransferError(.destinationExists, "\(path) is there already"))
+        case .skip:
+            keepExisting(attempt, path, size)
+        case .revalidate where matches == true:
+            keepExisting(attempt, path, size)
+        case .revalidate, .replace:
+            begin(attempt, url)
+        }
+    }
+
+    private func keepExisting(_ attempt: Attempt, _ path: String, _ size: Int64) {
+        var checksum: Checksum?
+        if case .literal(let literal) = attempt.specification.options.values.checksum,
+            attempt.specification.options.values.existing == .revalidate
+        {
+            checksum = literal
+        }
+        attempt.file = FileRecord(path: path, bytes: size, checksum: checksum, changed: false, lengthUnverified: false)
+        finish(attempt, Verdict(.succeeded), source: .unchanged)
+    }
+
+    // MARK: Sources that need no connection
+
+    func beginLocal(_ attempt: Attempt, _ url: ResourceURL) {
+        guard attempt.specification.type != .upload else {
+            return fail(attempt, TransferError(.unsupportedURL, "nothing can be uploaded to a `\(url.scheme):` URL"))
+        }
+        switch url.scheme {
+        case "file": beginFile(attempt, url)
+        case "data": beginData(attempt, url)
+        default: fail(attempt, TransferError(.unsupportedURL, "`\(url.scheme):` URLs are not supported"))
+        }
+    }
+
+    private func beginFile(_ attempt: Attempt, _ url: ResourceURL) {
+        guard let path = PercentEncoding.decode(url.path), !path.contains("\0") else {
+            return fail(attempt, TransferError(.badURL, "the path of \(url.text) is not UTF-8"))
+        }
+        attempt.phase = .delivering
+        guard attempt.specification.type == .download else {
+            let maximum = attempt.life.maximumSize ?? (16 << 20)
+            return outbox.add(.read(attempt.task, path: path, maximum: maximum))
+        }
+        var destination = plannedDestination(attempt)
+        guard complete(&destination, attempt, url) else { return }
+        // Any date says "take the source's own".
+        if attempt.specification.options.values.preserveTime { destination.modificationTime = now.wall }
+        outbox.add(.copy(attempt.task, from: path, destination, maximum: attempt.life.maximumSize))
+    }
+
+    private func beginData(_ attempt: Attempt, _ url: ResourceURL) {
+        let data: DataURL
+        do throws(TransferError) {
+            data = try DataURL(url)
+            if let maximum = attempt.life.maximumSize, Int64(data.bytes.count) > maximum {
+                throw TransferError(
+                    .dataLengthExceedsMaximum, "the data URL holds more than `maximumSize`, \(maximum) bytes")
+            }
+        } catch {
+            return fail(attempt, error)
+        }
+        emit(
+            .response(
+                ResponseRecord(
+                    status: nil, url: url.text, method: "GET", mimeType: data.mimeType, charset: data.charset,
+                    expectedLength: Int64(data.bytes.count), suggestedFilename: nil, contentEncoding: nil,
+                    headers: .empty)), attempt)
+        attempt.received = Int64(data.bytes.count)
+        guard attempt.specification.type == .download else {
+            attempt.kept = data.bytes
+            return finish(attempt, Verdict(.succeeded), source: .local)
+        }
+        var destination = plannedDestination(attempt)
+        guard complete(&destination, attempt, url) else { return }
+        attempt.phase = .delivering
+        outbox.add(
+            .publish(attempt.task, attempt.staging, destination, rest: data.bytes, lengthUnverified: false))
+    }
+
+    private func complete(_ destination: inout Destination, _ attempt: Attempt, _ url: ResourceURL) -> Bool {
+        guard destination.path.hasSuffix("/") else { return true }
+        let name = url.schemeIs("file") ? url.lastPathComponent.flatMap { SuggestedFilename.safe($0) } : nil
+        guard let name else {
+            fail(attempt, TransferError(.cannotCreateFile, "the URL gives the file no name: write one in `to`"))
+            return false
+        }
+        destination.path += name
+        return true
+    }
+}

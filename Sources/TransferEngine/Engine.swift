@@ -1,0 +1,395 @@
+import AttemptLife
+package import CurlCore
+import FileDelivery
+import HTTPRules
+import SystemIO
+package import TransferModel
+
+/// Where an engine's events go: they are numbered and dated by who keeps the log.
+package protocol EventSink: AnyObject {
+    func append(_ kind: Event.Kind, task: TaskIndex, session: SessionIndex)
+}
+
+/// What remains of an attempt once it ended: the runner makes the attempt's event and the task's end of it.
+package struct AttemptResult: Sendable {
+    package var number: Int
+    package var url: String
+    package var startedAt: Now
+    package var endedAt: Instant
+    package var transactions: [TransactionMetrics]
+    package var body: [UInt8]?
+    package var file: FileRecord?
+    package var source: ResultSource
+    package var lengthUnverified: Bool
+    /// Time at the end in which only the batch flush was waited for.
+    package var flushWait: TimeSpan
+}
+
+/// The executor on libcurl: performs what the scheduler says and what `AttemptLife` decides. It decides nothing
+/// itself. Everything here belongs to the loop's thread.
+package final class Engine {
+    let job: Job
+    let loop: CurlLoop
+    let sessions: [EngineSession]
+    let events: any EventSink
+    let delivery: DeliveryThread
+    let deliveries: Mailbox<DeliveryReport>
+    let outbox = Outbox()
+    package var origins: OriginTable
+    var reports: [ExecutorReport] = []
+    var attempts: [TaskIndex: Attempt] = [:]
+    /// Attempts with a transfer under way, densely, for the idle clock.
+    private var transferring: [Attempt] = []
+    private var results: [TaskIndex: AttemptResult] = [:]
+    private var nextIdleCheck = Instant.distantFuture
+    private var stagingCount: UInt64 = 0
+    private let receiveBuffer: Int
+    var now: Now
+
+    /// Asked before the engine waits, so that answers of the delivery thread end the wait.
+    package var waker: LoopWaker { loop.waker }
+
+    package init(
+        job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String, now: Now
+    ) throws(TransferError) {
+        self.job = job
+        self.origins = origins
+        self.events = events
+        self.now = now
+        let concurrency = job.limits.maximumConcurrentTasks
+        let streams = job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100
+        let loop = try CurlLoop(maximumConnections: max(concurrency * 2, 64), streamsPerConnection: streams)
+        self.loop = loop
+        var sessions: [EngineSession] = []
+        for configuration in job.sessions {
+            sessions.append(try EngineSession(configuration, userAgent: userAgent))
+        }
+        self.sessions = sessions
+        receiveBuffer = concurrency <= 8 ? 512 << 10 : 64 << 10
+        let waker = loop.waker
+        deliveries = Mailbox(wake: { waker.wake() })
+        do throws(SystemError) {
+            delivery = try DeliveryThread(run: run, reports: deliveries)
+        } catch {
+            throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
+        }
+    }
+
+    /// Ends the delivery thread; nothing may be under way.
+    package func close() { delivery.finish() }
+
+    package var connectionsOpened: Int { loop.connectionsOpened }
+    package var connectionsReused: Int { loop.connectionsReused }
+    package var isIdle: Bool { attempts.isEmpty }
+
+    package func takeResult(of task: TaskIndex) -> AttemptResult? { results.removeValue(forKey: task) }
+
+    /// When the engine must be given a turn although nothing arrived.
+    package var nextDeadline: Instant { nextIdleCheck }
+
+    // MARK: From the scheduler
+
+    package func perform(_ command: ExecutorCommand, now: Now) {
+        self.now = now
+        switch command {
+        case .start(let task, let number, _): start(task, number)
+        case .grant(let task, let origin): granted(task, origin)
+        case .cancel(let task, _): cancel(task)
+        case .pause, .resume: break
+        }
+    }
+
+    private func start(_ task: TaskIndex, _ number: Int) {
+        let specification = job.tasks[Int(task.raw)]
+        guard case .url(let url) = specification.location else { return }
+        stagingCount += 1
+        let attempt = Attempt(
+            task: task, number: number, specification: specification,
+            session: sessions[Int(specification.session.raw)], url: url, staging: StagingID(raw: stagingCount),
+            outbox: outbox, now: now)
+        attempts[task] = attempt
+        emit(.attemptStarted(AttemptStart(number: number, url: url.text)), attempt)
+        attempt.origin = origins.slotOrigin(of: url)
+        if specification.type == .download, mustInspect(specification) {
+            attempt.phase = .inspecting
+            let checksum: Checksum? =
+                if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
+            outbox.add(.inspect(task, path: specification.destination ?? "", checksum))
+        } else {
+            begin(attempt, url)
+        }
+    }
+
+    /// Whether what stands at the destination may make the request needless.
+    private func mustInspect(_ task: TaskSpecification) -> Bool {
+        guard task.destination?.hasSuffix("/") == false else { return false }
+        switch task.options.values.existing {
+        case .skip, .fail: return true
+        case .revalidate:
+            if case .literal = task.options.values.checksum { return true }
+            return false
+        case .replace: return false
+        }
+    }
+
+    func begin(_ attempt: Attempt, _ url: ResourceURL) {
+        attempt.phase = .transferring
+        if url.isHTTP {
+            if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
+            if attempt.specification.type == .download { attempt.destination = plannedDestination(attempt) }
+            send(attempt.life.request, attempt)
+        } else {
+            beginLocal(attempt, url)
+        }
+    }
+
+    private func cancel(_ task: TaskIndex) {
+        guard let attempt = attempts[task] else { return }
+        switch attempt.phase {
+        case .delivering, .flushing:
+            // The body is whole and verified or about to be: let it stand.
+            break
+        case .inspecting, .awaitingGrant, .transferring:
+            stopTransfer(attempt)
+            let error = TransferError(.cancelled, "the transfer was cancelled")
+            finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
+        }
+    }
+
+    // MARK: Requests
+
+    private func granted(_ task: TaskIndex, _ origin: OriginID) {
+        guard let attempt = attempts[task], case .awaitingGrant(let request) = attempt.phase else { return }
+        attempt.origin = origin
+        attempt.phase = .transferring
+        send(request, attempt)
+    }
+
+    private func send(_ request: OutgoingRequest, _ attempt: Attempt) {
+        attempt.beginRequest(at: now)
+        do throws(TransferError) {
+            var curl = CurlRequest(
+                url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
+            curl.headers = request.headers.map(Self.line)
+            curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
+            curl.connectTimeout = attempt.session.configuration.connectTimeout
+            curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
+            curl.receiveBuffer = receiveBuffer
+            if request.sendsBody {
+                let body = try BodySource(attempt.specification.options.values.body)
+                attempt.body = body
+                curl.bodyLength = body.length
+                if !attempt.session.configuration.http.expectContinue { curl.headers.append("Expect:") }
+            }
+            attempt.transfer = try loop.start(curl, receiver: attempt)
+        } catch {
+            return fail(attempt, error)
+        }
+        attempt.place = transferring.count
+        transferring.append(attempt)
+        nextIdleCheck = min(nextIdleCheck, now.instant + attempt.idleLimit)
+    }
+
+    private static func line(_ field: HeaderField) -> String {
+        let value = field.value.revealed
+        // To libcurl `Name:` means "leave it out" and `Name;` means "send it empty".
+        return value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
+    }
+
+    func stopTransfer(_ attempt: Attempt) {
+        guard let transfer = attempt.transfer else { return }
+        loop.stop(transfer)
+        forgetTransfer(attempt)
+    }
+
+    private func forgetTransfer(_ attempt: Attempt) {
+        attempt.transfer = nil
+        let last = transferring.removeLast()
+        if last !== attempt {
+            transferring[attempt.place] = last
+            last.place = attempt.place
+        }
+    }
+
+    // MARK: A turn of the loop
+
+    /// Hands over what was ordered, waits for something to happen, and says what did.
+    package func turn(wait: TimeSpan, clock: () -> Now) -> [ExecutorReport] {
+        handOver()
+        let completions = loop.turn(wait: wait)
+        now = clock()
+        for attempt in transferring { reportProgress(attempt) }
+        for completion in completions { complete(completion) }
+        if nextIdleCheck <= now.instant { checkIdle() }
+        for report in deliveries.takeAll() { delivered(report) }
+        handOver()
+        defer { reports.removeAll(keepingCapacity: true) }
+        return reports
+    }
+
+    private func handOver() {
+        guard !outbox.orders.isEmpty else { return }
+        let batch = outbox.takeAll()
+        delivery.submit(batch.orders, bytes: batch.bytes)
+    }
+
+    /// Only a flush is waited for: let it come at once.
+    package func hurry() { delivery.submit([.hurry], bytes: 0) }
+
+    private func reportProgress(_ attempt: Attempt) {
+        if attempt.hasNewHead { announce(attempt) }
+        guard attempt.unreportedBytes > 0 else { return }
+        reports.append(.moved(attempt.task, bytes: attempt.unreportedBytes))
+        attempt.unreportedBytes = 0
+        if now.instant - attempt.lastProgressAt >= .milliseconds(200) { emitProgress(attempt) }
+    }
+
+    private func emitProgress(_ attempt: Attempt) {
+        attempt.lastProgressAt = now.instant
+        if let body = attempt.body, attempt.head == nil {
+            emit(.sentBodyData(Event.Progress(bytes: body.sent, expected: body.length)), attempt)
+        } else if attempt.received > 0, attempt.life.isFinalAnswer {
+            emit(
+                .receivedData(Event.Progress(bytes: attempt.received, expected: attempt.life.announcedLength)), attempt)
+        }
+    }
+
+    /// The headers of an answer were read: if it is the result, that is an event.
+    private func announce(_ attempt: Attempt) {
+        attempt.hasNewHead = false
+        guard let head = attempt.head else { return }
+        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin {
+            reports.append(.protocolIs(origin, head.version))
+        }
+        guard attempt.life.isFinalAnswer else { return }
+        let url = attempt.life.request.url
+        let type = head.headers.first("content-type").flatMap { MediaType($0) }
+        emit(
+            .response(
+                ResponseRecord(
+                    status: head.status, url: url.text, method: attempt.life.request.method, mimeType: type?.type,
+                    charset: type?.charset, expectedLength: attempt.life.announcedLength,
+                    suggestedFilename: SuggestedFilename.of(head.headers, url: url),
+                    contentEncoding: head.headers.first("content-encoding"), headers: head.headers)), attempt)
+    }
+
+    private func complete(_ completion: CurlCompletion) {
+        guard let attempt = completion.receiver as? Attempt, attempt.transfer != nil else { return }
+        if attempt.hasNewHead { announce(attempt) }
+        attempt.note(completion.metrics)
+        forgetTransfer(attempt)
+        if attempt.body != nil, completion.metrics.uploadedBytes > 0 {
+            emit(.sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)), attempt)
+        }
+        let error = attempt.endedByUs ? nil : transportError(attempt, completion)
+        ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
+    }
+
+    private func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
+        if let failure = attempt.body?.failure { return failure }
+        guard completion.code != .ok else { return nil }
+        let code = Int32(completion.code.rawValue)
+        // libcurl's connect time-out is the only clock of its own that we let it keep.
+        let name = completion.code.errorName(verifyResult: completion.verifyResult)
+        let message = completion.message.isEmpty ? completion.code.text : completion.message
+        return TransferError(
+            name, message, curl: code, errno: completion.systemError == 0 ? nil : completion.systemError)
+    }
+
+    /// Fails what moved no byte for as long as it may. The clock stands while a task waits for a slot.
+    private func checkIdle() {
+        var next = Instant.distantFuture
+        for attempt in transferring.reversed() {
+            guard let transfer = attempt.transfer, let last = loop.lastActivity(of: transfer) else { continue }
+            let due = last + attempt.idleLimit
+            guard due <= now.instant else {
+                next = min(next, due)
+                continue
+            }
+            stopTransfer(attempt)
+            let seconds = attempt.idleLimit.seconds
+            let error = TransferError(.timedOut, "no byte moved for \(seconds) s (`timeoutForRequest`)")
+            ended(attempt, error, sawCloseNotify: false)
+        }
+        nextIdleCheck = next
+    }
+
+    // MARK: After a request
+
+    func ended(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) {
+        let end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
+        switch attempt.life.ended(end) {
+        case .send(let request, let record):
+            if let record { emit(.redirect(record), attempt) }
+            discardBody(attempt)
+            goOn(attempt, request)
+        case .deliver(let unverified, let record):
+            if let record { emit(.redirect(record), attempt) }
+            attempt.lengthUnverified = unverified
+            deliver(attempt)
+        case .fail(let error, let record):
+            if let record { emit(.redirect(record), attempt) }
+            fail(attempt, error)
+        }
+    }
+
+    /// The next request, at once under the slot it holds, or after it was granted one elsewhere.
+    private func goOn(_ attempt: Attempt, _ request: OutgoingRequest) {
+        let origin = origins.id(of: request.url.origin)
+        if origin == attempt.origin { return send(request, attempt) }
+        releaseSlot(attempt)
+        attempt.phase = .awaitingGrant(request)
+        reports.append(.needsGrant(attempt.task, origin))
+    }
+
+    func releaseSlot(_ attempt: Attempt) {
+        guard let origin = attempt.origin else { return }
+        attempt.origin = nil
+        reports.append(.released(attempt.task, origin))
+    }
+
+    private func discardBody(_ attempt: Attempt) {
+        _ = attempt.takeRest()
+        outbox.add(.discard(attempt.staging))
+        stagingCount += 1
+        attempt.staging = StagingID(raw: stagingCount)
+    }
+
+    func fail(_ attempt: Attempt, _ error: TransferError) {
+        let status = attempt.life.lastStatus
+        let retryAfter = attempt.head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
+        finish(
+            attempt,
+            Verdict(
+                .failed(error), status: status, retryAfter: retryAfter, sentSomething: attempt.sentSomething,
+                isIdempotent: HTTPMethod.isIdempotent(attempt.life.request.method)))
+    }
+
+    /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
+    func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
+        if case .succeeded = verdict.outcome {} else if attempt.specification.type == .download {
+            outbox.add(.discard(attempt.staging))
+        }
+        releaseSlot(attempt)
+        attempts[attempt.task] = nil
+        let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
+        results[attempt.task] = AttemptResult(
+            number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
+            endedAt: now.instant, transactions: attempt.transactions,
+            body: attempt.specification.type == .download || attempt.head == nil && source == .network
+                ? nil : attempt.kept,
+            file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified, flushWait: flushWait)
+        reports.append(.ended(attempt.task, verdict))
+    }
+
+    func emit(_ kind: Event.Kind, _ attempt: Attempt) {
+        events.append(kind, task: attempt.task, session: attempt.specification.session)
+    }
+}
+
+extension OriginTable {
+    /// The origin whose slots a request to `url` needs; `nil` for what needs no connection.
+    package mutating func slotOrigin(of url: ResourceURL) -> OriginID? {
+        url.isHTTP ? id(of: url.origin) : nil
+    }
+}

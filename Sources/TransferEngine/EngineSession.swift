@@ -1,0 +1,69 @@
+import AttemptLife
+import CurlCore
+import TransferModel
+
+/// A session as the engine needs it: its connections, its TLS, and the rules its tasks share.
+final class EngineSession {
+    let configuration: SessionConfiguration
+    let tls: TLSSettings
+    let pool: ConnectionPool
+    let userAgent: String
+    private var lastOptions: TaskOptions?
+    private var lastType = TaskType.data
+    private var lastRules: AttemptRules?
+
+    init(_ configuration: SessionConfiguration, userAgent: String) throws(TransferError) {
+        self.configuration = configuration
+        self.userAgent = userAgent
+        tls = TLSSettings(configuration.tls)
+        pool = try ConnectionPool()
+    }
+
+    /// The rules of a task. Tasks that say nothing of their own share their options, and so their rules.
+    func rules(for task: TaskSpecification) -> AttemptRules {
+        if let lastRules, lastOptions === task.options, lastType == task.type { return lastRules }
+        let rules = makeRules(task)
+        lastOptions = task.options
+        lastType = task.type
+        lastRules = rules
+        return rules
+    }
+
+    private func makeRules(_ task: TaskSpecification) -> AttemptRules {
+        let options = task.options.values
+        let hasBody = options.body != nil
+        let method = options.method ?? (hasBody ? "POST" : "GET")
+        // These methods mean a body: without one they say so with a length of 0.
+        let announcesBody = hasBody || ["POST", "PUT", "PATCH"].contains(method)
+        var maximumSize = options.maximumSize
+        if task.type != .download, maximumSize == nil { maximumSize = 16 << 20 }
+        return AttemptRules(
+            type: task.type, method: method, headers: headers(options, hasBody: hasBody), hasBody: announcesBody,
+            version: configuration.http.version, redirects: options.policies.redirects, expect: options.expect,
+            maximumSize: maximumSize, requireLength: options.requireLength, hasChecksum: options.checksum != nil,
+            mirrors: options.mirrors.compactMap(\.url))
+    }
+
+    /// The session's, the task's (which win), and what is always said.
+    private func headers(_ options: TaskOptions.Values, hasBody: Bool) -> [HeaderField] {
+        var fields = configuration.headers.filter { field in
+            !options.headers.contains { Self.isSame($0.name, field.name) }
+        }
+        fields += options.headers
+        func add(_ name: String, _ value: SecretText) {
+            if !fields.contains(where: { Self.isSame($0.name, name) }) {
+                fields.append(HeaderField(name: name, value: value))
+            }
+        }
+        add("User-Agent", SecretText(userAgent))
+        add("Accept-Encoding", "identity")
+        if hasBody, let type = options.contentType ?? options.body.flatMap({ BodySource.contentType(of: $0) }) {
+            add("Content-Type", type)
+        }
+        return fields
+    }
+
+    private static func isSame(_ left: String, _ right: String) -> Bool {
+        left.utf8.count == right.utf8.count && left.lowercased() == right.lowercased()
+    }
+}

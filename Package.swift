@@ -27,11 +27,13 @@ func room(_ name: String, _ dependencies: [String], pointers touchesPointers: Bo
         swiftSettings: touchesPointers ? pointers : house)
 }
 
-func tests(_ name: String, _ dependencies: [String]) -> Target {
+/// `data` names folders of files that tests read, such as recorded output.
+func tests(_ name: String, _ dependencies: [String], data: [String] = []) -> Target {
     .testTarget(
         name: name,
         dependencies: dependencies.map { .byName(name: $0) },
         path: "Tests/\(name)",
+        exclude: data,
         swiftSettings: house)
 }
 
@@ -79,10 +81,12 @@ let package = Package(
             swiftSettings: house),
 
         // Not shipped.
+        .target(name: "CTestShims", path: "Sources/CTestShims"),
         .target(
-            name: "TestSupport", dependencies: ["CLibSSL", "SystemIO", "TransferModel", "TextFormats"],
+            name: "TestSupport", dependencies: ["CTestShims", "CLibSSL", "SystemIO", "TransferModel", "TextFormats"],
             path: "Sources/TestSupport",
             swiftSettings: house),
+        tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
         tests("DigestsTests", ["Digests", "TransferModel"]),

@@ -1,6 +1,10 @@
 #ifndef TRANSFER_RUN_LIBSSL_SHIM_H
 #define TRANSFER_RUN_LIBSSL_SHIM_H
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #endif

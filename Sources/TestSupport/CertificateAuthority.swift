@@ -1,0 +1,219 @@
+internal import CLibSSL
+internal import Glibc
+
+/// A certificate authority made for a test, with its files in a folder of its own.
+package final class CertificateAuthority: Sendable {
+    /// What is wrong with a certificate.
+    package enum Flaw: Sendable { case none, expired, notYetValid, otherHost }
+
+    /// A certificate and its key as PEM files.
+    package struct Issued: Sendable {
+        package let certificateFile: String
+        package let keyFile: String
+        /// `sha256//…` over the public key, as `tls.trust.pin` wants it.
+        package let pin: String
+    }
+
+    /// The authority's own certificate, PEM.
+    package let caFile: String
+    private let folder: TemporaryTree
+    private let caKeyFile: String
+
+    package init() throws {
+        folder = try TemporaryTree("ca")
+        caFile = folder.path("ca.pem")
+        caKeyFile = folder.path("ca.key")
+        let key = try KeyPair()
+        let certificate = try Certificate(subject: "Test authority", issuer: "Test authority", key: key, flaw: .none)
+        try certificate.extend(NID_basic_constraints, "critical,CA:TRUE", issuer: certificate)
+        try certificate.extend(NID_key_usage, "critical,keyCertSign,cRLSign", issuer: certificate)
+        try certificate.extend(NID_subject_key_identifier, "hash", issuer: certificate)
+        try certificate.sign(with: key)
+        try certificate.write(caFile)
+        try key.write(caKeyFile)
+    }
+
+    /// A certificate for localhost and 127.0.0.1, or with a name of its own for a client.
+    package func issue(_ name: String = "localhost", flaw: Flaw = .none) throws -> Issued {
+        let issuer = try Certificate(contentsOf: caFile)
+        let key = try KeyPair()
+        let certificate = try Certificate(subject: name, issuer: "Test authority", key: key, flaw: flaw)
+        let names = flaw == .otherHost ? "DNS:elsewhere.test" : "DNS:localhost,IP:127.0.0.1"
+        try certificate.extend(NID_subject_alt_name, names, issuer: issuer)
+        try certificate.extend(NID_ext_key_usage, "serverAuth,clientAuth", issuer: issuer)
+        try certificate.extend(NID_authority_key_identifier, "keyid", issuer: issuer)
+        try certificate.sign(with: try KeyPair(contentsOf: caKeyFile))
+        let stem = folder.path("\(name)-\(UInt64.random(in: 0...UInt64.max))")
+        try certificate.write(stem + ".pem")
+        try key.write(stem + ".key")
+        return Issued(certificateFile: stem + ".pem", keyFile: stem + ".key", pin: try key.pin())
+    }
+}
+
+/// How a server speaks TLS.
+package struct TLSOptions: Sendable {
+    package enum Version: Int32, Sendable {
+        case v1_0 = 0x0301
+        case v1_1 = 0x0302
+        case v1_2 = 0x0303
+        case v1_3 = 0x0304
+    }
+    /// Share one among servers that a job trusts by one file.
+    package var authority: CertificateAuthority
+    package var minimum: Version
+    package var maximum: Version
+    package var flaw: CertificateAuthority.Flaw
+    /// False: no close_notify before FIN, as careless servers do.
+    package var closesInOrder: Bool
+    /// Asks the client for a certificate of the same authority and refuses one without.
+    package var requiresClientCertificate: Bool
+
+    package init(
+        authority: CertificateAuthority? = nil, minimum: Version = .v1_2, maximum: Version = .v1_3,
+        flaw: CertificateAuthority.Flaw = .none, closesInOrder: Bool = true, requiresClientCertificate: Bool = false
+    ) throws {
+        self.authority = try authority ?? CertificateAuthority()
+        self.minimum = minimum
+        self.maximum = maximum
+        self.flaw = flaw
+        self.closesInOrder = closesInOrder
+        self.requiresClientCertificate = requiresClientCertificate
+    }
+}
+
+/// A server's SSL_CTX. Unchecked: it is not changed after `init`, and OpenSSL counts its references atomically.
+final class TLSContext: @unchecked Sendable {
+    let pointer: OpaquePointer
+    let closesInOrder: Bool
+
+    init(_ options: TLSOptions) throws {
+        // SSL_write cannot be told not to raise it.
+        signal(SIGPIPE, SIG_IGN)
+        guard let context = SSL_CTX_new(TLS_server_method()) else { throw TLSFailure("SSL_CTX_new") }
+        pointer = context
+        closesInOrder = options.closesInOrder
+        // Macros over SSL_CTX_ctrl, which Swift does not import.
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(options.minimum.rawValue), nil)
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(options.maximum.rawValue), nil)
+        // The old versions need ciphers that the default security level forbids.
+        if options.minimum.rawValue < Version.v1_2.rawValue { SSL_CTX_set_security_level(context, 0) }
+        let leaf = try options.authority.issue(flaw: options.flaw)
+        try check(SSL_CTX_use_certificate_file(context, leaf.certificateFile, SSL_FILETYPE_PEM), "certificate")
+        try check(SSL_CTX_use_PrivateKey_file(context, leaf.keyFile, SSL_FILETYPE_PEM), "private key")
+        if options.requiresClientCertificate {
+            try check(SSL_CTX_load_verify_locations(context, options.authority.caFile, nil), "authority")
+            SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+        }
+    }
+
+    private typealias Version = TLSOptions.Version
+
+    deinit { SSL_CTX_free(pointer) }
+}
+
+struct TLSFailure: Error, CustomStringConvertible {
+    let description: String
+    init(_ what: String) {
+        var text = [CChar](repeating: 0, count: 256)
+        ERR_error_string_n(ERR_get_error(), &text, text.count)
+        description =
+            "\(what): \(String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))"
+    }
+}
+
+private func check(_ result: Int32, _ what: String) throws {
+    if result != 1 { throw TLSFailure(what) }
+}
+
+/// A key on the curve P-256: made in a fraction of a millisecond.
+private final class KeyPair {
+    let pointer: OpaquePointer
+
+    init() throws {
+        guard let context = EVP_PKEY_CTX_new_id(NID_X9_62_id_ecPublicKey, nil) else { throw TLSFailure("key") }
+        defer { EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        try check(EVP_PKEY_keygen_init(context), "key")
+        try check(EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1), "curve")
+        try check(EVP_PKEY_keygen(context, &key), "key")
+        guard let key else { throw TLSFailure("key") }
+        pointer = key
+    }
+
+    init(contentsOf path: String) throws {
+        guard let file = BIO_new_file(path, "r") else { throw TLSFailure(path) }
+        defer { BIO_free(file) }
+        guard let key = PEM_read_bio_PrivateKey(file, nil, nil, nil) else { throw TLSFailure(path) }
+        pointer = key
+    }
+
+    deinit { EVP_PKEY_free(pointer) }
+
+    func write(_ path: String) throws {
+        guard let file = BIO_new_file(path, "w") else { throw TLSFailure(path) }
+        defer { BIO_free(file) }
+        try check(PEM_write_bio_PrivateKey(file, pointer, nil, nil, 0, nil, nil), path)
+    }
+
+    func pin() throws -> String {
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let length = i2d_PUBKEY(pointer, &encoded)
+        guard length > 0, let encoded else { throw TLSFailure("public key") }
+        defer { CRYPTO_free(encoded, nil, 0) }
+        var digest = [UInt8](repeating: 0, count: 32)
+        try check(EVP_Digest(encoded, Int(length), &digest, nil, EVP_sha256(), nil), "digest")
+        var text = [UInt8](repeating: 0, count: 64)
+        let count = EVP_EncodeBlock(&text, digest, 32)
+        return "sha256//" + String(decoding: text.prefix(Int(count)), as: UTF8.self)
+    }
+}
+
+private final class Certificate {
+    let pointer: OpaquePointer
+
+    init(subject: String, issuer: String, key: KeyPair, flaw: CertificateAuthority.Flaw) throws {
+        guard let made = X509_new() else { throw TLSFailure("certificate") }
+        pointer = made
+        let hour = 3600
+        try check(X509_set_version(made, 2), "version")
+        try check(ASN1_INTEGER_set_uint64(X509_get_serialNumber(made), .random(in: 1...UInt64.max >> 1)), "serial")
+        X509_gmtime_adj(X509_getm_notBefore(made), flaw == .notYetValid ? 24 * hour : -48 * hour)
+        X509_gmtime_adj(X509_getm_notAfter(made), flaw == .expired ? -24 * hour : 48 * hour)
+        try name(X509_get_subject_name(made), subject)
+        try name(X509_get_issuer_name(made), issuer)
+        try check(X509_set_pubkey(made, key.pointer), "public key")
+    }
+
+    init(contentsOf path: String) throws {
+        guard let file = BIO_new_file(path, "r") else { throw TLSFailure(path) }
+        defer { BIO_free(file) }
+        guard let read = PEM_read_bio_X509(file, nil, nil, nil) else { throw TLSFailure(path) }
+        pointer = read
+    }
+
+    deinit { X509_free(pointer) }
+
+    private func name(_ field: OpaquePointer?, _ text: String) throws {
+        let isASCII = Int32(0x1001)  // MBSTRING_ASC
+        try check(
+            X509_NAME_add_entry_by_txt(field, "CN", isASCII, Array(text.utf8), Int32(text.utf8.count), -1, 0), "name")
+    }
+
+    func extend(_ identifier: Int32, _ value: String, issuer: Certificate) throws {
+        var context = X509V3_CTX()
+        X509V3_set_ctx(&context, issuer.pointer, pointer, nil, nil, 0)
+        guard let made = X509V3_EXT_conf_nid(nil, &context, identifier, value) else { throw TLSFailure(value) }
+        defer { X509_EXTENSION_free(made) }
+        try check(X509_add_ext(pointer, made, -1), value)
+    }
+
+    func sign(with key: KeyPair) throws {
+        if X509_sign(pointer, key.pointer, EVP_sha256()) == 0 { throw TLSFailure("signature") }
+    }
+
+    func write(_ path: String) throws {
+        guard let file = BIO_new_file(path, "w") else { throw TLSFailure(path) }
+        defer { BIO_free(file) }
+        try check(PEM_write_bio_X509(file, pointer), path)
+    }
+}

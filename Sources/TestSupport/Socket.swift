@@ -1,0 +1,115 @@
+internal import CTestShims
+internal import Glibc
+internal import TransferModel
+
+/// The few socket calls that the server and the raw client share.
+enum Socket {
+    static func make() throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SystemFailure("socket") }
+        return descriptor
+    }
+
+    static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+        return address
+    }
+
+    /// A listening socket on 127.0.0.1 and the port it got.
+    static func listen() throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = try make()
+        var address = loopback(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && Glibc.listen(descriptor, 1024) == 0
+                    && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        guard bound else {
+            let failure = SystemFailure("listen")
+            close(descriptor)
+            throw failure
+        }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+
+    /// The next connection and the client's port; `nil` when the listener was shut down.
+    static func accept(_ listener: Int32) -> (descriptor: Int32, port: UInt16)? {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        while true {
+            let descriptor = withUnsafeMutablePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { tr_test_accept(listener, $0, &length) }
+            }
+            if descriptor < 0, errno == EINTR || errno == ECONNABORTED { continue }
+            guard descriptor >= 0 else { return nil }
+            setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
+            return (descriptor, UInt16(bigEndian: address.sin_port))
+        }
+    }
+
+    static func connect(to port: UInt16) throws -> Int32 {
+        let descriptor = try make()
+        var address = loopback(port)
+        let code = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else {
+            let failure = SystemFailure("connect to \(port)")
+            close(descriptor)
+            throw failure
+        }
+        setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
+        return descriptor
+    }
+
+    static func setOption<Value: BitwiseCopyable>(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Value) {
+        var value = value
+        setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Value>.size))
+    }
+
+    /// False when the other side is gone.
+    static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        var done = 0
+        while done < bytes.count {
+            let count = Glibc.send(
+                descriptor, bytes.baseAddress! + done, bytes.count - done, Int32(MSG_NOSIGNAL))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            done += count
+        }
+        return true
+    }
+
+    /// Bytes read; 0 at the end, negative when the connection broke.
+    static func receive(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        while true {
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            return count
+        }
+    }
+
+    /// Whether the other side has closed or reset, seen without reading.
+    static func hasLeft(_ descriptor: Int32) -> Bool {
+        let readHangUp: Int16 = 0x2000  // POLLRDHUP, which needs _GNU_SOURCE
+        var entry = pollfd(fd: descriptor, events: readHangUp, revents: 0)
+        return poll(&entry, 1, 0) > 0 && entry.revents & (readHangUp | Int16(POLLHUP) | Int16(POLLERR)) != 0
+    }
+
+    /// Ends the connection with RST instead of FIN.
+    static func reset(_ descriptor: Int32) {
+        setOption(descriptor, SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
+        close(descriptor)
+    }
+
+    static func finishWriting(_ descriptor: Int32) { shutdown(descriptor, Int32(SHUT_WR)) }
+    static func shutDown(_ descriptor: Int32) { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    static func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
+}

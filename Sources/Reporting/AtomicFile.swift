@@ -1,0 +1,81 @@
+internal import Glibc
+
+/// A file that appears under its name whole, or not at all: written beside it and renamed over it.
+///
+/// What already stands under the name and is no regular file (a device, a pipe) is written to as it is: a rename would
+/// put a file in its place. A symlink stays and the file it leads to is replaced.
+final class AtomicFile: ByteSink {
+    private let target: String
+    /// `nil` when there is nothing to rename.
+    private var temporary: String?
+    private let descriptor: Int32
+
+    init(_ path: String) throws(OutputProblem) {
+        let kind = try Self.kind(of: path)
+        target = Self.resolved(path)
+        if kind == .special {
+            temporary = nil
+            descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+            guard descriptor >= 0 else { throw .system("write", path) }
+        } else {
+            let beside = Self.nameBeside(target)
+            temporary = beside
+            // 0644 less umask.
+            descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+            guard descriptor >= 0 else { throw .system("write", path) }
+        }
+    }
+
+    deinit {
+        close(descriptor)
+        if let temporary { unlink(temporary) }
+    }
+
+    func write(_ bytes: [UInt8]) throws(OutputProblem) {
+        try Descriptor.writeAll(bytes, to: descriptor, name: target)
+    }
+
+    func commit() throws(OutputProblem) {
+        guard let from = temporary else { return }
+        guard rename(from, target) == 0 else { throw .system("write", target) }
+        temporary = nil
+    }
+
+    /// Makes and removes a file in the folder, the one proof that it can be done.
+    static func preflight(_ path: String) throws(OutputProblem) {
+        if try kind(of: path) == .special {
+            guard access(path, W_OK) == 0 else { throw .system("write", path) }
+            return
+        }
+        _ = try AtomicFile(path)
+    }
+}
+
+extension AtomicFile {
+    private enum Kind { case absent, regular, special }
+
+    private static func kind(of path: String) throws(OutputProblem) -> Kind {
+        if path.isEmpty || path.hasSuffix("/") { throw OutputProblem("cannot write `\(path)`: it names no file") }
+        var information = stat()
+        guard stat(path, &information) == 0 else { return .absent }
+        switch information.st_mode & S_IFMT {
+        case S_IFREG: return .regular
+        case S_IFDIR: throw OutputProblem("cannot write \(path): it is a folder", errno: EISDIR)
+        default: return .special
+        }
+    }
+
+    /// The file that a symlink leads to.
+    private static func resolved(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    private static func nameBeside(_ path: String) -> String {
+        let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        let random = UInt32.random(in: 0...UInt32.max)
+        // A long name is cut: with what is added it must stay a name the file system takes.
+        return "\(path[..<slash]).\(path[slash...].prefix(60)).\(getpid())-\(random).tmp"
+    }
+}

@@ -1,0 +1,136 @@
+internal import TextFormats
+internal import TransferModel
+
+extension JSONReport {
+    /// Proves that a report can be put at `path`, before any work is done: nothing of it is written yet.
+    package static func preflight(_ path: String) throws(OutputProblem) {
+        try AtomicFile.preflight(path)
+    }
+
+    /// Puts the whole report at `path` in one step, or changes nothing. Can be called again when hooks have run.
+    package func write(to path: String) throws(OutputProblem) {
+        let file = try AtomicFile(path)
+        try write(to: file)
+        try file.commit()
+    }
+
+    /// Writes the whole report piece by piece, straight from the rendered tasks.
+    package func write(to sink: some ByteSink) throws(OutputProblem) {
+        var buffer = head()
+        renderUnfinished()
+        try rendered.forEachPiece { (piece) throws(OutputProblem) in
+            buffer += piece
+            if buffer.count >= 256 << 10 {
+                try sink.write(buffer)
+                buffer.removeAll(keepingCapacity: true)
+            }
+        }
+        buffer += Array("\n]}\n".utf8)
+        try sink.write(buffer)
+    }
+
+    /// All that stands before the tasks.
+    private func head() -> [UInt8] {
+        var writer = JSONWriter(reserving: 4096)
+        writer.beginObject()
+        writer.member("format", "transfer-run/report")
+        writer.member("version", 1)
+        writeRunnerAndJob(to: &writer)
+        writer.member("startedAt", startedAt)
+        writer.member("finishedAt", finishedAt)
+        writer.member("duration", run?.duration)
+        writer.member("outcome", (correction?.outcome ?? run?.outcome)?.rawValue)
+        writer.member("exitStatus", correction?.exitStatus ?? run?.exitStatus)
+        writeTotals(to: &writer)
+        writeSessions(to: &writer)
+        writeGroups(to: &writer)
+        writeHooks(to: &writer)
+        writer.key("tasks")
+        writer.beginArray()
+        writer.bytes.append(UInt8(ascii: "\n"))
+        return writer.bytes
+    }
+
+    private func writeRunnerAndJob(to writer: inout JSONWriter) {
+        writer.key("runner")
+        writer.beginObject()
+        writer.member("version", runner.version)
+        writer.member("libcurl", runner.libcurl)
+        writer.member("pid", Int(runner.pid))
+        writer.member("host", runner.host)
+        writer.endObject()
+        writer.key("job")
+        writer.beginObject()
+        writer.member("name", redactor.redacted(job.name))
+        writer.member("file", redactor.redacted(job.file))
+        writer.member("sha256", job.sha256)
+        writer.member("variables", variables: job.variables.map { $0.redacted(by: redactor) })
+        writer.endObject()
+    }
+
+    private func writeTotals(to writer: inout JSONWriter) {
+        writer.key("totals")
+        writer.beginObject()
+        writer.member("tasks", job.tasks.count)
+        for outcome in [TaskOutcome.succeeded, .failed, .cancelled, .skipped] {
+            writer.key(outcome.rawValue)
+            writer.integer(Int64(totals.outcomes[outcome] ?? 0))
+        }
+        writer.member("deferred", (totals.outcomes[.deferred] ?? 0) + unfinishedCount)
+        writer.member("tolerated", totals.tolerated)
+        writer.member("attempts", totals.attempts)
+        writer.member("retries", totals.retries)
+        writer.member("redirects", totals.redirects)
+        writer.member("cacheHits", totals.cacheHits)
+        writer.member("unchanged", totals.unchanged)
+        writer.member("bytesReceived", totals.bytesReceived)
+        writer.member("bytesSent", totals.bytesSent)
+        writer.member("bytesSaved", totals.bytesSaved)
+        writer.endObject()
+    }
+
+    private func writeSessions(to writer: inout JSONWriter) {
+        writer.key("sessions")
+        writer.beginArray()
+        for (index, session) in job.sessions.enumerated() {
+            let record = sessions[index]
+            writer.beginObject()
+            writer.member("name", session.name)
+            writer.member("configuration", session.kind.rawValue)
+            writer.member("identifier", session.identifier)
+            writer.member("reassociated", reassociated.contains(SessionIndex(raw: UInt16(index))))
+            writer.member("connectionsOpened", record?.connectionsOpened)
+            writer.member("connectionsReused", record?.connectionsReused)
+            writer.member("hosts", hosts: record?.hosts ?? [])
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    private func writeGroups(to writer: inout JSONWriter) {
+        writer.key("groups")
+        writer.beginArray()
+        for group in job.groups {
+            let result = groups.first { $0.name == group.name }
+            writer.beginObject()
+            writer.member("name", group.name)
+            writer.member("published", result?.published ?? false)
+            writer.member("error", error: result?.error?.redacted(by: redactor))
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    private func writeHooks(to writer: inout JSONWriter) {
+        writer.key("hooks")
+        writer.beginArray()
+        for hook in hooks {
+            writer.beginObject()
+            writer.member("command", texts: hook.command.map { redactor.redacted($0) })
+            writer.member("exitStatus", hook.exitStatus)
+            writer.member("duration", hook.duration)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}

@@ -1,0 +1,139 @@
+internal import TextFormats
+package import TransferModel
+
+/// The report as a fold: each task is rendered to bytes when it ends and its state freed, and the report is those
+/// bytes in the order of the job file, whatever the order in which the tasks ended.
+package final class JSONReport: EventConsumer {
+    let job: Job
+    let runner: RunnerFacts
+    /// For the job's own texts (variables, ids, URLs); events come redacted.
+    let redactor: Redactor
+    /// The job's folder with a `/` at its end: what paths in the report are relative to.
+    let folder: String
+
+    private(set) var rendered: RenderedTasks
+    private var folds: TaskFolds
+    private(set) var totals = Totals()
+    private(set) var sessions: [SessionRecord?]
+    private(set) var run: RunRecord?
+    private(set) var startedAt: WallTime?
+    private(set) var finishedAt: WallTime?
+
+    /// Sessions that were found running and come back to.
+    package var reassociated: Set<SessionIndex> = []
+    package var groups: [GroupResult] = []
+    package var hooks: [HookResult] = []
+    /// What the report says instead of what `runFinished` said: a hook that failed turns 0 into 1.
+    package var correction: (outcome: RunOutcome, exitStatus: Int)?
+
+    package init(job: Job, runner: RunnerFacts, redactor: Redactor? = nil) {
+        self.job = job
+        self.runner = runner
+        self.redactor = redactor ?? Redactor(job.secrets)
+        folder = job.baseDirectory.hasSuffix("/") ? job.baseDirectory : job.baseDirectory + "/"
+        rendered = RenderedTasks(count: job.tasks.count)
+        folds = TaskFolds(count: job.tasks.count)
+        sessions = [SessionRecord?](repeating: nil, count: job.sessions.count)
+    }
+
+    package func consume(_ events: ArraySlice<Event>) {
+        if startedAt == nil { startedAt = events.first?.time }
+        for event in events { consume(event) }
+    }
+
+    private func consume(_ event: Event) {
+        if let task = event.task {
+            let task = Int(task.raw)
+            guard task < job.tasks.count, !rendered.contains(task) else { return }
+            if case .taskFinished(let record) = event.kind {
+                finish(task, record, at: event.time)
+            } else {
+                folds.apply(event, to: task)
+            }
+            return
+        }
+        switch event.kind {
+        case .sessionInvalidated(let record):
+            if let session = event.session, Int(session.raw) < sessions.count { sessions[Int(session.raw)] = record }
+        case .runFinished(let record):
+            run = record
+            finishedAt = event.time
+        default: break
+        }
+    }
+
+    private func finish(_ task: Int, _ record: TaskRecord, at time: WallTime) {
+        let place = folds.place(of: task)
+        totals.count(folds.folds[place], record)
+        rendered.append(task) { writer in
+            TaskRenderer(report: self, task: task, finishedAt: time, record: record)
+                .render(folds.folds[place], to: &writer)
+        }
+        folds.close(task)
+    }
+
+    /// Tasks whose end was never told.
+    var unfinishedCount: Int { job.tasks.count - totals.finished }
+
+    /// A run that broke off leaves tasks without an end: they are in its report all the same, as put off.
+    func renderUnfinished() {
+        guard unfinishedCount > 0 else { return }
+        for task in job.tasks.indices where !rendered.contains(task) {
+            let record = TaskRecord(
+                outcome: .deferred, tolerated: false, changed: nil, source: nil, waits: [], error: nil, body: nil,
+                lengthUnverified: false, captures: [], duration: .zero, explanation: nil)
+            let place = folds.place(of: task)
+            rendered.append(task) { writer in
+                TaskRenderer(report: self, task: task, finishedAt: nil, record: record)
+                    .render(folds.folds[place], to: &writer)
+            }
+        }
+    }
+}
+
+/// The report's `totals`.
+struct Totals {
+    private(set) var finished = 0
+    private(set) var outcomes: [TaskOutcome: Int] = [:]
+    private(set) var tolerated = 0
+    private(set) var attempts = 0
+    private(set) var retries = 0
+    private(set) var redirects = 0
+    private(set) var cacheHits = 0
+    private(set) var unchanged = 0
+    private(set) var bytesReceived: Int64 = 0
+    private(set) var bytesSent: Int64 = 0
+    private(set) var bytesSaved: Int64 = 0
+
+    /// A failure that the job allows is counted as tolerated and not as failed.
+    mutating func count(_ fold: TaskFold, _ record: TaskRecord) {
+        finished += 1
+        if record.tolerated, record.outcome == .failed {
+            tolerated += 1
+        } else {
+            outcomes[record.outcome, default: 0] += 1
+        }
+        let begun = max(fold.attempts.count, fold.start?.number ?? 0)
+        attempts += begun
+        retries += max(0, begun - 1)
+        for redirect in fold.redirects where redirect.action == .followed { redirects += 1 }
+        if record.source == .unchanged { unchanged += 1 }
+        if record.source == .cache || record.source == .revalidated { cacheHits += 1 }
+        for attempt in fold.attempts {
+            for transaction in attempt.transactions {
+                bytesReceived += transaction.responseBodyBytesReceived
+                bytesSent += transaction.requestBodyBytesSent
+            }
+        }
+        bytesSaved += saved(fold, record)
+    }
+
+    /// What did not have to be fetched because it was here already.
+    private func saved(_ fold: TaskFold, _ record: TaskRecord) -> Int64 {
+        switch record.source {
+        case .cache, .revalidated, .unchanged: fold.file?.bytes ?? record.body.map { Int64($0.count) } ?? 0
+        case .resumed: fold.attempts.last?.resumedFrom ?? 0
+        case .network, .local, nil: 0
+        }
+    }
+}

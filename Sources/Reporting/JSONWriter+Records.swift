@@ -1,0 +1,189 @@
+internal import TextFormats
+internal import TransferModel
+
+// How each value of the vocabulary is spelled in JSON: the report and the lines of events share these.
+
+extension JSONWriter {
+    mutating func member(_ key: StaticString, _ value: StaticString) {
+        self.key(key)
+        bytes.append(UInt8(ascii: "\""))
+        value.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
+        raw([])
+    }
+
+    mutating func member(_ key: StaticString, error: TransferError?) {
+        self.key(key)
+        guard let error else { return null() }
+        beginObject()
+        member("domain", error.name.domain)
+        member("name", error.name.rawValue)
+        member("code", error.name.code)
+        member("message", error.message)
+        member("curl", error.curl.map { Int($0) })
+        member("errno", error.errno.map { Int($0) })
+        endObject()
+    }
+
+    mutating func member(_ key: StaticString, texts: [String]) {
+        self.key(key)
+        beginArray()
+        for text in texts { string(text) }
+        endArray()
+    }
+
+    mutating func member(_ key: StaticString, checksum: Checksum?) {
+        self.key(key)
+        guard let checksum else { return null() }
+        string(checksum.description)
+    }
+
+    mutating func member(_ key: StaticString, variables: [Job.Variable]) {
+        self.key(key)
+        beginObject()
+        for variable in variables {
+            self.key(variable.name)
+            value(variable.value)
+        }
+        endObject()
+    }
+
+    mutating func value(_ value: PlainValue) {
+        switch value {
+        case .null: null()
+        case .boolean(let flag): bool(flag)
+        case .number(let text): number(text)
+        case .string(let text): string(text)
+        case .list(let values):
+            beginArray()
+            for element in values { self.value(element) }
+            endArray()
+        case .map(let entries):
+            beginObject()
+            for entry in entries {
+                key(entry.key)
+                self.value(entry.value)
+            }
+            endObject()
+        }
+    }
+
+    /// As it was written where that is JSON (`3.10`), else as a string (`0x1F`, `.5`).
+    private mutating func number(_ text: String) {
+        if JSONNumber.isOne(text) { raw(Array(text.utf8)) } else { string(text) }
+    }
+
+    /// Pairs, because names repeat and their order can matter.
+    mutating func member(_ key: StaticString, headers: HeaderBlock) {
+        self.key(key)
+        beginArray()
+        headers.bytes.withUnsafeBufferPointer { text in
+            for line in headers.lines {
+                beginArray()
+                string(utf8: UnsafeBufferPointer(rebasing: text[Int(line.nameStart)..<Int(line.nameEnd)]))
+                string(utf8: UnsafeBufferPointer(rebasing: text[Int(line.valueStart)..<Int(line.valueEnd)]))
+                endArray()
+            }
+        }
+        endArray()
+    }
+
+    /// The members of a response, inside an object that is open.
+    mutating func members(of response: ResponseRecord) {
+        member("status", response.status)
+        member("url", response.url)
+        member("mimeType", response.mimeType)
+        member("charset", response.charset)
+        member("expectedLength", response.expectedLength)
+        member("suggestedFilename", response.suggestedFilename)
+        member("contentEncoding", response.contentEncoding)
+        member("headers", headers: response.headers)
+    }
+
+    mutating func members(of redirect: RedirectRecord) {
+        member("status", redirect.status)
+        member("from", redirect.from)
+        member("to", redirect.to)
+        member("method", redirect.method)
+        member("action", redirect.action.rawValue)
+        member("stripped", texts: redirect.stripped)
+    }
+
+    mutating func members(of challenge: ChallengeRecord) {
+        member("method", challenge.method)
+        member("host", challenge.host)
+        member("realm", challenge.realm)
+        member("level", challenge.level)
+        member("disposition", challenge.disposition)
+        member("previousFailureCount", challenge.previousFailureCount)
+    }
+
+    mutating func members(of attempt: AttemptRecord) {
+        member("number", attempt.number)
+        member("url", attempt.url)
+        member("outcome", attempt.outcome.rawValue)
+        member("resumedFrom", attempt.resumedFrom)
+        member("startedAt", attempt.startedAt)
+        member("duration", attempt.duration)
+        member("error", error: attempt.error)
+        member("backoff", attempt.backoff)
+        key("transactions")
+        beginArray()
+        for transaction in attempt.transactions { self.transaction(transaction) }
+        endArray()
+    }
+
+    mutating func member(_ key: StaticString, waits: [TaskRecord.Wait]) {
+        self.key(key)
+        beginArray()
+        for wait in waits {
+            beginObject()
+            member("reason", wait.reason.rawValue)
+            member("duration", wait.duration)
+            endObject()
+        }
+        endArray()
+    }
+
+    mutating func member(_ key: StaticString, hosts: [SessionRecord.Host]) {
+        self.key(key)
+        beginArray()
+        for host in hosts {
+            beginObject()
+            member("host", host.origin.description)
+            member("peakConnections", host.peakConnections)
+            member("tasks", host.tasks)
+            endObject()
+        }
+        endArray()
+    }
+}
+
+/// RFC 8259's numbers: what of YAML's can stand in JSON as it is.
+enum JSONNumber {
+    static func isOne(_ text: String) -> Bool {
+        var rest = Substring(text).utf8
+        if rest.first == UInt8(ascii: "-") { rest.removeFirst() }
+        guard let first = rest.first, isDigit(first) else { return false }
+        let whole = takeDigits(&rest)
+        if whole > 1, first == UInt8(ascii: "0") { return false }
+        if rest.first == UInt8(ascii: ".") {
+            rest.removeFirst()
+            guard takeDigits(&rest) > 0 else { return false }
+        }
+        if let mark = rest.first, mark | 0x20 == UInt8(ascii: "e") {
+            rest.removeFirst()
+            if let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { rest.removeFirst() }
+            guard takeDigits(&rest) > 0 else { return false }
+        }
+        return rest.isEmpty
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    private static func takeDigits(_ rest: inout Substring.UTF8View) -> Int {
+        let digits = rest.prefix { isDigit($0) }
+        rest.removeFirst(digits.count)
+        return digits.count
+    }
+}

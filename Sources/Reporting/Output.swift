@@ -1,0 +1,85 @@
+internal import Glibc
+
+/// Somewhere that bytes go. One call is one `write(2)` where the system takes it whole.
+package protocol ByteSink: AnyObject {
+    func write(_ bytes: [UInt8]) throws(OutputProblem)
+}
+
+/// Why something could not be written, in words for a person.
+package struct OutputProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    package let message: String
+    package let errno: Int32?
+
+    package init(_ message: String, errno: Int32? = nil) {
+        self.message = message
+        self.errno = errno
+    }
+
+    package var description: String { message }
+    /// Nobody reads the other end any more.
+    package var isBrokenPipe: Bool { errno == EPIPE }
+
+    /// Takes the reason from what the system said last.
+    static func system(_ action: String, _ path: String) -> OutputProblem {
+        let code = Glibc.errno
+        return OutputProblem("cannot \(action) \(path): \(String(cString: strerror(code)))", errno: code)
+    }
+}
+
+/// An open descriptor: standard output, standard error, or a file that is this object's own.
+package final class DescriptorSink: ByteSink {
+    private let descriptor: Int32
+    private let name: String
+    private let isOwned: Bool
+    /// The length up to the last whole write, of a file that is this object's own.
+    private var wholeLength: off_t = 0
+
+    /// Writes to a descriptor that somebody else keeps open.
+    package init(descriptor: Int32, name: String) {
+        self.descriptor = descriptor
+        self.name = name
+        isOwned = false
+    }
+
+    /// Makes or empties a file. A device, a pipe or a socket is opened as it is.
+    package init(creating path: String) throws(OutputProblem) {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o666 & ~0o022)
+        guard descriptor >= 0 else { throw .system("write", path) }
+        name = path
+        isOwned = true
+    }
+
+    deinit { if isOwned { close(descriptor) } }
+
+    package static var standardOutput: DescriptorSink { DescriptorSink(descriptor: 1, name: "standard output") }
+    package static var standardError: DescriptorSink { DescriptorSink(descriptor: 2, name: "standard error") }
+
+    package func write(_ bytes: [UInt8]) throws(OutputProblem) {
+        do {
+            try Descriptor.writeAll(bytes, to: descriptor, name: name)
+            wholeLength += off_t(bytes.count)
+        } catch {
+            // What was written of the last piece goes again, so that a full disk leaves whole lines only.
+            if isOwned { ftruncate(descriptor, wholeLength) }
+            throw error
+        }
+    }
+}
+
+enum Descriptor {
+    /// Goes on after partial writes and interruptions, and waits for a descriptor that would block.
+    static func writeAll(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(OutputProblem) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + written, $0.count - written) }
+            if count >= 0 {
+                written += count
+            } else if errno == EAGAIN {
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&ready, 1, -1)
+            } else if errno != EINTR {
+                throw .system("write", name)
+            }
+        }
+    }
+}

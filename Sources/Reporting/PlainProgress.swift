@@ -1,0 +1,159 @@
+package import TransferModel
+
+/// One plain line for each finished task, and a summary at the end: what people see where there is no terminal.
+package final class PlainProgress: EventConsumer {
+    package enum Amount: Sendable { case quiet, normal, verbose }
+
+    package struct Style: Sendable {
+        package var amount: Amount
+        package var color: Bool
+        /// Failures become annotations on the line where the task begins in the job file.
+        package var isGitHub: Bool
+
+        package init(amount: Amount = .normal, color: Bool = false, isGitHub: Bool = false) {
+            self.amount = amount
+            self.color = color
+            self.isGitHub = isGitHub
+        }
+    }
+
+    private let job: Job
+    private let sink: any ByteSink
+    private let style: Style
+    private let redactor: Redactor
+    private var lines: [UInt8] = []
+    private var running: [TaskIndex: Running] = [:]
+    private var tally: RunTally
+    private var annotations = 0
+    private var isStopped = false
+
+    private struct Running {
+        var bytes: Int64 = 0
+        var attempts = 0
+        var lastAttempt = TimeSpan.zero
+    }
+
+    package init(job: Job, sink: any ByteSink, style: Style = Style(), redactor: Redactor? = nil) {
+        self.job = job
+        self.sink = sink
+        self.style = style
+        self.redactor = redactor ?? Redactor(job.secrets)
+        tally = RunTally(job: job)
+    }
+
+    package func consume(_ events: ArraySlice<Event>) {
+        guard !isStopped else { return }
+        for event in events { consume(event) }
+        guard !lines.isEmpty else { return }
+        do { try sink.write(lines) } catch { isStopped = true }
+        lines.removeAll(keepingCapacity: true)
+    }
+
+    private func consume(_ event: Event) {
+        if case .runFinished(let record) = event.kind { summarize(record) }
+        guard let task = event.task, Int(task.raw) < job.tasks.count else { return }
+        switch event.kind {
+        case .attemptStarted(let record):
+            running[task, default: Running()].attempts = record.number
+            tell(task, "attempt \(record.number)", record.url)
+        case .fileFinished(let record): running[task, default: Running()].bytes = record.bytes
+        case .attemptFinished(let record):
+            running[task, default: Running()].lastAttempt = record.duration
+            tellEnd(of: record, task)
+        case .redirect(let record): tell(task, "\(record.status) \(record.action.rawValue)", "to \(record.to)")
+        case .waiting(let reason): tell(task, "waits", "for \(Explanation.words(reason))")
+        case .taskFinished(let record): finish(task, record)
+        default: break
+        }
+    }
+
+    // MARK: Lines
+
+    /// A line between a task's beginning and end, with `-v` only.
+    private func tell(_ task: TaskIndex, _ what: String, _ detail: String) {
+        guard style.amount == .verbose else { return }
+        append("  \(id(task)): \(what) \(detail)")
+    }
+
+    private func tellEnd(of record: AttemptRecord, _ task: TaskIndex) {
+        guard style.amount == .verbose, let error = record.error else { return }
+        let pause = record.backoff.map { "; tried again in \(HumanText.duration($0))" } ?? ""
+        append("  \(id(task)): attempt \(record.number) ended: \(error.message)\(pause)")
+    }
+
+    private func finish(_ task: TaskIndex, _ record: TaskRecord) {
+        let running = self.running.removeValue(forKey: task) ?? Running()
+        tally.count(task, record)
+        let word = OutcomeWord(record)
+        guard style.amount != .quiet || word.isTrouble else { return }
+        let bytes = running.bytes > 0 ? running.bytes : record.body.map { Int64($0.count) } ?? 0
+        var line = "  \(id(task))"
+        if record.outcome == .succeeded {
+            if bytes > 0 { line += "  \(HumanText.size(bytes))" }
+            let moved = record.source == .network || record.source == .resumed
+            if moved, let rate = HumanText.rate(bytes, in: running.lastAttempt) { line += "  \(rate)" }
+        }
+        line += "  \(HumanText.duration(record.duration))"
+        if running.attempts > 1 { line += "  \(running.attempts) attempts" }
+        if let error = record.error { line += "  \(error.message)" }
+        append(line, after: word.padded(color: style.color))
+        if style.isGitHub, word.isTrouble { annotate(task, record) }
+    }
+
+    private func annotate(_ task: TaskIndex, _ record: TaskRecord) {
+        guard record.outcome == .failed, annotations < GitHubAnnotation.most else { return }
+        annotations += 1
+        let message = record.explanation ?? record.error?.message ?? "The task failed."
+        let annotation = GitHubAnnotation.error(
+            file: job.file, line: job.tasks[Int(task.raw)].line, title: "task \(id(task)) failed", message: message)
+        lines += Array(annotation.utf8)
+        lines.append(UInt8(ascii: "\n"))
+    }
+
+    private func summarize(_ record: RunRecord) {
+        for line in tally.summary(record, id: { self.id($0) }) { append(line) }
+    }
+
+    private func id(_ task: TaskIndex) -> String { redactor.redacted(job.tasks[Int(task.raw)].id) }
+
+    /// `start` is of our own making and may hold a colour.
+    private func append(_ line: String, after start: String = "") {
+        lines += Array(start.utf8)
+        lines += Array((style.isGitHub ? SafeText.gitHubLine(line) : SafeText.line(line)).utf8)
+        lines.append(UInt8(ascii: "\n"))
+    }
+}
+
+/// How a task's end is called in one word.
+struct OutcomeWord {
+    let text: String
+    /// Something that a person should look at.
+    let isTrouble: Bool
+    private let color: String
+
+    init(_ record: TaskRecord) {
+        switch record.outcome {
+        case .succeeded:
+            text =
+                switch record.source {
+                case .unchanged: "unchanged"
+                case .cache, .revalidated: "cached"
+                case .network, .resumed, .local, nil: "ok"
+                }
+            isTrouble = false
+            color = "32"
+        case .failed:
+            text = record.tolerated ? "tolerated" : "FAILED"
+            isTrouble = !record.tolerated
+            color = record.tolerated ? "33" : "31"
+        case .cancelled: (text, isTrouble, color) = ("cancelled", true, "33")
+        case .skipped: (text, isTrouble, color) = ("skipped", true, "33")
+        case .deferred: (text, isTrouble, color) = ("deferred", true, "33")
+        }
+    }
+
+    func padded(color isColored: Bool) -> String {
+        let padded = text + String(repeating: " ", count: max(0, 9 - text.utf8.count))
+        return isColored ? "\u{1B}[\(color)m\(padded)\u{1B}[0m" : padded
+    }
+}

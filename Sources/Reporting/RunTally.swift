@@ -1,0 +1,75 @@
+internal import TransferModel
+
+/// What the summary at the end of a run needs to know of its tasks.
+struct RunTally {
+    /// So many troubles are told one by one; the report has them all.
+    private static let told = 20
+
+    private let job: Job
+    private var words: [(word: String, count: Int)] = []
+    private var troubles: [(task: TaskIndex, record: TaskRecord)] = []
+    private var troubleCount = 0
+    private var troubledTasks: [TaskIndex] = []
+
+    init(job: Job) { self.job = job }
+
+    mutating func count(_ task: TaskIndex, _ record: TaskRecord) {
+        let word = OutcomeWord(record)
+        let name = word.text.lowercased()
+        if let place = words.firstIndex(where: { $0.word == name }) {
+            words[place].count += 1
+        } else {
+            words.append((name, 1))
+        }
+        guard word.isTrouble else { return }
+        troubledTasks.append(task)
+        // The tasks that failed tell why; those that were skipped for their sake only follow.
+        if troubles.count < Self.told || record.outcome == .failed {
+            if troubles.count == Self.told, let other = troubles.lastIndex(where: { $0.record.outcome != .failed }) {
+                troubles.remove(at: other)
+            }
+            if troubles.count < Self.told { troubles.append((task, record)) }
+        }
+    }
+
+    /// What failed and why, the command that runs just that again, and one line of counts.
+    func summary(_ run: RunRecord, id: (TaskIndex) -> String) -> [String] {
+        var lines: [String] = []
+        if !troubledTasks.isEmpty {
+            lines.append("")
+            lines.append("\(HumanText.count(troubledTasks.count, "task")) did not succeed:")
+            for (task, record) in troubles.sorted(by: { $0.task < $1.task }) {
+                lines.append("  \(id(task)) \(record.outcome.rawValue)\(reason(record))")
+            }
+            let untold = troubledTasks.count - troubles.count
+            if untold > 0 { lines.append("  and \(untold) more, all in the report") }
+            lines.append("Run just \(troubledTasks.count == 1 ? "it" : "them") again: \(command(id))")
+        }
+        lines.append(counts(run))
+        return lines
+    }
+
+    private func reason(_ record: TaskRecord) -> String {
+        let name = record.error.map { error in
+            " (\(error.name.rawValue)\(error.name.code.map { " \($0)" } ?? ""))"
+        }
+        let words =
+            record.explanation
+            ?? Explanation.sentence(outcome: record.outcome, error: record.error, waits: record.waits, attempts: 1)
+        return "\(name ?? ""): \(words ?? "")"
+    }
+
+    /// With many tasks the whole job is named: what succeeded costs one conditional request or none.
+    private func command(_ id: (TaskIndex) -> String) -> String {
+        let only =
+            troubledTasks.count > Self.told ? "" : troubledTasks.sorted().map { " --only \(id($0))" }.joined()
+        return "transfer-run run \(HumanText.shellWord(job.file))\(only)"
+    }
+
+    private func counts(_ run: RunRecord) -> String {
+        let all = words.reduce(0) { $0 + $1.count }
+        let parts = words.map { "\($0.count) \($0.word)" }
+        let listed = parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))"
+        return "\(HumanText.count(all, "task"))\(listed) in \(HumanText.duration(run.duration))"
+    }
+}

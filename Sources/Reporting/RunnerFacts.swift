@@ -1,0 +1,43 @@
+package import TransferModel
+
+/// Who ran the job: what the report says under `runner`.
+package struct RunnerFacts: Hashable, Sendable {
+    package var version: String
+    package var libcurl: String
+    package var pid: Int32
+    package var host: String
+
+    package init(version: String, libcurl: String, pid: Int32, host: String) {
+        self.version = version
+        self.libcurl = libcurl
+        self.pid = pid
+        self.host = host
+    }
+}
+
+/// How a group of downloads ended.
+package struct GroupResult: Hashable, Sendable {
+    package var name: String
+    package var published: Bool
+    package var error: TransferError?
+
+    package init(name: String, published: Bool, error: TransferError?) {
+        self.name = name
+        self.published = published
+        self.error = error
+    }
+}
+
+/// What became of an `onFinish` command. The report is written before it runs and once more after it.
+package struct HookResult: Hashable, Sendable {
+    package var command: [String]
+    /// `nil` when it could not be started or was killed.
+    package var exitStatus: Int?
+    package var duration: TimeSpan
+
+    package init(command: [String], exitStatus: Int?, duration: TimeSpan) {
+        self.command = command
+        self.exitStatus = exitStatus
+        self.duration = duration
+    }
+}

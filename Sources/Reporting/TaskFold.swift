@@ -1,0 +1,106 @@
+internal import TransferModel
+
+/// What is remembered of a task from its first event to its last: the payloads themselves, nothing copied.
+struct TaskFold {
+    var createdAt: WallTime?
+    var startedAt: WallTime?
+    var becameDownload = false
+    /// The first URL tried: what a URL made of captures came to.
+    var firstURL: String?
+    /// Of the attempt that runs or ran last.
+    var start: AttemptStart?
+    /// The last redirect followed in that attempt.
+    var hop: RedirectRecord?
+    var response: ResponseRecord?
+    var file: FileRecord?
+    var attempts: [AttemptRecord] = []
+    var redirects: [RedirectRecord] = []
+    var challenges: [ChallengeRecord] = []
+
+    mutating func apply(_ event: Event) {
+        switch event.kind {
+        case .taskCreated: createdAt = event.time
+        case .attemptStarted(let record): begin(record, at: event.time)
+        case .challenge(let record): challenges.append(record)
+        case .redirect(let record):
+            redirects.append(record)
+            if record.action == .followed { hop = record }
+        case .response(let record): response = record
+        case .becameDownload: becameDownload = true
+        case .fileFinished(let record): file = record
+        case .attemptFinished(let record): attempts.append(record)
+        case .sessionStarted, .taskResumed, .waiting, .resumedAtOffset, .needNewBodyStream, .sentBodyData,
+            .receivedData, .cacheStored, .taskFinished, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
+            break
+        }
+    }
+
+    /// Only the last attempt's answer is the task's.
+    private mutating func begin(_ record: AttemptStart, at time: WallTime) {
+        if startedAt == nil {
+            startedAt = time
+            firstURL = record.url
+        }
+        start = record
+        hop = nil
+        response = nil
+    }
+
+    /// Empty again, its arrays' memory kept for the next task.
+    mutating func reset() {
+        createdAt = nil
+        startedAt = nil
+        becameDownload = false
+        firstURL = nil
+        start = nil
+        hop = nil
+        response = nil
+        file = nil
+        attempts.removeAll(keepingCapacity: true)
+        redirects.removeAll(keepingCapacity: true)
+        challenges.removeAll(keepingCapacity: true)
+    }
+}
+
+/// The folds of the tasks under way. A task that was only created costs its date; a fold is lent to it with its next
+/// event and given to another when it ends.
+struct TaskFolds {
+    private static let none = UInt32.max
+
+    private var created: [WallTime?]
+    private var places: [UInt32]
+    private(set) var folds: [TaskFold] = []
+    private var free: [UInt32] = []
+
+    init(count: Int) {
+        created = [WallTime?](repeating: nil, count: count)
+        places = [UInt32](repeating: Self.none, count: count)
+    }
+
+    mutating func apply(_ event: Event, to task: Int) {
+        switch event.kind {
+        case .taskCreated: created[task] = event.time
+        case .taskResumed, .waiting, .receivedData, .sentBodyData: break
+        default: folds[place(of: task)].apply(event)
+        }
+    }
+
+    /// Where the task's fold is, lending it one when it has none.
+    mutating func place(of task: Int) -> Int {
+        if places[task] != Self.none { return Int(places[task]) }
+        let place = free.popLast() ?? UInt32(folds.count)
+        if Int(place) == folds.count { folds.append(TaskFold()) }
+        places[task] = place
+        folds[Int(place)].createdAt = created[task]
+        return Int(place)
+    }
+
+    /// Takes the fold back.
+    mutating func close(_ task: Int) {
+        let place = places[task]
+        guard place != Self.none else { return }
+        folds[Int(place)].reset()
+        free.append(place)
+        places[task] = Self.none
+    }
+}

@@ -1,0 +1,183 @@
+internal import TextFormats
+internal import TransferModel
+
+/// One task of the report, from its specification and its fold.
+struct TaskRenderer {
+    let report: JSONReport
+    let task: Int
+    let finishedAt: WallTime?
+    let record: TaskRecord
+
+    func render(_ fold: TaskFold, to writer: inout JSONWriter) {
+        writer.beginObject()
+        identity(fold, to: &writer)
+        request(fold, to: &writer)
+        response(fold.response, to: &writer)
+        result(fold, to: &writer)
+        times(fold, to: &writer)
+        attempts(fold.attempts, to: &writer)
+        redirects(fold.redirects, to: &writer)
+        challenges(fold.challenges, to: &writer)
+        writer.member("error", error: record.error)
+        writer.member("explanation", explanation(fold))
+        writer.endObject()
+    }
+
+    private func identity(_ fold: TaskFold, to writer: inout JSONWriter) {
+        let redactor = report.redactor
+        let options = report.job.tasks[task].options.values
+        writer.member("id", redactor.redacted(report.job.tasks[task].id))
+        writer.member("session", report.job.sessionName(report.job.tasks[task].session))
+        writer.member("type", report.job.tasks[task].type.rawValue)
+        writer.member("group", options.group)
+        writer.member("description", redactor.redacted(options.description))
+        writer.member("labels", variables: options.labels.map { $0.redacted(by: redactor) })
+        writer.member("becameDownload", fold.becameDownload)
+        writer.member("outcome", record.outcome.rawValue)
+        writer.member("tolerated", record.tolerated)
+        writer.member("changed", record.changed)
+        writer.member("source", record.source?.rawValue)
+    }
+
+    private func request(_ fold: TaskFold, to writer: inout JSONWriter) {
+        let method = report.job.tasks[task].effectiveMethod
+        let url = fold.firstURLIfLate(report.job.tasks[task]) ?? report.redactor.redacted(report.job.tasks[task].shownURL)
+        writer.key("request")
+        writer.beginObject()
+        writer.key("original")
+        request(method, url, to: &writer)
+        writer.key("current")
+        request(
+            fold.response?.method ?? fold.hop?.method ?? method,
+            fold.response?.url ?? fold.hop?.to ?? fold.start?.url ?? url, to: &writer)
+        writer.endObject()
+    }
+
+    private func request(_ method: String, _ url: String, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("method", method)
+        writer.member("url", url)
+        writer.endObject()
+    }
+
+    private func response(_ response: ResponseRecord?, to writer: inout JSONWriter) {
+        writer.key("response")
+        guard let response else { return writer.null() }
+        writer.beginObject()
+        writer.members(of: response)
+        writer.endObject()
+    }
+
+    private func result(_ fold: TaskFold, to writer: inout JSONWriter) {
+        writer.key("file")
+        if let file = fold.file {
+            writer.beginObject()
+            writer.member("path", shortened(file.path))
+            writer.member("bytes", file.bytes)
+            writer.member("checksum", checksum: file.checksum)
+            writer.endObject()
+        } else {
+            writer.null()
+        }
+        writer.key("length")
+        length(fold, to: &writer)
+        writer.key("body")
+        if let body = record.body { TaskBody.write(body, to: &writer) } else { writer.null() }
+        // No room splits multipart responses yet: an answer has no parts.
+        writer.key("parts")
+        writer.beginArray()
+        writer.endArray()
+        writer.member("captures", variables: record.captures)
+    }
+
+    /// Whether anything proved where the body ended; unknown where no body was taken.
+    private func length(_ fold: TaskFold, to writer: inout JSONWriter) {
+        if record.lengthUnverified || fold.file?.lengthUnverified == true {
+            writer.string("unverified")
+        } else if record.outcome == .succeeded, fold.file != nil || record.body != nil {
+            writer.string("verified")
+        } else {
+            writer.null()
+        }
+    }
+
+    private func shortened(_ path: String) -> String {
+        path.hasPrefix(report.folder) ? String(path.dropFirst(report.folder.count)) : path
+    }
+
+    private func times(_ fold: TaskFold, to writer: inout JSONWriter) {
+        writer.member("createdAt", fold.createdAt)
+        writer.member("startedAt", fold.startedAt)
+        writer.member("finishedAt", finishedAt)
+        writer.member("duration", finishedAt == nil ? nil : record.duration)
+        writer.member("waits", waits: record.waits)
+    }
+
+    private func attempts(_ attempts: [AttemptRecord], to writer: inout JSONWriter) {
+        writer.key("attempts")
+        writer.beginArray()
+        for attempt in attempts {
+            writer.beginObject()
+            writer.members(of: attempt)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    private func redirects(_ redirects: [RedirectRecord], to writer: inout JSONWriter) {
+        writer.key("redirects")
+        writer.beginArray()
+        for redirect in redirects {
+            writer.beginObject()
+            writer.members(of: redirect)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    private func challenges(_ challenges: [ChallengeRecord], to writer: inout JSONWriter) {
+        writer.key("challenges")
+        writer.beginArray()
+        for challenge in challenges {
+            writer.beginObject()
+            writer.members(of: challenge)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    /// What the run said, or what can be said from what is known.
+    private func explanation(_ fold: TaskFold) -> String? {
+        record.explanation
+            ?? Explanation.sentence(
+                outcome: record.outcome, error: record.error, waits: record.waits, attempts: fold.attempts.count)
+    }
+}
+
+extension TaskFold {
+    /// What a URL that waited for captures came to.
+    fileprivate func firstURLIfLate(_ task: TaskSpecification) -> String? {
+        task.location.url == nil ? firstURL : nil
+    }
+}
+
+extension TaskSpecification {
+    /// The method when the task names none: POST with a body, else GET.
+    var effectiveMethod: String {
+        options.values.method ?? (options.values.body == nil ? "GET" : "POST")
+    }
+
+    /// The URL as far as it is known before anything is sent.
+    var shownURL: String {
+        switch location {
+        case .url(let url): url.text
+        case .awaitingCapture(let text): text.redacted
+        }
+    }
+}
+
+extension Job {
+    func sessionName(_ index: SessionIndex) -> String? {
+        Int(index.raw) < sessions.count ? sessions[Int(index.raw)].name : nil
+    }
+}

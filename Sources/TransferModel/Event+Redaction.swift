@@ -1,0 +1,153 @@
+// The one door out: the event log passes every event through here before anyone sees it. Each payload maps every
+// text it holds; numbers, dates and digests cannot hold a secret's text.
+
+extension Event {
+    /// The same event with `***` for every secret in it.
+    package func redacted(by redactor: Redactor) -> Event {
+        if redactor.isEmpty { return self }
+        var event = self
+        event.kind = kind.redacted(by: redactor)
+        return event
+    }
+}
+
+extension Event.Kind {
+    fileprivate func redacted(by redactor: Redactor) -> Event.Kind {
+        switch self {
+        case .attemptStarted(let record): .attemptStarted(record.redacted(by: redactor))
+        case .challenge(let record): .challenge(record.redacted(by: redactor))
+        case .redirect(let record): .redirect(record.redacted(by: redactor))
+        case .response(let record): .response(record.redacted(by: redactor))
+        case .fileFinished(let record): .fileFinished(record.redacted(by: redactor))
+        case .attemptFinished(let record): .attemptFinished(record.redacted(by: redactor))
+        case .taskFinished(let record): .taskFinished(record.redacted(by: redactor))
+        case .sessionInvalidated(let record): .sessionInvalidated(record.redacted(by: redactor))
+        case .sessionStarted, .taskCreated, .taskResumed, .waiting, .resumedAtOffset, .becameDownload,
+            .needNewBodyStream, .sentBodyData, .receivedData, .cacheStored, .sessionFinishedEvents, .runFinished:
+            self
+        }
+    }
+}
+
+extension AttemptStart {
+    fileprivate func redacted(by redactor: Redactor) -> AttemptStart {
+        AttemptStart(number: number, url: redactor.redacted(url))
+    }
+}
+
+extension ChallengeRecord {
+    fileprivate func redacted(by redactor: Redactor) -> ChallengeRecord {
+        ChallengeRecord(
+            method: redactor.redacted(method), host: redactor.redacted(host), realm: redactor.redacted(realm),
+            level: redactor.redacted(level), disposition: redactor.redacted(disposition),
+            previousFailureCount: previousFailureCount)
+    }
+}
+
+extension RedirectRecord {
+    fileprivate func redacted(by redactor: Redactor) -> RedirectRecord {
+        RedirectRecord(
+            status: status, from: redactor.redacted(from), to: redactor.redacted(to),
+            method: redactor.redacted(method), action: action, stripped: stripped.map { redactor.redacted($0) })
+    }
+}
+
+extension ResponseRecord {
+    fileprivate func redacted(by redactor: Redactor) -> ResponseRecord {
+        ResponseRecord(
+            status: status, url: redactor.redacted(url), method: redactor.redacted(method),
+            mimeType: redactor.redacted(mimeType), charset: redactor.redacted(charset),
+            expectedLength: expectedLength, suggestedFilename: redactor.redacted(suggestedFilename),
+            contentEncoding: redactor.redacted(contentEncoding), headers: headers.redacted(by: redactor))
+    }
+}
+
+extension HeaderBlock {
+    /// One search over the whole block, which nearly always finds nothing.
+    package func redacted(by redactor: Redactor) -> HeaderBlock {
+        guard redactor.finds(in: bytes) else { return self }
+        return HeaderBlock(lines.map { (redactor.redacted(name($0)), redactor.redacted(value($0))) })
+    }
+}
+
+extension FileRecord {
+    fileprivate func redacted(by redactor: Redactor) -> FileRecord {
+        FileRecord(
+            path: redactor.redacted(path), bytes: bytes, checksum: checksum, changed: changed,
+            lengthUnverified: lengthUnverified)
+    }
+}
+
+extension TransferError {
+    package func redacted(by redactor: Redactor) -> TransferError {
+        var error = self
+        error.message = redactor.redacted(message)
+        return error
+    }
+}
+
+extension TransactionMetrics {
+    fileprivate func redacted(by redactor: Redactor) -> TransactionMetrics {
+        var metrics = self
+        metrics.method = redactor.redacted(method)
+        metrics.url = redactor.redacted(url)
+        metrics.networkProtocolName = redactor.redacted(networkProtocolName)
+        metrics.localAddress = redactor.redacted(localAddress)
+        metrics.remoteAddress = redactor.redacted(remoteAddress)
+        return metrics
+    }
+}
+
+extension AttemptRecord {
+    fileprivate func redacted(by redactor: Redactor) -> AttemptRecord {
+        AttemptRecord(
+            number: number, url: redactor.redacted(url), outcome: outcome, resumedFrom: resumedFrom,
+            startedAt: startedAt, duration: duration, error: error?.redacted(by: redactor), backoff: backoff,
+            transactions: transactions.map { $0.redacted(by: redactor) })
+    }
+}
+
+extension TaskRecord {
+    fileprivate func redacted(by redactor: Redactor) -> TaskRecord {
+        TaskRecord(
+            outcome: outcome, tolerated: tolerated, changed: changed, source: source, waits: waits,
+            error: error?.redacted(by: redactor), body: body.map { redactor.redacted($0) },
+            lengthUnverified: lengthUnverified, captures: captures.map { $0.redacted(by: redactor) },
+            duration: duration, explanation: redactor.redacted(explanation))
+    }
+}
+
+extension Job.Variable {
+    package func redacted(by redactor: Redactor) -> Job.Variable {
+        Job.Variable(name: redactor.redacted(name), value: value.redacted(by: redactor))
+    }
+}
+
+extension PlainValue {
+    /// A number that is a secret becomes a string, for `***` is no number.
+    package func redacted(by redactor: Redactor) -> PlainValue {
+        switch self {
+        case .null, .boolean: return self
+        case .number(let text):
+            let clean = redactor.redacted(text)
+            return clean == text ? self : .string(clean)
+        case .string(let text): return .string(redactor.redacted(text))
+        case .list(let values): return .list(values.map { $0.redacted(by: redactor) })
+        case .map(let entries):
+            return .map(
+                entries.map { Entry(key: redactor.redacted($0.key), value: $0.value.redacted(by: redactor)) })
+        }
+    }
+}
+
+extension SessionRecord {
+    fileprivate func redacted(by redactor: Redactor) -> SessionRecord {
+        SessionRecord(
+            connectionsOpened: connectionsOpened, connectionsReused: connectionsReused,
+            hosts: hosts.map { host in
+                let origin = Origin(
+                    scheme: host.origin.scheme, host: redactor.redacted(host.origin.host), port: host.origin.port)
+                return Host(origin: origin, peakConnections: host.peakConnections, tasks: host.tasks)
+            })
+    }
+}

@@ -1,0 +1,67 @@
+/// The `explanation` of a task that did not succeed: what happened in plain words, and what would help.
+package enum Explanation {
+    /// `nil` for a task that succeeded. `attempts` are those that were begun.
+    package static func sentence(
+        outcome: TaskOutcome, error: TransferError?, waits: [TaskRecord.Wait], attempts: Int
+    ) -> String? {
+        switch outcome {
+        case .succeeded: nil
+        case .failed: join([failure(error, attempts: attempts), error?.name.whatHelps])
+        case .cancelled: join([cancellation(error, attempts: attempts), (error?.name ?? .runCancelled).whatHelps])
+        case .skipped: join([skip(error), (error?.name ?? .dependencyFailed).whatHelps])
+        case .deferred: join([deferral(waits), "Run the job again when that is over."])
+        }
+    }
+
+    private static func failure(_ error: TransferError?, attempts: Int) -> String {
+        let reason = error.map { ended($0.message) } ?? "It failed."
+        return attempts > 1 ? "Failed after \(attempts) attempts: \(reason)" : reason
+    }
+
+    private static func cancellation(_ error: TransferError?, attempts: Int) -> String {
+        let moment = attempts == 0 ? "Cancelled before it began" : "Cancelled"
+        return error.map { "\(moment): \(ended($0.message))" } ?? "\(moment)."
+    }
+
+    private static func skip(_ error: TransferError?) -> String {
+        error.map { "Skipped: \(ended($0.message))" } ?? "Skipped: a task it needs did not succeed."
+    }
+
+    /// The last wait is the one that was not over when the run ended.
+    private static func deferral(_ waits: [TaskRecord.Wait]) -> String {
+        waits.last.map { "Put off: it waited for \(words($0.reason)) when the run ended." }
+            ?? "Put off: the run ended before its turn came."
+    }
+
+    /// What a task waits for, to be put after `waits for`.
+    package static func words(_ reason: WaitReason) -> String {
+        switch reason {
+        case .dependency: "the tasks it needs"
+        case .hostLimit: "a free connection to the host"
+        case .sessionLimit: "a free place in its session (`maximumConcurrentTasks`)"
+        case .runLimit: "a free place in the run (`limits.maximumConcurrentTasks`)"
+        case .requestRate: "its turn under `requestsPerSecond`"
+        case .backoff: "the pause before the next attempt"
+        case .retryAfter: "the time the server asked for with `Retry-After`"
+        case .hostParked: "a host that asked everybody to stay away for a while"
+        case .network: "a network it may use"
+        case .power: "mains power or a fuller battery"
+        case .window: "the hours of its `window`"
+        case .bandwidth: "bandwidth"
+        case .earliestBegin: "the time in `earliestBegin`"
+        case .suspended: "being resumed (`suspended: true`)"
+        case .credential: "a credential"
+        case .flush: "its bytes to be flushed to the disk"
+        }
+    }
+
+    /// With a full stop, so that sentences can follow one another.
+    private static func ended(_ message: String) -> String {
+        guard let last = message.last else { return "no reason is known." }
+        return ".!?".contains(last) ? message : message + "."
+    }
+
+    private static func join(_ sentences: [String?]) -> String {
+        sentences.compactMap { $0 }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,253 @@
+/// Puts `***` in the place of every known secret, however it is written: as it is, percent-encoded (with `+` for a
+/// space too), escaped for JSON, in base64 of either alphabet at any alignment, and each of these inside another.
+///
+/// A text is searched as it stands and, when it holds a `%`, a `+` or a `\`, once more with those escapes undone;
+/// so it does not matter which characters an encoder chose to escape, or in which case it writes hex.
+package struct Redactor: Sendable {
+    package static let none = Redactor([])
+
+    private let secrets: [KnownSecret]
+    /// Every secret as it is: for the text as it stands.
+    private let plain: SecretMatcher
+    /// The long secrets only, for what comes out of undone escapes.
+    private let unescaped: SecretMatcher
+    private static let shortest = 4
+    private static let deepest = 3
+
+    package init(_ secrets: [KnownSecret]) {
+        self.secrets = secrets
+        let values = Set(secrets.map { Array($0.value.utf8) }.filter { !$0.isEmpty })
+        let long = values.filter { $0.count >= Self.shortest }
+        let encoded = long.flatMap { [SecretMatcher.Pattern(bytes: $0)] + Self.base64Patterns(of: $0) }
+        unescaped = SecretMatcher(encoded)
+        plain = SecretMatcher(values.map { SecretMatcher.Pattern(bytes: $0) } + encoded)
+    }
+
+    /// Nothing to look for: every text comes back as it is, at no cost.
+    package var isEmpty: Bool { plain.isEmpty }
+
+    /// For secrets that are learned in mid-run, such as captures.
+    package func adding(_ more: [KnownSecret]) -> Redactor {
+        more.isEmpty ? self : Redactor(secrets + more)
+    }
+
+    package func redacted(_ text: String) -> String {
+        if isEmpty { return text }
+        var text = text
+        guard let clean = text.withUTF8({ withoutSecrets($0.span) }) else { return text }
+        return String(decoding: clean, as: UTF8.self)
+    }
+
+    package func redacted(_ text: String?) -> String? { text.map { redacted($0) } }
+
+    package func redacted(_ bytes: [UInt8]) -> [UInt8] {
+        isEmpty ? bytes : withoutSecrets(bytes.span) ?? bytes
+    }
+
+    /// Whether a secret stands in it, in any form.
+    package func finds(in bytes: [UInt8]) -> Bool { !isEmpty && withoutSecrets(bytes.span) != nil }
+
+    /// `nil` when nothing in it is secret, which is nearly always.
+    private func withoutSecrets(_ text: Span<UInt8>) -> [UInt8]? {
+        var found = plain.matches(in: text)
+        searchUnescaped(text, origins: nil, depth: 0, into: &found)
+        if found.isEmpty { return nil }
+        found.sort { $0.lowerBound < $1.lowerBound }
+        var clean: [UInt8] = []
+        clean.reserveCapacity(text.count)
+        var position = 0
+        var hidden = -1
+        for range in found {
+            for index in position..<max(position, range.lowerBound) { clean.append(text[index]) }
+            if range.lowerBound > hidden { clean += [0x2A, 0x2A, 0x2A] }
+            hidden = max(hidden, range.upperBound)
+            position = max(position, range.upperBound)
+        }
+        for index in position..<text.count { clean.append(text[index]) }
+        return clean
+    }
+
+    /// Undoes each kind of escape that can be there, searches what comes out, and goes on into that.
+    private func searchUnescaped(_ text: Span<UInt8>, origins: [Int32]?, depth: Int, into found: inout [Range<Int>]) {
+        guard depth < Self.deepest, !unescaped.isEmpty else { return }
+        for escape in Escape.kinds(in: text) {
+            let (bytes, places) = escape.undone(in: text)
+            // Where each byte began in the text that was given; one more for the end.
+            let starts = origins.map { origins in places.map { origins[Int($0)] } } ?? places
+            for range in unescaped.matches(in: bytes.span) {
+                found.append(Int(starts[range.lowerBound])..<Int(starts[range.upperBound]))
+            }
+            searchUnescaped(bytes.span, origins: starts, depth: depth + 1, into: &found)
+        }
+    }
+}
+
+// MARK: - Base64
+
+extension Redactor {
+    /// The characters that a secret alone decides, at each of the three places it can have in a run of base64.
+    private static func base64Patterns(of secret: [UInt8]) -> [SecretMatcher.Pattern] {
+        var patterns: [SecretMatcher.Pattern] = []
+        for alignment in 0..<3 {
+            let bits = (alignment + secret.count) * 8
+            let first = (alignment * 8 + 5) / 6
+            for isURLSafe in [false, true] {
+                let all = base64([UInt8](repeating: 0, count: alignment) + secret, isURLSafe: isURLSafe)
+                let decided = Array(all[first..<(bits / 6)])
+                patterns.append(
+                    .init(bytes: decided, blursStart: alignment != 0, blursEnd: bits % 6 != 0))
+            }
+        }
+        return patterns
+    }
+
+    /// Without padding.
+    private static func base64(_ bytes: [UInt8], isURLSafe: Bool) -> [UInt8] {
+        let alphabet = Array(
+            ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + (isURLSafe ? "-_" : "+/")).utf8)
+        var text: [UInt8] = []
+        var pending = 0
+        var count = 0
+        for byte in bytes {
+            pending = (pending << 8 | Int(byte)) & 0xFFFF
+            count += 8
+            while count >= 6 {
+                count -= 6
+                text.append(alphabet[pending >> count & 63])
+            }
+        }
+        if count > 0 { text.append(alphabet[pending << (6 - count) & 63]) }
+        return text
+    }
+}
+
+// MARK: - Escapes
+
+extension Redactor {
+    private enum Escape {
+        case percent
+        case form
+        case backslash
+
+        /// Those whose mark stands in `text`.
+        static func kinds(in text: Span<UInt8>) -> [Escape] {
+            var hasPercent = false
+            var hasPlus = false
+            var hasBackslash = false
+            for index in text.indices {
+                let byte = text[index]
+                hasPercent = hasPercent || byte == UInt8(ascii: "%")
+                hasPlus = hasPlus || byte == UInt8(ascii: "+")
+                hasBackslash = hasBackslash || byte == UInt8(ascii: "\\")
+            }
+            var kinds: [Escape] = []
+            if hasPercent { kinds.append(.percent) }
+            if hasPlus { kinds.append(.form) }
+            if hasBackslash { kinds.append(.backslash) }
+            return kinds
+        }
+
+        /// The bytes meant, and where each began; the places end with the length of `text`.
+        func undone(in text: Span<UInt8>) -> (bytes: [UInt8], places: [Int32]) {
+            var bytes: [UInt8] = []
+            var places: [Int32] = []
+            bytes.reserveCapacity(text.count)
+            places.reserveCapacity(text.count + 1)
+            var index = 0
+            while index < text.count {
+                let (length, meant) = unescape(text, at: index)
+                for byte in meant {
+                    bytes.append(byte)
+                    places.append(Int32(index))
+                }
+                index += length
+            }
+            places.append(Int32(text.count))
+            return (bytes, places)
+        }
+
+        private func unescape(_ text: Span<UInt8>, at index: Int) -> (length: Int, meant: CollectionOfOneToFour) {
+            let byte = text[index]
+            switch self {
+            case .form where byte == UInt8(ascii: "+"):
+                return (1, .init(0x20))
+            case .percent where byte == UInt8(ascii: "%"), .form where byte == UInt8(ascii: "%"):
+                guard index + 2 < text.count, let high = PercentEncoding.hexValue(text[index + 1]),
+                    let low = PercentEncoding.hexValue(text[index + 2])
+                else { break }
+                return (3, .init(high << 4 | low))
+            case .backslash where byte == UInt8(ascii: "\\"):
+                if let escaped = Self.jsonEscape(text, at: index) { return escaped }
+            default: break
+            }
+            return (1, .init(byte))
+        }
+
+        private static func jsonEscape(
+            _ text: Span<UInt8>, at index: Int
+        ) -> (length: Int, meant: CollectionOfOneToFour)? {
+            guard index + 1 < text.count else { return nil }
+            switch text[index + 1] {
+            case UInt8(ascii: "n"): return (2, .init(0x0A))
+            case UInt8(ascii: "r"): return (2, .init(0x0D))
+            case UInt8(ascii: "t"): return (2, .init(0x09))
+            case UInt8(ascii: "b"): return (2, .init(0x08))
+            case UInt8(ascii: "f"): return (2, .init(0x0C))
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return (2, .init(text[index + 1]))
+            case UInt8(ascii: "u"): return unicodeEscape(text, at: index)
+            default: return nil
+            }
+        }
+
+        private static func unicodeEscape(
+            _ text: Span<UInt8>, at index: Int
+        ) -> (length: Int, meant: CollectionOfOneToFour)? {
+            guard let first = codeUnit(text, at: index) else { return nil }
+            if let scalar = Unicode.Scalar(first) { return (6, .init(scalar)) }
+            guard (0xD800..<0xDC00).contains(first), let second = codeUnit(text, at: index + 6),
+                (0xDC00..<0xE000).contains(second)
+            else { return nil }
+            let value = 0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
+            return Unicode.Scalar(value).map { (12, .init($0)) }
+        }
+
+        /// The number in `\uXXXX`.
+        private static func codeUnit(_ text: Span<UInt8>, at index: Int) -> UInt16? {
+            guard index + 5 < text.count, text[index] == UInt8(ascii: "\\"), text[index + 1] == UInt8(ascii: "u")
+            else { return nil }
+            var value: UInt16 = 0
+            for offset in 2..<6 {
+                guard let digit = PercentEncoding.hexValue(text[index + offset]) else { return nil }
+                value = value << 4 | UInt16(digit)
+            }
+            return value
+        }
+    }
+
+    /// What one escape stands for, without an array for each byte of a text.
+    private struct CollectionOfOneToFour: Sequence, IteratorProtocol {
+        private var packed: UInt32
+        private var left: UInt8
+
+        init(_ byte: UInt8) {
+            packed = UInt32(byte)
+            left = 1
+        }
+
+        init(_ scalar: Unicode.Scalar) {
+            packed = 0
+            left = 0
+            for byte in UTF8.encode(scalar)! {
+                packed |= UInt32(byte) << (8 * UInt32(left))
+                left += 1
+            }
+        }
+
+        mutating func next() -> UInt8? {
+            guard left > 0 else { return nil }
+            left -= 1
+            defer { packed >>= 8 }
+            return UInt8(truncatingIfNeeded: packed)
+        }
+    }
+}

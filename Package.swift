@@ -68,7 +68,7 @@ let package = Package(
             ["CurlCore", "FileDelivery", "AttemptLife", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
         room(
             "JobRunner",
-            ["TransferEngine", "FileDelivery", "Scheduling", "Stores", "SystemIO", "TransferModel"]),
+            ["TransferEngine", "Scheduling", "Stores", "SystemIO", "TransferModel"]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
         room(
             "CommandLineTool",
@@ -81,6 +81,10 @@ let package = Package(
             swiftSettings: house),
 
         // Not shipped.
+        .executableTarget(
+            name: "transfer-run-bench",
+            dependencies: ["JobRunner", "Reporting", "SystemIO", "TransferModel"],
+            path: "Sources/transfer-run-bench", swiftSettings: house),
         .target(name: "CTestShims", path: "Sources/CTestShims"),
         .target(
             name: "TestSupport", dependencies: ["CTestShims", "CLibSSL", "SystemIO", "TransferModel", "TextFormats"],

@@ -20,8 +20,6 @@ package import TransferModel
     private var turnTime = Clocks.instant()
 
     package let waker: LoopWaker
-    package private(set) var connectionsOpened = 0
-    package private(set) var connectionsReused = 0
 
     static let secureContextIndex = tr_ssl_context_index()
 
@@ -135,8 +133,6 @@ package import TransferModel
 
     private func complete(_ slot: TransferSlot, _ result: CURLcode) {
         let metrics = measure(slot)
-        connectionsOpened += metrics.openedConnections
-        if metrics.isReused { connectionsReused += 1 }
         let failed = result != CURLE_OK
         var closedOrderly = false
         if let connection = unsafe slot.secureConnection {

@@ -1,6 +1,6 @@
 import Synchronization
 package import SystemIO
-package import TransferEngine
+import TransferEngine
 package import TransferModel
 
 /// The river: numbers and dates every event, takes secrets out, and hands them over in batches to whoever folds them.

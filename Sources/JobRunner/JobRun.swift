@@ -10,37 +10,26 @@ package struct RunSettings: Sendable {
     /// Of the back-off's random part.
     package var seed: UInt64
     package var failFast = false
-    /// Turns an outcome into a sentence for the report.
-    package var explain: @Sendable (TaskOutcome, TransferError?) -> String?
+    /// `--exit-unchanged`
+    package var reportsUnchanged = false
 
-    package init(
-        userAgent: String, seed: UInt64, explain: @escaping @Sendable (TaskOutcome, TransferError?) -> String?
-    ) {
+    package init(userAgent: String, seed: UInt64) {
         self.userAgent = userAgent
         self.seed = seed
-        self.explain = explain
     }
-}
-
-/// How a run ended.
-package struct RunResult: Sendable {
-    package var outcome: RunOutcome
-    package var exitStatus: Int
-    package var signal: Int32?
 }
 
 /// One run of one job: the scheduler, the engine and the event log, turned by one loop on the calling thread.
 package final class JobRun {
-    private let job: Job
+    let job: Job
     private let settings: RunSettings
-    private let log: EventLog
+    let log: EventLog
     private let inbox: Mailbox<RunCommand>
-    private var engine: Engine
-    private var scheduler: Scheduler
-    private let beganAt: Now
-    private var signal: Int32?
-    private var tally = RunTally()
-    private var tasksLeft: [Int]
+    let engine: Engine
+    var scheduler: Scheduler
+    let beganAt: Now
+    var facts = ExitFacts()
+    var tasksLeft: [Int]
 
     /// `inbox` takes commands from any thread; `wake` is set to what ends the loop's wait.
     package init(
@@ -51,6 +40,7 @@ package final class JobRun {
         self.settings = settings
         self.log = log
         beganAt = now
+        facts.reportsUnchanged = settings.reportsUnchanged
         log.wall = now.wall
         let plan = RunPlan(job, seed: settings.seed, failFast: settings.failFast || job.failFast)
         engine = try Engine(
@@ -59,12 +49,11 @@ package final class JobRun {
         scheduler = Scheduler(plan.scheduling, now: now)
         tasksLeft = Array(repeating: 0, count: job.sessions.count)
         for task in job.tasks { tasksLeft[Int(task.session.raw)] += 1 }
-        let waker = engine.waker
-        inbox = makeInbox { waker.wake() }
+        inbox = makeInbox(engine.wake)
     }
 
     /// Runs to the end and says how it ended. Every event, `runFinished` too, is in the log when it returns.
-    package func run() -> RunResult {
+    package func run() -> ExitStatus {
         announce()
         var now = beganAt
         while true {
@@ -86,6 +75,7 @@ package final class JobRun {
     }
 
     private func wait(from now: Now) -> TimeSpan {
+        if engine.isPending { return .zero }
         var due = min(engine.nextDeadline, now.instant + .seconds(60))
         if let deadline = scheduler.nextDeadline { due = min(due, deadline) }
         return max(.zero, due - now.instant)
@@ -103,7 +93,7 @@ package final class JobRun {
     }
 
     private func take(_ command: RunCommand, _ now: Now) {
-        if case .stop(let number) = command, signal == nil { signal = number }
+        if case .stop(let number) = command, facts.signal == nil { facts.signal = number }
         scheduler.command(command, now: now)
     }
 
@@ -116,11 +106,11 @@ package final class JobRun {
             switch action {
             case .perform(let command): engine.perform(command, now: now)
             case .waiting(let task, let reason): log.append(.waiting(reason), task: task, session: session(task))
-            case .willRetry(let task, let backoff): endAttempt(task, .failed, nil, backoff: backoff, now)
-            case .finished(let task, let conclusion): finish(task, conclusion, now)
+            case .willRetry(let task, let backoff): _ = endAttempt(task, .failed, backoff: backoff)
+            case .finished(let task, let conclusion): finish(task, conclusion)
             }
         }
     }
 
-    private func session(_ task: TaskIndex) -> SessionIndex { job.tasks[Int(task.raw)].session }
+    func session(_ task: TaskIndex) -> SessionIndex { job.tasks[Int(task.raw)].session }
 }

@@ -1,5 +1,5 @@
 import Scheduling
-package import TransferModel
+import TransferModel
 
 /// A job turned into the scheduler's numbers.
 struct RunPlan {

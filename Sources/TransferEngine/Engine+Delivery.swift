@@ -77,6 +77,7 @@ extension Engine {
         emit(.fileFinished(record), attempt)
         if attempt.session.configuration.durability == .flush {
             attempt.phase = .flushing
+            unhurriedFlushes += 1
             attempt.flushStartedAt = now.instant
         } else {
             succeed(attempt)

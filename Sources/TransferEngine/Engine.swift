@@ -1,5 +1,5 @@
 import AttemptLife
-package import CurlCore
+import CurlCore
 import FileDelivery
 import HTTPRules
 import SystemIO
@@ -21,6 +21,7 @@ package struct AttemptResult: Sendable {
     package var file: FileRecord?
     package var source: ResultSource
     package var lengthUnverified: Bool
+    package var error: TransferError?
     /// Time at the end in which only the batch flush was waited for.
     package var flushWait: TimeSpan
 }
@@ -44,10 +45,15 @@ package final class Engine {
     private var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
     private let receiveBuffer: Int
+    /// Files published since the delivery thread was last told not to wait for more.
+    var unhurriedFlushes = 0
     var now: Now
 
-    /// Asked before the engine waits, so that answers of the delivery thread end the wait.
-    package var waker: LoopWaker { loop.waker }
+    /// Ends the engine's wait, from any thread.
+    package var wake: @Sendable () -> Void {
+        let waker = loop.waker
+        return { waker.wake() }
+    }
 
     package init(
         job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String, now: Now
@@ -78,9 +84,13 @@ package final class Engine {
     /// Ends the delivery thread; nothing may be under way.
     package func close() { delivery.finish() }
 
-    package var connectionsOpened: Int { loop.connectionsOpened }
-    package var connectionsReused: Int { loop.connectionsReused }
-    package var isIdle: Bool { attempts.isEmpty }
+    /// Connections a session opened, and requests that found one open.
+    package func connections(of session: SessionIndex) -> (opened: Int, reused: Int) {
+        let session = sessions[Int(session.raw)]
+        return (session.connectionsOpened, session.connectionsReused)
+    }
+    /// Something is to be told or handed over already: the next turn must not wait.
+    package var isPending: Bool { !reports.isEmpty || !outbox.orders.isEmpty }
 
     package func takeResult(of task: TaskIndex) -> AttemptResult? { results.removeValue(forKey: task) }
 
@@ -228,13 +238,15 @@ package final class Engine {
     }
 
     private func handOver() {
+        // When nothing moves any more and only a flush is waited for, let it come at once.
+        if transferring.isEmpty, unhurriedFlushes > 0 {
+            unhurriedFlushes = 0
+            outbox.add(.hurry)
+        }
         guard !outbox.orders.isEmpty else { return }
         let batch = outbox.takeAll()
         delivery.submit(batch.orders, bytes: batch.bytes)
     }
-
-    /// Only a flush is waited for: let it come at once.
-    package func hurry() { delivery.submit([.hurry], bytes: 0) }
 
     private func reportProgress(_ attempt: Attempt) {
         if attempt.hasNewHead { announce(attempt) }
@@ -277,6 +289,8 @@ package final class Engine {
         guard let attempt = completion.receiver as? Attempt, attempt.transfer != nil else { return }
         if attempt.hasNewHead { announce(attempt) }
         attempt.note(completion.metrics)
+        attempt.session.connectionsOpened += completion.metrics.openedConnections
+        if completion.metrics.isReused { attempt.session.connectionsReused += 1 }
         forgetTransfer(attempt)
         if attempt.body != nil, completion.metrics.uploadedBytes > 0 {
             emit(.sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)), attempt)
@@ -378,7 +392,8 @@ package final class Engine {
             endedAt: now.instant, transactions: attempt.transactions,
             body: attempt.specification.type == .download || attempt.head == nil && source == .network
                 ? nil : attempt.kept,
-            file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified, flushWait: flushWait)
+            file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
+            error: verdict.error, flushWait: flushWait)
         reports.append(.ended(attempt.task, verdict))
     }
 

@@ -8,6 +8,8 @@ final class EngineSession {
     let tls: TLSSettings
     let pool: ConnectionPool
     let userAgent: String
+    var connectionsOpened = 0
+    var connectionsReused = 0
     private var lastOptions: TaskOptions?
     private var lastType = TaskType.data
     private var lastRules: AttemptRules?

@@ -60,6 +60,15 @@ package struct Verdict: Sendable {
     }
 }
 
+extension Verdict {
+    package var error: TransferError? {
+        switch outcome {
+        case .succeeded: nil
+        case .failed(let error), .cancelled(let error): error
+        }
+    }
+}
+
 /// What the outside may ask of a run; signals, deadlines and conditions all post these to its one inbox.
 package enum RunCommand: Hashable, Sendable {
     /// A first SIGINT or SIGTERM: end cleanly, keep what can be resumed.

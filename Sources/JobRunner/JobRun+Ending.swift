@@ -1,0 +1,66 @@
+import Scheduling
+import TransferEngine
+import TransferModel
+
+extension JobRun {
+    /// The event of an attempt's end, from what the engine kept of it; `nil` when none had begun.
+    func endAttempt(_ task: TaskIndex, _ outcome: TaskOutcome, backoff: TimeSpan?) -> AttemptResult? {
+        guard let result = engine.takeResult(of: task) else { return nil }
+        let duration = result.endedAt - result.startedAt.instant - result.flushWait
+        log.append(
+            .attemptFinished(
+                AttemptRecord(
+                    number: result.number, url: result.url, outcome: outcome, resumedFrom: 0,
+                    startedAt: result.startedAt.wall, duration: duration, error: result.error, backoff: backoff,
+                    transactions: result.transactions)), task: task, session: session(task))
+        return result
+    }
+
+    func finish(_ task: TaskIndex, _ conclusion: Conclusion) {
+        let specification = job.tasks[Int(task.raw)]
+        let result = endAttempt(task, conclusion.outcome, backoff: nil)
+        var waits = conclusion.waits
+        if let flush = result?.flushWait, flush > .zero {
+            waits.append(TaskRecord.Wait(reason: .flush, duration: flush))
+        }
+        let record = TaskRecord(
+            outcome: conclusion.outcome, tolerated: conclusion.tolerated,
+            changed: specification.type == .download ? result?.file?.changed ?? false : nil,
+            source: conclusion.outcome == .succeeded ? result?.source : nil, waits: waits, error: conclusion.error,
+            body: result?.body, lengthUnverified: result?.lengthUnverified ?? false, captures: [],
+            duration: conclusion.duration,
+            explanation: Explanation.sentence(
+                outcome: conclusion.outcome, error: conclusion.error, waits: waits, attempts: conclusion.attempts))
+        facts.count(record, type: specification.type)
+        log.append(.taskFinished(record), task: task, session: specification.session)
+        tasksLeft[Int(specification.session.raw)] -= 1
+        if tasksLeft[Int(specification.session.raw)] == 0 { invalidate(specification.session) }
+    }
+
+    /// A session's last message: all its tasks have ended.
+    func invalidate(_ session: SessionIndex) {
+        let hosts = scheduler.hosts(of: session).map { host in
+            SessionRecord.Host(origin: engine.origins[host.origin], peakConnections: host.peak, tasks: host.tasks)
+        }
+        let connections = engine.connections(of: session)
+        log.append(
+            .sessionInvalidated(
+                SessionRecord(
+                    connectionsOpened: connections.opened, connectionsReused: connections.reused, hosts: hosts)),
+            session: session)
+    }
+
+    func conclude(_ now: Now) -> ExitStatus {
+        for (index, left) in tasksLeft.enumerated() where left == 0 {
+            let session = SessionIndex(raw: UInt16(index))
+            // A session without tasks ends with the run.
+            if !job.tasks.contains(where: { $0.session == session }) { invalidate(session) }
+        }
+        let status = facts.status
+        log.append(
+            .runFinished(
+                RunRecord(
+                    outcome: status.outcome, exitStatus: Int(status.code), duration: now.instant - beganAt.instant)))
+        return status
+    }
+}

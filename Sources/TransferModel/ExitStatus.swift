@@ -1,0 +1,74 @@
+/// What the process ends with, as docs/report.md lists it.
+package enum ExitStatus: Hashable, Sendable {
+    case succeeded
+    case failed
+    /// The job file or the command line is wrong; nothing was transferred.
+    case invalidInput
+    /// The runner itself could not work.
+    case runnerFailed
+    case overlapping
+    case unchanged
+    case incomplete
+    case signal(Int32)
+
+    package var code: Int32 {
+        switch self {
+        case .succeeded: 0
+        case .failed: 1
+        case .invalidInput: 2
+        case .runnerFailed: 4
+        case .overlapping: 5
+        case .unchanged: 9
+        case .incomplete: 75
+        case .signal(let number): 128 + number
+        }
+    }
+
+    /// The report's `outcome` for a run that ends so.
+    package var outcome: RunOutcome {
+        switch self {
+        case .succeeded, .unchanged: .succeeded
+        case .failed, .invalidInput, .runnerFailed, .overlapping: .failed
+        case .incomplete: .deferred
+        case .signal: .cancelled
+        }
+    }
+}
+
+/// Everything that bears on a run's exit status. Facts only ever become true, so their order does not matter.
+package struct ExitFacts: Hashable, Sendable {
+    package var isInputInvalid = false
+    /// The report or the events could not be written, the state folder is broken, the background process is gone.
+    package var hasRunnerFailed = false
+    package var isOverlapping = false
+    /// SIGINT or SIGTERM, the first that came.
+    package var signal: Int32?
+    /// A task failed and was not tolerated, was cancelled, or was skipped because of such a one; or a hook failed.
+    package var hasFailure = false
+    package var hasDeferred = false
+    /// A destination has other content than before, or an upload went through.
+    package var hasChange = false
+    /// `--exit-unchanged`.
+    package var reportsUnchanged = false
+
+    package init() {}
+
+    package mutating func count(_ record: TaskRecord, type: TaskType) {
+        switch record.outcome {
+        case .succeeded: if record.changed ?? (type == .upload) { hasChange = true }
+        case .failed, .cancelled, .skipped: if !record.tolerated { hasFailure = true }
+        case .deferred: hasDeferred = true
+        }
+    }
+
+    /// When several apply: 2, 4, 5, then a signal, then 1, then 75, then 9.
+    package var status: ExitStatus {
+        if isInputInvalid { return .invalidInput }
+        if hasRunnerFailed { return .runnerFailed }
+        if isOverlapping { return .overlapping }
+        if let signal { return .signal(signal) }
+        if hasFailure { return .failed }
+        if hasDeferred { return .incomplete }
+        return reportsUnchanged && !hasChange ? .unchanged : .succeeded
+    }
+}

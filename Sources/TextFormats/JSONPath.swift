@@ -1,8 +1,8 @@
 /// A query into a JSON value (RFC 9535).
 ///
-/// All of it but function extensions (`length()`, `count()`, `match()`, `search()`, `value()`), which are refused: names,
-/// indexes, slices, wildcards, several selectors, descendants, and filters with comparisons, existence tests, `&&`,
-/// `||`, `!` and parentheses.
+/// All of it but function extensions (`length()`, `count()`, `match()`, `search()`, `value()`), which are refused:
+/// names, indexes, slices, wildcards, several selectors, descendants, and filters with comparisons, existence tests,
+/// `&&`, `||`, `!` and parentheses.
 package struct JSONPath: Sendable {
     package struct Problem: Error, Equatable, Sendable {
         package let message: String

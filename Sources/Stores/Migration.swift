@@ -1,8 +1,6 @@
 /// One step of the store's format. The list only grows: a step that was released is never changed.
 struct Migration {
     let sql: String
-    /// The names of all that the file holds after it, sorted: a file that holds other things is not what it says.
-    let objects: [String]
 
     /// The version of a file is the number of steps taken, kept in `user_version`.
     static let all: [Migration] = [
@@ -30,8 +28,7 @@ struct Migration {
                     PRIMARY KEY (session, destination)
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX resumeRecordsByTime ON resumeRecords (time);
-                """,
-            objects: ["resumeRecords", "resumeRecordsByTime", "sessions"])
+                """)
     ]
 
     static func bringUpToDate(_ database: borrowing Database) throws(StoreError) {
@@ -42,22 +39,27 @@ struct Migration {
                 "the store \(database.path) has format \(found), and this version of transfer-run knows up to \(all.count)"
             )
         }
-        let objects = try self.objects(database)
-        guard objects == (found == 0 ? [] : all[found - 1].objects) else {
-            throw StoreError(
-                .damaged,
-                "the store \(database.path) says format \(found) but holds \(objects.joined(separator: ", "))")
+        // The definitions are text in the file and no check reads them: a changed letter renames a column.
+        let model = try Database(path: ":memory:")
+        try take(all.prefix(found), model)
+        guard try definitions(model) == definitions(database) else {
+            throw StoreError(.damaged, "the store \(database.path) does not hold what its format \(found) holds")
         }
-        for (index, migration) in all.enumerated().dropFirst(found) {
-            try database.execute(
-                "BEGIN IMMEDIATE; \(migration.sql) PRAGMA user_version = \(index + 1); COMMIT")
+        try take(all.dropFirst(found), database)
+    }
+
+    private static func take(
+        _ migrations: ArraySlice<Migration>, _ database: borrowing Database
+    ) throws(StoreError) {
+        for (index, migration) in zip(migrations.indices, migrations) {
+            try database.execute("BEGIN IMMEDIATE; \(migration.sql) PRAGMA user_version = \(index + 1); COMMIT")
         }
     }
 
-    private static func objects(_ database: borrowing Database) throws(StoreError) -> [String] {
-        let query = try database.prepare("SELECT name FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
-        var names: [String] = []
-        while try query.step() { names.append(query.text(0) ?? "") }
-        return names
+    private static func definitions(_ database: borrowing Database) throws(StoreError) -> [String?] {
+        let query = try database.prepare("SELECT name, tbl_name, sql FROM sqlite_schema ORDER BY name")
+        var texts: [String?] = []
+        while try query.step() { texts += [query.text(0), query.text(1), query.text(2)] }
+        return texts
     }
 }

@@ -86,7 +86,7 @@ import TransferModel
         var bytes = try tree.bytes("store.sqlite")
         bytes.replaceSubrange(60..<64, with: [0, 0, 0, 0])
         try tree.write("store.sqlite", bytes, mode: 0o600)
-        try expectQuarantine(tree, because: "says format 0 but holds resumeRecords")
+        try expectQuarantine(tree, because: "does not hold what its format 0 holds")
     }
 
     @Test func anEmptyFileIsFilled() throws {

@@ -31,6 +31,7 @@ enum PrivateFiles {
         let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if descriptor >= 0 {
             close(descriptor)
+            flushFolder(of: path)
             return
         }
         var information = stat()
@@ -44,6 +45,15 @@ enum PrivateFiles {
         if information.st_mode & 0o077 != 0, unsafe chmod(path, 0o600) != 0 {
             throw failure("cannot make the store private", path)
         }
+    }
+
+    /// SQLite does this for files that it makes itself: what it later calls durable must have a name.
+    private static func flushFolder(of path: String) {
+        guard let slash = path.lastIndex(of: "/") else { return }
+        let folder = unsafe open(String(path[..<slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return }
+        fsync(folder)
+        close(folder)
     }
 
     private static func refuseOthers(_ information: stat, _ what: String, _ path: String) throws(StoreError) {

@@ -1,0 +1,69 @@
+/// The part of a line that is shown, and the carets that belong under it.
+struct Excerpt {
+    private(set) var line = ""
+    private(set) var indent = ""
+    private(set) var carets = ""
+
+    /// Wider lines are cut around the carets: a file of one long line must not fill the terminal.
+    static let widestLine = 100
+    /// How much is kept before the carets of a line that is cut.
+    private static let before = 40
+
+    init(_ text: String, span: SourceSpan) {
+        let scalars = Array(text.unicodeScalars)
+        let start = min(max(Int(span.column) - 1, 0), scalars.count)
+        let isOneLine = span.endLine == span.line
+        let end = isOneLine ? min(max(Int(span.endColumn) - 1, start), scalars.count) : scalars.count
+        let cells = Excerpt.cells(of: scalars)
+        let window = Excerpt.window(cells: cells, start: start, end: end)
+
+        line = window.lowerBound > 0 ? "..." : ""
+        line += cells[window].lazy.map(\.shown).joined()
+        if window.upperBound < cells.count { line += "..." }
+        let width = { (range: Range<Int>) in cells[range].reduce(0) { $0 + $1.width } }
+        let dots = window.lowerBound > 0 ? 3 : 0
+        indent = String(repeating: " ", count: dots + width(window.lowerBound..<start))
+        carets = String(repeating: "^", count: max(1, width(start..<min(end, window.upperBound))))
+    }
+
+    private struct Cell {
+        let shown: String
+        let width: Int
+    }
+
+    private static func cells(of scalars: [Unicode.Scalar]) -> [Cell] {
+        var column = 0
+        return scalars.map { scalar in
+            let (shown, width) = scalar == "\t" ? tab(at: column) : Visible.cell(scalar)
+            column += width
+            return Cell(shown: shown, width: width)
+        }
+    }
+
+    private static func tab(at column: Int) -> (String, Int) {
+        let width = 4 - column % 4
+        return (String(repeating: " ", count: width), width)
+    }
+
+    /// The scalars to show: all where they fit, else as many as fit around the start of the carets.
+    private static func window(cells: [Cell], start: Int, end: Int) -> Range<Int> {
+        guard cells.reduce(0, { $0 + $1.width }) > widestLine else { return 0..<cells.count }
+        var lower = start
+        var width = 0
+        while lower > 0, width + cells[lower - 1].width <= before {
+            lower -= 1
+            width += cells[lower].width
+        }
+        var upper = start
+        while upper < cells.count, width + cells[upper].width <= widestLine {
+            width += cells[upper].width
+            upper += 1
+        }
+        // Near the end of the line there is room left for more of what stands before.
+        while lower > 0, width + cells[lower - 1].width <= widestLine {
+            lower -= 1
+            width += cells[lower].width
+        }
+        return lower..<upper
+    }
+}

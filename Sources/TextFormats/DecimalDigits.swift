@@ -1,0 +1,35 @@
+package import TransferModel
+
+/// Whole numbers and durations as decimal digits, appended in place.
+package enum DecimalDigits {
+    package static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+        if value < 10 { return bytes.append(0x30 + UInt8(truncatingIfNeeded: value)) }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var start = 20
+            var rest = value
+            while rest > 0 {
+                let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+                start -= 1
+                digits[start] = 0x30 + UInt8(truncatingIfNeeded: digit)
+                rest = quotient
+            }
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
+        }
+    }
+
+    /// Decimal seconds, rounded to the nearest microsecond, without trailing zeros and without an exponent.
+    package static func appendSeconds(_ span: TimeSpan, to bytes: inout [UInt8]) {
+        let microseconds = (span.nanoseconds.magnitude + 500) / 1000
+        if span.nanoseconds < 0, microseconds > 0 { bytes.append(UInt8(ascii: "-")) }
+        append(microseconds / 1_000_000, to: &bytes)
+        var fraction = microseconds % 1_000_000
+        guard fraction > 0 else { return }
+        bytes.append(UInt8(ascii: "."))
+        var scale: UInt64 = 100_000
+        while fraction > 0 {
+            bytes.append(0x30 + UInt8(truncatingIfNeeded: fraction / scale))
+            fraction %= scale
+            scale /= 10
+        }
+    }
+}

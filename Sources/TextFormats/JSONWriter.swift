@@ -1,0 +1,129 @@
+package import TransferModel
+
+/// Writes JSON by appending to one array: no tree, no encoder, no string on the way.
+///
+/// Commas are its job; that objects and arrays are closed and keys are given is the caller's.
+package struct JSONWriter: Sendable {
+    package var bytes: [UInt8]
+    /// A value was written at this level, so the next key or value needs a comma. One bit is enough: opening clears
+    /// it, and what was just closed is itself a value of the level outside.
+    private var needsComma = false
+
+    package init(reserving capacity: Int = 0) {
+        bytes = []
+        bytes.reserveCapacity(capacity)
+    }
+
+    // MARK: Structure
+
+    package mutating func beginObject() { open(UInt8(ascii: "{")) }
+    package mutating func endObject() { close(UInt8(ascii: "}")) }
+    package mutating func beginArray() { open(UInt8(ascii: "[")) }
+    package mutating func endArray() { close(UInt8(ascii: "]")) }
+
+    /// For names known when this is compiled: they are copied as they stand, so they hold nothing to escape.
+    package mutating func key(_ name: StaticString) {
+        name.withUTF8Buffer { name in
+            assert(name.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }, "a key that needs escapes")
+            separate()
+            bytes.append(UInt8(ascii: "\""))
+            bytes.append(contentsOf: name)
+        }
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    package mutating func key(_ name: String) {
+        string(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    // MARK: Values
+
+    package mutating func string(_ text: String) {
+        var text = text
+        text.withUTF8 { string(utf8: $0) }
+    }
+
+    /// Bytes that may not be UTF-8 (a header, a file name): what is not becomes U+FFFD.
+    package mutating func string(utf8 text: UnsafeBufferPointer<UInt8>) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        JSONEscaping.append(text, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
+    package mutating func integer(_ value: Int64) {
+        separate()
+        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        DecimalDigits.append(value.magnitude, to: &bytes)
+        needsComma = true
+    }
+
+    package mutating func unsigned(_ value: UInt64) {
+        separate()
+        DecimalDigits.append(value, to: &bytes)
+        needsComma = true
+    }
+
+    package mutating func bool(_ value: Bool) { word(value ? "true" : "false") }
+    package mutating func null() { word("null") }
+
+    /// The shortest decimal that reads back as the same number; JSON has no infinity and no NaN, they become null.
+    package mutating func number(_ value: Double) {
+        guard value.isFinite else { return null() }
+        separate()
+        var text = value.description
+        if text.hasSuffix(".0") { text.removeLast(2) }
+        bytes.append(contentsOf: text.utf8)
+        needsComma = true
+    }
+
+    /// Decimal seconds, rounded to microseconds, without an exponent: `0.2`, `12.345`.
+    package mutating func seconds(_ span: TimeSpan) {
+        separate()
+        DecimalDigits.appendSeconds(span, to: &bytes)
+        needsComma = true
+    }
+
+    package mutating func date(_ time: WallTime) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        RFC3339.append(time, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
+    /// A value that was rendered before, taken as it is.
+    package mutating func raw(_ json: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: json)
+        needsComma = true
+    }
+
+    // MARK: Pieces
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func word(_ word: StaticString) {
+        separate()
+        word.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        needsComma = true
+    }
+}

@@ -1,4 +1,5 @@
 internal import CLibIDN2
+internal import Glibc
 
 /// Host names in the one form that is compared and sent: lower case, ASCII, no trailing dot lost or invented.
 package enum HostName {
@@ -14,12 +15,25 @@ package enum HostName {
             result = utf8.contains { $0 >= 0x41 && $0 <= 0x5A } ? name.lowercased() : name
             if result.contains("xn--"), punycoded(result) == nil { return nil }
         } else {
-            guard utf8.contains(where: { $0 >= 0x80 }),
-                utf8.allSatisfy({ $0 >= 0x80 || isPlain($0) }), let encoded = punycoded(name)
+            // The mapping turns some characters into `/`, `:` or `@`, which would end the host or begin another.
+            guard utf8.allSatisfy({ $0 >= 0x80 || isPlain($0) }), let encoded = punycoded(name),
+                encoded.utf8.allSatisfy({ isPlain($0) })
             else { return nil }
             result = encoded
         }
         return isWellFormed(result) ? result : nil
+    }
+
+    /// An IPv6 address in brackets in its shortest form, so that two ways to write one are one host; `nil` when it
+    /// is none, or names an interface.
+    package static func ipv6(_ bracketed: some StringProtocol) -> String? {
+        guard bracketed.utf8.count <= 48, bracketed.hasPrefix("["), bracketed.hasSuffix("]") else { return nil }
+        var address = in6_addr()
+        guard inet_pton(AF_INET6, String(bracketed.dropFirst().dropLast()), &address) == 1 else { return nil }
+        var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        guard inet_ntop(AF_INET6, &address, &buffer, socklen_t(buffer.count)) != nil else { return nil }
+        let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        return "[\(String(decoding: bytes, as: UTF8.self))]"
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {

@@ -1,5 +1,3 @@
-import Glibc
-
 extension ResourceURL {
     /// Longer than any server takes; keeps every offset in its field.
     private static let maximumLength = 60_000
@@ -15,13 +13,19 @@ extension ResourceURL {
         let trimmed = reference.trimmingSpaces()
         if Self.hasScheme(trimmed) { return try Self.parse(trimmed) }
         let bare = trimmed.prefixBefore("#")
-        let base = "\(scheme)://\(host)\(port == Self.defaultPort(scheme) || port == 0 ? "" : ":\(port)")"
         if bare.isEmpty { return self }
         if bare.hasPrefix("//") { return try Self.parse("\(scheme):\(bare)") }
-        if bare.hasPrefix("/") { return try Self.parse(base + bare) }
-        if bare.hasPrefix("?") { return try Self.parse(base + path + bare) }
+        if bare.hasPrefix("/") { return try sibling(bare) }
+        if bare.hasPrefix("?") { return try sibling(path + bare) }
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
-        return try Self.parse(base + folder + bare)
+        return try sibling(folder + bare)
+    }
+
+    /// Another path and query under the same authority, user information included.
+    private func sibling(_ pathAndQuery: String) throws(URLProblem) -> ResourceURL {
+        let port = port == Self.defaultPort(scheme) ? "" : ":\(port)"
+        let other = try Self.parse("\(scheme)://\(host)\(port)\(pathAndQuery)")
+        return userInformation.map { other.with(userInformation: $0) } ?? other
     }
 
     package static func defaultPort(_ scheme: String) -> UInt16 {
@@ -172,7 +176,7 @@ extension ResourceURL {
         private mutating func appendHost(_ range: Range<Int>) throws(URLProblem) {
             let text = String(decoding: source[range], as: UTF8.self)
             if text.hasPrefix("[") {
-                guard let address = Self.ipv6(text) else {
+                guard let address = HostName.ipv6(text) else {
                     throw problem("`\(text)` is no IPv6 address", range.lowerBound)
                 }
                 output += Array(address.utf8)
@@ -182,17 +186,6 @@ extension ResourceURL {
                 throw problem("`\(text)` is no host name", range.lowerBound)
             }
             output += Array(ascii.utf8)
-        }
-
-        /// The address in its shortest form, so that two ways to write one are one origin.
-        private static func ipv6(_ bracketed: String) -> String? {
-            var address = in6_addr()
-            guard bracketed.utf8.count <= 48, inet_pton(AF_INET6, String(bracketed.dropFirst().dropLast()), &address) == 1
-            else { return nil }
-            var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-            guard inet_ntop(AF_INET6, &address, &buffer, socklen_t(buffer.count)) != nil else { return nil }
-            let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-            return "[\(String(decoding: bytes, as: UTF8.self))]"
         }
 
         private mutating func appendPort(_ range: Range<Int>?, _ scheme: String) throws(URLProblem) -> UInt16 {
@@ -209,7 +202,8 @@ extension ResourceURL {
             let start = output.count
             if position >= source.count || source[position] != UInt8(ascii: "/") { output.append(UInt8(ascii: "/")) }
             var hasDots = false
-            while position < source.count, source[position] != UInt8(ascii: "?"), source[position] != UInt8(ascii: "#") {
+            while position < source.count, source[position] != UInt8(ascii: "?"), source[position] != UInt8(ascii: "#")
+            {
                 if source[position] == UInt8(ascii: "."), output.last == UInt8(ascii: "/") { hasDots = true }
                 appendEncoded(source[position], PathSet.path)
             }

@@ -42,7 +42,9 @@ struct TaskRenderer {
 
     private func request(_ fold: TaskFold, to writer: inout JSONWriter) {
         let method = report.job.tasks[task].effectiveMethod
-        let url = fold.firstURLIfLate(report.job.tasks[task]) ?? report.redactor.redacted(report.job.tasks[task].shownURL)
+        let url =
+            fold.firstURLIfLate(report.job.tasks[task])
+            ?? report.redactor.redacted(report.job.tasks[task].shownURL)
         writer.key("request")
         writer.beginObject()
         writer.key("original")

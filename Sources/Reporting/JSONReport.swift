@@ -9,7 +9,7 @@ package final class JSONReport: EventConsumer {
     /// For the job's own texts (variables, ids, URLs); events come redacted.
     let redactor: Redactor
     /// The job's folder with a `/` at its end: what paths in the report are relative to.
-    let folder: String
+    let folder: [UInt8]
 
     private(set) var rendered: RenderedTasks
     private var folds: TaskFolds
@@ -30,7 +30,7 @@ package final class JSONReport: EventConsumer {
         self.job = job
         self.runner = runner
         self.redactor = redactor ?? Redactor(job.secrets)
-        folder = job.baseDirectory.hasSuffix("/") ? job.baseDirectory : job.baseDirectory + "/"
+        folder = Array((job.baseDirectory.hasSuffix("/") ? job.baseDirectory : job.baseDirectory + "/").utf8)
         rendered = RenderedTasks(count: job.tasks.count)
         folds = TaskFolds(count: job.tasks.count)
         sessions = [SessionRecord?](repeating: nil, count: job.sessions.count)

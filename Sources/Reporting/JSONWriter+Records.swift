@@ -1,17 +1,10 @@
 internal import TextFormats
 internal import TransferModel
 
-// How each value of the vocabulary is spelled in JSON: the report and the lines of events share these.
+// How each value of the vocabulary is spelled in JSON: the report and the lines of events share these. Members that
+// are nearly always null together are written in one step.
 
 extension JSONWriter {
-    mutating func member(_ key: StaticString, _ value: StaticString) {
-        self.key(key)
-        bytes.append(UInt8(ascii: "\""))
-        value.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        bytes.append(UInt8(ascii: "\""))
-        raw([])
-    }
-
     mutating func member(_ key: StaticString, error: TransferError?) {
         self.key(key)
         guard let error else { return null() }
@@ -79,10 +72,9 @@ extension JSONWriter {
         beginArray()
         headers.bytes.withUnsafeBufferPointer { text in
             for line in headers.lines {
-                beginArray()
-                string(utf8: UnsafeBufferPointer(rebasing: text[Int(line.nameStart)..<Int(line.nameEnd)]))
-                string(utf8: UnsafeBufferPointer(rebasing: text[Int(line.valueStart)..<Int(line.valueEnd)]))
-                endArray()
+                pair(
+                    utf8: UnsafeBufferPointer(rebasing: text[Int(line.nameStart)..<Int(line.nameEnd)]),
+                    utf8: UnsafeBufferPointer(rebasing: text[Int(line.valueStart)..<Int(line.valueEnd)]))
             }
         }
         endArray()
@@ -125,8 +117,12 @@ extension JSONWriter {
         member("resumedFrom", attempt.resumedFrom)
         member("startedAt", attempt.startedAt)
         member("duration", attempt.duration)
-        member("error", error: attempt.error)
-        member("backoff", attempt.backoff)
+        if attempt.error == nil, attempt.backoff == nil {
+            member("error", json: #"null,"backoff":null"#)
+        } else {
+            member("error", error: attempt.error)
+            member("backoff", attempt.backoff)
+        }
         key("transactions")
         beginArray()
         for transaction in attempt.transactions { self.transaction(transaction) }

@@ -34,16 +34,30 @@ extension JSONWriter {
 
     private mutating func dates(_ metrics: TransactionMetrics) {
         member("fetchStartDate", metrics.fetchStart)
+        connectionDates(metrics)
+        member("requestStartDate", metrics.requestStart)
+        member("requestEndDate", metrics.requestEnd)
+        member("responseStartDate", metrics.responseStart)
+        member("responseEndDate", metrics.responseEnd)
+    }
+
+    /// A connection that was there already had none of these: nearly every request of a batch.
+    private mutating func connectionDates(_ metrics: TransactionMetrics) {
+        if metrics.domainLookupStart == nil, metrics.domainLookupEnd == nil, metrics.connectStart == nil,
+            metrics.secureConnectionStart == nil, metrics.secureConnectionEnd == nil, metrics.connectEnd == nil
+        {
+            let others: StaticString = """
+                null,"domainLookupEndDate":null,"connectStartDate":null,"secureConnectionStartDate":null,\
+                "secureConnectionEndDate":null,"connectEndDate":null
+                """
+            return member("domainLookupStartDate", json: others)
+        }
         member("domainLookupStartDate", metrics.domainLookupStart)
         member("domainLookupEndDate", metrics.domainLookupEnd)
         member("connectStartDate", metrics.connectStart)
         member("secureConnectionStartDate", metrics.secureConnectionStart)
         member("secureConnectionEndDate", metrics.secureConnectionEnd)
         member("connectEndDate", metrics.connectEnd)
-        member("requestStartDate", metrics.requestStart)
-        member("requestEndDate", metrics.requestEnd)
-        member("responseStartDate", metrics.responseStart)
-        member("responseEndDate", metrics.responseEnd)
     }
 
     private mutating func counts(_ metrics: TransactionMetrics) {
@@ -60,12 +74,10 @@ extension JSONWriter {
         member("localPort", metrics.localPort.map { Int($0) })
         member("remoteAddress", metrics.remoteAddress)
         member("remotePort", metrics.remotePort.map { Int($0) })
+        if metrics.tlsVersion == nil, metrics.tlsCipherSuite == nil {
+            return member("negotiatedTLSProtocolVersion", json: #"null,"negotiatedTLSCipherSuite":null"#)
+        }
         member("negotiatedTLSProtocolVersion", metrics.tlsVersion.map { Int($0) })
         member("negotiatedTLSCipherSuite", metrics.tlsCipherSuite.map { Int($0) })
-        // Which interface took the bytes is not among the metrics: unknown, not false.
-        member("isCellular", nil as Bool?)
-        member("isExpensive", nil as Bool?)
-        member("isConstrained", nil as Bool?)
-        member("isMultipath", false)
     }
 }

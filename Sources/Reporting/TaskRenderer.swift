@@ -16,22 +16,23 @@ struct TaskRenderer {
         result(fold, to: &writer)
         times(fold, to: &writer)
         attempts(fold.attempts, to: &writer)
-        redirects(fold.redirects, to: &writer)
-        challenges(fold.challenges, to: &writer)
-        writer.member("error", error: record.error)
-        writer.member("explanation", explanation(fold))
+        detours(fold, to: &writer)
         writer.endObject()
     }
 
     private func identity(_ fold: TaskFold, to writer: inout JSONWriter) {
         let redactor = report.redactor
-        let options = report.job.tasks[task].options.values
+        let options = report.job.tasks[task].options
         writer.member("id", redactor.redacted(report.job.tasks[task].id))
         writer.member("session", report.job.sessionName(report.job.tasks[task].session))
         writer.member("type", report.job.tasks[task].type.rawValue)
-        writer.member("group", options.group)
-        writer.member("description", redactor.redacted(options.description))
-        writer.member("labels", variables: options.labels.map { $0.redacted(by: redactor) })
+        if options.values.group == nil, options.values.description == nil, options.values.labels.isEmpty {
+            writer.member("group", json: #"null,"description":null,"labels":{}"#)
+        } else {
+            writer.member("group", options.values.group)
+            writer.member("description", redactor.redacted(options.values.description))
+            writer.member("labels", variables: options.values.labels.map { $0.redacted(by: redactor) })
+        }
         writer.member("becameDownload", fold.becameDownload)
         writer.member("outcome", record.outcome.rawValue)
         writer.member("tolerated", record.tolerated)
@@ -41,7 +42,9 @@ struct TaskRenderer {
 
     private func request(_ fold: TaskFold, to writer: inout JSONWriter) {
         let method = report.job.tasks[task].effectiveMethod
-        let url = fold.firstURLIfLate(report.job.tasks[task]) ?? report.redactor.redacted(report.job.tasks[task].shownURL)
+        let url =
+            fold.firstURLIfLate(report.job.tasks[task])
+            ?? report.redactor.redacted(report.job.tasks[task].shownURL)
         writer.key("request")
         writer.beginObject()
         writer.key("original")
@@ -72,7 +75,7 @@ struct TaskRenderer {
         writer.key("file")
         if let file = fold.file {
             writer.beginObject()
-            writer.member("path", shortened(file.path))
+            writePath(file.path, to: &writer)
             writer.member("bytes", file.bytes)
             writer.member("checksum", checksum: file.checksum)
             writer.endObject()
@@ -84,9 +87,8 @@ struct TaskRenderer {
         writer.key("body")
         if let body = record.body { TaskBody.write(body, to: &writer) } else { writer.null() }
         // No room splits multipart responses yet: an answer has no parts.
-        writer.key("parts")
-        writer.beginArray()
-        writer.endArray()
+        if record.captures.isEmpty { return writer.member("parts", json: #"[],"captures":{}"#) }
+        writer.member("parts", json: "[]")
         writer.member("captures", variables: record.captures)
     }
 
@@ -101,8 +103,14 @@ struct TaskRenderer {
         }
     }
 
-    private func shortened(_ path: String) -> String {
-        path.hasPrefix(report.folder) ? String(path.dropFirst(report.folder.count)) : path
+    /// By bytes: a path is bytes, and walking characters costs more than rendering the file.
+    private func writePath(_ path: String, to writer: inout JSONWriter) {
+        writer.key("path")
+        var path = path
+        path.withUTF8 { path in
+            let isInside = path.count > report.folder.count && path.starts(with: report.folder)
+            writer.string(utf8: UnsafeBufferPointer(rebasing: path[(isInside ? report.folder.count : 0)...]))
+        }
     }
 
     private func times(_ fold: TaskFold, to writer: inout JSONWriter) {
@@ -122,6 +130,17 @@ struct TaskRenderer {
             writer.endObject()
         }
         writer.endArray()
+    }
+
+    /// What the way to the result had in it beyond requests: most tasks have nothing of it.
+    private func detours(_ fold: TaskFold, to writer: inout JSONWriter) {
+        if fold.redirects.isEmpty, fold.challenges.isEmpty, record.error == nil, record.outcome == .succeeded {
+            return writer.member("redirects", json: #"[],"challenges":[],"error":null,"explanation":null"#)
+        }
+        redirects(fold.redirects, to: &writer)
+        challenges(fold.challenges, to: &writer)
+        writer.member("error", error: record.error)
+        writer.member("explanation", explanation(fold))
     }
 
     private func redirects(_ redirects: [RedirectRecord], to writer: inout JSONWriter) {

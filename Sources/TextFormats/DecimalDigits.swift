@@ -2,6 +2,26 @@ package import TransferModel
 
 /// Whole numbers and durations as decimal digits, appended in place.
 package enum DecimalDigits {
+    /// Of the largest number that 64 bits hold.
+    static let longest = 20
+
+    /// Writes the digits at `place`, where `longest` bytes are free, and returns how many they are.
+    static func put(_ value: UInt64, at place: UnsafeMutableRawPointer) -> Int {
+        var length = 1
+        var limit: UInt64 = 10
+        while value >= limit, length < longest {
+            length += 1
+            limit = length == longest ? .max : limit &* 10
+        }
+        var rest = value
+        for offset in stride(from: length - 1, through: 0, by: -1) {
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            place.storeBytes(of: 0x30 + UInt8(truncatingIfNeeded: digit), toByteOffset: offset, as: UInt8.self)
+            rest = quotient
+        }
+        return length
+    }
+
     package static func append(_ value: UInt64, to bytes: inout [UInt8]) {
         if value < 10 { return bytes.append(0x30 + UInt8(truncatingIfNeeded: value)) }
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in

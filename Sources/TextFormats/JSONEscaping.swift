@@ -27,6 +27,10 @@ enum JSONEscaping {
         if runStart < text.count { bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[runStart...])) }
     }
 
+    /// Whether it can stand between quotes as it is.
+    @inline(__always)
+    static func isPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool { skipPlain(text, from: 0) == text.count }
+
     private static let replacement: StaticString = "\u{FFFD}"
 
     /// The index of the next byte that is not plain ASCII text: a control character, `"`, `\`, or part of UTF-8.

@@ -3,28 +3,44 @@ package import TransferModel
 /// A key and its value in one call; nil is written as `null`, because an unknown is never an absent key.
 extension JSONWriter {
     package mutating func member(_ name: StaticString, _ value: String?) {
-        key(name)
-        if let value { string(value) } else { null() }
+        guard var value else { return keyAndNull(name) }
+        value.withUTF8 { member(name, utf8: $0) }
+    }
+
+    private mutating func member(_ name: StaticString, utf8 text: UnsafeBufferPointer<UInt8>) {
+        guard JSONEscaping.isPlain(text) else {
+            key(name)
+            return string(utf8: text)
+        }
+        keyAndValue(name, room: text.count + 2) { place in
+            place.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+            if let source = text.baseAddress { (place + 1).copyMemory(from: source, byteCount: text.count) }
+            place.storeBytes(of: UInt8(ascii: "\""), toByteOffset: text.count + 1, as: UInt8.self)
+            return text.count + 2
+        }
     }
 
     package mutating func member(_ name: StaticString, _ value: Int64?) {
-        key(name)
-        if let value { integer(value) } else { null() }
+        guard let value else { return keyAndNull(name) }
+        guard value >= 0 else {
+            key(name)
+            return integer(value)
+        }
+        member(name, value.magnitude)
     }
 
     package mutating func member(_ name: StaticString, _ value: Int?) {
-        key(name)
-        if let value { integer(Int64(value)) } else { null() }
+        member(name, value.map { Int64($0) })
     }
 
     package mutating func member(_ name: StaticString, _ value: UInt64?) {
-        key(name)
-        if let value { unsigned(value) } else { null() }
+        guard let value else { return keyAndNull(name) }
+        keyAndValue(name, room: DecimalDigits.longest) { DecimalDigits.put(value, at: $0) }
     }
 
     package mutating func member(_ name: StaticString, _ value: Bool?) {
-        key(name)
-        if let value { bool(value) } else { null() }
+        guard let value else { return keyAndNull(name) }
+        keyAndWord(name, value ? "true" : "false")
     }
 
     package mutating func member(_ name: StaticString, _ value: Double?) {
@@ -38,7 +54,49 @@ extension JSONWriter {
     }
 
     package mutating func member(_ name: StaticString, _ value: WallTime?) {
-        key(name)
-        if let value { date(value) } else { null() }
+        guard let value else { return keyAndNull(name) }
+        keyAndDate(name, value)
+    }
+
+    /// JSON known when this is compiled, taken as it stands. It may go on with further members: many nulls that always
+    /// come together are one step.
+    package mutating func member(_ name: StaticString, json: StaticString) { keyAndWord(name, json) }
+
+    /// `["name","value"]`, for headers: they repeat and their order can matter.
+    package mutating func pair(utf8 name: UnsafeBufferPointer<UInt8>, utf8 value: UnsafeBufferPointer<UInt8>) {
+        guard JSONEscaping.isPlain(name), JSONEscaping.isPlain(value), let first = name.baseAddress else {
+            beginArray()
+            string(utf8: name)
+            string(utf8: value)
+            return endArray()
+        }
+        let comma = needsComma
+        needsComma = true
+        bytes.append(addingCapacity: name.count + value.count + 8) { output in
+            output.withUnsafeMutableBufferPointer { free, count in
+                let start = UnsafeMutableRawPointer(free.baseAddress!)
+                var end = start
+                end.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
+                end += comma ? 1 : 0
+                end.storeBytes(of: UInt16(littleEndian: 0x225B), as: UInt16.self)
+                (end + 2).copyMemory(from: first, byteCount: name.count)
+                end += name.count + 2
+                // `","`, of which the fourth byte is written over.
+                end.storeBytes(of: UInt32(littleEndian: 0x0022_2C22), as: UInt32.self)
+                if let second = value.baseAddress { (end + 3).copyMemory(from: second, byteCount: value.count) }
+                end += value.count + 3
+                end.storeBytes(of: UInt16(littleEndian: 0x5D22), as: UInt16.self)
+                count = end + 2 - start
+            }
+        }
+    }
+
+    private mutating func keyAndNull(_ name: StaticString) { keyAndWord(name, "null") }
+
+    private mutating func keyAndWord(_ name: StaticString, _ word: StaticString) {
+        keyAndValue(name, room: word.utf8CodeUnitCount) { place in
+            place.copyMemory(from: word.utf8Start, byteCount: word.utf8CodeUnitCount)
+            return word.utf8CodeUnitCount
+        }
     }
 }

@@ -77,8 +77,39 @@ package struct Redactor: Sendable {
             for range in unescaped.matches(in: bytes.span) {
                 found.append(Int(starts[range.lowerBound])..<Int(starts[range.upperBound]))
             }
+            searchMisread(text, escape, places, origins, into: &found)
             searchUnescaped(bytes.span, origins: starts, depth: depth + 1, into: &found)
         }
+    }
+
+    /// A stray mark right before a secret makes an escape of the secret's first characters (`%` before `b7…`), and it
+    /// would be read past. So behind every mark a secret is looked for as if the mark were none.
+    private func searchMisread(
+        _ text: Span<UInt8>, _ escape: Escape, _ places: [Int32], _ origins: [Int32]?, into found: inout [Range<Int>]
+    ) {
+        for (place, next) in zip(places, places.dropFirst()) where next > place + 1 {
+            for start in Int(place + 1)..<Int(next) {
+                guard let end = follow(text, from: start, escape) else { continue }
+                found.append(origins.map { Int($0[start])..<Int($0[end]) } ?? start..<end)
+            }
+        }
+    }
+
+    /// The end of the longest secret that begins exactly here, escapes undone on the way.
+    private func follow(_ text: Span<UInt8>, from start: Int, _ escape: Escape) -> Int? {
+        var state: Int32 = 0
+        var index = start
+        var end: Int?
+        while index < text.count {
+            let (length, meant) = escape.unescape(text, at: index)
+            for byte in meant {
+                state = unescaped.edge(state, byte)
+                if state == 0 { return end }
+            }
+            index += length
+            if unescaped.isEnd(state) { end = index }
+        }
+        return end
     }
 }
 
@@ -166,7 +197,7 @@ extension Redactor {
             return (bytes, places)
         }
 
-        private func unescape(_ text: Span<UInt8>, at index: Int) -> (length: Int, meant: CollectionOfOneToFour) {
+        func unescape(_ text: Span<UInt8>, at index: Int) -> (length: Int, meant: CollectionOfOneToFour) {
             let byte = text[index]
             switch self {
             case .form where byte == UInt8(ascii: "+"):

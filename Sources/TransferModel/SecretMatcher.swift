@@ -57,12 +57,16 @@ struct SecretMatcher: Sendable {
         return index
     }
 
-    private func edge(_ state: Int32, _ byte: UInt8) -> Int32 {
+    /// The state after `byte` of a pattern that is followed from its beginning; 0 when there is none.
+    func edge(_ state: Int32, _ byte: UInt8) -> Int32 {
         if state == 0 { return starts[Int(byte)] }
         var child = nodes[Int(state)].firstChild
         while child != 0, nodes[Int(child)].byte != byte { child = nodes[Int(child)].sibling }
         return child
     }
+
+    /// Whether a pattern ends in this state.
+    func isEnd(_ state: Int32) -> Bool { nodes[Int(state)].matched > 0 }
 
     /// Level by level, so that a node's failure is complete before it is followed.
     private mutating func link() {

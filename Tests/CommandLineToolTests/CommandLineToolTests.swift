@@ -1,1 +1,210 @@
-// Tests of CommandLineToolTests.
+import CommandLineTool
+import TestSupport
+import Testing
+
+/// Runs the tool with what it prints kept.
+private func run(_ words: [String], _ environment: [String: String] = [:]) -> (Int32, String, String) {
+    var output = ""
+    var errors = ""
+    let console = Console(output: { output += $0 }, errors: { errors += $0 })
+    let status = CommandLineTool.main(arguments: words, environment: environment, console: console)
+    return (status, output, errors)
+}
+
+private func options(_ words: [String], _ environment: [String: String] = [:]) throws -> RunOptions {
+    try RunOptions(TypedArguments.parse(words), environment: environment)
+}
+
+private func problem(_ words: [String], _ environment: [String: String] = [:]) -> UsageError? {
+    do {
+        let typed = try TypedArguments.parse(words)
+        switch typed.command {
+        case .run: _ = try RunOptions(typed, environment: environment)
+        case .check: _ = try CheckOptions(typed, environment: environment)
+        default: break
+        }
+        return nil
+    } catch { return error }
+}
+
+@Suite struct ParserTests {
+    @Test func aFileAloneIsARun() throws {
+        let typed = try TypedArguments.parse(["jobs.yaml"])
+        #expect(typed.command == .run && typed.isImplicit)
+        #expect(typed.operands == ["jobs.yaml"])
+        #expect(try TypedArguments.parse(["run", "jobs.yaml"]).operands == ["jobs.yaml"])
+        #expect(try TypedArguments.parse(["-"]).operands == ["-"])
+        #expect(try TypedArguments.parse(["./check"]).command == .run)
+    }
+
+    @Test func optionsStandAnywhere() throws {
+        let typed = try TypedArguments.parse(["--report", "r.json", "run", "a.yaml", "--only=x", "b.yaml", "-q"])
+        #expect(typed.operands == ["a.yaml", "b.yaml"])
+        #expect(typed.values[.report] == ["r.json"])
+        #expect(typed.values[.only] == ["x"])
+        #expect(typed.has(.quiet))
+    }
+
+    @Test func afterTwoDashesAllIsAFile() throws {
+        #expect(try TypedArguments.parse(["run", "--", "--report", "-x"]).operands == ["--report", "-x"])
+    }
+
+    @Test func listsGatherAndValuesReplace() throws {
+        let typed = try TypedArguments.parse(["a", "--set", "x=1", "--set=y=2", "--report", "1", "--report", "2"])
+        #expect(typed.values[.set] == ["x=1", "y=2"])
+        #expect(typed.values[.report] == ["2"])
+    }
+
+    @Test func aWordNearACommandIsRemembered() throws {
+        #expect(try TypedArguments.parse(["chekc"]).resembledCommand == "check")
+        #expect(try TypedArguments.parse(["chekc.yaml"]).resembledCommand == nil)
+    }
+
+    @Test(arguments: [
+        (["--reprot", "x", "a"], "unknown option `--reprot`", "did you mean `--report`?"),
+        (["a", "--zzzzzzzzz"], "unknown option `--zzzzzzzzz`", "`transfer-run help` lists"),
+        (["a", "-x"], "unknown option `-x`", "lists"),
+        (["a", "--report"], "`--report` needs a value", "write `--report PATH`"),
+        (["a", "--report", "--quiet"], "`--report` needs a value, but `--quiet` follows", "`--report=--quiet`"),
+        (["a", "--quiet=1"], "`--quiet` is a switch and takes no value", ""),
+        ([], "no job file is named", "usage: transfer-run JOB…"),
+        (["run"], "`transfer-run run` needs JOB…", "usage"),
+        (["schema", "x"], "`transfer-run schema` does not take `x`", "usage"),
+        (["check", "a", "--report", "x"], "`--report` is an option of `run`, not of `check`", ""),
+        (["a", "--junit", "x"], "`--junit` is not built yet", ""),
+        (["a", "--progress", "bar"], "`--progress bar` is not built yet", ""),
+        (["a", "--progress", "loud"], "`--progress` cannot be `loud`", "one of `auto`, `plain`, `none`"),
+        (["a", "--max-concurrent", "0"], "must be a whole number from 1", ""),
+        (["a", "--set", "x"], "gives no variable a value", "NAME=VALUE"),
+        (["a", "--set", "=x"], "gives no variable a value", "NAME=VALUE"),
+        (["a", "--report", "-", "--events", "-"], "cannot both go to standard output", ""),
+        (["-", "-"], "standard input can be read once only", ""),
+        (["plan", "a"], "`transfer-run plan` is not built yet", ""),
+    ])
+    func errorsSayWhatAndWhatElse(_ words: [String], _ message: String, _ hint: String) throws {
+        let found = problem(words)
+        let problem = try #require(found)
+        #expect(problem.message.contains(message))
+        #expect((problem.hint ?? "").contains(hint))
+        #expect(run(words).0 == 2)
+        #expect(run(words).1.isEmpty)
+        #expect(run(words).2.hasPrefix("transfer-run: error: "))
+    }
+
+    @Test func everyUnbuiltThingEndsWithTwo() {
+        for entry in CommandTable.all where !entry.isBuilt {
+            #expect(run([entry.name.rawValue, "x"]).0 == 2)
+            #expect(run([entry.name.rawValue, "x"]).2.contains("not built yet"))
+        }
+        for flag in FlagTable.all where !flag.isBuilt && flag.commands.contains(.run) {
+            let words = ["a.yaml", flag.long] + (flag.placeholder == nil ? [] : ["x"])
+            #expect(run(words).2.contains("`\(flag.long)` is not built yet"))
+        }
+    }
+
+    /// No words whatever end in a trap, and what is no error names a command that is built.
+    @Test func anyWordsAreAnswered() {
+        var random = Seeded("anyWordsAreAnswered")
+        let vocabulary =
+            FlagTable.all.map { $0.long } + CommandName.allCases.map { $0.rawValue }
+            + ["-", "--", "-v", "-vq", "-", "", "=", "--=", "a.yaml", "--set=a=b", "x=y", "--report=", "ä", "9"]
+        for _ in 0..<Rounds.scaled(2000) {
+            let words = (0..<random.below(6)).map { _ in random.pick(vocabulary) }
+            guard let typed = try? TypedArguments.parse(words) else { continue }
+            #expect(typed.has(.help) || typed.has(.version) || CommandTable[typed.command].isBuilt)
+        }
+    }
+}
+
+@Suite struct MeaningTests {
+    @Test func defaults() throws {
+        let options = try options(["a.yaml"])
+        #expect(options.arguments.jobs == ["a.yaml"])
+        #expect(options.report == .asJobSays && options.events == .asJobSays)
+        #expect(options.progress == .auto && options.color == .auto && options.amount == .normal)
+        #expect(options.maximumConcurrentTasks == nil && !options.failFast && !options.exitUnchanged)
+    }
+
+    @Test func typedWinsOverEnvironment() throws {
+        let environment = [
+            "TRANSFER_RUN_REPORT": "env.json", "TRANSFER_RUN_EVENTS": "-", "TRANSFER_RUN_MAX_CONCURRENT": "3",
+            "TRANSFER_RUN_FAIL_FAST": "true", "TRANSFER_RUN_ONLY": "a\nb-*", "TRANSFER_RUN_QUIET": "1",
+        ]
+        let fromOutside = try options(["a.yaml"], environment)
+        #expect(fromOutside.report == .path("env.json"))
+        #expect(fromOutside.events == .standardOutput)
+        #expect(fromOutside.maximumConcurrentTasks == 3)
+        #expect(fromOutside.failFast && fromOutside.amount == .quiet)
+        #expect(fromOutside.only == ["a", "b-*"])
+        let typed = try options(["a.yaml", "--no-report", "-v", "--max-concurrent", "7", "--only", "c"], environment)
+        #expect(typed.report == .none)
+        #expect(typed.amount == .verbose && typed.maximumConcurrentTasks == 7 && typed.only == ["c"])
+    }
+
+    @Test func theLaterOfTwoContradictingFlagsIsMeant() throws {
+        #expect(try options(["a", "--no-report", "--report", "r"]).report == .path("r"))
+        #expect(try options(["a", "--report", "r", "--no-report"]).report == .none)
+        #expect(try options(["a", "-vq"]).amount == .quiet)
+        #expect(try options(["a", "-q", "-v"]).amount == .verbose)
+    }
+
+    @Test func environmentIsCheckedLikeFlags() {
+        #expect(problem(["a"], ["TRANSFER_RUN_JUNIT": "x"])?.message.contains("TRANSFER_RUN_JUNIT") == true)
+        #expect(problem(["a"], ["TRANSFER_RUN_QUIET": "yes"])?.message.contains("`1` or `0`") == true)
+        #expect(problem(["a"], ["TRANSFER_RUN_PROGRESS": "bar"])?.message.contains("not built yet") == true)
+        #expect(
+            problem(["a"], ["TRANSFER_RUN_QUIET": "0", "TRANSFER_RUN_DETACH": "0", "TRANSFER_RUN_HTML": ""]) == nil)
+        #expect(problem(["check", "a"], ["TRANSFER_RUN_REPORT": "x"]) == nil)
+    }
+
+    @Test func variablesKeepWhatFollowsTheFirstEqualsSign() throws {
+        let variables = try options(["a", "--set", "x=1=2", "--set", "y="]).arguments.variables
+        #expect(variables.map { $0.name } == ["x", "y"])
+        #expect(variables.map { $0.value } == ["1=2", ""])
+    }
+
+    @Test func colour() {
+        #expect(ColorChoice.auto.isOn(isTerminal: true, environment: [:]))
+        #expect(!ColorChoice.auto.isOn(isTerminal: false, environment: [:]))
+        #expect(!ColorChoice.auto.isOn(isTerminal: true, environment: ["NO_COLOR": "1"]))
+        #expect(ColorChoice.auto.isOn(isTerminal: true, environment: ["NO_COLOR": ""]))
+        #expect(!ColorChoice.auto.isOn(isTerminal: true, environment: ["TERM": "dumb"]))
+        #expect(ColorChoice.always.isOn(isTerminal: false, environment: ["NO_COLOR": "1"]))
+        #expect(!ColorChoice.never.isOn(isTerminal: true, environment: [:]))
+    }
+}
+
+@Suite struct HelpTests {
+    @Test func helpIsThereForEveryCommand() {
+        #expect(run(["--help"]).1 == run(["help"]).1)
+        #expect(run(["-h"]).0 == 0)
+        for name in CommandName.allCases {
+            let (status, output, errors) = run(["help", name.rawValue])
+            #expect(status == 0 && errors.isEmpty)
+            #expect(output.contains("usage: transfer-run \(name.rawValue)"))
+            #expect(run([name.rawValue, "--help"]).1 == output)
+        }
+        #expect(run(["help", "chekc"]).0 == 2)
+        #expect(run(["help", "chekc"]).2.contains("did you mean `check`?"))
+        #expect(run(["--version"]).1 == "transfer-run \(CommandLineTool.version)\n")
+    }
+
+    @Test func tablesAreWhole() {
+        #expect(Set(FlagTable.all.map { $0.name }).count == FlagName.allCases.count)
+        #expect(CommandTable.all.map { $0.name } == CommandName.allCases)
+        for flag in FlagTable.all {
+            #expect(!flag.commands.isEmpty && !flag.help.isEmpty && !flag.help.hasSuffix("."))
+            #expect(flag.unbuiltChoices.allSatisfy { flag.placeholder?.contains($0) == true })
+        }
+    }
+
+    @Test func linesFitATerminal() {
+        for name in CommandName.allCases {
+            for line in HelpText.command(name).split(separator: "\n") { #expect(line.count <= 120) }
+        }
+    }
+
+    @Test func theReferenceIsUpToDate() throws {
+        try Snapshot.check(CommandLineReference.markdown(), "../../docs/cli.md")
+    }
+}

@@ -1,0 +1,75 @@
+/// docs/cli.md, from the tables.
+package enum CommandLineReference {
+    package static func markdown() -> String {
+        """
+        # The command line
+
+        `transfer-run jobs.yaml` runs a job and ends with an exit status that says how it went ([report.md](report.md)).
+
+        ## Commands
+
+        | command | does |
+        | --- | --- |
+        \(rows(CommandTable.all.filter { $0.isBuilt }.map { [usage($0), $0.does] }))
+
+        `transfer-run JOB…` is `transfer-run run JOB…`. A job file with the name of a command is `./check`.
+
+        \(CommandName.allCases.filter { CommandTable[$0].isBuilt && $0 != .help && $0 != .schema }.map { options($0) }
+            .joined(separator: "\n\n"))
+
+        ## Environment
+
+        The command line wins over the environment, the environment over the job file. A switch is on with `1` or `true`
+        and off with `0` or `false`. What can be given several times is one value a line. An empty variable counts as none.
+
+        `NO_COLOR` and `TERM=dumb` turn colour off. With `GITHUB_ACTIONS=true` failures are annotations on the line where
+        the task begins in the job file.
+
+        ## Not built yet
+
+        These are known, and answered with exit status 2.
+
+        | what | does |
+        | --- | --- |
+        \(rows(missing()))
+
+        This page is generated from the program's own tables.
+
+        """
+    }
+
+    private static func options(_ name: CommandName) -> String {
+        let flags = FlagTable.flags(of: name).filter { $0.isBuilt }
+        return """
+            ## Options of `\(name.rawValue)`
+
+            | option | environment | does |
+            | --- | --- | --- |
+            \(rows(flags.map { [code($0.spelling), $0.variable.map { code($0) } ?? "", does($0)] }))
+            """
+    }
+
+    private static func does(_ flag: Flag) -> String {
+        let repeats = flag.isList ? "; can be given several times" : ""
+        let later = flag.unbuiltChoices.map { "; `\($0)` is not built yet" }.joined()
+        return flag.help + repeats + later
+    }
+
+    private static func missing() -> [[String]] {
+        CommandTable.all.filter { !$0.isBuilt }.map { [usage($0), $0.does] }
+            + FlagTable.all.filter { !$0.isBuilt }.map { [code($0.spelling), $0.help] }
+    }
+
+    private static func usage(_ entry: CommandEntry) -> String {
+        code("transfer-run \(entry.name.rawValue)\(entry.operands.isEmpty ? "" : " \(entry.operands)")")
+    }
+
+    /// A bar would end the cell.
+    private static func code(_ text: String) -> String {
+        "`" + text.split(separator: "|", omittingEmptySubsequences: false).joined(separator: "\\|") + "`"
+    }
+
+    private static func rows(_ rows: [[String]]) -> String {
+        rows.map { "| \($0.joined(separator: " | ")) |" }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,51 @@
+/// A command's name, as typed.
+package enum CommandName: String, CaseIterable, Sendable {
+    case run, check, plan, simulate, rerun, explain, status, attach, suspend, resume, cancel, reset, daemon, schema
+    case completions, help
+}
+
+/// One row of the table of commands: parser, help and docs/cli.md all read it.
+package struct CommandEntry: Sendable {
+    package let name: CommandName
+    /// As in a usage line: `JOB…`.
+    package let operands: String
+    package let count: ClosedRange<Int>
+    /// One sentence, without a full stop.
+    package let does: String
+    package let isBuilt: Bool
+}
+
+package enum CommandTable {
+    private static let many = 1...Int.max
+
+    package static let all: [CommandEntry] = [
+        entry(.run, "JOB…", many, "run; `-` reads the job from standard input; several files run as one"),
+        entry(.check, "JOB…", many, "tell everything that is wrong with a job file, without the network"),
+        entry(.plan, "JOB…", many, "what a run would do", isBuilt: false),
+        entry(
+            .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
+        entry(.rerun, "REPORT", 1...1, "the job again for the tasks that did not succeed", isBuilt: false),
+        entry(.explain, "REPORT [ID]", 1...2, "where the time went and why, per task, in words", isBuilt: false),
+        entry(.status, "[IDENTIFIER]", 0...1, "background sessions and what each task waits for", isBuilt: false),
+        entry(.attach, "IDENTIFIER", 1...1, "follow a background session as if it had never been left", isBuilt: false),
+        entry(.suspend, "IDENTIFIER [TASK…]", many, "suspend a background session or its tasks", isBuilt: false),
+        entry(.resume, "IDENTIFIER [TASK…]", many, "let a suspended session or its tasks go on", isBuilt: false),
+        entry(.cancel, "IDENTIFIER [TASK…]", many, "cancel a background session or its tasks", isBuilt: false),
+        entry(
+            .reset, "SESSION", 1...1, "forget cache, cookies, credentials and resume data of a session", isBuilt: false),
+        entry(.daemon, "", 0...0, "the background process, in the foreground, for systemd", isBuilt: false),
+        entry(.schema, "", 0...0, "print the job language's JSON Schema"),
+        entry(.completions, "bash|zsh|fish", 1...1, "print a completion script", isBuilt: false),
+        entry(.help, "[COMMAND]", 0...1, "what a command does and its options"),
+    ]
+
+    package static subscript(name: CommandName) -> CommandEntry {
+        all.first { $0.name == name } ?? all[0]
+    }
+
+    private static func entry(
+        _ name: CommandName, _ operands: String, _ count: ClosedRange<Int>, _ does: String, isBuilt: Bool = true
+    ) -> CommandEntry {
+        CommandEntry(name: name, operands: operands, count: count, does: does, isBuilt: isBuilt)
+    }
+}

@@ -1,0 +1,151 @@
+/// A flag's long name, without its dashes.
+package enum FlagName: String, CaseIterable, Sendable {
+    case report, noReport = "no-report", events, junit, html, har, prometheus, markdown
+    case set, variablesFile = "variables-file", secretsFile = "secrets-file", directory, only, except
+    case maxConcurrent = "max-concurrent", bandwidth, noWait = "no-wait", detach, newRun = "new-run"
+    case failFast = "fail-fast", exitUnchanged = "exit-unchanged", network, confine, allowEnv = "allow-env"
+    case allowAddress = "allow-address", policy, stateDir = "state-dir", progress, color, verbose, quiet
+    case format, online, json, model, seed, failed, changed, all, task, watch, resumable
+    case help, version
+}
+
+/// One row of the one table of flags: parser, help, environment and docs/cli.md all read it.
+package struct Flag: Sendable {
+    /// A flag is a switch or takes exactly one value, nothing else.
+    package enum Shape: Hashable, Sendable {
+        case toggle
+        case value(String)
+        /// May be given several times.
+        case list(String)
+        case choice([String])
+    }
+
+    package let name: FlagName
+    package let short: Character?
+    package let shape: Shape
+    /// One sentence, without a full stop.
+    package let help: String
+    package let commands: [CommandName]
+    package let isBuilt: Bool
+    /// Values of a choice that are known and do nothing yet.
+    package let unbuiltChoices: [String]
+    package let hasVariable: Bool
+
+    /// `--report`.
+    package var long: String { "--\(name.rawValue)" }
+
+    /// `TRANSFER_RUN_REPORT`; `nil` for what makes sense only where it is typed.
+    package var variable: String? {
+        hasVariable ? "TRANSFER_RUN_" + name.rawValue.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() : nil
+    }
+
+    /// `PATH`; `nil` for a switch.
+    package var placeholder: String? {
+        switch shape {
+        case .toggle: nil
+        case .value(let name), .list(let name): name
+        case .choice(let words): words.joined(separator: "|")
+        }
+    }
+
+    /// `-v, --verbose` or `--report PATH`.
+    package var spelling: String {
+        (short.map { "-\($0), " } ?? "") + long + (placeholder.map { " \($0)" } ?? "")
+    }
+
+    package var isList: Bool { if case .list = shape { true } else { false } }
+}
+
+package enum FlagTable {
+    package static let all: [Flag] =
+        outputs + inputs + limits + conditions + people + otherCommands + everywhere
+
+    package static subscript(name: FlagName) -> Flag { byName[name] ?? all[0] }
+
+    private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+    package static func flags(of command: CommandName) -> [Flag] { all.filter { $0.commands.contains(command) } }
+
+    private static let loading: [CommandName] = [.run, .check, .plan, .simulate]
+
+    private static let outputs: [Flag] = [
+        flag(.report, .value("PATH"), "write the JSON report there; `-` is standard output"),
+        flag(.noReport, .toggle, "write no JSON report"),
+        flag(
+            .events, .value("PATH"), "write each event as a line of JSON there, as it happens; `-` is standard output"),
+        flag(.junit, .value("PATH"), "write a JUnit report", isBuilt: false),
+        flag(.html, .value("PATH"), "write an HTML report", isBuilt: false),
+        flag(.har, .value("PATH"), "write an HTTP archive", isBuilt: false),
+        flag(.prometheus, .value("PATH"), "write metrics for Prometheus", isBuilt: false),
+        flag(.markdown, .value("PATH"), "write a summary in Markdown", isBuilt: false),
+    ]
+
+    private static let inputs: [Flag] = [
+        flag(.set, .list("NAME=VALUE"), "give a variable another value", loading),
+        flag(.variablesFile, .value("PATH"), "a YAML map of variables", loading),
+        flag(.secretsFile, .value("PATH"), "lines of `NAME=value` with secrets", loading),
+        flag(
+            .directory, .value("DIR"), "the folder that relative paths start from, instead of the job file's", loading),
+        flag(
+            .only, .list("ID-PATTERN"), "run only tasks whose id matches, `*` for anything", [.run, .plan, .simulate]),
+        flag(.except, .list("ID-PATTERN"), "leave out tasks whose id matches", [.run, .plan, .simulate]),
+    ]
+
+    private static let limits: [Flag] = [
+        flag(.maxConcurrent, .value("N"), "at most so many tasks at a time, over `limits.maximumConcurrentTasks`"),
+        flag(.bandwidth, .value("RATE"), "a rate for the whole run, such as `10MiB/s`", isBuilt: false),
+        flag(.failFast, .toggle, "the first failure cancels the rest"),
+        flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
+        flag(.stateDir, .value("DIR"), "keep state, cache and sockets under this folder"),
+    ]
+
+    private static let conditions: [Flag] = [
+        flag(.noWait, .toggle, "put off what cannot run now", isBuilt: false),
+        flag(.detach, .toggle, "hand background sessions over and return", isBuilt: false),
+        flag(.newRun, .toggle, "do not come back to an earlier run of a background session", isBuilt: false),
+        flag(.network, .value("CLASS"), "take this network class instead of what the system says", isBuilt: false),
+        flag(
+            .confine, .value("DIR"), "for job files that are not trusted: nothing outside this folder", isBuilt: false),
+        flag(.allowEnv, .list("NAME"), "let a confined job read this variable", isBuilt: false),
+        flag(.allowAddress, .list("CIDR"), "let a confined job connect to these addresses", isBuilt: false),
+        flag(.policy, .value("FILE"), "an operator's rules that win over the job's", isBuilt: false),
+    ]
+
+    private static let people: [Flag] = [
+        flag(
+            .progress, .choice(["auto", "bar", "plain", "none"]), "what to show while it runs", unbuilt: ["bar"]),
+        flag(.color, .choice(["auto", "always", "never"]), "colour on standard error", [.run, .check]),
+        flag(.verbose, .toggle, "tell each attempt, redirect and wait as well", short: "v"),
+        flag(.quiet, .toggle, "show failures and the summary only", short: "q"),
+    ]
+
+    private static let otherCommands: [Flag] = [
+        flag(.format, .choice(["text", "json", "github"]), "how diagnostics are written", [.check]),
+        flag(.online, .toggle, "ask the servers for sizes and changes", [.plan], isBuilt: false),
+        flag(.json, .toggle, "print JSON", [.plan, .status], isBuilt: false),
+        flag(.model, .value("FILE"), "the network to simulate", [.simulate], isBuilt: false),
+        flag(.seed, .value("N"), "the seed of its chances", [.simulate], isBuilt: false),
+        flag(.failed, .toggle, "the tasks that did not succeed", [.rerun], isBuilt: false),
+        flag(.changed, .toggle, "the tasks whose file changed", [.rerun], isBuilt: false),
+        flag(.all, .toggle, "every task", [.rerun], isBuilt: false),
+        flag(.task, .list("ID"), "this task", [.rerun], isBuilt: false),
+        flag(.watch, .toggle, "show it again and again", [.status], isBuilt: false),
+        flag(.resumable, .toggle, "keep half-done files", [.cancel], isBuilt: false),
+    ]
+
+    private static let everywhere: [Flag] = [
+        flag(.help, .toggle, "print help and end", CommandName.allCases, short: "h", hasVariable: false),
+        flag(
+            .version, .toggle, "print the versions of transfer-run and its libraries and end", CommandName.allCases,
+            hasVariable: false),
+    ]
+
+    private static func flag(
+        _ name: FlagName, _ shape: Flag.Shape, _ help: String, _ commands: [CommandName] = [.run],
+        short: Character? = nil, isBuilt: Bool = true, unbuilt: [String] = [], hasVariable: Bool = true
+    ) -> Flag {
+        Flag(
+            name: name, short: short, shape: shape, help: help, commands: commands, isBuilt: isBuilt,
+            unbuiltChoices: unbuilt, hasVariable: hasVariable)
+    }
+}

@@ -1,0 +1,70 @@
+/// What is meant for each flag: the command line over the environment.
+package struct MeantArguments: Sendable {
+    private let typed: TypedArguments
+    private let environment: [String: String]
+
+    package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
+        self.typed = typed
+        self.environment = environment
+        try checkEnvironment()
+    }
+
+    /// A variable that speaks of something not built yet is refused like the flag; one for another command is not
+    /// meant for this one.
+    private func checkEnvironment() throws(UsageError) {
+        for flag in FlagTable.flags(of: typed.command) {
+            guard !typed.has(flag.name), let variable = flag.variable, let value = environment[variable],
+                !value.isEmpty
+            else { continue }
+            do {
+                if flag.shape == .toggle, try !Self.flag(value) { continue }
+                try flag.check([value], of: typed.command)
+            } catch {
+                throw UsageError("\(error.message) (from the environment variable \(variable))", hint: error.hint)
+            }
+        }
+    }
+
+    private static func flag(_ value: String) throws(UsageError) -> Bool {
+        switch value {
+        case "1", "true": return true
+        case "0", "false": return false
+        default: throw UsageError("a switch is `1` or `0`, not `\(value)`")
+        }
+    }
+
+    private func variable(_ name: FlagName) -> String? {
+        guard let variable = FlagTable[name].variable, let value = environment[variable], !value.isEmpty else {
+            return nil
+        }
+        return value
+    }
+
+    package func value(_ name: FlagName) -> String? { typed.values[name]?.last ?? variable(name) }
+
+    /// In a variable, one value a line.
+    package func list(_ name: FlagName) -> [String] {
+        if let values = typed.values[name] { return values }
+        return variable(name)?.split(separator: "\n").map { String($0) } ?? []
+    }
+
+    package func isSet(_ name: FlagName) -> Bool {
+        if typed.has(name) { return true }
+        return variable(name).map { $0 == "1" || $0 == "true" } ?? false
+    }
+
+    /// Of flags that contradict each other, the one that is meant: the last typed, else the first in the environment.
+    package func one(of names: [FlagName]) -> FlagName? {
+        let typed = names.filter { self.typed.has($0) }
+        if !typed.isEmpty { return typed.max { self.typed.places[$0] ?? 0 < self.typed.places[$1] ?? 0 } }
+        return names.first { FlagTable[$0].shape == .toggle ? isSet($0) : variable($0) != nil }
+    }
+
+    package func count(_ name: FlagName) throws(UsageError) -> Int? {
+        guard let text = value(name) else { return nil }
+        guard let number = Int(text), number > 0 else {
+            throw UsageError("`\(FlagTable[name].long)` must be a whole number from 1, not `\(text)`")
+        }
+        return number
+    }
+}

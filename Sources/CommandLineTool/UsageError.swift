@@ -1,0 +1,31 @@
+internal import Diagnostics
+
+/// A command line that cannot be meant: told on standard error, and the process ends with 2.
+package struct UsageError: Error, Hashable, Sendable {
+    package let message: String
+    package let hint: String?
+
+    package init(_ message: String, hint: String? = nil) {
+        self.message = message
+        self.hint = hint
+    }
+
+    /// What is printed.
+    package var text: String {
+        "transfer-run: error: \(message)\n" + (hint.map { "  hint: \($0)\n" } ?? "")
+    }
+
+    static func notBuilt(_ what: String) -> UsageError {
+        UsageError("\(what) is not built yet", hint: "`transfer-run help` lists what this version can do")
+    }
+}
+
+extension UsageError {
+    static func unknownCommand(_ word: String) -> UsageError {
+        let names = CommandName.allCases.map { $0.rawValue }
+        let hint =
+            Spelling.closest(to: word, among: names).map { "did you mean `\($0)`?" }
+            ?? "`transfer-run help` lists the commands"
+        return UsageError("there is no command `\(word)`", hint: hint)
+    }
+}

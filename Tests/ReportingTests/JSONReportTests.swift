@@ -1,0 +1,228 @@
+import Reporting
+import TestSupport
+import Testing
+import TransferModel
+
+/// Keeps what is written, call by call.
+final class MemorySink: ByteSink {
+    var writes: [[UInt8]] = []
+    var bytes: [UInt8] { writes.flatMap { $0 } }
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+    /// Thrown by every write from this one on.
+    var failure: (after: Int, problem: OutputProblem)?
+
+    func write(_ bytes: [UInt8]) throws(OutputProblem) {
+        if let failure, writes.count >= failure.after { throw failure.problem }
+        writes.append(bytes)
+    }
+}
+
+let runner = RunnerFacts(version: "0.1.0", libcurl: "7.88.1", pid: 4242, host: "ci-7")
+
+/// Feeds events in batches of random sizes, as a loop's turns would.
+func feed(_ events: [Event], to consumer: any EventConsumer, _ random: inout Seeded) throws {
+    var start = 0
+    while start < events.count {
+        let end = min(events.count, start + 1 + random.below(20))
+        try consumer.consume(events[start..<end])
+        start = end
+    }
+}
+
+private func report(of story: Story, _ random: inout Seeded) throws -> (JSONReport, TestJSON, MemorySink) {
+    let report = JSONReport(job: story.job, runner: runner)
+    try feed(story.events, to: report, &random)
+    let sink = MemorySink()
+    try report.write(to: sink)
+    return (report, try TestJSON.parse(sink.bytes), sink)
+}
+
+@Suite struct JSONReportTests {
+    @Test func tasksComeInFileOrderOneOnALine() throws {
+        var random = Seeded("tasksComeInFileOrderOneOnALine")
+        for _ in 0..<Rounds.scaled(30) {
+            let story = Story(random: Seeded(seed: random.next()), tasks: 1 + random.below(60))
+            let (_, json, sink) = try report(of: story, &random)
+            let ids = try #require(json["tasks"]).values.map { $0["id"]?.text }
+            #expect(ids == story.job.tasks.map { $0.id })
+            let lines = sink.text.split(separator: "\n")
+            #expect(lines.count == story.job.tasks.count + 2)
+            #expect(lines.dropFirst().dropLast().allSatisfy { $0.hasPrefix("{\"id\":\"t") })
+        }
+    }
+
+    @Test func everyTaskHasEveryField() throws {
+        var random = Seeded("everyTaskHasEveryField")
+        let story = Story(random: Seeded(seed: random.next()), tasks: 200)
+        let (_, json, _) = try report(of: story, &random)
+        let fields = [
+            "id", "session", "type", "group", "description", "labels", "becameDownload", "outcome", "tolerated",
+            "changed", "source", "request", "response", "file", "length", "body", "parts", "captures", "createdAt",
+            "startedAt", "finishedAt", "duration", "waits", "attempts", "redirects", "challenges", "error",
+            "explanation",
+        ]
+        for task in try #require(json["tasks"]).values {
+            #expect(task.keys == fields)
+            if task["outcome"]?.text != "succeeded" { #expect(task["explanation"]?.text != nil) }
+        }
+        #expect(
+            json.keys == [
+                "format", "version", "runner", "job", "startedAt", "finishedAt", "duration", "outcome", "exitStatus",
+                "totals", "sessions", "groups", "hooks", "tasks",
+            ])
+    }
+
+    /// The totals are what one gets by counting the report itself.
+    @Test func totalsAreThoseOfTheTasks() throws {
+        var random = Seeded("totalsAreThoseOfTheTasks")
+        for _ in 0..<Rounds.scaled(20) {
+            let story = Story(random: Seeded(seed: random.next()), tasks: random.below(80))
+            let (_, json, _) = try report(of: story, &random)
+            let tasks = try #require(json["tasks"]).values
+            let totals = try #require(json["totals"])
+            func count(_ name: String, _ test: (TestJSON) -> Bool) {
+                #expect(totals[name]?.int == tasks.count { test($0) }, "\(name)")
+            }
+            #expect(totals["tasks"]?.int == tasks.count)
+            count("succeeded") { $0["outcome"]?.text == "succeeded" }
+            count("failed") { $0["outcome"]?.text == "failed" && $0["tolerated"] == .bool(false) }
+            count("tolerated") { $0["tolerated"] == .bool(true) }
+            for name in ["cancelled", "skipped", "deferred"] { count(name) { $0["outcome"]?.text == name } }
+            count("unchanged") { $0["source"]?.text == "unchanged" }
+            let attempts = tasks.map { $0["attempts"]?.values.count ?? 0 }
+            #expect(totals["attempts"]?.int == attempts.reduce(0, +))
+            #expect(totals["retries"]?.int == attempts.map { max(0, $0 - 1) }.reduce(0, +))
+            let redirects = tasks.flatMap { $0["redirects"]?.values ?? [] }
+            #expect(totals["redirects"]?.int == redirects.count { $0["action"]?.text == "followed" })
+            let transactions = tasks.flatMap { $0["attempts"]?.values ?? [] }.flatMap {
+                $0["transactions"]?.values ?? []
+            }
+            let received = transactions.map { $0["countOfResponseBodyBytesReceived"]?.int ?? 0 }
+            #expect(totals["bytesReceived"]?.int == received.reduce(0, +))
+        }
+    }
+
+    @Test func headIsWhatTheRunSaid() throws {
+        var random = Seeded(seed: 1)
+        let story = Story(random: Seeded(seed: 1), tasks: 3)
+        let (report, json, _) = try report(of: story, &random)
+        #expect(json["format"]?.text == "transfer-run/report")
+        #expect(json["runner"]?["pid"]?.int == 4242)
+        #expect(json["job"]?["variables"]?["release"] == .number("3.10"))
+        #expect(json["job"]?["variables"]?["odd"]?[0] == .string("0x1F"))
+        #expect(json["outcome"]?.text == "failed")
+        #expect(json["exitStatus"]?.int == 1)
+        #expect(json["duration"] == .number("1.234"))
+        #expect(json["sessions"]?[0]?["connectionsReused"]?.int == 2)
+        #expect(json["sessions"]?[1]?["connectionsReused"] == .null)
+        #expect(json["groups"]?[0]?["published"] == .bool(false))
+
+        report.groups = [GroupResult(name: "site", published: true, error: nil)]
+        report.hooks = [HookResult(command: ["./publish.sh"], exitStatus: 3, duration: .milliseconds(400))]
+        report.correction = (.failed, 1)
+        let again = MemorySink()
+        try report.write(to: again)
+        let second = try TestJSON.parse(again.bytes)
+        #expect(second["hooks"]?[0]?["exitStatus"]?.int == 3)
+        #expect(second["groups"]?[0]?["published"] == .bool(true))
+        #expect(second["tasks"] == json["tasks"])
+    }
+
+    @Test func aRunThatBrokeOffStillHasEveryTask() throws {
+        let story = Story(random: Seeded(seed: 5), tasks: 30)
+        let report = JSONReport(job: story.job, runner: runner)
+        report.consume(story.events[..<(story.events.count / 2)])
+        let sink = MemorySink()
+        try report.write(to: sink)
+        let json = try TestJSON.parse(sink.bytes)
+        let tasks = try #require(json["tasks"]).values
+        #expect(tasks.count == 30)
+        #expect(json["totals"]?["deferred"]?.int == tasks.count { $0["outcome"]?.text == "deferred" })
+        #expect(tasks.contains { $0["finishedAt"] == .null })
+        #expect(json["exitStatus"] == .null)
+    }
+
+    @Test func aJobOfNoTasks() throws {
+        var random = Seeded(seed: 1)
+        let (_, json, _) = try report(of: Story(random: Seeded(seed: 2), tasks: 0), &random)
+        #expect(json["tasks"] == .array([]))
+    }
+
+    @Test func pathsInTheJobsFolderAreRelative() throws {
+        #expect(try file("/srv/job/out/a") == "out/a")
+        #expect(try file("/srv/jobs/a") == "/srv/jobs/a")
+        #expect(try file("/srv/job") == "/srv/job")
+    }
+
+    private func file(_ path: String) throws -> String? {
+        let file = FileRecord(path: path, bytes: 1, checksum: nil, changed: true, lengthUnverified: false)
+        return try single([.taskCreated, .fileFinished(file)], end())["file"]?["path"]?.text
+    }
+
+    @Test func bodiesAreTextOrBase64AndCutOnACharacter() throws {
+        #expect(try body(Array("héllo\n".utf8)) == .object([("text", .string("héllo\n"))]))
+        #expect(try body([0xFF, 0x00, 0x41]) == .object([("base64", .string("/wBB"))]))
+        #expect(try body([0xFF, 0x00]) == .object([("base64", .string("/wA="))]))
+        #expect(try body([]) == .object([("text", .string(""))]))
+        let limit = 64 << 10
+        let whole = [UInt8](repeating: 0x61, count: limit)
+        #expect(try body(whole)["truncated"] == nil)
+        let long = try body([UInt8](repeating: 0x61, count: limit - 1) + Array("éé".utf8))
+        #expect(long["text"]?.text?.utf8.count == limit - 1)
+        #expect(long["truncated"] == .bool(true))
+        let binary = try body([0xFF] + whole)
+        #expect(binary["base64"]?.text?.utf8.count == (limit + 2) / 3 * 4)
+        #expect(binary["truncated"] == .bool(true))
+    }
+
+    private func body(_ bytes: [UInt8]) throws -> TestJSON {
+        try #require(try single([.taskCreated], end(body: bytes))["body"])
+    }
+
+    @Test func theLastAttemptsAnswerIsTheTasks() throws {
+        let answer = ResponseRecord(
+            status: 503, url: "https://example.org/x", method: "GET", mimeType: nil, charset: nil,
+            expectedLength: nil, suggestedFilename: nil, contentEncoding: nil,
+            headers: HeaderBlock([("Retry-After", "1"), ("X", "\"é\"")]))
+        let kinds: [Event.Kind] = [
+            .taskCreated, .attemptStarted(AttemptStart(number: 1, url: "https://example.org/1")), .response(answer),
+        ]
+        let answered = try single(kinds, end())
+        #expect(answered["response"]?["status"]?.int == 503)
+        #expect(answered["response"]?["headers"]?[1]?[1]?.text == "\"é\"")
+        #expect(answered["request"]?["current"]?["url"]?.text == "https://example.org/x")
+        let second: Event.Kind = .attemptStarted(AttemptStart(number: 2, url: "https://b.example.org/"))
+        let silent = try single(kinds + [second], end())
+        #expect(silent["response"] == .null)
+        #expect(silent["request"]?["current"]?["url"]?.text == "https://b.example.org/")
+        #expect(silent["request"]?["original"]?["url"]?.text == "https://example.org/1")
+    }
+
+    private func single(_ kinds: [Event.Kind], _ record: TaskRecord) throws -> TestJSON {
+        var job = Job(name: "one", file: "one.yaml", baseDirectory: "/srv/job")
+        job.sessions = [SessionConfiguration(name: "default")]
+        job.tasks = [
+            TaskSpecification(
+                id: "one", type: .data, session: SessionIndex(raw: 0),
+                location: .url(try ResourceURL.parse("https://example.org/1")), destination: nil, line: 1,
+                options: TaskOptions(TaskOptions.Values(policies: TransferPolicies())))
+        ]
+        let report = JSONReport(job: job, runner: runner)
+        let all = kinds + [.taskFinished(record)]
+        let events = all.enumerated().map {
+            Event(
+                time: WallTime(nanoseconds: Int64($0) * 1_000_000), sequence: UInt64($0 + 1), session: nil,
+                task: TaskIndex(raw: 0), kind: $1)
+        }
+        report.consume(events[...])
+        let sink = MemorySink()
+        try report.write(to: sink)
+        return try #require(try TestJSON.parse(sink.bytes)["tasks"]?[0])
+    }
+
+    private func end(body: [UInt8]? = nil) -> TaskRecord {
+        TaskRecord(
+            outcome: .succeeded, tolerated: false, changed: nil, source: .network, waits: [], error: nil, body: body,
+            lengthUnverified: false, captures: [], duration: .zero, explanation: nil)
+    }
+}

@@ -1,0 +1,97 @@
+import Reporting
+import TestSupport
+import Testing
+import TransferModel
+
+@Suite struct OutputTests {
+    private let story = Story(random: Seeded(seed: 8), tasks: 20)
+
+    private func report() -> JSONReport {
+        let report = JSONReport(job: story.job, runner: runner)
+        report.consume(story.events[...])
+        return report
+    }
+
+    @Test func aReportReplacesTheOldOneInOneStep() throws {
+        let tree = try TemporaryTree("report")
+        let path = try tree.write("r.json", "old")
+        try report().write(to: path)
+        let sink = MemorySink()
+        try report().write(to: sink)
+        #expect(try tree.bytes("r.json") == sink.bytes)
+        #expect(tree.list() == ["r.json"])
+        #expect(tree.mode("r.json").map { $0 & 0o133 } == 0)
+    }
+
+    @Test func aSymlinkStaysAndItsFileIsReplaced() throws {
+        let tree = try TemporaryTree("report")
+        try tree.write("real/r.json", "old")
+        try tree.link("r.json", to: "real/r.json")
+        try report().write(to: tree.path("r.json"))
+        #expect(tree.list() == ["r.json@", "real/", "real/r.json"])
+        #expect(try tree.text("real/r.json").hasPrefix("{\"format\""))
+    }
+
+    @Test func aDeviceIsWrittenToAndNotReplaced() throws {
+        try JSONReport.preflight("/dev/null")
+        try report().write(to: "/dev/null")
+        #expect(try TemporaryTree.bytes(at: "/dev/null").isEmpty)
+    }
+
+    @Test func preflightLeavesNothingBehind() throws {
+        let tree = try TemporaryTree("report")
+        try JSONReport.preflight(tree.path("r.json"))
+        #expect(tree.list().isEmpty)
+        try tree.write("r.json", "old")
+        try JSONReport.preflight(tree.path("r.json"))
+        #expect(try tree.text("r.json") == "old")
+    }
+
+    @Test(arguments: ["missing/r.json", "folder", "folder/", ""])
+    func whatCannotBeWrittenIsToldBeforehand(_ name: String) throws {
+        let tree = try TemporaryTree("report")
+        try tree.makeFolder("folder")
+        let path = name.isEmpty ? "" : tree.path(name)
+        #expect(throws: OutputProblem.self) { try JSONReport.preflight(path) }
+        #expect(throws: OutputProblem.self) { try report().write(to: path) }
+        #expect(tree.list() == ["folder/"])
+    }
+
+    @Test func aFileOfLinesIsMadeAnew() throws {
+        let tree = try TemporaryTree("events")
+        let path = try tree.write("e.ndjson", "old and longer than what comes")
+        let sink = try DescriptorSink(creating: path)
+        try sink.write(Array("one\n".utf8))
+        try sink.write(Array("two\n".utf8))
+        #expect(try tree.text("e.ndjson") == "one\ntwo\n")
+        #expect(throws: OutputProblem.self) { try DescriptorSink(creating: tree.path("missing/e")) }
+        let full = try DescriptorSink(creating: "/dev/full")
+        #expect(throws: OutputProblem.self) { try full.write([1]) }
+    }
+}
+
+@Suite struct ReferenceTests {
+    @Test func theErrorReferenceIsUpToDate() throws {
+        try Snapshot.check(ErrorReference.markdown(), "../../docs/errors.md")
+    }
+
+    @Test func explanationsAreSentences() {
+        let error = TransferError(.timedOut, "no byte moved for 60s")
+        #expect(
+            Explanation.sentence(outcome: .failed, error: error, waits: [], attempts: 3)
+                == "Failed after 3 attempts: no byte moved for 60s. "
+                + "Raise `timeoutForRequest`, or see whether the server answers at all.")
+        let waits = WaitReason.allCases.map { TaskRecord.Wait(reason: $0, duration: .zero) }
+        for outcome in TaskOutcome.allCases {
+            for name in [nil] + ErrorName.allCases.map({ Optional($0) }) {
+                for count in 0...waits.count {
+                    let sentence = Explanation.sentence(
+                        outcome: outcome, error: name.map { TransferError($0, "it broke") },
+                        waits: Array(waits.prefix(count)), attempts: count)
+                    #expect((sentence == nil) == (outcome == .succeeded))
+                    if let sentence { #expect(sentence.hasSuffix(".") && !sentence.contains("..")) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import Reporting
+import TestSupport
+import Testing
+import TransferModel
+
+@Suite struct RedactionTests {
+    private func randomSecret(_ random: inout Seeded) -> String {
+        let characters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJ0123456789+/%\"\\ =&é€😀:;")
+        return String((0..<(8 + random.below(20))).map { _ in random.pick(characters) })
+    }
+
+    /// A secret anywhere in any event comes out nowhere, in none of the spellings it went in with.
+    @Test func secretsNeverComeOut() throws {
+        var random = Seeded("secretsNeverComeOut")
+        for _ in 0..<Rounds.scaled(60) {
+            let story = Story(random: Seeded(seed: random.next()), tasks: 12, secret: randomSecret(&random))
+            let redactor = Redactor(story.job.secrets)
+            let events = story.events.map { $0.redacted(by: redactor) }
+            let sinks = [MemorySink(), MemorySink(), MemorySink()]
+            let report = JSONReport(job: story.job, runner: runner)
+            let style = PlainProgress.Style(amount: .verbose, color: true, isGitHub: true)
+            try feed(events, to: report, &random)
+            try feed(events, to: EventLines(job: story.job, sink: sinks[1]), &random)
+            try feed(events, to: PlainProgress(job: story.job, sink: sinks[2], style: style), &random)
+            try report.write(to: sinks[0])
+            for sink in sinks { check(sink.text, story) }
+            for string in try TestJSON.parse(sinks[0].bytes).strings { check(string, story) }
+            for line in sinks[1].text.split(separator: "\n") {
+                for string in try TestJSON.parse(line.utf8).strings { check(string, story) }
+            }
+            #expect(sinks[0].text.contains("***") && sinks[1].text.contains("***"))
+        }
+    }
+
+    private func check(_ text: String, _ story: Story) {
+        for spelling in story.embedded {
+            #expect(!text.utf8Contains(spelling), "\(story.secret ?? "") came out as \(spelling)")
+        }
+    }
+
+    @Test func everySpellingIsFound() {
+        let secret = "pässword/with+odd \"chars\"&%"
+        let redactor = Redactor([KnownSecret(name: "a", value: secret)])
+        let spellings = [
+            secret, Spelled.percent(secret, upper: true, keeping: ""),
+            Spelled.percent(secret, upper: false, keeping: ""),
+            Spelled.percent(secret, upper: true, keeping: "/&"), Spelled.form(secret),
+            Spelled.json(secret, all: false), Spelled.json(secret, all: true),
+            Spelled.percent(Spelled.json(secret, all: false), upper: true, keeping: ""),
+            Spelled.percent(Spelled.percent(secret, upper: true, keeping: ""), upper: false, keeping: ""),
+        ]
+        for spelling in spellings { #expect(redactor.redacted("<\(spelling)>") == "<***>") }
+        for offset in 0..<3 {
+            for urlSafe in [false, true] {
+                let bytes = [UInt8](repeating: 0x21, count: offset) + Array(secret.utf8) + [0x21, 0x21]
+                let text = Spelled.base64(bytes, urlSafe: urlSafe)
+                let clean = redactor.redacted(text)
+                #expect(clean.contains("***") && clean.utf8.count <= text.utf8.count - secret.utf8.count)
+                let encoded = Spelled.percent(text, upper: true, keeping: "")
+                #expect(redactor.redacted(encoded).contains("***"))
+            }
+        }
+    }
+
+    @Test func shortSecretsAreFoundAsTheyAreOnly() {
+        let redactor = Redactor([KnownSecret(name: "a", value: "a b"), KnownSecret(name: "e", value: "")])
+        #expect(redactor.redacted("xa by") == "x***y")
+        #expect(redactor.redacted("xa%20by") == "xa%20by")
+        #expect(Redactor([KnownSecret(name: "e", value: "")]).isEmpty)
+    }
+
+    @Test func overlappingAndTouchingSecretsLeaveNothingBetween() {
+        let redactor = Redactor([KnownSecret(name: "a", value: "abcdef"), KnownSecret(name: "b", value: "defghi")])
+        #expect(redactor.redacted("<abcdefghi>") == "<***>")
+        #expect(redactor.redacted("<abcdefabcdef>") == "<***>")
+        #expect(redactor.redacted("<abcdef-defghi>") == "<***-***>")
+        let nested = Redactor([KnownSecret(name: "a", value: "cdef"), KnownSecret(name: "b", value: "abcdefgh")])
+        #expect(nested.redacted("abcdefgh cdef abcdefg") == "*** *** ab***g")
+    }
+
+    @Test func textWithoutASecretComesBackAsItIs() {
+        var random = Seeded("textWithoutASecretComesBackAsItIs")
+        let redactor = Redactor([KnownSecret(name: "a", value: "zq0-zq1-zq2")])
+        for _ in 0..<Rounds.scaled(200) {
+            let bytes = random.bytes(random.below(200)).filter { $0 != UInt8(ascii: "z") && $0 < 0x80 }
+            #expect(redactor.redacted(bytes) == bytes)
+        }
+    }
+
+    /// The automaton against the simplest search there is.
+    @Test func searchAgreesWithTheNaiveOne() {
+        var random = Seeded("searchAgreesWithTheNaiveOne")
+        for _ in 0..<Rounds.scaled(500) {
+            let letters = Array("ab")
+            func word(_ count: Int) -> String { String((0..<count).map { _ in random.pick(letters) }) }
+            let secrets = (0..<3).map { _ in word(1 + random.below(3)) }
+            let text = Array(word(random.below(40)).utf8)
+            var hidden = [Bool](repeating: false, count: text.count)
+            for secret in secrets.map({ Array($0.utf8) }) where secret.count <= text.count {
+                for start in 0...(text.count - secret.count) where text[start...].starts(with: secret) {
+                    for index in start..<(start + secret.count) { hidden[index] = true }
+                }
+            }
+            var expected: [UInt8] = []
+            var touching = naiveRanges(text, secrets)
+            var index = 0
+            while index < text.count {
+                if let range = touching.first, range.lowerBound == index {
+                    expected += Array("***".utf8)
+                    index = range.upperBound
+                    touching.removeFirst()
+                } else {
+                    #expect(!hidden[index])
+                    expected.append(text[index])
+                    index += 1
+                }
+            }
+            let redactor = Redactor(secrets.map { KnownSecret(name: "s", value: $0) })
+            #expect(redactor.redacted(text) == expected)
+        }
+    }
+
+    /// Every occurrence, those that overlap or touch made one.
+    private func naiveRanges(_ text: [UInt8], _ secrets: [String]) -> [Range<Int>] {
+        var all: [Range<Int>] = []
+        for secret in secrets.map({ Array($0.utf8) }) where secret.count <= text.count {
+            for start in 0...(text.count - secret.count) where text[start...].starts(with: secret) {
+                all.append(start..<(start + secret.count))
+            }
+        }
+        all.sort { $0.lowerBound < $1.lowerBound }
+        return all.reduce(into: []) { merged, range in
+            if let last = merged.last, last.upperBound >= range.lowerBound {
+                merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+            } else {
+                merged.append(range)
+            }
+        }
+    }
+
+    @Test func headersKeepTheirOrderAndNames() {
+        let redactor = Redactor([KnownSecret(name: "t", value: "hunter22")])
+        let block = HeaderBlock([("A", "1"), ("Set-Cookie", "x=hunter22; Path=/"), ("A", "2")])
+        let clean = block.redacted(by: redactor)
+        #expect(clean.lines.map { clean.name($0) } == ["A", "Set-Cookie", "A"])
+        #expect(clean.lines.map { clean.value($0) } == ["1", "x=***; Path=/", "2"])
+    }
+
+    @Test func secretsLearnedLaterAreAdded() {
+        let redactor = Redactor.none.adding([KnownSecret(name: "c", value: "captured")])
+        #expect(redactor.redacted("is captured") == "is ***")
+        #expect(Redactor.none.isEmpty && !redactor.isEmpty)
+    }
+}
+
+extension String {
+    func utf8Contains(_ other: String) -> Bool { Array(utf8).firstRange(of: Array(other.utf8)) != nil }
+}

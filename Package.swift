@@ -89,7 +89,7 @@ let package = Package(
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
-        tests("DigestsTests", ["Digests", "TransferModel"]),
+        tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests("SystemIOTests", ["SystemIO", "TestSupport"]),
         tests("YAMLTreeTests", ["YAMLTree", "Diagnostics", "TestSupport"]),

@@ -19,7 +19,9 @@ package final class ScriptedServer: Sendable {
 
     package let port: UInt16
     /// A file with the certificate of the authority that signed this server's; `nil` without TLS.
-    package let caFile: String?
+    package var caFile: String? { authority?.caFile }
+    /// Kept: its files live as long as it does.
+    private let authority: CertificateAuthority?
     let core: Core
     private let listener: Int32
     private let acceptor: TestThread
@@ -27,7 +29,7 @@ package final class ScriptedServer: Sendable {
 
     package init(tls: TLSOptions? = nil, handler: Handler? = nil) throws {
         (listener, port) = try Socket.listen()
-        caFile = tls?.authority.caFile
+        authority = tls?.authority
         let core = Core(tls: try tls.map { try TLSContext($0) }, handler: handler)
         self.core = core
         let listener = self.listener

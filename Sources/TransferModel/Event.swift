@@ -59,7 +59,9 @@ package enum WaitReason: String, CaseIterable, Sendable {
 
 package enum TaskOutcome: String, CaseIterable, Sendable { case succeeded, failed, cancelled, skipped, deferred }
 package enum RunOutcome: String, CaseIterable, Sendable { case succeeded, failed, cancelled, deferred }
-package enum ResultSource: String, CaseIterable, Sendable { case network, cache, revalidated, unchanged, resumed, local }
+package enum ResultSource: String, CaseIterable, Sendable {
+    case network, cache, revalidated, unchanged, resumed, local
+}
 
 package final class AttemptStart: Sendable {
     /// From 1.

@@ -17,16 +17,17 @@ package struct HeaderBlock: Hashable, Sendable {
         lines = []
     }
 
-    /// Splits what a server sent after its status line. A line without a colon is left out; a folded line
-    /// (obsolete, still met) goes to the value before it, its break turned into spaces.
+    /// Splits what a server sent after its status line. A line without a colon is left out, with all that is
+    /// folded after it; a folded line (obsolete, still met) goes to the value before it, its break turned into spaces.
     package init(raw: [UInt8]) {
         bytes = raw
         lines = []
         lines.reserveCapacity(12)
         var start = 0
+        var canFold = false
         while start < bytes.count {
             let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
-            appendLine(start, end)
+            canFold = appendLine(start, end, canFold: canFold)
             start = end + 1
         }
     }
@@ -35,21 +36,30 @@ package struct HeaderBlock: Hashable, Sendable {
         self.init(raw: pairs.reduce(into: []) { $0 += Array("\($1.0): \($1.1)\r\n".utf8) })
     }
 
-    private mutating func appendLine(_ start: Int, _ lineEnd: Int) {
+    /// Whether the line after this one may be folded into a value.
+    private mutating func appendLine(_ start: Int, _ lineEnd: Int, canFold: Bool) -> Bool {
         var end = lineEnd
         while end > start, isBlank(bytes[end - 1]) { end -= 1 }
-        guard start < end else { return }
+        guard start < end else { return canFold }
         if isBlank(bytes[start]) {
-            guard let last = lines.last else { return }
-            for index in Int(last.valueEnd)..<start { bytes[index] = 0x20 }
-            lines[lines.count - 1].valueEnd = UInt32(end)
-            return
+            if canFold { fold(start, end) }
+            return canFold
         }
-        guard let colon = bytes[start..<end].firstIndex(of: 0x3A), colon > start else { return }
+        guard let colon = bytes[start..<end].firstIndex(of: 0x3A), colon > start else { return false }
         var value = colon + 1
         while value < end, isBlank(bytes[value]) { value += 1 }
         lines.append(
             Line(nameStart: UInt32(start), nameEnd: UInt32(colon), valueStart: UInt32(value), valueEnd: UInt32(end)))
+        return true
+    }
+
+    private mutating func fold(_ start: Int, _ end: Int) {
+        let index = lines.count - 1
+        for place in Int(lines[index].valueEnd)..<start { bytes[place] = 0x20 }
+        if lines[index].valueStart == lines[index].valueEnd {
+            lines[index].valueStart = UInt32(bytes[start..<end].firstIndex { !isBlank($0) } ?? start)
+        }
+        lines[index].valueEnd = UInt32(end)
     }
 
     private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }

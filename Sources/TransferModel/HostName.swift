@@ -1,4 +1,5 @@
 internal import CLibIDN2
+internal import Glibc
 
 /// Host names in the one form that is compared and sent: lower case, ASCII, no trailing dot lost or invented.
 package enum HostName {
@@ -12,14 +13,27 @@ package enum HostName {
         var result = ""
         if utf8.allSatisfy({ isPlain($0) }) {
             result = utf8.contains { $0 >= 0x41 && $0 <= 0x5A } ? name.lowercased() : name
-            if result.contains("xn--"), punycoded(result) == nil { return nil }
+            if holdsPunycode(utf8), punycoded(result) == nil { return nil }
         } else {
-            guard utf8.contains(where: { $0 >= 0x80 }),
-                utf8.allSatisfy({ $0 >= 0x80 || isPlain($0) }), let encoded = punycoded(name)
+            // The mapping turns some characters into `/`, `:` or `@`, which would end the host or begin another.
+            guard utf8.allSatisfy({ $0 >= 0x80 || isPlain($0) }), let encoded = punycoded(name),
+                encoded.utf8.allSatisfy({ isPlain($0) })
             else { return nil }
             result = encoded
         }
         return isWellFormed(result) ? result : nil
+    }
+
+    /// An IPv6 address in brackets in its shortest form, so that two ways to write one are one host; `nil` when it
+    /// is none, or names an interface.
+    package static func ipv6(_ bracketed: some StringProtocol) -> String? {
+        guard bracketed.utf8.count <= 48, bracketed.hasPrefix("["), bracketed.hasSuffix("]") else { return nil }
+        var address = in6_addr()
+        guard inet_pton(AF_INET6, String(bracketed.dropFirst().dropLast()), &address) == 1 else { return nil }
+        var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        guard inet_ntop(AF_INET6, &address, &buffer, socklen_t(buffer.count)) != nil else { return nil }
+        let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        return "[\(String(decoding: bytes, as: UTF8.self))]"
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {
@@ -31,6 +45,22 @@ package enum HostName {
         }
     }
 
+    /// Looked for by hand: `contains` of a string builds tables, and every URL comes through here.
+    private static func holdsPunycode(_ name: String.UTF8View) -> Bool {
+        let prefix: StaticString = "xn--"
+        var matched = 0
+        for byte in name {
+            let lower = byte | 0x20
+            if lower == prefix.utf8Start[matched] {
+                matched += 1
+                if matched == 4 { return true }
+            } else {
+                matched = lower == prefix.utf8Start[0] ? 1 : 0
+            }
+        }
+        return false
+    }
+
     private static func punycoded(_ name: String) -> String? {
         var output: UnsafeMutablePointer<CChar>?
         guard transfer_run_idn2_to_ascii(name, &output) == 0, let output else { return nil }
@@ -39,11 +69,17 @@ package enum HostName {
     }
 
     private static func isWellFormed(_ name: String) -> Bool {
-        var labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        if labels.last?.isEmpty == true { labels.removeLast() }
-        guard name.utf8.count <= 254, let last = labels.last else { return false }
-        for label in labels where label.isEmpty || label.count > 63 { return false }
-        return isNumber(last) ? isDottedQuad(name, labels) : true
+        let dot = UInt8(ascii: ".")
+        guard !name.isEmpty, name.utf8.count <= 254 else { return false }
+        var length = 0
+        for byte in name.utf8 {
+            if byte == dot, length == 0 { return false }
+            length = byte == dot ? 0 : length + 1
+            if length > 63 { return false }
+        }
+        let bare = name.utf8.last == dot ? name.utf8.dropLast() : name.utf8[...]
+        let last = bare.lastIndex(of: dot).map { bare[bare.index(after: $0)...] } ?? bare
+        return isNumber(last) ? isDottedQuad(name) : true
     }
 
     private static func isNumber(_ label: Substring.UTF8View.SubSequence) -> Bool {
@@ -55,11 +91,12 @@ package enum HostName {
         }
     }
 
-    private static func isDottedQuad(_ name: String, _ labels: [Substring.UTF8View.SubSequence]) -> Bool {
-        guard labels.count == 4, name.utf8.last != UInt8(ascii: ".") else { return false }
+    private static func isDottedQuad(_ name: String) -> Bool {
+        let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard labels.count == 4 else { return false }
         return labels.allSatisfy { label in
-            guard label.count <= 3, label.count == 1 || label.first != 0x30,
-                let number = Int(Substring(label))
+            guard label.count <= 3, label.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
+                label.count == 1 || label.first != 0x30, let number = Int(Substring(label))
             else { return false }
             return number <= 255
         }

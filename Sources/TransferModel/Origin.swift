@@ -56,44 +56,36 @@ package struct HostPattern: Hashable, Sendable, CustomStringConvertible {
     package init?(_ text: String) {
         description = text
         var host = text.lowercased()
-        port =
-            if !host.hasSuffix("]"), let colon = host.lastIndex(of: ":"), !host[..<colon].isEmpty {
-                UInt16(host[host.index(after: colon)...])
-            } else { nil }
         if !host.hasSuffix("]"), let colon = host.lastIndex(of: ":") {
-            guard port != nil else { return nil }
+            let digits = host[host.index(after: colon)...]
+            guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(digits), number > 0
+            else { return nil }
+            port = number
             host = String(host[..<colon])
-        }
-        while host.hasSuffix(".") { host.removeLast() }
-        let isAddress = host.hasPrefix("[")
-        guard !host.isEmpty, host.utf8.allSatisfy({ HostPattern.isAllowed($0, inAddress: isAddress) }) else { return nil }
-        if host == "*" {
-            shape = .any
-        } else if host.hasPrefix("*.") {
-            let suffix = String(host.dropFirst(2))
-            guard !suffix.isEmpty, !suffix.contains("*"), let ascii = HostName.ascii(suffix) else { return nil }
-            shape = .below("." + ascii)
         } else {
-            guard !host.contains("*"), let ascii = isAddress ? host : HostName.ascii(host) else { return nil }
-            shape = .exactly(ascii)
+            port = nil
         }
+        if host.hasSuffix("."), host != "*." { host.removeLast() }
+        guard let shape = Self.shape(host) else { return nil }
+        self.shape = shape
     }
 
-    private static func isAllowed(_ byte: UInt8, inAddress: Bool) -> Bool {
-        switch byte {
-        case UInt8(ascii: "/"), UInt8(ascii: "@"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0...32: false
-        case UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"): inAddress
-        default: true
-        }
+    private static func shape(_ host: String) -> Shape? {
+        if host == "*" { return .any }
+        if host.hasPrefix("[") { return HostName.ipv6(host).map { .exactly($0) } }
+        if host.hasPrefix("*.") { return HostName.ascii(String(host.dropFirst(2))).map { .below("." + $0) } }
+        return HostName.ascii(host).map { .exactly($0) }
     }
 
-    /// Whether `host` (lower case, ASCII, as a `ResourceURL` has it) at `port` is meant.
+    /// Whether `host` (lower case, ASCII, as a `ResourceURL` has it) at `port` is meant. A dot at its end makes it
+    /// no other host.
     package func matches(host: String, port other: UInt16) -> Bool {
         if let port, port != other { return false }
+        let name = host.utf8.last == UInt8(ascii: ".") ? host.dropLast() : host[...]
         switch shape {
         case .any: return true
-        case .exactly(let name): return name == host
-        case .below(let suffix): return host.hasSuffix(suffix) && host.utf8.count > suffix.utf8.count
+        case .exactly(let own): return own == name
+        case .below(let suffix): return name.hasSuffix(suffix) && name.utf8.count > suffix.utf8.count
         }
     }
 

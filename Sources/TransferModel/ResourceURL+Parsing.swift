@@ -1,5 +1,3 @@
-import Glibc
-
 extension ResourceURL {
     /// Longer than any server takes; keeps every offset in its field.
     private static let maximumLength = 60_000
@@ -14,14 +12,20 @@ extension ResourceURL {
     package func resolving(_ reference: String) throws(URLProblem) -> ResourceURL {
         let trimmed = reference.trimmingSpaces()
         if Self.hasScheme(trimmed) { return try Self.parse(trimmed) }
-        let bare = trimmed.prefixBefore("#")
-        let base = "\(scheme)://\(host)\(port == Self.defaultPort(scheme) || port == 0 ? "" : ":\(port)")"
+        let bare = trimmed.prefixBefore(UInt8(ascii: "#"))
         if bare.isEmpty { return self }
         if bare.hasPrefix("//") { return try Self.parse("\(scheme):\(bare)") }
-        if bare.hasPrefix("/") { return try Self.parse(base + bare) }
-        if bare.hasPrefix("?") { return try Self.parse(base + path + bare) }
+        if bare.hasPrefix("/") { return try sibling(bare) }
+        if bare.hasPrefix("?") { return try sibling(path + bare) }
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
-        return try Self.parse(base + folder + bare)
+        return try sibling(folder + bare)
+    }
+
+    /// Another path and query under the same authority, user information included.
+    private func sibling(_ pathAndQuery: String) throws(URLProblem) -> ResourceURL {
+        let port = port == Self.defaultPort(scheme) ? "" : ":\(port)"
+        let other = try Self.parse("\(scheme)://\(host)\(port)\(pathAndQuery)")
+        return userInformation.map { other.with(userInformation: $0) } ?? other
     }
 
     package static func defaultPort(_ scheme: String) -> UInt16 {
@@ -109,9 +113,7 @@ extension ResourceURL {
         /// `data:` has no authority: the rest is kept, encoded where it must be.
         private mutating func finishOpaque(_ scheme: String) throws(URLProblem) -> ResourceURL {
             let start = output.count
-            while position < source.count, source[position] != UInt8(ascii: "#") {
-                appendEncoded(source[position], PathSet.opaque)
-            }
+            copy(.opaque, until: UInt8(ascii: "#"))
             return ResourceURL(
                 text: String(decoding: output, as: UTF8.self), schemeEnd: UInt16(scheme.utf8.count),
                 hostEnd: UInt16(scheme.utf8.count), pathStart: UInt32(start), pathEnd: UInt32(output.count), port: 0,
@@ -172,7 +174,7 @@ extension ResourceURL {
         private mutating func appendHost(_ range: Range<Int>) throws(URLProblem) {
             let text = String(decoding: source[range], as: UTF8.self)
             if text.hasPrefix("[") {
-                guard let address = Self.ipv6(text) else {
+                guard let address = HostName.ipv6(text) else {
                     throw problem("`\(text)` is no IPv6 address", range.lowerBound)
                 }
                 output += Array(address.utf8)
@@ -182,17 +184,6 @@ extension ResourceURL {
                 throw problem("`\(text)` is no host name", range.lowerBound)
             }
             output += Array(ascii.utf8)
-        }
-
-        /// The address in its shortest form, so that two ways to write one are one origin.
-        private static func ipv6(_ bracketed: String) -> String? {
-            var address = in6_addr()
-            guard bracketed.utf8.count <= 48, inet_pton(AF_INET6, String(bracketed.dropFirst().dropLast()), &address) == 1
-            else { return nil }
-            var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-            guard inet_ntop(AF_INET6, &address, &buffer, socklen_t(buffer.count)) != nil else { return nil }
-            let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-            return "[\(String(decoding: bytes, as: UTF8.self))]"
         }
 
         private mutating func appendPort(_ range: Range<Int>?, _ scheme: String) throws(URLProblem) -> UInt16 {
@@ -208,35 +199,46 @@ extension ResourceURL {
         private mutating func readPath() {
             let start = output.count
             if position >= source.count || source[position] != UInt8(ascii: "/") { output.append(UInt8(ascii: "/")) }
-            var hasDots = false
-            while position < source.count, source[position] != UInt8(ascii: "?"), source[position] != UInt8(ascii: "#") {
-                if source[position] == UInt8(ascii: "."), output.last == UInt8(ascii: "/") { hasDots = true }
-                appendEncoded(source[position], PathSet.path)
-            }
-            if hasDots { removeDotSegments(from: start) }
+            copy(.path, until: UInt8(ascii: "?"))
+            if hasDots(from: start) { removeDotSegments(from: start) }
         }
 
         private mutating func readQuery() {
             guard position < source.count, source[position] == UInt8(ascii: "?") else { return }
             output.append(UInt8(ascii: "?"))
             position += 1
-            while position < source.count, source[position] != UInt8(ascii: "#") {
-                appendEncoded(source[position], PathSet.query)
+            copy(.query, until: UInt8(ascii: "#"))
+        }
+
+        /// Takes over everything to `end` or the fragment, whole runs at once, encoding what must be.
+        private mutating func copy(_ allowed: PathSet, until end: UInt8) {
+            while true {
+                let start = position
+                while position < source.count, allowed.contains(source[position]) { position += 1 }
+                output += source[start..<position]
+                guard position < source.count, source[position] != end, source[position] != UInt8(ascii: "#")
+                else { return }
+                appendOdd(source[position])
             }
         }
 
-        private mutating func appendEncoded(_ byte: UInt8, _ allowed: PathSet) {
+        /// An escape as it is; anything else that may not stand here, a lone `%` too, encoded.
+        private mutating func appendOdd(_ byte: UInt8) {
             position += 1
-            if byte == UInt8(ascii: "%") {
-                let isEscape =
-                    position + 1 < source.count && PercentEncoding.hexValue(source[position]) != nil
-                    && PercentEncoding.hexValue(source[position + 1]) != nil
-                if isEscape { output.append(byte) } else { PercentEncoding.append(byte, to: &output) }
-            } else if allowed.contains(byte) {
-                output.append(byte)
-            } else {
-                PercentEncoding.append(byte, to: &output)
+            let isEscape =
+                byte == UInt8(ascii: "%") && position + 1 < source.count
+                && PercentEncoding.hexValue(source[position]) != nil
+                && PercentEncoding.hexValue(source[position + 1]) != nil
+            if isEscape { output.append(byte) } else { PercentEncoding.append(byte, to: &output) }
+        }
+
+        private func hasDots(from start: Int) -> Bool {
+            var before: UInt8 = 0
+            for byte in output[start...] {
+                if byte == UInt8(ascii: "."), before == UInt8(ascii: "/") { return true }
+                before = byte
             }
+            return false
         }
 
         private mutating func removeDotSegments(from start: Int) {
@@ -292,7 +294,7 @@ extension String {
         return String(slice)
     }
 
-    fileprivate func prefixBefore(_ character: Character) -> String {
-        firstIndex(of: character).map { String(self[..<$0]) } ?? self
+    fileprivate func prefixBefore(_ byte: UInt8) -> String {
+        utf8.firstIndex(of: byte).map { String(self[..<$0]) } ?? self
     }
 }

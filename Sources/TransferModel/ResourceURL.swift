@@ -64,6 +64,12 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
             pathEnd: pathEnd, port: port, userInformation: userInformation)
     }
 
+    func with(userInformation: String) -> ResourceURL {
+        ResourceURL(
+            text: text, schemeEnd: schemeEnd, hostEnd: hostEnd, pathStart: pathStart, pathEnd: pathEnd, port: port,
+            userInformation: userInformation)
+    }
+
     /// The last path component, decoded, for naming a file; `nil` when there is none.
     package var lastPathComponent: String? {
         let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }

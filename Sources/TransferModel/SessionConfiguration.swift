@@ -118,7 +118,8 @@ package struct Credential: Sendable {
         case token(SecretText)
         case helper([SecretText])
         case netrc
-        case aws(accessKey: SecretText, secretKey: SecretText, sessionToken: SecretText?, region: String, service: String)
+        case aws(
+            accessKey: SecretText, secretKey: SecretText, sessionToken: SecretText?, region: String, service: String)
     }
     package var host: HostPattern?
     package var realm: String?

@@ -1,0 +1,106 @@
+internal import CLibSSL
+package import TransferModel
+
+/// A digest of bytes that come piece by piece. Belongs to one thread at a time.
+///
+/// `restart()` makes one object serve many files.
+@safe package final class StreamingDigest {
+    package let algorithm: DigestAlgorithm
+    private let context: OpaquePointer
+    private let method: DigestMethod
+    private var isFinished = false
+
+    /// Fails when this machine's libcrypto does not offer the algorithm, as MD5 in FIPS mode.
+    package init(_ algorithm: DigestAlgorithm) throws(TransferError) {
+        guard let method = DigestMethod.all[algorithm], let context = unsafe EVP_MD_CTX_new() else {
+            throw TransferError(.unknown, "This machine's OpenSSL offers no \(algorithm.rawValue).")
+        }
+        self.algorithm = algorithm
+        self.method = method
+        unsafe self.context = context
+        restart()
+    }
+
+    deinit { unsafe EVP_MD_CTX_free(context) }
+
+    /// Forgets everything, as after `init`.
+    package func restart() {
+        check(unsafe EVP_DigestInit_ex2(context, method.pointer, nil))
+        isFinished = false
+    }
+
+    package func update(_ bytes: UnsafeRawBufferPointer) {
+        precondition(!isFinished, "a digest that has ended was given more bytes")
+        guard unsafe !bytes.isEmpty else { return }
+        check(unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count))
+    }
+
+    package func update(_ bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBytes { unsafe update($0) }
+    }
+
+    /// Ends the digest; only `restart()` may follow.
+    package func finish() -> Checksum {
+        precondition(!isFinished, "a digest was ended twice")
+        isFinished = true
+        return unsafe end(context)
+    }
+
+    /// Of the bytes so far; more may follow. What a checkpoint of a half-done file remembers.
+    package func checksumSoFar() -> Checksum {
+        precondition(!isFinished, "a digest that has ended was asked again")
+        let copy = unsafe EVP_MD_CTX_new()
+        defer { unsafe EVP_MD_CTX_free(copy) }
+        check(unsafe EVP_MD_CTX_copy_ex(copy, context))
+        return unsafe end(copy)
+    }
+
+    private func end(_ context: OpaquePointer?) -> Checksum {
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: algorithm.byteCount) { buffer, filled in
+            var length: UInt32 = 0
+            check(unsafe EVP_DigestFinal_ex(context, buffer.baseAddress, &length))
+            filled = Int(length)
+        }
+        return Checksum(algorithm: algorithm, bytes: bytes)
+    }
+
+    /// Once a digest has begun, libcrypto fails only without memory: there is nothing to go on with.
+    private func check(_ result: Int32) {
+        precondition(result == 1, "libcrypto could not go on with a digest")
+    }
+}
+
+extension Checksum {
+    /// Of bytes that are all there.
+    package static func of(_ bytes: [UInt8], _ algorithm: DigestAlgorithm) throws(TransferError) -> Checksum {
+        let digest = try StreamingDigest(algorithm)
+        digest.update(bytes)
+        return digest.finish()
+    }
+}
+
+/// A method fetched from libcrypto's providers once: doing so for each digest costs more than a small file's digest.
+///
+/// Unchecked: an `EVP_MD` is not changed once it was fetched, and these are never freed.
+@safe private struct DigestMethod: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    static let all: [DigestAlgorithm: DigestMethod] = {
+        var all: [DigestAlgorithm: DigestMethod] = [:]
+        for algorithm in DigestAlgorithm.allCases {
+            guard let pointer = unsafe EVP_MD_fetch(nil, name(algorithm), nil) else { continue }
+            all[algorithm] = unsafe DigestMethod(pointer: pointer)
+        }
+        return all
+    }()
+
+    private static func name(_ algorithm: DigestAlgorithm) -> String {
+        switch algorithm {
+        case .sha256: "SHA2-256"
+        case .sha512: "SHA2-512"
+        case .sha1: "SHA1"
+        case .md5: "MD5"
+        case .blake2b: "BLAKE2B-512"
+        }
+    }
+}

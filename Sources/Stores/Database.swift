@@ -1,0 +1,162 @@
+internal import CSQLite
+
+/// One connection to an SQLite file. Belongs to one thread at a time.
+@safe struct Database: ~Copyable {
+    private let handle: OpaquePointer
+    let path: String
+
+    /// Opens a file that exists. It reads nothing yet: damage shows at the first statement.
+    init(path: String) throws(StoreError) {
+        var opened: OpaquePointer?
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        guard code == SQLITE_OK, let opened = unsafe opened else {
+            unsafe sqlite3_close_v2(opened)
+            throw unsafe StoreError(sqlite: code, nil, path)
+        }
+        unsafe handle = opened
+        self.path = path
+        unsafe sqlite3_busy_timeout(handle, 10_000)
+        // The file's own text must not make us do anything: it may have been exchanged.
+        unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
+        unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        setKeepsJournal(true)
+    }
+
+    /// Whether closing leaves the write-ahead log alone instead of moving it into the file. True at first: a damaged
+    /// file must be put aside exactly as it was found.
+    func setKeepsJournal(_ keeps: Bool) {
+        unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps ? 1 : 0)
+    }
+
+    deinit { unsafe sqlite3_close_v2(handle) }
+
+    /// Runs statements that give no rows, or whose rows are of no interest.
+    func execute(_ sql: String) throws(StoreError) {
+        let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
+        if code != SQLITE_OK { throw failure(code) }
+    }
+
+    func prepare(_ sql: StaticString) throws(StoreError) -> Statement {
+        try unsafe Statement(handle, sql.description, path)
+    }
+
+    /// The one value of the one row that a PRAGMA gives.
+    func pragma(_ name: String) throws(StoreError) -> String {
+        let statement = try unsafe Statement(handle, "PRAGMA \(name)", path)
+        return try statement.step() ? statement.text(0) ?? "" : ""
+    }
+
+    func number(_ sql: StaticString) throws(StoreError) -> Int64 {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.integer(0) ?? 0 : 0
+    }
+
+    var changes: Int { Int(unsafe sqlite3_changes(handle)) }
+    var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+
+    private func failure(_ code: Int32) -> StoreError { unsafe StoreError(sqlite: code, handle, path) }
+}
+
+extension StoreError {
+    /// What SQLite said. Its families of codes are told apart by the low byte.
+    fileprivate init(sqlite code: Int32, _ database: OpaquePointer?, _ path: String) {
+        let kind: Kind =
+            switch code & 0xFF {
+            case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
+            case SQLITE_BUSY, SQLITE_LOCKED: .busy
+            case SQLITE_FULL: .diskFull
+            default: .other
+            }
+        let message = unsafe String(cString: database == nil ? sqlite3_errstr(code) : sqlite3_errmsg(database))
+        self.init(kind, "the store \(path): \(message) (SQLite \(code))")
+    }
+}
+
+/// One prepared statement: bind, step, read, reset.
+@safe struct Statement: ~Copyable {
+    private let handle: OpaquePointer
+    private let database: OpaquePointer
+    private let path: String
+
+    fileprivate init(_ database: OpaquePointer, _ sql: String, _ path: String) throws(StoreError) {
+        var prepared: OpaquePointer?
+        let code = unsafe sqlite3_prepare_v2(database, sql, -1, &prepared, nil)
+        guard code == SQLITE_OK, let prepared = unsafe prepared else {
+            throw unsafe StoreError(sqlite: code, database, path)
+        }
+        self.path = path
+        unsafe handle = prepared
+        unsafe self.database = unsafe database
+    }
+
+    deinit { unsafe sqlite3_finalize(handle) }
+
+    func bind(_ index: Int32, _ value: Int64?) {
+        if let value { unsafe sqlite3_bind_int64(handle, index, value) } else { bindNull(index) }
+    }
+
+    func bind(_ index: Int32, _ value: String?) {
+        guard var value else { return bindNull(index) }
+        // An empty buffer may have no address, which SQLite would take for NULL.
+        if value.isEmpty {
+            _ = unsafe tr_sqlite_bind_text(handle, index, "", 0)
+            return
+        }
+        value.withUTF8 { utf8 in
+            _ = unsafe utf8.withMemoryRebound(to: CChar.self) {
+                unsafe tr_sqlite_bind_text(handle, index, $0.baseAddress, Int32($0.count))
+            }
+        }
+    }
+
+    func bind(_ index: Int32, _ value: [UInt8]?) {
+        guard let value else { return bindNull(index) }
+        _ = unsafe value.withUnsafeBytes {
+            unsafe $0.isEmpty
+                ? sqlite3_bind_zeroblob(handle, index, 0)
+                : tr_sqlite_bind_blob(handle, index, $0.baseAddress, Int32($0.count))
+        }
+    }
+
+    private func bindNull(_ index: Int32) { unsafe sqlite3_bind_null(handle, index) }
+
+    /// True when there is a row to read.
+    func step() throws(StoreError) -> Bool {
+        let code = unsafe sqlite3_step(handle)
+        if code == SQLITE_ROW { return true }
+        guard code == SQLITE_DONE else {
+            throw unsafe StoreError(sqlite: code, database, path)
+        }
+        return false
+    }
+
+    /// Runs it to its end and makes it ready for other values.
+    func run() throws(StoreError) {
+        while try step() {}
+        reset()
+    }
+
+    func reset() {
+        unsafe sqlite3_reset(handle)
+    }
+
+    func integer(_ column: Int32) -> Int64? {
+        isNull(column) ? nil : unsafe sqlite3_column_int64(handle, column)
+    }
+
+    func text(_ column: Int32) -> String? {
+        guard !isNull(column), let start = unsafe sqlite3_column_text(handle, column) else { return nil }
+        let count = Int(unsafe sqlite3_column_bytes(handle, column))
+        return unsafe String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    func blob(_ column: Int32) -> [UInt8]? {
+        guard !isNull(column) else { return nil }
+        guard let start = unsafe sqlite3_column_blob(handle, column) else { return [] }
+        let count = Int(unsafe sqlite3_column_bytes(handle, column))
+        return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    private func isNull(_ column: Int32) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }
+}

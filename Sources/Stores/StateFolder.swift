@@ -1,0 +1,47 @@
+/// Where a user's state, cache and sockets lie: computed from an environment that is given, touching nothing.
+package struct StateFolder: Hashable, Sendable {
+    package var state: String
+    package var cache: String
+    package var runtime: String
+
+    package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// `directory` is what `--state-dir` says; it puts everything under one folder. Without it the XDG variables
+    /// count, where they are absolute as their standard demands; without those, `$HOME`.
+    package init(
+        directory: String?, workingDirectory: String, environment: (String) -> String?
+    ) throws(Problem) {
+        if let directory {
+            guard !directory.isEmpty else { throw Problem(description: "the state folder has an empty name") }
+            let folder = Self.withoutSlash(directory.hasPrefix("/") ? directory : "\(workingDirectory)/\(directory)")
+            state = folder
+            cache = folder + "/cache"
+            runtime = folder + "/runtime"
+            return
+        }
+        func folder(_ variable: String, home fallback: String) throws(Problem) -> String {
+            if let base = Self.absolute(environment(variable)) { return base + "/transfer-run" }
+            guard let home = Self.absolute(environment("HOME")) else {
+                throw Problem(description: "there is no place for state: set HOME, \(variable) or --state-dir")
+            }
+            return "\(home)/\(fallback)/transfer-run"
+        }
+        state = try folder("XDG_STATE_HOME", home: ".local/state")
+        cache = try folder("XDG_CACHE_HOME", home: ".cache")
+        // There is no lasting fallback for sockets in the standard; beside the state they are at least private.
+        runtime = Self.absolute(environment("XDG_RUNTIME_DIR")).map { $0 + "/transfer-run" } ?? state + "/runtime"
+    }
+
+    private static func absolute(_ path: String?) -> String? {
+        guard let path, path.hasPrefix("/") else { return nil }
+        return withoutSlash(path)
+    }
+
+    private static func withoutSlash(_ path: String) -> String {
+        var path = path
+        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path == "/" ? "" : path
+    }
+}

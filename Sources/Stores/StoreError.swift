@@ -1,0 +1,32 @@
+/// Why the state could not be kept or read.
+package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: Hashable, Sendable {
+        /// The folder or a file in it is not ours alone.
+        case notPrivate
+        /// A later version of the program wrote it.
+        case newerVersion(found: Int, known: Int)
+        /// Another process held it longer than we wait.
+        case busy
+        /// It broke while it was open: the next `open` checks it whole and puts it aside.
+        case damaged
+        /// It is another program's file; `open` puts it aside.
+        case foreign
+        case diskFull
+        case other
+    }
+    package let kind: Kind
+    /// One plain sentence with the path in it.
+    package let description: String
+
+    init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+}
+
+/// A file that was put aside because it could not be used. Never silently dropped: somebody may want it back.
+package struct Quarantine: Hashable, Sendable {
+    /// Where it lies now.
+    package let path: String
+    package let reason: String
+}

@@ -8,6 +8,12 @@ struct ASCIIScanner {
     var isAtEnd: Bool { offset == bytes.count }
     var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
+    mutating func skip() -> Bool {
+        guard !isAtEnd else { return false }
+        offset += 1
+        return true
+    }
+
     mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         offset += 1

@@ -30,7 +30,7 @@ enum JSONEscaping {
     private static let replacement: StaticString = "\u{FFFD}"
 
     /// The index of the next byte that is not plain ASCII text: a control character, `"`, `\`, or part of UTF-8.
-    /// Eight bytes at a time: a byte's high bit is set where the byte is below 0x20, equal to one of the two, or 0x80 up.
+    /// Eight bytes at a time: a byte's high bit is set where the byte is below 0x20, one of the two, or 0x80 and up.
     @inline(__always)
     private static func skipPlain(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         var index = start

@@ -14,7 +14,7 @@ struct ProblemCollector {
 
     mutating func add(_ code: String, _ message: String, hint: String? = nil, at span: SourceSpan?) {
         guard !isFatal else { return }
-        list.error(code, message, hint: hint, at: span, in: source)
+        list.error(code, message, hint: hint, at: span?.clamped(to: source), in: source)
         if list.items.count >= ProblemCollector.most {
             list.error("too-many-problems", "the file has too many problems to list them all", in: source)
             isFatal = true
@@ -84,5 +84,18 @@ struct ProblemCollector {
         }
         guard !kind.fits(form, text: text) else { return }
         add("tag-mismatch", "the value does not fit its tag `\(kind.shorthand)`", at: span)
+    }
+}
+
+extension SourceSpan {
+    /// Where a text does not end in a line break, libyaml goes to a line that is not there before it reports the end.
+    func clamped(to source: SourceText) -> SourceSpan {
+        guard endLine > source.lineCount else { return self }
+        let last = source.lineCount
+        let end = source.line(last).unicodeScalars.count + 1
+        var span = self
+        if line > last { (span.line, span.column) = (Int32(last), Int32(end)) }
+        (span.endLine, span.endColumn) = (Int32(last), Int32(end))
+        return span
     }
 }

@@ -37,7 +37,17 @@ struct TreeBuilder {
     }
 
     /// Ends the building and hands over what it found.
-    consuming func finish() -> (tree: YAMLTree, problems: ProblemCollector) { (tree, problems) }
+    consuming func finish() -> (tree: YAMLTree, problems: ProblemCollector) {
+        let source = tree.source
+        if source.bytes.last.map({ $0 != UInt8(ascii: "\n") }) ?? false {
+            let lines = source.lineCount
+            for index in tree.nodes.indices where tree.nodes[index].span.endLine > lines {
+                tree.nodes[index].span = tree.nodes[index].span.clamped(to: source)
+            }
+        }
+        if let root = tree.root, tree.isPlain(root), tree.nodes[0].size == 0 { tree.root = nil }
+        return (tree, problems)
+    }
 
     var isOverLimit: Bool { problems.isFatal }
 

@@ -1,0 +1,63 @@
+/// RFC 4648, section 4: the standard alphabet with padding.
+package enum Base64 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let padding = UInt8(ascii: "=")
+
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.underestimatedCount + 2) / 3 * 4)
+        var iterator = bytes.makeIterator()
+        while let first = iterator.next() {
+            let second = iterator.next()
+            let third = second == nil ? nil : iterator.next()
+            let group = Int(first) << 16 | Int(second ?? 0) << 8 | Int(third ?? 0)
+            text.append(alphabet[group >> 18])
+            text.append(alphabet[group >> 12 & 63])
+            text.append(second == nil ? padding : alphabet[group >> 6 & 63])
+            text.append(third == nil ? padding : alphabet[group & 63])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Strict: no white space, all padding, and no bits left over, so that each array has one text only.
+    package static func decode(_ text: String) -> [UInt8]? {
+        let text = Array(text.utf8)
+        guard text.count % 4 == 0 else { return nil }
+        let padded = text.suffix(2).reduce(0) { $0 + ($1 == padding ? 1 : 0) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 4 * 3)
+        var group: UInt32 = 0
+        for (index, character) in text.dropLast(padded).enumerated() {
+            guard let value = value(of: character) else { return nil }
+            group = group << 6 | value
+            if index % 4 == 3 {
+                bytes.append(UInt8(truncatingIfNeeded: group >> 16))
+                bytes.append(UInt8(truncatingIfNeeded: group >> 8))
+                bytes.append(UInt8(truncatingIfNeeded: group))
+                group = 0
+            }
+        }
+        switch padded {
+        case 1:
+            guard group & 3 == 0 else { return nil }
+            bytes.append(UInt8(truncatingIfNeeded: group >> 10))
+            bytes.append(UInt8(truncatingIfNeeded: group >> 2))
+        case 2:
+            guard group & 15 == 0 else { return nil }
+            bytes.append(UInt8(truncatingIfNeeded: group >> 4))
+        default: break
+        }
+        return bytes
+    }
+
+    private static func value(of character: UInt8) -> UInt32? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character) - 65
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character) - 97 + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character) - 48 + 52
+        case UInt8(ascii: "+"): 62
+        case UInt8(ascii: "/"): 63
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,180 @@
+/// A query into a JSON value (RFC 9535).
+///
+/// All of it but function extensions (`length()`, `count()`, `match()`, `search()`, `value()`), which are refused:
+/// names, indexes, slices, wildcards, several selectors, descendants, and filters with comparisons, existence tests,
+/// `&&`, `||`, `!` and parentheses.
+package struct JSONPath: Sendable {
+    package struct Problem: Error, Equatable, Sendable {
+        package let message: String
+        /// In bytes from the start of the path.
+        package let offset: Int
+    }
+
+    private let segments: [Segment]
+
+    package init(_ text: String) throws(Problem) { segments = try JSONPathParser.parse(text) }
+
+    /// What the path leads to, in document order.
+    package func select(from root: JSONValue) -> [JSONValue] {
+        JSONPath.select(segments, from: root, root: root)
+    }
+
+    // MARK: The path as it was written
+
+    struct Segment: Equatable, Sendable {
+        var selectors: [Selector]
+        /// `..`: also from everything below.
+        var isDescendant: Bool
+    }
+
+    indirect enum Selector: Equatable, Sendable {
+        case name(String)
+        case wildcard
+        case index(Int)
+        case slice(start: Int?, end: Int?, step: Int)
+        case filter(Condition)
+    }
+
+    indirect enum Condition: Equatable, Sendable {
+        case any([Condition])
+        case all([Condition])
+        case not(Condition)
+        case exists(Query)
+        case compare(Operand, Comparison, Operand)
+    }
+
+    enum Comparison: String, Equatable, Sendable {
+        case equal = "==", notEqual = "!=", lessOrEqual = "<=", greaterOrEqual = ">=", less = "<", greater = ">"
+    }
+
+    enum Operand: Equatable, Sendable {
+        case literal(JSONValue)
+        /// Leads to one value at most.
+        case query(Query)
+    }
+
+    struct Query: Equatable, Sendable {
+        /// `@` rather than `$`.
+        var isRelative: Bool
+        var segments: [Segment]
+    }
+
+    // MARK: Walking
+
+    private static func select(_ segments: [Segment], from start: JSONValue, root: JSONValue) -> [JSONValue] {
+        segments.reduce([start]) { nodes, segment in
+            nodes.flatMap { node in
+                let places = segment.isDescendant ? descendants(of: node) : [node]
+                return places.flatMap { place in segment.selectors.flatMap { apply($0, to: place, root: root) } }
+            }
+        }
+    }
+
+    /// The value itself and all below it.
+    private static func descendants(of value: JSONValue) -> [JSONValue] {
+        var waiting = [value]
+        var ordered: [JSONValue] = []
+        // A stack, children pushed in reverse, gives document order without recursion.
+        while let value = waiting.popLast() {
+            ordered.append(value)
+            waiting.append(contentsOf: children(of: value).reversed())
+        }
+        return ordered
+    }
+
+    private static func children(of value: JSONValue) -> [JSONValue] {
+        switch value {
+        case .array(let elements): elements
+        case .object(let members): members.map(\.value)
+        case .null, .boolean, .number, .string: []
+        }
+    }
+
+    private static func apply(_ selector: Selector, to value: JSONValue, root: JSONValue) -> [JSONValue] {
+        switch selector {
+        case .name(let name): return value[name].map { [$0] } ?? []
+        case .wildcard: return children(of: value)
+        case .filter(let condition): return children(of: value).filter { holds(condition, for: $0, root: root) }
+        case .index(let index):
+            guard case .array(let elements) = value else { return [] }
+            let place = index < 0 ? elements.count + index : index
+            return elements.indices.contains(place) ? [elements[place]] : []
+        case .slice(let start, let end, let step):
+            guard case .array(let elements) = value else { return [] }
+            return slice(elements, start, end, step)
+        }
+    }
+
+    private static func slice(_ elements: [JSONValue], _ start: Int?, _ end: Int?, _ step: Int) -> [JSONValue] {
+        let count = elements.count
+        func place(_ index: Int) -> Int { index < 0 ? count + index : index }
+        if step == 0 { return [] }
+        if step > 0 {
+            let lower = min(max(place(start ?? 0), 0), count)
+            let upper = min(max(place(end ?? count), 0), count)
+            return stride(from: lower, to: upper, by: step).map { elements[$0] }
+        }
+        let upper = min(max(start.map(place) ?? count - 1, -1), count - 1)
+        let lower = min(max(end.map(place) ?? -1, -1), count - 1)
+        return stride(from: upper, to: lower, by: step).map { elements[$0] }
+    }
+
+    // MARK: Filters
+
+    private static func holds(_ condition: Condition, for value: JSONValue, root: JSONValue) -> Bool {
+        switch condition {
+        case .any(let conditions): conditions.contains { holds($0, for: value, root: root) }
+        case .all(let conditions): conditions.allSatisfy { holds($0, for: value, root: root) }
+        case .not(let condition): !holds(condition, for: value, root: root)
+        case .exists(let query): !results(query, value, root).isEmpty
+        case .compare(let left, let comparison, let right):
+            compare(operand(left, value, root), comparison, operand(right, value, root))
+        }
+    }
+
+    private static func results(_ query: Query, _ value: JSONValue, _ root: JSONValue) -> [JSONValue] {
+        select(query.segments, from: query.isRelative ? value : root, root: root)
+    }
+
+    /// nil: the query leads nowhere.
+    private static func operand(_ operand: Operand, _ value: JSONValue, _ root: JSONValue) -> JSONValue? {
+        switch operand {
+        case .literal(let literal): literal
+        case .query(let query): results(query, value, root).first
+        }
+    }
+
+    private static func compare(_ left: JSONValue?, _ comparison: Comparison, _ right: JSONValue?) -> Bool {
+        switch comparison {
+        case .equal: areEqual(left, right)
+        case .notEqual: !areEqual(left, right)
+        case .less: isLess(left, right)
+        case .greater: isLess(right, left)
+        case .lessOrEqual: isLess(left, right) || areEqual(left, right)
+        case .greaterOrEqual: isLess(right, left) || areEqual(left, right)
+        }
+    }
+
+    private static func areEqual(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
+        switch (left, right) {
+        case (.number(let left)?, .number(let right)?): return left == right || Double(left) == Double(right)
+        case (.array(let left)?, .array(let right)?):
+            return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1) }
+        case (.object(let left)?, .object(let right)?):
+            return left.count == right.count
+                && left.allSatisfy { member in
+                    right.contains { $0.name == member.name && areEqual($0.value, member.value) }
+                }
+        default: return left == right
+        }
+    }
+
+    private static func isLess(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
+        switch (left, right) {
+        case (.number(let left)?, .number(let right)?): (Double(left) ?? .nan) < (Double(right) ?? .nan)
+        case (.string(let left)?, .string(let right)?):
+            left.unicodeScalars.lexicographicallyPrecedes(right.unicodeScalars)
+        default: false
+        }
+    }
+}

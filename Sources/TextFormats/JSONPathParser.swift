@@ -1,0 +1,242 @@
+/// Reads a JSON path into its segments; every fault is named with its place.
+struct JSONPathParser {
+    private let bytes: [UInt8]
+    private var offset = 0
+    private var depth = 0
+
+    /// Filters may hold queries with filters: no deeper than this.
+    private static let deepest = 32
+
+    static func parse(_ text: String) throws(JSONPath.Problem) -> [JSONPath.Segment] {
+        var parser = JSONPathParser(bytes: Array(text.utf8))
+        guard parser.take("$") else { throw parser.problem("a path begins with `$`") }
+        let segments = try parser.segments()
+        guard parser.offset == parser.bytes.count else { throw parser.problem("`.` or `[` is wanted here") }
+        return segments
+    }
+
+    private init(bytes: [UInt8]) { self.bytes = bytes }
+
+    // MARK: Segments
+
+    private mutating func segments() throws(JSONPath.Problem) -> [JSONPath.Segment] {
+        var segments: [JSONPath.Segment] = []
+        while true {
+            let before = offset
+            skipSpace()
+            if take("..") {
+                let selectors = next == UInt8(ascii: "[") ? try bracket() : [try shorthand()]
+                segments.append(JSONPath.Segment(selectors: selectors, isDescendant: true))
+            } else if take(".") {
+                segments.append(JSONPath.Segment(selectors: [try shorthand()], isDescendant: false))
+            } else if next == UInt8(ascii: "[") {
+                segments.append(JSONPath.Segment(selectors: try bracket(), isDescendant: false))
+            } else {
+                offset = before
+                return segments
+            }
+        }
+    }
+
+    private mutating func shorthand() throws(JSONPath.Problem) -> JSONPath.Selector {
+        if take("*") { return .wildcard }
+        let start = offset
+        while let byte = next, isNameByte(byte, isFirst: offset == start) { offset += 1 }
+        guard offset > start else { throw problem("a name or `*` is wanted here") }
+        return .name(String(decoding: bytes[start..<offset], as: UTF8.self))
+    }
+
+    private func isNameByte(_ byte: UInt8, isFirst: Bool) -> Bool {
+        let isLetter = (0x61...0x7A).contains(byte | 0x20) || byte == UInt8(ascii: "_") || byte >= 0x80
+        return isLetter || (!isFirst && (0x30...0x39).contains(byte))
+    }
+
+    private mutating func bracket() throws(JSONPath.Problem) -> [JSONPath.Selector] {
+        offset += 1
+        var selectors: [JSONPath.Selector] = []
+        while true {
+            skipSpace()
+            selectors.append(try selector())
+            skipSpace()
+            if take("]") { return selectors }
+            guard take(",") else { throw problem("`,` or `]` is wanted here") }
+        }
+    }
+
+    private mutating func selector() throws(JSONPath.Problem) -> JSONPath.Selector {
+        switch next {
+        case UInt8(ascii: "*")?:
+            offset += 1
+            return .wildcard
+        case UInt8(ascii: "'")?, UInt8(ascii: "\"")?: return .name(try string())
+        case UInt8(ascii: "?")?:
+            offset += 1
+            skipSpace()
+            return .filter(try condition())
+        default: return try indexOrSlice()
+        }
+    }
+
+    private mutating func indexOrSlice() throws(JSONPath.Problem) -> JSONPath.Selector {
+        let start = try integer()
+        skipSpace()
+        guard take(":") else {
+            guard let start else { throw problem("a name in quotes, an index, a slice, `*` or `?` is wanted here") }
+            return .index(start)
+        }
+        skipSpace()
+        let end = try integer()
+        skipSpace()
+        guard take(":") else { return .slice(start: start, end: end, step: 1) }
+        skipSpace()
+        return .slice(start: start, end: end, step: try integer() ?? 1)
+    }
+
+    /// Within what JSON numbers hold exactly, without `-0` and leading zeros.
+    private mutating func integer() throws(JSONPath.Problem) -> Int? {
+        let start = offset
+        let isNegative = take("-")
+        let digits = offset
+        while let byte = next, (0x30...0x39).contains(byte) { offset += 1 }
+        if offset == start { return nil }
+        let text = String(decoding: bytes[digits..<offset], as: UTF8.self)
+        guard let value = Int(text), value < 1 << 53, text.utf8.first != 0x30 || (text == "0" && !isNegative) else {
+            offset = start
+            throw problem("no valid index")
+        }
+        return isNegative ? -value : value
+    }
+
+    // MARK: Filters
+
+    private mutating func condition() throws(JSONPath.Problem) -> JSONPath.Condition {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= JSONPathParser.deepest else { throw problem("filters nested too deep") }
+        var alternatives = [try conjunction()]
+        while takeOperator("||") { alternatives.append(try conjunction()) }
+        return alternatives.count == 1 ? alternatives[0] : .any(alternatives)
+    }
+
+    private mutating func conjunction() throws(JSONPath.Problem) -> JSONPath.Condition {
+        var parts = [try basic()]
+        while takeOperator("&&") { parts.append(try basic()) }
+        return parts.count == 1 ? parts[0] : .all(parts)
+    }
+
+    private mutating func basic() throws(JSONPath.Problem) -> JSONPath.Condition {
+        skipSpace()
+        let isNegated = take("!")
+        skipSpace()
+        if take("(") {
+            let inner = try condition()
+            skipSpace()
+            guard take(")") else { throw problem("`)` is wanted here") }
+            return isNegated ? .not(inner) : inner
+        }
+        let start = offset
+        let left = try operand()
+        skipSpace()
+        if !isNegated, let comparison = takeComparison() {
+            skipSpace()
+            try requireSingular(left, from: start)
+            let rightStart = offset
+            let right = try operand()
+            try requireSingular(right, from: rightStart)
+            return .compare(left, comparison, right)
+        }
+        guard case .query(let query) = left else { throw problem("a comparison is wanted after a literal") }
+        return isNegated ? .not(.exists(query)) : .exists(query)
+    }
+
+    private mutating func operand() throws(JSONPath.Problem) -> JSONPath.Operand {
+        if take("@") { return .query(JSONPath.Query(isRelative: true, segments: try segments())) }
+        if take("$") { return .query(JSONPath.Query(isRelative: false, segments: try segments())) }
+        if next == UInt8(ascii: "'") || next == UInt8(ascii: "\"") { return .literal(.string(try string())) }
+        for (word, value) in [("true", JSONValue.boolean(true)), ("false", .boolean(false)), ("null", .null)]
+        where take(word) { return .literal(value) }
+        let start = offset
+        while let byte = next, "+-.eE0123456789".utf8.contains(byte) { offset += 1 }
+        guard offset > start, case .number(let text)? = try? JSONParser.parse(Array(bytes[start..<offset])) else {
+            offset = start
+            throw problem("`@`, `$`, a string, a number, `true`, `false` or `null` is wanted here")
+        }
+        return .literal(.number(text))
+    }
+
+    /// Only a path that leads to one value at most can be compared.
+    private func requireSingular(_ operand: JSONPath.Operand, from start: Int) throws(JSONPath.Problem) {
+        guard case .query(let query) = operand else { return }
+        let isSingular = query.segments.allSatisfy { segment in
+            guard !segment.isDescendant, segment.selectors.count == 1 else { return false }
+            switch segment.selectors[0] {
+            case .name, .index: return true
+            case .wildcard, .slice, .filter: return false
+            }
+        }
+        guard isSingular else {
+            throw JSONPath.Problem(message: "a path that may give several values cannot be compared", offset: start)
+        }
+    }
+
+    private mutating func takeOperator(_ word: String) -> Bool {
+        let before = offset
+        skipSpace()
+        if take(word) { return true }
+        offset = before
+        return false
+    }
+
+    private mutating func takeComparison() -> JSONPath.Comparison? {
+        let all: [JSONPath.Comparison] = [.equal, .notEqual, .lessOrEqual, .greaterOrEqual, .less, .greater]
+        return all.first { take($0.rawValue) }
+    }
+
+    // MARK: Strings
+
+    /// In either quote; escapes as in JSON, and `\'` between single quotes.
+    private mutating func string() throws(JSONPath.Problem) -> String {
+        let start = offset
+        let quote = bytes[offset]
+        offset += 1
+        var json: [UInt8] = [UInt8(ascii: "\"")]
+        while let byte = next, byte != quote {
+            offset += 1
+            if byte == UInt8(ascii: "\""), quote != byte { json.append(UInt8(ascii: "\\")) }
+            guard byte == UInt8(ascii: "\\"), let escaped = next else {
+                json.append(byte)
+                continue
+            }
+            offset += 1
+            if escaped == UInt8(ascii: "'"), quote == escaped {
+                json.append(escaped)
+            } else if escaped == UInt8(ascii: "\""), quote != escaped {
+                throw problem("`\\\"` is no escape between single quotes")
+            } else {
+                json += [byte, escaped]
+            }
+        }
+        guard take(quote == UInt8(ascii: "'") ? "'" : "\"") else { throw problem("a string is never closed") }
+        json.append(UInt8(ascii: "\""))
+        guard case .string(let text)? = try? JSONParser.parse(json) else {
+            throw JSONPath.Problem(message: "no valid string", offset: start)
+        }
+        return text
+    }
+
+    // MARK: Pieces
+
+    private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+    private mutating func take(_ word: String) -> Bool {
+        guard bytes[offset...].starts(with: word.utf8) else { return false }
+        offset += word.utf8.count
+        return true
+    }
+
+    private mutating func skipSpace() {
+        while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { offset += 1 }
+    }
+
+    private func problem(_ message: String) -> JSONPath.Problem { JSONPath.Problem(message: message, offset: offset) }
+}

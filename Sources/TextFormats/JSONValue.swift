@@ -1,0 +1,62 @@
+/// A JSON value as it was sent: numbers keep their text, members their order and their repetitions.
+package indirect enum JSONValue: Equatable, Sendable {
+    package struct Member: Equatable, Sendable {
+        package var name: String
+        package var value: JSONValue
+
+        package init(name: String, value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    case null
+    case boolean(Bool)
+    case number(String)
+    case string(String)
+    case array([JSONValue])
+    case object([Member])
+
+    /// A member of an object; of several with one name the last, as JavaScript has it.
+    package subscript(_ name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.last { $0.name == name }?.value
+    }
+
+    package func append(to writer: inout JSONWriter) {
+        switch self {
+        case .null: writer.null()
+        case .boolean(let value): writer.bool(value)
+        case .number(let text): writer.raw(Array(text.utf8))
+        case .string(let text): writer.string(text)
+        case .array(let elements):
+            writer.beginArray()
+            for element in elements { element.append(to: &writer) }
+            writer.endArray()
+        case .object(let members):
+            writer.beginObject()
+            for member in members {
+                writer.key(member.name)
+                member.value.append(to: &writer)
+            }
+            writer.endObject()
+        }
+    }
+}
+
+/// What is wrong with a JSON text and where: a byte, and the same place as line and column (Unicode scalars, from 1).
+package struct JSONProblem: Error, Equatable, Sendable {
+    package let message: String
+    package let offset: Int
+    package let line: Int
+    package let column: Int
+
+    init(_ message: String, at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) {
+        self.message = message
+        self.offset = offset
+        let before = bytes[..<min(offset, bytes.count)]
+        let lineStart = (before.lastIndex(of: 0x0A) ?? -1) + 1
+        line = before.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }
+        column = String(decoding: before[lineStart...], as: UTF8.self).unicodeScalars.count + 1
+    }
+}

@@ -1,0 +1,62 @@
+import Diagnostics
+import Testing
+
+/// The shown line and the carets under it, as a terminal with fixed columns would show them.
+@Suite struct ExcerptTests {
+    private func lines(_ line: String, column: Int, length: Int) -> [String] {
+        lines(line, SourceSpan(line: 1, column: column, length: length))
+    }
+
+    private func lines(_ line: String, _ span: SourceSpan) -> [String] {
+        let source = SourceText(name: "f", bytes: Array(line.utf8))
+        let item = Diagnostic(severity: .error, code: "c", message: "m", source: source, span: span)
+        let shown = DiagnosticRenderer.text([item], color: false).split(separator: "\n")
+        return shown.dropFirst().map { String($0.dropFirst(8)) }
+    }
+
+    @Test(arguments: [
+        // A tab goes to the next multiple of four.
+        ("\tkey: x", 2, 3, "    key: x", "    ^^^"),
+        ("a\tkey", 2, 1, "a   key", " ^^^"),
+        // Wide characters take two columns, marks that combine none.
+        ("漢字: x", 5, 1, "漢字: x", "      ^"),
+        ("漢字: x", 1, 2, "漢字: x", "^^^^"),
+        ("e\u{301}x: y", 4, 1, "e\u{301}x: y", "  ^"),
+        ("🎉🎉!", 3, 1, "🎉🎉!", "    ^"),
+        // What would move the cursor or hide is shown.
+        ("a\u{1B}[2Jb", 6, 1, "a\\u{1b}[2Jb", "          ^"),
+        ("x\u{202E}y", 2, 1, "x\\u{202e}y", " ^^^^^^^^"),
+        ("\u{FEFF}a\u{FEFF}b", 3, 1, "a\\u{feff}b", "         ^"),
+        // Past the end there is still one caret.
+        ("abc", 4, 0, "abc", "   ^"),
+        ("abc", 90, 5, "abc", "   ^"),
+        ("abc", 2, 50, "abc", " ^^"),
+    ])
+    func caretsStandUnderWhatIsMeant(_ line: String, column: Int, length: Int, shown: String, carets: String) {
+        #expect(lines(line, column: column, length: length) == [shown, carets])
+    }
+
+    @Test func aSpanOfSeveralLinesIsMarkedToTheEndOfItsFirst() {
+        let span = SourceSpan(line: 1, column: 3, endLine: 2, endColumn: 2)
+        #expect(lines("a: [1,\n2]", span) == ["a: [1,", "  ^^^^"])
+    }
+
+    @Test(arguments: [1, 50, 300, 995, 1000])
+    func longLinesAreCutAroundTheCaret(column: Int) {
+        var letters = [Character](repeating: "-", count: 1000)
+        letters[column - 1] = "X"
+        let shown = lines(String(letters), column: column, length: 1)
+        #expect(shown[0].count <= 106)
+        #expect(Array(shown[0])[shown[1].count - 1] == "X")
+        #expect(shown[1].hasSuffix("^"))
+        #expect(shown[0].hasPrefix("...") == (column > 41))
+    }
+
+    @Test func namesAndMessagesCannotMoveTheCursor() {
+        let source = SourceText(name: "a\u{1B}]0;x\u{7}.yaml", bytes: [])
+        let item = Diagnostic(severity: .error, code: "c", message: "key `a\nb\u{9B}`", hint: "\r", source: source)
+        #expect(
+            DiagnosticRenderer.text([item], color: false)
+                == "a\\u{1b}]0;x\\u{7}.yaml: error: key `a\\nb\\u{9b}` [c]\n      = hint: \\r\n")
+    }
+}

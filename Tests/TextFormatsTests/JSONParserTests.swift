@@ -1,0 +1,89 @@
+import Testing
+import TextFormats
+
+@Suite struct JSONParserTests {
+    private func parse(_ text: String) throws(JSONProblem) -> JSONValue { try JSONParser.parse(Array(text.utf8)) }
+
+    @Test func readsValues() throws {
+        let value = try parse(
+            "\u{FEFF} {\"a\" : [1.50, -0, 1e9, true, null], \"b\\u00e9\": \"\\ud83c\\udf89\\ud83c\", \"a\": {}}\r\n")
+        #expect(
+            value
+                == .object([
+                    .init(
+                        name: "a",
+                        value: .array([.number("1.50"), .number("-0"), .number("1e9"), .boolean(true), .null])),
+                    .init(name: "bé", value: .string("🎉\u{FFFD}")), .init(name: "a", value: .object([])),
+                ]))
+        #expect(value["a"] == .object([]), "the last of several wins")
+    }
+
+    @Test(arguments: [
+        ("", 1, 1), (" ", 1, 2), ("[1,]", 1, 4), ("{\"a\":1,}", 1, 8), ("{a:1}", 1, 2), ("[1 2]", 1, 4), ("01", 1, 2),
+        ("1.", 1, 3), (".5", 1, 1), ("+1", 1, 1), ("1e", 1, 3), ("-", 1, 2), ("tru", 1, 1), ("nul", 1, 1),
+        ("\"a", 1, 3), ("\"\\x\"", 1, 3), ("\"\\u12g4\"", 1, 6), ("\"a\tb\"", 1, 3), ("[\n\"é\",\n  ?]", 3, 3),
+        ("{} {}", 1, 4), ("'a'", 1, 1), ("NaN", 1, 1), ("[", 1, 2), ("{\"a\"}", 1, 5),
+    ])
+    func saysWhereItIsWrong(_ text: String, line: Int, column: Int) {
+        let problem = #expect(throws: JSONProblem.self) { try parse(text) }
+        #expect(problem?.line == line)
+        #expect(problem?.column == column)
+    }
+
+    @Test func hasLimits() throws {
+        func nested(_ depth: Int) -> [UInt8] {
+            Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
+        }
+        _ = try JSONParser.parse(nested(128))
+        #expect(throws: JSONProblem.self) { try JSONParser.parse(nested(129)) }
+        #expect(throws: JSONProblem.self) { try JSONParser.parse([UInt8](repeating: 0x5B, count: 1_000_000)) }
+        #expect(throws: JSONProblem.self) { try JSONParser.parse(Array("[1,2]".utf8), limits: .init(values: 2)) }
+        #expect(throws: JSONProblem.self) { try JSONParser.parse(Array("[1,2]".utf8), limits: .init(bytes: 4)) }
+        #expect(throws: JSONProblem.self) { try JSONParser.parse([0x22, 0xC0, 0xAF, 0x22]) }
+    }
+
+    @Test func whatIsWrittenReadsBack() throws {
+        var random = SeededRandom.forThisRun()
+        for _ in 0..<random.rounds(500) {
+            let value = randomValue(depth: 4, using: &random)
+            var writer = JSONWriter()
+            value.append(to: &writer)
+            #expect(try JSONParser.parse(writer.bytes) == value, "seed \(random.seed)")
+        }
+    }
+
+    @Test func mutatedTextsNeverBreakTheParser() {
+        var random = SeededRandom.forThisRun()
+        let sample = Array(#"{"a":[1,2.5e-3,true,null,"x\u00e9\ud83c\udf89\n"],"b":{"c":[[],{}],"é":"漢"}}"#.utf8)
+        for _ in 0..<random.rounds(3000) {
+            var bytes = sample
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            do throws(JSONProblem) {
+                _ = try JSONParser.parse(bytes)
+            } catch {
+                #expect(error.offset <= bytes.count, "seed \(random.seed)")
+            }
+        }
+    }
+
+    private func randomValue(depth: Int, using random: inout SeededRandom) -> JSONValue {
+        let text = String(
+            (0..<Int.random(in: 0...8, using: &random)).map { _ in "aé\"\\\n漢🎉/".randomElement(using: &random)! })
+        switch Int.random(in: 0..<(depth > 0 ? 6 : 4), using: &random) {
+        case 0: return .null
+        case 1: return .boolean(Bool.random(using: &random))
+        case 2: return .number("\(Int.random(in: -1000...1000, using: &random))")
+        case 3: return .string(text)
+        case 4:
+            return .array(
+                (0..<Int.random(in: 0...4, using: &random)).map { _ in randomValue(depth: depth - 1, using: &random) })
+        default:
+            return .object(
+                (0..<Int.random(in: 0...4, using: &random)).map {
+                    .init(name: "\($0)\(text)", value: randomValue(depth: depth - 1, using: &random))
+                })
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Testing
+import TextFormats
+
+@Suite struct JSONPathTests {
+    private static let store = #"""
+        {"store":{"book":[{"category":"reference","author":"Rees","price":8.95},
+        {"category":"fiction","author":"Waugh","price":12.99},
+        {"category":"fiction","author":"Melville","isbn":"0-553","price":8.99},
+        {"category":"fiction","author":"Tolkien","isbn":"0-395","price":22.99}],
+        "bicycle":{"color":"red","price":399}},"o'k":{"é":1},"list":[0,1,2,3,4,5],"none":null}
+        """#
+
+    /// What stands in RFC 9535, section 1.5, and the corners of its sections 2.3 and 2.4.
+    @Test(
+        arguments: [
+            ("$.store.book[*].author", #"["Rees","Waugh","Melville","Tolkien"]"#),
+            ("$..author", #"["Rees","Waugh","Melville","Tolkien"]"#),
+            ("$.store..price", "[8.95,12.99,8.99,22.99,399]"),
+            ("$..book[2].author", #"["Melville"]"#),
+            ("$..book[-1].author", #"["Tolkien"]"#),
+            ("$..book[0,1].price", "[8.95,12.99]"),
+            ("$..book[:2].price", "[8.95,12.99]"),
+            ("$..book[?@.isbn].price", "[8.99,22.99]"),
+            ("$..book[?@.price<10].author", #"["Rees","Melville"]"#),
+            ("$..book[?@.price < 10 && !@.isbn].author", #"["Rees"]"#),
+            ("$..book[?(@.author=='Rees' || @['author'] == \"Waugh\")].price", "[8.95,12.99]"),
+            ("$.store.book[?@.price >= $.store.book[1].price].author", #"["Waugh","Tolkien"]"#),
+            ("$['o\\'k']['\\u00e9']", "[1]"),
+            ("$[\"o'k\"].é", "[1]"),
+            ("$.list[1:5:2]", "[1,3]"),
+            ("$.list[5:1:-2]", "[5,3]"),
+            ("$.list[::-1]", "[5,4,3,2,1,0]"),
+            ("$.list[-2:]", "[4,5]"),
+            ("$.list[1:3:0]", "[]"),
+            ("$.list[0,0,'x']", "[0,0]"),
+            ("$.list[9]", "[]"),
+            ("$.list[-7]", "[]"),
+            ("$.none", "[null]"),
+            ("$.absent.more", "[]"),
+            ("$.list[?@ == 3]", "[3]"),
+            ("$.list[?@ > 3.5 || @ == 0.0]", "[0,4,5]"),
+            ("$[?@.absent == @.missing].é", "[1]"),
+            ("$ .store [ 'bicycle' ] . color", nil),
+            ("$ .store [ 'bicycle' ].color", #"["red"]"#),
+        ] as [(String, String?)])
+    func selects(_ path: String, giving expected: String?) throws {
+        guard let expected else {
+            #expect(throws: JSONPath.Problem.self) { try JSONPath(path) }
+            return
+        }
+        let root = try JSONParser.parse(Array(JSONPathTests.store.utf8))
+        var writer = JSONWriter()
+        JSONValue.array(try JSONPath(path).select(from: root)).append(to: &writer)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == expected)
+    }
+
+    @Test func theRootAlone() throws {
+        #expect(try JSONPath("$").select(from: .number("1")) == [.number("1")])
+    }
+
+    @Test(arguments: [
+        ("", 0), ("a", 0), ("$.", 2), ("$.1", 2), ("$[", 2), ("$[]", 2), ("$[01]", 2), ("$[-0]", 2), ("$['a", 4),
+        ("$[1", 3), ("$.a b", 3), ("$[?@.a==@..b]", 8), ("$[?1]", 4), ("$[?length(@)>1]", 3), ("$[?(@.a]", 7),
+        ("$...a", 3),
+        ("$[9007199254740992]", 2), ("$['\\q']", 2),
+    ])
+    func saysWhereAPathIsWrong(_ path: String, offset: Int) {
+        let problem = #expect(throws: JSONPath.Problem.self) { try JSONPath(path) }
+        #expect(problem?.offset == offset)
+    }
+}

@@ -6,10 +6,10 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
     /// The whole URL, as it is sent and reported. User information is not in it.
     package let text: String
     /// Where the parts end, in UTF-8 bytes of `text`.
-    private let schemeEnd: UInt16
-    private let hostEnd: UInt16
-    private let pathStart: UInt32
-    private let pathEnd: UInt32
+    let schemeEnd: UInt16
+    let hostEnd: UInt16
+    let pathStart: UInt32
+    let pathEnd: UInt32
     /// The port, written or by default; 0 for schemes without one.
     package let port: UInt16
     /// `user:password` as it stood before the host, percent-decoding left to who uses it. Never printed.

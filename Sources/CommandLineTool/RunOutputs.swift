@@ -19,7 +19,10 @@ struct RunOutputs {
                 host: Terminal.hostName()))
         reportsToStandardOutput = options.report == .standardOutput
         reportPath = Self.reportPath(job, options)
-        if let reportPath { try JSONReport.preflight(reportPath) }
+        if let reportPath {
+            try JSONReport.preflight(reportPath)
+            report.spool(in: Folders.split(reportPath).folder)
+        }
         events = try Self.eventSink(job, options).map { EventLines(job: job, sink: $0) }
         progress = Self.progress(job, options, environment)
     }

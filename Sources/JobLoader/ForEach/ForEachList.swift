@@ -1,3 +1,5 @@
+import YAMLTree
+
 /// The values of one name of `forEach`.
 struct ForEachList {
     let name: String

@@ -1,3 +1,5 @@
+import YAMLTree
+
 /// A text with `${…}` in it, taken apart once and filled in as often as `forEach` asks.
 struct Template: Sendable {
     var segments: [Segment]

@@ -1,4 +1,5 @@
 import TransferModel
+import YAMLTree
 
 /// The job's sessions by name and number.
 struct SessionTable {

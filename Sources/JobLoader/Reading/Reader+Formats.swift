@@ -7,7 +7,7 @@ extension Reader {
     func regex(_ node: NodeID) -> String? {
         guard let text = text(node, .regex) else { return nil }
         do {
-            _ = try Regex(text)
+            _ = try TextFormats.Regex(text)
             return text
         } catch {
             self.error("invalid-regex", "`\(Self.short(text))` is no regular expression: \(error.message)", node)

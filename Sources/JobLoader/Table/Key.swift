@@ -51,7 +51,7 @@ struct Key<Target>: Sendable {
 }
 
 /// A value whose every part has its contract default.
-protocol Blank {
+protocol Blank: SendableMetatype {
     static var blank: Self { get }
 }
 
@@ -82,7 +82,7 @@ enum Availability<Target>: Sendable {
 extension Key where Target: Blank {
     /// A key whose value is read whole.
     init<Value>(
-        _ name: StaticString, _ path: WritableKeyPath<Target, Value> & Sendable, _ shape: Shape, default standard: String,
+        _ name: StaticString, _ path: any WritableKeyPath<Target, Value> & Sendable, _ shape: Shape, default standard: String,
         _ meaning: String, _ availability: Availability<Target> = .built,
         read: @escaping @Sendable (_ value: NodeID, _ reader: Reader) -> Value?
     ) {
@@ -97,7 +97,7 @@ extension Key where Target: Blank {
 
     /// A key that reads over what stands there already.
     init<Value>(
-        _ name: StaticString, over path: WritableKeyPath<Target, Value> & Sendable, _ shape: Shape,
+        _ name: StaticString, over path: any WritableKeyPath<Target, Value> & Sendable, _ shape: Shape,
         default standard: String, _ meaning: String, _ availability: Availability<Target> = .built,
         decode: @escaping @Sendable (_ target: inout Value, _ value: NodeID, _ reader: Reader) -> Void
     ) {
@@ -109,23 +109,27 @@ extension Key where Target: Blank {
     }
 
     /// A key whose map is described by a section of its own.
-    init<Value>(
-        _ name: StaticString, _ path: WritableKeyPath<Target, Value> & Sendable, section: Section<Value>,
+    init<Value: SendableMetatype>(
+        _ name: StaticString, _ path: any WritableKeyPath<Target, Value> & Sendable, section: Section<Value>,
         default standard: String, _ meaning: String, _ availability: Availability<Target> = .built
     ) {
-        self.init(name, over: path, .object(section.name), default: standard, meaning, availability) {
-            section.decode($1, into: &$0, $2)
-        }
+        document = KeyDocument(
+            name: name, shape: .object(section.name), standard: standard, meaning: meaning, state: availability.state)
+        needsLater = availability.check
+        decode = { target, value, reader in section.decode(value, into: &target[keyPath: path], reader) }
+        reset = { $0[keyPath: path] = Target.blank[keyPath: path] }
     }
 }
 
 extension Key {
     /// The same row, seen from a target that holds this one's.
-    func lifted<Outer>(_ path: WritableKeyPath<Outer, Target> & Sendable) -> Key<Outer> {
-        let (decode, reset, needsLater) = (decode, reset, needsLater)
-        return Key<Outer>(
-            document: document, needsLater: needsLater.map { check in { check($0[keyPath: path]) } },
-            decode: { decode(&$0[keyPath: path], $1, $2) }, reset: { reset(&$0[keyPath: path]) })
+    func lifted<Outer>(_ path: any WritableKeyPath<Outer, Target> & Sendable) -> Key<Outer> {
+        let (decode, reset) = (decode, reset)
+        var check: Key<Outer>.Check?
+        if let needsLater { check = { outer in needsLater(outer[keyPath: path]) } }
+        let outerDecode: Key<Outer>.Decode = { outer, value, reader in decode(&outer[keyPath: path], value, reader) }
+        let outerReset: @Sendable (inout Outer) -> Void = { outer in reset(&outer[keyPath: path]) }
+        return Key<Outer>(document: document, needsLater: check, decode: outerDecode, reset: outerReset)
     }
 
     func only(for types: TypeSet) -> Key {

@@ -1,4 +1,5 @@
 import TransferModel
+import YAMLTree
 
 /// A body as it is read: the first kind that is written, and how many were.
 struct BodyDraft: Blank, Sendable {

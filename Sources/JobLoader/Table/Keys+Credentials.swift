@@ -1,4 +1,5 @@
 import TransferModel
+import YAMLTree
 
 extension ChallengeRule: Blank { static var blank: ChallengeRule { ChallengeRule(disposition: .default) } }
 

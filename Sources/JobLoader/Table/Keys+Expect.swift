@@ -1,4 +1,5 @@
 import TransferModel
+import YAMLTree
 
 extension Expectations: Blank { static var blank: Expectations { Expectations() } }
 

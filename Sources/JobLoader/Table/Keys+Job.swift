@@ -1,4 +1,5 @@
 import TransferModel
+import YAMLTree
 
 /// The top level while it is read. Parts that need others first (sessions, tasks) are remembered as nodes.
 struct JobDraft: Blank, Sendable {
@@ -53,7 +54,7 @@ extension Sections {
         ])
 
     private static func node(
-        _ name: StaticString, _ path: WritableKeyPath<JobDraft, NodeID?> & Sendable, _ shape: Shape, _ standard: String,
+        _ name: StaticString, _ path: any WritableKeyPath<JobDraft, NodeID?> & Sendable, _ shape: Shape, _ standard: String,
         _ meaning: String
     ) -> Key<JobDraft> {
         Key(name, path, shape, default: standard, meaning) { node, _ in .some(node) }
@@ -145,7 +146,7 @@ extension Sections {
         ])
 
     private static func output(
-        _ name: StaticString, _ path: WritableKeyPath<ReportPlan, String?> & Sendable, _ meaning: String
+        _ name: StaticString, _ path: any WritableKeyPath<ReportPlan, String?> & Sendable, _ meaning: String
     ) -> Key<ReportPlan> {
         let isLater = name.description != "events"
         return Key(name, path, .path, default: "none", meaning, isLater ? .later : .built) {

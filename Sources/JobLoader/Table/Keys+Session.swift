@@ -1,4 +1,5 @@
 import TransferModel
+import YAMLTree
 
 /// A session while it is read: the configuration, and what is only needed to check it.
 struct SessionDraft: Blank, Sendable {

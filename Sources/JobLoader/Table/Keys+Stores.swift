@@ -1,4 +1,5 @@
 import TransferModel
+import YAMLTree
 
 extension CacheConfiguration: Blank { static var blank: CacheConfiguration { CacheConfiguration() } }
 extension CookieConfiguration: Blank { static var blank: CookieConfiguration { CookieConfiguration() } }
@@ -116,7 +117,7 @@ extension Sections {
         ])
 
     private static func proxyKey(
-        _ name: StaticString, _ path: WritableKeyPath<ProxyDraft, SecretText?> & Sendable, _ meaning: String
+        _ name: StaticString, _ path: any WritableKeyPath<ProxyDraft, SecretText?> & Sendable, _ meaning: String
     ) -> Key<ProxyDraft> {
         Key(name, path, .url, default: "none", meaning) { $1.proxyURL($0).map { .some($0) } }
     }

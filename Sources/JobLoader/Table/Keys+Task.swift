@@ -1,4 +1,5 @@
 import TransferModel
+import YAMLTree
 
 extension Sections {
     /// In the order in which they are read: `to` after `group`.

@@ -28,7 +28,7 @@ struct CrossChecks {
     /// Tasks whose files `forEach` goes over.
     var forEachTasks: [ChecksumTask] = []
     var reads: [Read] = []
-    /// Files that `forEach` read while the job was loaded, once for all the tasks it made: `tasks` is the first of them.
+    /// Patterns of the ids of tasks that are not known yet.
     var deferredIDs: [String] = []
 
     /// A task that only stood for others is gone again.
@@ -307,7 +307,9 @@ struct TaskChecker {
     private func checkReads() {
         for read in checks.reads {
             let path = Paths.resolvingDots(read.path)
-            guard let writer = destinations.owner(of: path), writer != read.task else { continue }
+            guard Int(read.task) < tasks.count, let writer = destinations.owner(of: path), writer != read.task else {
+                continue
+            }
             if TaskGraph.reaches(from: read.task, writer, tasks) { continue }
             let id = tasks[Int(writer)].id
             reader.error(

@@ -1,4 +1,5 @@
 import TransferModel
+import YAMLTree
 
 /// What every task says for itself, while it is read.
 struct TaskHead: Blank {

@@ -239,7 +239,7 @@ final class TaskLoader {
             }
             return
         }
-        if let first = ids.insert(id, owner: number), !isDeferred {
+        if !isDeferred, let first = ids.insert(id, owner: number) {
             let line = tasks[Int(first)].line
             let isSameTask = line == UInt32(reader.tree.span(node).line)
             reader.error(
@@ -345,7 +345,9 @@ final class TaskLoader {
     private var isDeferred: Bool { reader.bindings.contains { $0.index == 0 } }
 
     private func expand(_ node: NodeID) {
-        guard let lists = ForEachReader(reader: reader).lists(own: ownForEach, defaults: defaultForEach) else { return }
+        let lists = ForEachReader(reader: reader).lists(own: ownForEach, defaults: defaultForEach)
+        noteForEach()
+        guard let lists else { return }
         defer { reader.bindings = [] }
         reader.templates.isOn = true
         let isStatic = !Bits(written.present & ~table.headRows).contains { reader.hasDollarBelow(written.value($0)) }
@@ -363,6 +365,13 @@ final class TaskLoader {
             if isDeferred { makeDeferredTask(node) } else { makeTask(node, isShared: isStatic, &shared) }
             advance(&counters, lists)
         }
+    }
+
+    private func noteForEach() {
+        let first = UInt32(tasks.count)
+        checks.reads += reader.fileReads.map { .init(task: first, path: $0.path, node: $0.node) }
+        checks.forEachTasks += reader.forEachTasks
+        (reader.fileReads, reader.forEachTasks) = ([], [])
     }
 
     /// The last name runs fastest, as the innermost of nested loops does.

@@ -65,6 +65,7 @@ import Testing
     @Test func liesUnderTheFolderThatIsNamed() throws {
         #expect(try folder("/s/", ["HOME": "/h"]) == ["/s", "/s/cache", "/s/runtime"])
         #expect(try folder("s", [:]) == ["/work/s", "/work/s/cache", "/work/s/runtime"])
+        #expect(try folder("/", [:]) == ["/", "/cache", "/runtime"])
         #expect(throws: StateFolder.Problem.self) { try folder("", ["HOME": "/h"]) }
     }
 

@@ -60,7 +60,7 @@ struct RunOutputs {
 
     private static func progress(_ job: Job, _ options: RunOptions, _ environment: [String: String]) -> PlainProgress? {
         guard options.progress != .none else { return nil }
-        let amount: PlainProgress.Style.Amount =
+        let amount: PlainProgress.Amount =
             switch options.amount {
             case .quiet: .quiet
             case .normal: .normal

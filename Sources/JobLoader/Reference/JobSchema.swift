@@ -159,9 +159,7 @@ private struct SchemaWriter {
         json.beginObject()
         json.key("anyOf")
         json.beginArray()
-        // A form field or query value may be a list of several.
         for shape in alternatives(element) { write(shape) }
-        if case .scalar = element { write(.list(.scalar)) }
         json.beginObject()
         json.member("type", "null")
         json.endObject()

@@ -35,7 +35,7 @@ package final class Engine {
     let events: any EventSink
     let delivery: DeliveryThread
     let deliveries: Mailbox<DeliveryReport>
-    let outbox = Outbox()
+    let outbox: Outbox
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
     var attempts: [TaskIndex: Attempt] = [:]
@@ -80,6 +80,7 @@ package final class Engine {
         } catch {
             throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
         }
+        outbox = Outbox(delivery)
     }
 
     /// Ends the delivery thread; nothing may be under way.
@@ -91,7 +92,7 @@ package final class Engine {
         return (session.connectionsOpened, session.connectionsReused)
     }
     /// Something is to be told or handed over already: the next turn must not wait.
-    package var isPending: Bool { !reports.isEmpty || !outbox.orders.isEmpty }
+    package var isPending: Bool { !reports.isEmpty || !outbox.isEmpty }
 
     package func takeResult(of task: TaskIndex) -> AttemptResult? { results.removeValue(forKey: task) }
 
@@ -244,9 +245,7 @@ package final class Engine {
             unhurriedFlushes = 0
             outbox.add(.hurry)
         }
-        guard !outbox.orders.isEmpty else { return }
-        let batch = outbox.takeAll()
-        delivery.submit(batch.orders, bytes: batch.bytes)
+        outbox.handOver()
     }
 
     private func reportProgress(_ attempt: Attempt) {

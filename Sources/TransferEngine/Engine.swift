@@ -41,6 +41,8 @@ package final class Engine {
     var attempts: [TaskIndex: Attempt] = [:]
     /// Attempts with a transfer under way, densely, for the idle clock.
     private var transferring: [Attempt] = []
+    /// What each origin last answered in, told to the scheduler when it changes.
+    private var protocols: [OriginID: HTTPProtocol] = [:]
     private var results: [TaskIndex: AttemptResult] = [:]
     private var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
@@ -270,7 +272,8 @@ package final class Engine {
     private func announce(_ attempt: Attempt) {
         attempt.hasNewHead = false
         guard let head = attempt.head else { return }
-        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin {
+        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin, protocols[origin] != head.version {
+            protocols[origin] = head.version
             reports.append(.protocolIs(origin, head.version))
         }
         guard attempt.life.isFinalAnswer else { return }
@@ -295,6 +298,7 @@ package final class Engine {
     private func complete(_ completion: CurlCompletion) {
         guard let attempt = completion.receiver as? Attempt, attempt.transfer != nil else { return }
         if attempt.hasNewHead { announce(attempt) }
+        if attempt.received > 0 { emitProgress(attempt) }
         attempt.note(completion.metrics)
         attempt.session.connectionsOpened += completion.metrics.openedConnections
         if completion.metrics.isReused { attempt.session.connectionsReused += 1 }

@@ -30,6 +30,7 @@ struct Filling {
         case .boolean(let value): return append(piece: .literal(value ? "true" : "false"), isFirst, isRaw)
         case .number(let number): return append(piece: .literal(number), isFirst, isRaw)
         case .text(let text):
+            if let plain = text.plain { return append(piece: .literal(plain), isFirst, isRaw) }
             for piece in text.pieces {
                 if let problem = append(piece: piece, isFirst, isRaw) { return problem }
             }

@@ -43,7 +43,7 @@ extension Reader {
 
     private func refuse(_ text: SecretText, _ node: NodeID, _ what: String, _ bytes: [UInt8]) -> Bool {
         let revealed = text.plain ?? text.revealed
-        guard let found = revealed.utf8.first(where: { bytes.contains($0) }) else { return true }
+        guard let found = revealed.utf8.first(where: { $0 < 0x0E && bytes.contains($0) }) else { return true }
         let name = found == 0x0D ? "CR" : found == 0x0A ? "LF" : "NUL"
         error("control-character", "\(what) cannot hold \(name)", node)
         return false
@@ -91,8 +91,8 @@ extension Reader {
 
     func parseURL(_ text: SecretText, _ node: NodeID) -> ResourceURL? {
         do {
-            let url = try ResourceURL.parse(text.plain ?? text.revealed)
-            if let name = text.secretBarred(from: url.origin) {
+            let url = try urls.parse(text.plain ?? text.revealed)
+            if text.plain == nil, let name = text.secretBarred(from: url.origin) {
                 error(
                     "secret-elsewhere", "the secret `\(name)` may not be sent to `\(url.host)`",
                     hint: "its `hosts` say where it may go", node)

@@ -31,7 +31,8 @@ final class TaskLoader {
         var dynamic: UInt64 = 0
     }
 
-    init(reader: Reader, sessions: SessionTable, groups: [GroupSpecification], defaults: NodeID?, expecting count: Int) {
+    init(reader: Reader, sessions: SessionTable, groups: [GroupSpecification], defaults: NodeID?, expecting count: Int)
+    {
         self.reader = reader
         self.sessions = sessions
         self.groups = Dictionary(groups.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -54,7 +55,9 @@ final class TaskLoader {
 
     private func read(_ node: NodeID) {
         guard gather(node, into: &written, isDefaults: false) else { return }
-        if written.has(table.forEach) || (defaults.written.has(table.forEach) && written.nulls & bit(table.forEach) == 0) {
+        if written.has(table.forEach)
+            || (defaults.written.has(table.forEach) && written.nulls & bit(table.forEach) == 0)
+        {
             expand(node)
         } else {
             var shared: TaskOptions?
@@ -244,7 +247,9 @@ final class TaskLoader {
             let isSameTask = line == UInt32(reader.tree.span(node).line)
             reader.error(
                 "duplicate-id",
-                isSameTask ? "`forEach` makes the task id `\(id)` twice" : "the task id `\(id)` is used twice, first in line \(line)",
+                isSameTask
+                    ? "`forEach` makes the task id `\(id)` twice"
+                    : "the task id `\(id)` is used twice, first in line \(line)",
                 hint: isSameTask ? indexHint : "every task has an id of its own", written.value(table.id))
         }
     }
@@ -278,7 +283,10 @@ final class TaskLoader {
         }
         let row = written.has(table.urls) || written.has(table.url) ? written : defaults.written
         let key = row.has(table.urls) ? table.urls : table.url
-        if head.mirrors.count > 1 { reader.problems.isNotBuilt("`urls` with several places", at: reader.tree.span(row.key(key)), in: reader.source) }
+        if head.mirrors.count > 1 {
+            reader.problems.isNotBuilt(
+                "`urls` with several places", at: reader.tree.span(row.key(key)), in: reader.source)
+        }
         for place in head.location.map({ [$0] }) ?? head.mirrors { checkScheme(place, draft, row.value(key)) }
         return withQuery(first, head)
     }
@@ -336,7 +344,8 @@ final class TaskLoader {
             reader.error("unknown-group", "there is no group `\(Reader.short(group))`", hint: hint, place)
             return reader.baseDirectory
         }
-        return folder.to.plain.map { $0.hasSuffix("/") && $0 != "/" ? String($0.dropLast()) : $0 } ?? reader.baseDirectory
+        return folder.to.plain.map { $0.hasSuffix("/") && $0 != "/" ? String($0.dropLast()) : $0 }
+            ?? reader.baseDirectory
     }
 
     // MARK: forEach
@@ -350,13 +359,15 @@ final class TaskLoader {
         guard let lists else { return }
         defer { reader.bindings = [] }
         reader.templates.isOn = true
-        let isStatic = !Bits(written.present & ~table.headRows).contains { reader.hasDollarBelow(written.value($0)) }
+        let isStatic =
+            !Bits(written.present & ~table.headRows).contains { reader.hasDollarBelow(written.value($0)) }
             && defaults.dynamic & ~table.headRows == 0
         var shared: TaskOptions?
         var total = 1
         for list in lists { total = total.multipliedReportingOverflow(by: max(list.items.count, 0)).partialValue }
         guard !lists.contains(where: { $0.items.isEmpty }) else { return warnEmpty(lists) }
-        guard lists.reduce(1.0, { $0 * Double($1.items.count) }) + Double(tasks.count) <= Double(Self.maximumTasks) else {
+        guard lists.reduce(1.0, { $0 * Double($1.items.count) }) + Double(tasks.count) <= Double(Self.maximumTasks)
+        else {
             return reportBudget(node)
         }
         var counters = [Int](repeating: 0, count: lists.count)
@@ -388,7 +399,9 @@ final class TaskLoader {
     /// Checks what can be checked before the list is known, and lets `needs` find the tasks that will be there.
     private func makeDeferredTask(_ node: NodeID) {
         let bindings = reader.bindings
-        for place in reader.bindings.indices where reader.bindings[place].index == 0 { reader.bindings[place].value = .wild }
+        for place in reader.bindings.indices where reader.bindings[place].index == 0 {
+            reader.bindings[place].value = .wild
+        }
         let pattern = written.has(table.id) ? reader.taskID(written.value(table.id)) : nil
         if let pattern { checks.deferredIDs.append(pattern) }
         reader.bindings = bindings
@@ -438,7 +451,8 @@ final class TaskLoader {
             !draft.configuration.taskDefaults.allowsCellularAccess
         {
             reader.warning(
-                "cannot-loosen", "a task cannot loosen `allowsCellularAccess: false` of its session", hint: "it has no effect",
+                "cannot-loosen", "a task cannot loosen `allowsCellularAccess: false` of its session",
+                hint: "it has no effect",
                 at: reader.tree.span(written.value(table.cellular)))
             var changed = values
             changed.policies.allowsCellularAccess = false
@@ -453,7 +467,8 @@ final class TaskLoader {
 
     private func checkBody(_ draft: TaskDraft, _ values: TaskOptions.Values) {
         guard values.body != nil else {
-            let isWritten = written.has(table.body) || defaults.written.has(table.body) && written.nulls & bit(table.body) == 0
+            let isWritten =
+                written.has(table.body) || defaults.written.has(table.body) && written.nulls & bit(table.body) == 0
             if draft.type == .upload, !isWritten {
                 reader.error("missing-key", "an upload needs a `body`", at: reader.beginning(draft.node))
             }
@@ -487,7 +502,8 @@ final class TaskLoader {
                 "background-restriction", "a background session always follows redirects",
                 hint: "leave `follow` out", written.value(table.redirects))
         }
-        if let body = values.body, case .file = body {} else if values.body != nil {
+        if let body = values.body, case .file = body {
+        } else if values.body != nil {
             let place = written.has(table.body) ? written.value(table.body) : draft.node
             reader.error(
                 "background-restriction", "in a background session a body comes from a file",
@@ -495,7 +511,8 @@ final class TaskLoader {
         }
         if written.has(table.waits), !values.policies.waitsForConnectivity {
             reader.warning(
-                "no-effect", "`waitsForConnectivity: false` has no effect in a background session", hint: "it always waits",
+                "no-effect", "`waitsForConnectivity: false` has no effect in a background session",
+                hint: "it always waits",
                 at: reader.tree.span(written.value(table.waits)))
         }
     }

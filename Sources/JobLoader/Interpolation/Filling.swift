@@ -79,7 +79,7 @@ struct Filling {
 
     /// Whether a `..` stands in the path that was not there before values were placed after its start.
     var hasNewParentSegment: Bool {
-        guard !placed.isEmpty, path.contains("..") else { return false }
+        guard !placed.isEmpty, Paths.hasTwoDots(path) else { return false }
         var start = 0
         let bytes = Array(path.utf8)
         while start <= bytes.count {

@@ -61,7 +61,7 @@ struct SessionReader {
             entries.enumerated().map { ($0.element.name, $0.offset) }, uniquingKeysWith: { first, _ in first })
         for number in entries.indices { resolve(number, &entries, numbers) }
         checkIdentifiers(entries)
-        let configurations = entries.compactMap { $0.draft?.configuration }
+        let configurations = entries.compactMap { $0.draft.map { Self.finished($0) } }
         if configurations.isEmpty, reader.tree.kind(node) == .mapping, reader.tree.count(node) == 0 {
             reader.error(
                 "empty-map", "`sessions` defines no session", hint: "leave it out for the implicit `default`",
@@ -130,8 +130,17 @@ struct SessionReader {
         draft.configuration.name = entry.name
         draft.configuration.identifier = nil
         if !reader.isNull(entry.node) { Sections.session.decode(entry.node, into: &draft, reader) }
-        check(&draft, entry)
+        check(draft, entry)
         return draft
+    }
+
+    /// What a background session has by default is no part of what others copy from it.
+    private static func finished(_ draft: SessionDraft) -> SessionConfiguration {
+        var configuration = draft.configuration
+        guard configuration.kind == .background else { return configuration }
+        if !draft.writesDurability { configuration.durability = .flush }
+        configuration.taskDefaults.waitsForConnectivity = true
+        return configuration
     }
 
     // MARK: Checks
@@ -144,7 +153,7 @@ struct SessionReader {
         return nil
     }
 
-    private func check(_ draft: inout SessionDraft, _ entry: Entry) {
+    private func check(_ draft: SessionDraft, _ entry: Entry) {
         let configuration = draft.configuration
         if let maximum = configuration.tls.maximum, maximum < configuration.tls.minimum {
             let span = place("tls", entry).map { reader.tree.span($0.key) } ?? reader.tree.span(entry.key)
@@ -157,7 +166,7 @@ struct SessionReader {
             let span = place("tls", entry).map { reader.tree.span($0.key) } ?? reader.tree.span(entry.key)
             reader.error("missing-key", "`policy: only` needs `ca` or `pin`: else nothing is trusted", at: span)
         }
-        configuration.kind == .background ? checkBackground(&draft, entry) : checkForeground(draft, entry)
+        configuration.kind == .background ? checkBackground(draft, entry) : checkForeground(draft, entry)
     }
 
     private func checkForeground(_ draft: SessionDraft, _ entry: Entry) {
@@ -170,8 +179,7 @@ struct SessionReader {
         }
     }
 
-    private func checkBackground(_ draft: inout SessionDraft, _ entry: Entry) {
-        if !draft.writesDurability { draft.configuration.durability = .flush }
+    private func checkBackground(_ draft: SessionDraft, _ entry: Entry) {
         if draft.configuration.identifier == nil, place("identifier", entry) == nil {
             let isCopy = entry.base != nil && place("configuration", entry) == nil
             reader.error(
@@ -187,7 +195,6 @@ struct SessionReader {
                 hint: "it always waits",
                 at: reader.tree.span(waits.value))
         }
-        draft.configuration.taskDefaults.waitsForConnectivity = true
         if draft.configuration.taskDefaults.redirects.follow != .always {
             let span = place("redirects", entry).map { reader.tree.span($0.key) } ?? reader.tree.span(entry.key)
             reader.error(

@@ -152,12 +152,22 @@ enum Paths {
 
     /// With `..` taken away too: what two paths are compared by.
     static func resolvingDots(_ path: String) -> String {
-        guard path.contains("/..") else { return path }
+        guard hasTwoDots(path) else { return path }
         var kept: [Substring] = []
         for segment in path.split(separator: "/") {
             if segment == ".." { _ = kept.popLast() } else { kept.append(segment) }
         }
         return "/" + kept.joined(separator: "/") + (path.hasSuffix("/") && !kept.isEmpty ? "/" : "")
+    }
+
+    /// Whether `..` stands anywhere in it: cheap, and nearly always the whole answer.
+    static func hasTwoDots(_ path: String) -> Bool {
+        var previous: UInt8 = 0
+        for byte in path.utf8 {
+            if byte == UInt8(ascii: "."), previous == byte { return true }
+            previous = byte
+        }
+        return false
     }
 
     /// Everything before the last `/`; `/` for a name in the root.

@@ -184,7 +184,7 @@ package final class Engine {
         do throws(TransferError) {
             var curl = CurlRequest(
                 url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
-            curl.headers = request.headers.map(Self.line)
+            curl.headers = attempt.transactions.isEmpty ? attempt.headerLines : EngineSession.lines(request.headers)
             curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
             curl.connectTimeout = attempt.session.configuration.connectTimeout
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
@@ -202,12 +202,6 @@ package final class Engine {
         attempt.place = transferring.count
         transferring.append(attempt)
         nextIdleCheck = min(nextIdleCheck, now.instant + attempt.idleLimit)
-    }
-
-    private static func line(_ field: HeaderField) -> String {
-        let value = field.value.revealed
-        // To libcurl `Name:` means "leave it out" and `Name;` means "send it empty".
-        return value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
     }
 
     func stopTransfer(_ attempt: Attempt) {

@@ -13,6 +13,8 @@ final class EngineSession {
     private var lastOptions: TaskOptions?
     private var lastType = TaskType.data
     private var lastRules: AttemptRules?
+    /// The header lines of the first request under `lastRules`: ten thousand requests share one list.
+    private(set) var headerLines: [String] = []
 
     init(_ configuration: SessionConfiguration, userAgent: String) throws(TransferError) {
         self.configuration = configuration
@@ -28,6 +30,7 @@ final class EngineSession {
         lastOptions = task.options
         lastType = task.type
         lastRules = rules
+        headerLines = Self.lines(rules.headers)
         return rules
     }
 
@@ -63,6 +66,14 @@ final class EngineSession {
             add("Content-Type", type)
         }
         return fields
+    }
+
+    static func lines(_ fields: [HeaderField]) -> [String] {
+        fields.map { field in
+            let value = field.value.revealed
+            // To libcurl `Name:` means "leave it out" and `Name;` means "send it empty".
+            return value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
+        }
     }
 
     private static func isSame(_ left: String, _ right: String) -> Bool {

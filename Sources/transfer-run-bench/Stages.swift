@@ -56,8 +56,8 @@ struct Stages {
     private func url(_ index: Int) -> String { "\(server)/small/f\(digits(index)).bin" }
     private func path(_ index: Int, _ round: String) -> String { "\(folder)/\(round)/f\(digits(index)).bin" }
     private func digits(_ index: Int) -> String {
-        let text = String(index % 10_000)
-        return String(repeating: "0", count: 5 - text.count) + text
+        let text = String(index)
+        return String(repeating: "0", count: max(0, 5 - text.count)) + text
     }
 
     @discardableResult

@@ -26,6 +26,8 @@ int64_t tr_copy_file_range(int from, int to, size_t count) {
     return copy_file_range(from, NULL, to, NULL, count, 0);
 }
 
+char **tr_environment(void) { return environ; }
+
 void tr_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 static void fill(const struct stat *status, struct tr_file_facts *facts) {

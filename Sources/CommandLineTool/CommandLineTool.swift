@@ -42,8 +42,10 @@ package enum CommandLineTool {
         if typed.has(.version) { return printVersion(console) }
         switch typed.command {
         case .help: return help(try helpTopic(typed), console)
-        case .run: return run(try RunOptions(typed, environment: environment), console)
-        case .check: return check(try CheckOptions(typed, environment: environment), console)
+        case .run: 
+            let options = try RunOptions(typed, environment: environment)
+            return RunningJob(options: options, environment: environment, console: console).perform()
+        case .check: return check(try CheckOptions(typed, environment: environment), environment, console)
         case .schema: return schema(console)
         case .plan, .simulate, .rerun, .explain, .status, .attach, .suspend, .resume, .cancel, .reset, .daemon,
             .completions:
@@ -67,7 +69,7 @@ extension CommandLineTool {
     }
 
     private static func printVersion(_ console: Console) -> Int32 {
-        console.output("transfer-run \(version)\n")
+        console.output(versionText())
         return 0
     }
 }

@@ -1,20 +1,50 @@
-// One function for each command that works on a job. They come with the rooms they stand on; until then they say so.
+import CurlCore
+import Diagnostics
+import JobLoader
+import Stores
+import YAMLTree
+
+// The commands that look at a job and transfer nothing.
 
 extension CommandLineTool {
-    static func run(_ options: RunOptions, _ console: Console) -> Int32 {
-        refuse("running a job", console)
-    }
-
-    static func check(_ options: CheckOptions, _ console: Console) -> Int32 {
-        refuse("checking a job", console)
+    /// Every diagnostic, no network. What is not built yet is no mistake of the file's.
+    static func check(_ options: CheckOptions, _ environment: [String: String], _ console: Console) -> Int32 {
+        let source = JobSource(arguments: options.arguments, environment: environment)
+        var found: [Diagnostic] = []
+        var hasErrors = false
+        for path in options.arguments.jobs {
+            switch source.load(path) {
+            case .failure(let problem):
+                console.errors(problem.text)
+                return 2
+            case .success(let result):
+                found += result.diagnostics.sorted()
+                hasErrors = hasErrors || result.diagnostics.hasErrors
+            }
+        }
+        switch options.format {
+        case .text:
+            let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
+            if !found.isEmpty { console.errors(DiagnosticRenderer.text(found, color: color)) }
+        case .json: console.output(String(decoding: DiagnosticRenderer.json(found), as: UTF8.self) + "\n")
+        case .github: console.output(DiagnosticRenderer.github(found))
+        }
+        return hasErrors ? 2 : 0
     }
 
     static func schema(_ console: Console) -> Int32 {
-        refuse("printing the schema", console)
+        console.output(String(decoding: JobSchema.json(), as: UTF8.self))
+        return 0
     }
 
-    private static func refuse(_ what: String, _ console: Console) -> Int32 {
-        console.errors(UsageError.notBuilt(what).text)
-        return 2
+    static func versionText() -> String {
+        """
+        transfer-run \(version)
+        libcurl \(CurlLibrary.version) (\(CurlLibrary.features.joined(separator: " ")))
+        TLS \(CurlLibrary.tlsVersion ?? "none")
+        libyaml \(YAMLTree.libraryVersion)
+        SQLite \(Store.libraryVersion)
+
+        """
     }
 }

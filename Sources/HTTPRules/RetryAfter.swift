@@ -1,3 +1,4 @@
+import TextFormats
 package import TransferModel
 
 /// `Retry-After`: seconds or a date.
@@ -9,6 +10,7 @@ package enum RetryAfter {
         if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             return .seconds(min(Int64(text) ?? .max, 31_536_000))
         }
-        return nil
+        guard let date = HTTPDate.parse(text) else { return nil }
+        return min(max(date - now, .zero), .seconds(31_536_000))
     }
 }

@@ -27,6 +27,16 @@ package final class Thread: Sendable {
         if let joined { pthread_join(joined, nil) }
     }
 
+    /// Lets it run to the end of the process without being joined.
+    package func detach() {
+        let left = handle.withLock { handle in
+            let left = handle
+            handle = nil
+            return left
+        }
+        if let left { pthread_detach(left) }
+    }
+
     deinit {
         precondition(handle.withLock { $0 } == nil, "a thread was dropped without being joined")
     }

@@ -11,6 +11,8 @@ int tr_syncfs(int descriptor);
 int tr_renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
 int tr_sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned int flags);
 int64_t tr_copy_file_range(int from, int to, size_t count);
+// A global that Swift rejects as shared mutable state.
+char **tr_environment(void);
 void tr_thread_name(const char *name);
 
 // `st_mtim` is reached through macros that Swift does not import.

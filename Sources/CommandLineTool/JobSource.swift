@@ -1,0 +1,73 @@
+import Diagnostics
+import Glibc
+import JobLoader
+import SystemIO
+import TransferModel
+import YAMLTree
+
+/// Reads a job with the real world behind it: files, environment, folders.
+struct JobSource {
+    let arguments: JobArguments
+    let environment: [String: String]
+
+    private static let maximumBytes = 64 << 20
+
+    /// The loaded job, or a sentence about why its file could not be read.
+    func load(_ path: String) -> Result<LoadResult, UsageError> {
+        let bytes: [UInt8]
+        do throws(WholeFile.Problem) {
+            bytes =
+                path == "-"
+                ? try WholeFile.readStandardInput(limit: Self.maximumBytes)
+                : try WholeFile.read(path, limit: Self.maximumBytes)
+        } catch {
+            return .failure(Self.problem(path, error))
+        }
+        let options = LoadOptions(
+            directory: arguments.directory, set: arguments.variables, variablesFile: arguments.variablesFile,
+            secretsFile: arguments.secretsFile)
+        return .success(
+            JobLoader.load(SourceText(name: path, bytes: bytes), options: options, resources: resources()))
+    }
+
+    private static func problem(_ path: String, _ problem: WholeFile.Problem) -> UsageError {
+        let reason =
+            switch problem {
+            case .notFound: "no such file"
+            case .notRegular: "not a regular file"
+            case .tooLarge: "larger than \(maximumBytes >> 20) MiB"
+            case .system(let error): error.reason
+            }
+        return UsageError("cannot read the job `\(path)`: \(reason)")
+    }
+
+    private func resources() -> Resources {
+        let environment = environment
+        return Resources(
+            environment: { environment[$0] },
+            readFile: { path, limit in
+                do throws(WholeFile.Problem) {
+                    return .success(try WholeFile.read(path, limit: limit))
+                } catch {
+                    return .failure(Self.fileProblem(error, limit))
+                }
+            },
+            listFiles: { root, depth in
+                do throws(WholeFile.Problem) {
+                    return .success(try WholeFile.list(root, depth: depth))
+                } catch {
+                    return .failure(Self.fileProblem(error, 0))
+                }
+            },
+            workingDirectory: Folders.working())
+    }
+
+    private static func fileProblem(_ problem: WholeFile.Problem, _ limit: Int) -> FileProblem {
+        switch problem {
+        case .notFound: .notFound
+        case .notRegular: .notRegular
+        case .tooLarge: .tooLarge(limit: limit)
+        case .system(let error): .failed(error.reason)
+        }
+    }
+}

@@ -1,0 +1,20 @@
+internal import CLinuxShims
+import Glibc
+
+/// What the process was started with, captured once.
+package enum Surroundings {
+    /// The environment; of a name that is there twice, the first counts, as for `getenv`.
+    package static func environment() -> [String: String] {
+        var result: [String: String] = [:]
+        guard var entry = unsafe tr_environment() else { return result }
+        while let text = unsafe entry.pointee {
+            let line = unsafe String(cString: text)
+            if let equals = line.utf8.firstIndex(of: UInt8(ascii: "=")) {
+                let name = String(line[..<equals])
+                if result[name] == nil { result[name] = String(line[line.utf8.index(after: equals)...]) }
+            }
+            unsafe entry += 1
+        }
+        return result
+    }
+}

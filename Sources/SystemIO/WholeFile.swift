@@ -1,0 +1,109 @@
+import Glibc
+
+/// Files that are small enough to be read whole, and lists of what a folder holds.
+package enum WholeFile {
+    package enum Problem: Error, Hashable, Sendable {
+        case notFound
+        case notRegular
+        case tooLarge
+        case system(SystemError)
+    }
+
+    /// The bytes of a regular file; a pipe or a device is refused without waiting for it.
+    package static func read(_ path: String, limit: Int) throws(Problem) -> [UInt8] {
+        do throws(SystemError) {
+            let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+            let facts = try file.facts()
+            guard facts.isRegular else { throw SystemError(call: "open", errno: ENOTSUP) }
+            guard facts.size <= Int64(limit) else { throw SystemError(call: "open", errno: EFBIG) }
+            return try readAll(file, expecting: Int(facts.size), limit: limit)
+        } catch {
+            switch error.errno {
+            case ENOENT, ENOTDIR: throw .notFound
+            case ENOTSUP, ENXIO: throw .notRegular
+            case EFBIG: throw .tooLarge
+            default: throw .system(error)
+            }
+        }
+    }
+
+    /// All that comes from standard input.
+    package static func readStandardInput(limit: Int) throws(Problem) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count: Int
+            do throws(SystemError) {
+                count = try Syscall.count("read") { unsafe Glibc.read(0, &buffer, buffer.count) }
+            } catch {
+                throw .system(error)
+            }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+            if bytes.count > limit { throw .tooLarge }
+        }
+    }
+
+    /// `/proc` and growing files say nothing useful of their size: read to the end, up to the limit.
+    private static func readAll(
+        _ file: borrowing Descriptor, expecting: Int, limit: Int
+    ) throws(SystemError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: expecting + 4096)
+        var filled = 0
+        while true {
+            if filled == bytes.count { bytes.append(contentsOf: repeatElement(0, count: bytes.count)) }
+            let count = try readPiece(file, &bytes, filled)
+            if count == 0 { break }
+            filled += count
+            if filled > limit { throw SystemError(call: "read", errno: EFBIG) }
+        }
+        bytes.removeLast(bytes.count - filled)
+        return bytes
+    }
+
+    private static func readPiece(
+        _ file: borrowing Descriptor, _ bytes: inout [UInt8], _ filled: Int
+    ) throws(SystemError) -> Int {
+        let raw = file.raw
+        let space = bytes.count - filled
+        return try Syscall.count("read") {
+            unsafe bytes.withUnsafeMutableBytes { unsafe Glibc.read(raw, $0.baseAddress.unsafelyUnwrapped + filled, space) }
+        }
+    }
+
+    /// The regular files below `root`, as paths relative to it, at most `depth` names deep. Links are not followed.
+    package static func list(_ root: String, depth: Int) throws(Problem) -> [String] {
+        var found: [String] = []
+        var folders: [(path: String, depth: Int)] = [("", 1)]
+        while let folder = folders.popLast() {
+            let path = folder.path.isEmpty ? root : "\(root)/\(folder.path)"
+            guard let stream = unsafe opendir(path) else {
+                if folder.path.isEmpty { throw errno == ENOENT ? .notFound : .system(SystemError(call: "opendir", errno: errno)) }
+                continue
+            }
+            defer { unsafe closedir(stream) }
+            while let entry = unsafe readdir(stream) {
+                let name = unsafe name(of: entry)
+                if name == "." || name == ".." { continue }
+                let relative = folder.path.isEmpty ? name : "\(folder.path)/\(name)"
+                switch try kind("\(root)/\(relative)") {
+                case S_IFREG: found.append(relative)
+                case S_IFDIR where folder.depth < depth: folders.append((relative, folder.depth + 1))
+                default: break
+                }
+            }
+        }
+        return found
+    }
+
+    private static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
+        unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+
+    private static func kind(_ path: String) throws(Problem) -> mode_t {
+        var information = stat()
+        return unsafe lstat(path, &information) == 0 ? information.st_mode & S_IFMT : 0
+    }
+}

@@ -81,9 +81,13 @@ let package = Package(
             swiftSettings: house),
 
         // Not shipped.
+        .target(name: "CAllocationCounter", path: "Sources/CAllocationCounter"),
         .executableTarget(
             name: "transfer-run-bench",
-            dependencies: ["JobRunner", "Reporting", "SystemIO", "TransferModel"],
+            dependencies: [
+                "CAllocationCounter", "CurlCore", "Diagnostics", "FileDelivery", "JobLoader", "JobRunner", "Reporting",
+                "Scheduling", "SystemIO", "TransferModel",
+            ],
             path: "Sources/transfer-run-bench", swiftSettings: house),
         .target(name: "CTestShims", path: "Sources/CTestShims"),
         .target(

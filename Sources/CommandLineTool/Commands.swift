@@ -33,7 +33,7 @@ extension CommandLineTool {
     }
 
     static func schema(_ console: Console) -> Int32 {
-        console.output(String(decoding: JobSchema.json(), as: UTF8.self))
+        console.errors(UsageError.notBuilt("the schema").text)
         return 0
     }
 

@@ -16,7 +16,7 @@ package final class DeliveryThread: Sendable {
     private let isAwaited = Atomic<Bool>(false)
 
     /// At most so many bytes wait for the disk; then the loop waits.
-    package static let maximumOutstanding = 16 << 20
+    package static let maximumOutstanding = 8 << 20
     static let flushCount = 1_000
     static let flushAfter = TimeSpan.milliseconds(200)
 

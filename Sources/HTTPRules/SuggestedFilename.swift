@@ -26,6 +26,16 @@ package enum SuggestedFilename {
 
     /// One path component that names a visible, ordinary file: no folder, no way up, no control character.
     package static func safe(_ name: String) -> String? {
+        isPlain(name) ? name : madeSafe(name)
+    }
+
+    /// Nothing in it needs a closer look: printable ASCII without a separator, not hidden, not long.
+    private static func isPlain(_ name: String) -> Bool {
+        guard let first = name.utf8.first, first != UInt8(ascii: "."), name.utf8.count <= 255 else { return false }
+        return name.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\") }
+    }
+
+    private static func madeSafe(_ name: String) -> String? {
         let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
         let scalars = last.unicodeScalars.map { scalar -> Unicode.Scalar in
             switch scalar.value {

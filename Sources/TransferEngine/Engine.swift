@@ -45,6 +45,7 @@ package final class Engine {
     private var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
     private let receiveBuffer: Int
+    private var lastType: (text: String, type: MediaType?) = ("", nil)
     /// Files published since the delivery thread was last told not to wait for more.
     var unhurriedFlushes = 0
     var now: Now
@@ -275,7 +276,7 @@ package final class Engine {
         }
         guard attempt.life.isFinalAnswer else { return }
         let url = attempt.life.request.url
-        let type = head.headers.first("content-type").flatMap { MediaType($0) }
+        let type = mediaType(head.headers)
         emit(
             .response(
                 ResponseRecord(
@@ -283,6 +284,13 @@ package final class Engine {
                     charset: type?.charset, expectedLength: attempt.life.announcedLength,
                     suggestedFilename: SuggestedFilename.of(head.headers, url: url),
                     contentEncoding: head.headers.first("content-encoding"), headers: head.headers)), attempt)
+    }
+
+    /// Of ten thousand answers most have one type: it is read once.
+    private func mediaType(_ headers: HeaderBlock) -> MediaType? {
+        guard let text = headers.first("content-type") else { return nil }
+        if text != lastType.text { lastType = (text, MediaType(text)) }
+        return lastType.type
     }
 
     private func complete(_ completion: CurlCompletion) {

@@ -33,7 +33,7 @@ package enum JobLoader {
         let job = JobFile(reader: reader, options: options).read()
         let problems = reader.problems
         return LoadResult(
-            job: problems.list.hasErrors ? nil : job, diagnostics: problems.list, notBuilt: problems.notBuilt)
+            job: problems.list.hasErrors ? nil : job, diagnostics: problems.list, notBuilt: problems.notBuilt.sorted())
     }
 }
 

@@ -3,7 +3,7 @@ import Diagnostics
 /// What is wrong with a file, each thing once: a task that `forEach` makes a thousand times says it one time.
 struct Problems {
     private(set) var list = DiagnosticList()
-    private(set) var notBuilt: [Diagnostic] = []
+    private(set) var notBuilt = DiagnosticList()
     private var seen: Set<Place> = []
 
     private struct Place: Hashable {

@@ -61,7 +61,9 @@ final class Attempt: TransferReceiver {
     // The result.
     var staging: StagingID
     var destination: Destination?
-    private var buffer: [UInt8] = []
+    /// The body so far when it is short, then a buffer of the pool at a time.
+    private var start: [UInt8] = []
+    private var buffer: BodyBuffer?
     private var decision = HeadDecision.discard
     var kept: [UInt8] = []
     var file: FileRecord?
@@ -69,15 +71,14 @@ final class Attempt: TransferReceiver {
     var lengthUnverified = false
     var lastProgressAt: Instant
     private let outbox: Outbox
+    private let pool: BufferPool
 
-    /// What is read into memory before it goes to the delivery thread: above libcurl's own 16 KiB pieces.
-    static let coalescing = 256 << 10
     /// A body that nobody wants is read to its end when that keeps the connection, up to here.
     static let longestDiscard: Int64 = 64 << 10
 
     init(
         task: TaskIndex, number: Int, specification: TaskSpecification, session: EngineSession, url: ResourceURL,
-        staging: StagingID, outbox: Outbox, now: Now
+        staging: StagingID, outbox: Outbox, pool: BufferPool, now: Now
     ) {
         self.task = task
         self.number = number
@@ -85,6 +86,7 @@ final class Attempt: TransferReceiver {
         self.session = session
         self.staging = staging
         self.outbox = outbox
+        self.pool = pool
         life = AttemptLife(url, session.rules(for: specification))
         startedAt = now
         requestStartedAt = now.wall
@@ -99,14 +101,18 @@ final class Attempt: TransferReceiver {
         endedByUs = false
         hasNewHead = false
         decision = .discard
-        buffer = []
+        _ = takeRest()
         kept = []
         requestStartedAt = now.wall
     }
 
-    func takeRest() -> [UInt8] {
-        defer { buffer = [] }
-        return buffer
+    /// What is not yet handed over.
+    func takeRest() -> BodyPiece {
+        defer {
+            start = []
+            buffer = nil
+        }
+        return buffer.map { .buffer($0) } ?? .bytes(start)
     }
 
     // MARK: TransferReceiver
@@ -119,7 +125,7 @@ final class Attempt: TransferReceiver {
         if decision == .abort { endedByUs = true }
         if decision == .keep, specification.type == .download {
             let length = life.announcedLength ?? (16 << 10)
-            buffer.reserveCapacity(Int(min(length, Int64(Self.coalescing))))
+            start.reserveCapacity(Int(min(length, Int64(BodyBuffer.capacity))))
         }
         return decision != .abort
     }
@@ -145,13 +151,23 @@ final class Attempt: TransferReceiver {
 
     /// The one copy a body byte makes in this process.
     private func coalesce(_ bytes: UnsafeRawBufferPointer) {
-        if buffer.count + bytes.count > Self.coalescing, !buffer.isEmpty, let destination {
-            let folder = destination.folder
-            outbox.add(.append(staging, folder: folder, algorithm: destination.checksum?.algorithm, buffer))
-            buffer = []
-            buffer.reserveCapacity(Self.coalescing)
+        if let current = buffer {
+            if current.space >= bytes.count { return current.append(bytes) }
+            hand(.buffer(current))
+        } else {
+            if start.count + bytes.count <= BodyBuffer.capacity { return start.append(contentsOf: bytes) }
+            hand(.bytes(start))
+            start = []
         }
-        buffer.append(contentsOf: bytes)
+        let next = pool.take()
+        next.append(bytes)
+        buffer = next
+    }
+
+    private func hand(_ piece: BodyPiece) {
+        guard let destination, piece.count > 0 else { return }
+        outbox.add(
+            .append(staging, folder: destination.folder, algorithm: destination.checksum?.algorithm, piece))
     }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {

@@ -172,7 +172,7 @@ extension Engine {
         guard complete(&destination, attempt, url) else { return }
         attempt.phase = .delivering
         outbox.add(
-            .publish(attempt.task, attempt.staging, destination, rest: data.bytes, lengthUnverified: false))
+            .publish(attempt.task, attempt.staging, destination, rest: .bytes(data.bytes), lengthUnverified: false))
     }
 
     private func complete(_ destination: inout Destination, _ attempt: Attempt, _ url: ResourceURL) -> Bool {

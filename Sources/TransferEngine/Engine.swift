@@ -117,7 +117,7 @@ package final class Engine {
         let attempt = Attempt(
             task: task, number: number, specification: specification,
             session: sessions[Int(specification.session.raw)], url: url, staging: StagingID(raw: stagingCount),
-            outbox: outbox, now: now)
+            outbox: outbox, pool: delivery.pool, now: now)
         attempts[task] = attempt
         emit(.attemptStarted(AttemptStart(number: number, url: url.text)), attempt)
         attempt.origin = origins.slotOrigin(of: url)

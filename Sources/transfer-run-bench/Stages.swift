@@ -254,7 +254,7 @@ struct Stages {
                 let orders = (start..<min(start + 32, tasks)).map { index in
                     DeliveryOrder.publish(
                         TaskIndex(raw: UInt32(index)), StagingID(raw: UInt64(index)),
-                        Destination(path: path(index, "publish\(round)-\(getpid())")), rest: body, lengthUnverified: false)
+                        Destination(path: path(index, "publish\(round)-\(getpid())")), rest: .bytes(body), lengthUnverified: false)
                 }
                 delivery.submit(orders, bytes: 32 << 10)
             }

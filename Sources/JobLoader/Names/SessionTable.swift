@@ -14,9 +14,8 @@ struct SessionTable {
 
     var names: [String] { configurations.map(\.name) }
 
-    /// Follows a colon in a hint.
     var known: String {
-        "known: \(names.prefix(12).map { "`\($0)`" }.joined(separator: ", "))\(names.count > 12 ? ", ..." : "")"
+        "the sessions are \(names.prefix(12).map { "`\($0)`" }.joined(separator: ", "))\(names.count > 12 ? ", ..." : "")"
     }
 
     func index(of name: String) -> SessionIndex? {

@@ -212,7 +212,8 @@ extension Reader {
 
     func unknownWord(_ text: String, _ node: NodeID, _ known: [String]) {
         let folded = known.first { $0.lowercased() == text.lowercased() }
-        let hint = (folded ?? closest(text, known)).map { "did you mean `\($0)`?" }
+        let isWord = text.utf8.contains { (0x61...0x7A).contains($0 | 0x20) }
+        let hint = (folded ?? (isWord ? closest(text, known) : nil)).map { "did you mean `\($0)`?" }
         error("invalid-value", "`\(key)` must be \(Shape.oneOf(known)), not `\(Self.short(text))`", hint: hint, node)
     }
 }

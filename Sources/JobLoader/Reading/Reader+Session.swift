@@ -48,7 +48,7 @@ extension Reader {
         guard expectList(node, .list(.choice(Sections.dayNames))) else { return nil }
         return tree.children(node).reduce(into: []) { days, element in
             guard let text = text(element, .choice(Sections.dayNames)) else { return }
-            let meant = Sections.dayNames.firstIndex { $0 == text.lowercased() || $0.prefix(3) == text.lowercased() }
+            let meant = Sections.dayNames.firstIndex(of: text)
             if let meant { days.insert(meant) } else { unknownWord(text, element, Sections.dayNames) }
         }
     }

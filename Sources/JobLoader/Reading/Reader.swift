@@ -83,12 +83,23 @@ final class Reader {
     }
 
     private func typeHint(_ node: NodeID, _ shape: Shape) -> String? {
-        guard case .boolean = shape, tree.isYAML11Boolean(node) else {
-            if case .text = shape, tree.kind(node) == .scalar { return "quote it: \"\(tree.text(node))\"" }
-            return nil
-        }
+        guard tree.kind(node) == .scalar else { return nil }
+        guard case .boolean = shape, tree.isYAML11Boolean(node) else { return quoteHint(node, shape) }
         let isTrue = "yY".contains(tree.text(node).prefix(1)) || tree.text(node).lowercased() == "on"
         return "YAML 1.2 knows `true` and `false` only, `\(tree.text(node))` is text: write `\(isTrue)`"
+    }
+
+    /// Quotes make text of anything; text is asked for where they are missing, and not where they are.
+    private func quoteHint(_ node: NodeID, _ shape: Shape) -> String? {
+        let text = tree.text(node)
+        switch shape {
+        case .text where tree.isPlain(node) && !isNull(node): return "quote it: \"\(text)\""
+        case .boolean where !tree.isPlain(node) && (text == "true" || text == "false"),
+            .integer where !tree.isPlain(node) && ValueText.integer(text) != nil,
+            .number where !tree.isPlain(node) && ValueText.number(text) != nil:
+            return "leave the quotes out: \(text)"
+        default: return nil
+        }
     }
 
     func describe(_ node: NodeID) -> String {
@@ -98,7 +109,8 @@ final class Reader {
         case .scalar:
             switch tree.resolve(node) {
             case .null: return "nothing"
-            case .boolean, .integer, .float, .string: return "`\(Self.short(tree.text(node)))`"
+            case .boolean, .integer, .float: return "`\(Self.short(tree.text(node)))`"
+            case .string: return "\(tree.isPlain(node) ? "" : "the text ")`\(Self.short(tree.text(node)))`"
             }
         }
     }

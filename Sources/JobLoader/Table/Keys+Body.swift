@@ -18,7 +18,7 @@ extension Sections {
                 $1.base64($0).map { .base64($0) }
             },
             bodyKey("json", .json, "this value as JSON") { $1.jsonTemplate($0).map { .json($0) } },
-            bodyKey("form", .map(.scalar), "these fields, encoded as a form; a list gives several of one name") { node, reader in
+            bodyKey("form", .map(.either([.scalar, .list(.scalar)])), "these fields, encoded as a form; a list gives several of one name") { node, reader in
                 reader.formFields(node).map { .form($0) }
             },
             bodyKey("file", .path, "this file") { $1.pathText($0).map { .file($0) } },

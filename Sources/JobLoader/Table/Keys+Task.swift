@@ -17,7 +17,7 @@ extension Sections {
         Key("urls", \.mirrors, .list(.url), default: "this or `url`", "the same resource at several places, tried as written") {
             $1.locations($0)
         },
-        Key("query", over: \.query, .map(.scalar), default: "none", "added to the URL, encoded; a list gives several of one name") {
+        Key("query", over: \.query, .map(.either([.scalar, .list(.scalar)])), default: "none", "added to the URL, encoded; a list gives several of one name") {
             $2.query($1, into: &$0)
         },
         Key(

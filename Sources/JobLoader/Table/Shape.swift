@@ -44,8 +44,8 @@ indirect enum Shape: Sendable {
         case .pattern(_, let words): words
         case .scalar: "text, a number or a boolean"
         case .boolean: "`true` or `false`"
-        case .integer(let range): Self.words("a whole number", range.lowerBound, range.upperBound, .max)
-        case .number(let range): Self.words("a number", range.lowerBound, range.upperBound, .greatestFiniteMagnitude)
+        case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .number(let range): "a number from \(Self.short(range.lowerBound)) to \(Self.short(range.upperBound))"
         case .duration: "a duration, such as `30s`, `1h30m` or a number of seconds"
         case .size: "a size, such as `16KiB`, `5MB` or a number of bytes"
         case .rate: "a rate, such as `10MiB/s`"
@@ -87,9 +87,7 @@ indirect enum Shape: Sendable {
         return quoted.dropLast().joined(separator: ", ") + " or " + quoted[quoted.count - 1]
     }
 
-    private static func words<Number: Comparable>(
-        _ kind: String, _ low: Number, _ high: Number, _ unbounded: Number
-    ) -> String {
-        high == unbounded ? "\(kind), \(low) or more" : "\(kind) from \(low) to \(high)"
+    private static func short(_ number: Double) -> String {
+        number == number.rounded() ? "\(Int(number))" : "\(number)"
     }
 }

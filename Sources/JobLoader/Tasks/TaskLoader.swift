@@ -196,7 +196,7 @@ final class TaskLoader {
         if !written.has(row), !defaults.written.has(row) {
             reader.error(
                 "missing-session", "this task must name its `session`",
-                hint: "there are several, none of them called `default`: \(sessions.known)", at: reader.beginning(node))
+                hint: "\(sessions.known), and none is called `default`", at: reader.beginning(node))
         }
         return SessionIndex(raw: 0)
     }

@@ -61,7 +61,7 @@ struct Stage {
                 report = .null
                 events = []
                 #expect(
-                    result.exitStatus == 2, "no report though it ran: \(result.errorText)", sourceLocation: place)
+                    result.exitStatus == 2, "no report, \(result.ending): \(result.errorText)", sourceLocation: place)
                 return
             }
             let reportBytes = try folder.bytes(Stage.reportFile)
@@ -162,12 +162,14 @@ enum Contract {
     }
 
     private static func checkTotals(of report: JSONValue, _ place: SourceLocation) throws {
-        let outcomes = try JSONPath("$.tasks[*].outcome").select(from: report).compactMap { $0.plainText }
+        let tasks = try JSONPath("$.tasks[*]").select(from: report)
+        let tolerated = tasks.count { $0["tolerated"] == .boolean(true) }
         for outcome in ["succeeded", "failed", "cancelled", "skipped", "deferred"] {
             let counted = try JSONPath("$.totals.\(outcome)").select(from: report).first?.plainText
-            let found = outcomes.count { $0 == outcome }
+            let found = tasks.count { $0["outcome"] == .string(outcome) && $0["tolerated"] == .boolean(false) }
             #expect(counted == "\(found)", "totals.\(outcome)", sourceLocation: place)
         }
+        #expect(report["totals"]?["tolerated"]?.plainText == "\(tolerated)", sourceLocation: place)
         // Waits and attempts explain the whole of a task's duration.
         for task in try JSONPath("$.tasks[?@.startedAt!=null]").select(from: report) {
             let parts = try JSONPath("$['attempts','waits'][*].duration").select(from: task)

@@ -66,7 +66,9 @@ struct JobFile {
         var draft = JobDraft()
         Sections.job.decode(root, into: &draft, reader)
         var job = Job(name: draft.name ?? stem, file: reader.source.name, baseDirectory: reader.baseDirectory)
-        if draft.name == "" { reader.error("invalid-value", "a job's `name` cannot be empty", at: reader.beginning(root)) }
+        if draft.name == "" {
+            reader.error("invalid-value", "a job's `name` cannot be empty", at: reader.beginning(root))
+        }
         let sessions = SessionReader(reader: reader).read(draft.sessions)
         job.sessions = sessions.configurations
         job.tasks = tasks(draft, sessions)

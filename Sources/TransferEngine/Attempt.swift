@@ -4,20 +4,29 @@ import FileDelivery
 import HTTPRules
 import TransferModel
 
-/// Orders for the delivery thread, collected over one turn of the loop and handed over in one piece.
+/// Orders for the delivery thread, collected over one turn of the loop and handed over in one piece; earlier when a
+/// fast transfer brings many bytes in one turn, so that they are written while still in the processor's cache.
 final class Outbox {
-    private(set) var orders: [DeliveryOrder] = []
-    private(set) var bytes = 0
+    private var orders: [DeliveryOrder] = []
+    private var bytes = 0
+    private let delivery: DeliveryThread
+    private static let manyBytes = 1 << 20
+
+    init(_ delivery: DeliveryThread) { self.delivery = delivery }
+
+    var isEmpty: Bool { orders.isEmpty }
+
     func add(_ order: DeliveryOrder) {
         orders.append(order)
         bytes += order.byteCount
+        if bytes >= Self.manyBytes { handOver() }
     }
-    func takeAll() -> (orders: [DeliveryOrder], bytes: Int) {
-        defer {
-            orders = []
-            bytes = 0
-        }
-        return (orders, bytes)
+
+    func handOver() {
+        guard !orders.isEmpty else { return }
+        delivery.submit(orders, bytes: bytes)
+        orders = []
+        bytes = 0
     }
 }
 

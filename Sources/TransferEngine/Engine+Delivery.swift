@@ -67,13 +67,27 @@ extension Engine {
             guard let attempt = attempts[task] else { return }
             attempt.kept = bytes
             attempt.received = Int64(bytes.count)
+            announceFile(attempt, length: Int64(bytes.count))
             finish(attempt, Verdict(.succeeded), source: .local)
         }
+    }
+
+    /// A local file answers like a server, without a status.
+    private func announceFile(_ attempt: Attempt, length: Int64) {
+        guard let url = attempt.specification.location.url, url.schemeIs("file") else { return }
+        let name = url.lastPathComponent
+        emit(
+            .response(
+                ResponseRecord(
+                    status: nil, url: url.text, method: "GET", mimeType: name.map { FileTypes.type(ofPath: $0) },
+                    charset: nil, expectedLength: length, suggestedFilename: name, contentEncoding: nil,
+                    headers: .empty)), attempt)
     }
 
     private func published(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempts[task] else { return }
         attempt.file = record
+        if attempt.head == nil { announceFile(attempt, length: record.bytes) }
         emit(.fileFinished(record), attempt)
         if attempt.session.configuration.durability == .flush {
             attempt.phase = .flushing

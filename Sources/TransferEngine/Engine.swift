@@ -35,12 +35,14 @@ package final class Engine {
     let events: any EventSink
     let delivery: DeliveryThread
     let deliveries: Mailbox<DeliveryReport>
-    let outbox = Outbox()
+    let outbox: Outbox
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
     var attempts: [TaskIndex: Attempt] = [:]
     /// Attempts with a transfer under way, densely, for the idle clock.
     private var transferring: [Attempt] = []
+    /// What each origin last answered in, told to the scheduler when it changes.
+    private var protocols: [OriginID: HTTPProtocol] = [:]
     private var results: [TaskIndex: AttemptResult] = [:]
     private var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
@@ -80,6 +82,7 @@ package final class Engine {
         } catch {
             throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
         }
+        outbox = Outbox(delivery)
     }
 
     /// Ends the delivery thread; nothing may be under way.
@@ -91,7 +94,7 @@ package final class Engine {
         return (session.connectionsOpened, session.connectionsReused)
     }
     /// Something is to be told or handed over already: the next turn must not wait.
-    package var isPending: Bool { !reports.isEmpty || !outbox.orders.isEmpty }
+    package var isPending: Bool { !reports.isEmpty || !outbox.isEmpty }
 
     package func takeResult(of task: TaskIndex) -> AttemptResult? { results.removeValue(forKey: task) }
 
@@ -244,9 +247,7 @@ package final class Engine {
             unhurriedFlushes = 0
             outbox.add(.hurry)
         }
-        guard !outbox.orders.isEmpty else { return }
-        let batch = outbox.takeAll()
-        delivery.submit(batch.orders, bytes: batch.bytes)
+        outbox.handOver()
     }
 
     private func reportProgress(_ attempt: Attempt) {
@@ -271,7 +272,8 @@ package final class Engine {
     private func announce(_ attempt: Attempt) {
         attempt.hasNewHead = false
         guard let head = attempt.head else { return }
-        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin {
+        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin, protocols[origin] != head.version {
+            protocols[origin] = head.version
             reports.append(.protocolIs(origin, head.version))
         }
         guard attempt.life.isFinalAnswer else { return }
@@ -296,6 +298,7 @@ package final class Engine {
     private func complete(_ completion: CurlCompletion) {
         guard let attempt = completion.receiver as? Attempt, attempt.transfer != nil else { return }
         if attempt.hasNewHead { announce(attempt) }
+        if attempt.received > 0 { emitProgress(attempt) }
         attempt.note(completion.metrics)
         attempt.session.connectionsOpened += completion.metrics.openedConnections
         if completion.metrics.isReused { attempt.session.connectionsReused += 1 }

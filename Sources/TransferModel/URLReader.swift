@@ -25,7 +25,8 @@ package struct URLReader: Sendable {
     /// `nil` when the URL needs a closer look.
     private func quickPathEnd(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
         guard !prefix.isEmpty, text.count > prefix.count, text.count < 60_000, let start = text.baseAddress,
-            text[prefix.count] == UInt8(ascii: "/"), prefix.withUnsafeBytes({ $0.baseAddress.map { memcmp($0, start, prefix.count) == 0 } ?? false })
+            text[prefix.count] == UInt8(ascii: "/"),
+            prefix.withUnsafeBytes({ $0.baseAddress.map { memcmp($0, start, prefix.count) == 0 } ?? false })
         else { return nil }
         var index = prefix.count + 1
         var afterSlash = true

@@ -53,12 +53,14 @@ struct ForEachTests {
               - { id: all, needs: ["f-*", f-7], url: https://example.org/ }
             """)
         #expect(result.summary == [])
-        #expect(result.laterPlaces == ["3:46 "])
+        #expect(result.laterPlaces == ["3:48 "])
     }
 }
 
 struct NeedsTests {
-    private func needs(_ lines: String) -> [[UInt32]]? { load("tasks:\n" + lines).job?.tasks.map { $0.needs.map(\.raw) } }
+    private func needs(_ lines: String) -> [[UInt32]]? {
+        load("tasks:\n" + lines).job?.tasks.map { $0.needs.map(\.raw) }
+    }
 
     @Test func idsAndPatterns() {
         let text = """
@@ -67,7 +69,10 @@ struct NeedsTests {
               - { id: dz, needs: ["d?", all, d1], url: https://example.org/ }
             """
         #expect(needs(text) == nil)
-        #expect(needs(text.replacing(", all, d1", with: ", d1").replacing("\"d*\"", with: "\"d[0-9]\"")) == [[1, 2, 3], [], [], [], [1, 2, 3]])
+        #expect(
+            needs(text.replacing(", all, d1", with: ", d1").replacing("\"d*\"", with: "\"d[0-9]\"")) == [
+                [1, 2, 3], [], [], [], [1, 2, 3],
+            ])
     }
 
     @Test func aPatternMeansTheOthers() {
@@ -89,7 +94,8 @@ struct NeedsTests {
             }
             var text = ""
             for (task, needs) in edges.enumerated() {
-                text += "  - { id: t\(task), needs: [\(needs.map { "t\($0)" }.joined(separator: ", "))], url: https://example.org/ }\n"
+                text +=
+                    "  - { id: t\(task), needs: [\(needs.map { "t\($0)" }.joined(separator: ", "))], url: https://example.org/ }\n"
             }
             #expect((needs(text) == nil) == Self.hasCycle(edges), "TRANSFER_RUN_SEED=\(seed)")
         }
@@ -105,9 +111,11 @@ struct NeedsTests {
     @Test func aLongChainIsNoStack() {
         var text = ""
         let count = 20_000
-        for task in 0..<count { text += "  - { id: t\(task), needs: [t\((task + 1) % count)], url: https://example.org/ }\n" }
+        for task in 0..<count {
+            text += "  - { id: t\(task), needs: [t\((task + 1) % count)], url: https://example.org/ }\n"
+        }
         let result = load("tasks:\n" + text)
-        #expect(result.summary == ["2:21 needs-cycle"])
+        #expect(result.summary == ["2:22 needs-cycle"])
     }
 
     @Test func filesAreFollowedThroughOthers() {
@@ -118,6 +126,6 @@ struct NeedsTests {
               - { id: put, needs: [between], url: https://example.org/, body: { file: ./x } }
             """
         #expect(load(text).summary == [])
-        #expect(load(text.replacing(", needs: [between]", with: "")).summary == ["4:52 missing-need"])
+        #expect(load(text.replacing(", needs: [between]", with: "")).summary == ["4:49 missing-need"])
     }
 }

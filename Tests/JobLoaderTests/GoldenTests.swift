@@ -14,7 +14,8 @@ struct GoldenTests {
     ]
 
     static func render(_ name: String, _ bytes: [UInt8]) -> String {
-        let resources = world(environment: ["HOME": "/home/x", "TOKEN": "s3cret", "DOTS": "../up", "BREAK": "a\r\nb"], files: files)
+        let resources = world(
+            environment: ["HOME": "/home/x", "TOKEN": "s3cret", "DOTS": "../up", "BREAK": "a\r\nb"], files: files)
         let source = SourceText(name: "/job/\(name).yaml", bytes: bytes)
         let result = JobLoader.load(source, options: LoadOptions(), resources: resources)
         let text = DiagnosticRenderer.text(result.diagnostics.sorted(), color: false)

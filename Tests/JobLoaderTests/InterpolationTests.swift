@@ -61,7 +61,8 @@ struct InterpolationTests {
         let job = try #require(
             load(
                 task(
-                    "resume: \"${env.R}\"", "timeoutForRequest: \"${env.T}s\"", "maximumSize: ${size}", "priority: ${p}",
+                    "resume: \"${env.R}\"", "timeoutForRequest: \"${env.T}s\"", "maximumSize: ${size}",
+                    "priority: ${p}",
                     head: "variables: { size: 12, p: high }\n"), environment: ["R": "false", "T": "5"]
             ).job)
         let values = job.tasks[0].options.values
@@ -74,7 +75,8 @@ struct InterpolationTests {
 
     @Test func pathsAreHeldBack() {
         func to(_ text: String, _ environment: [String: String]) -> String? {
-            load("tasks:\n  - { id: a, url: https://example.org/, to: \"\(text)\" }", environment: environment).job?.tasks[0]
+            load("tasks:\n  - { id: a, url: https://example.org/, to: \"\(text)\" }", environment: environment).job?
+                .tasks[0]
                 .destination
         }
         #expect(to("${env.D}/x", ["D": "../up"]) == "/job/../up/x")
@@ -104,7 +106,9 @@ struct InterpolationTests {
 
 struct SecretTests {
     @Test func comeFromTheirPlacesInOrder() {
-        func value(_ environment: [String: String], _ files: [String: String], _ file: String?, _ declared: String = "{}") -> String? {
+        func value(
+            _ environment: [String: String], _ files: [String: String], _ file: String?, _ declared: String = "{}"
+        ) -> String? {
             let text = dataTask("headers: { X: \"${secret.K}\" }", head: "secrets: { K: \(declared) }\n")
             let result = load(text, environment: environment, files: files, options: LoadOptions(secretsFile: file))
             return result.job?.tasks[0].options.values.headers.first?.value.revealed
@@ -138,7 +142,8 @@ struct SecretTests {
     }
 
     @Test func areNeverQuoted() {
-        let text = dataTask("timeoutForRequest: \"${secret.K}\"", "description: ${x:?it is ${secret.K}}", head: "secrets: { K: }\n")
+        let text = dataTask(
+            "timeoutForRequest: \"${secret.K}\"", "description: ${x:?it is ${secret.K}}", head: "secrets: { K: }\n")
         let result = load(text, environment: ["K": "hunter2"])
         #expect(result.job == nil)
         #expect(!result.messages.contains("hunter2"))

@@ -51,7 +51,9 @@ struct MergingTests {
         #expect(job.sessions[1].maximumConnectionsPerHost == 6)
         #expect(job.sessions[1].taskDefaults.retry.initialBackoff == .seconds(5))
         #expect(job.sessions[1].taskDefaults.retry.maximumBackoff == .seconds(7))
-        let (plain, own, removed) = (job.tasks[0].options.values, job.tasks[1].options.values, job.tasks[2].options.values)
+        let (plain, own, removed) = (
+            job.tasks[0].options.values, job.tasks[1].options.values, job.tasks[2].options.values
+        )
         #expect(plain.policies.retry.attempts == 9)
         #expect(plain.policies.retry.statuses == StatusSet(500))
         #expect(plain.headers.map { "\($0.name)=\($0.value.revealed)" } == ["A=s", "b=d", "C=d"])
@@ -141,7 +143,9 @@ struct MergingTests {
 extension String {
     /// `id: null` would be no id; the test wants one that looks like it.
     func replacingNullID() -> String {
-        split(separator: "\n", omittingEmptySubsequences: false).map { $0.replacing("{ id: null", with: "{ id: \"null\"") }
-            .joined(separator: "\n")
+        split(separator: "\n", omittingEmptySubsequences: false).map {
+            $0.replacing("{ id: null", with: "{ id: \"null\"")
+        }
+        .joined(separator: "\n")
     }
 }

@@ -38,17 +38,19 @@ struct SpeedTests {
         let count = getenv("TRANSFER_RUN_LONG") == nil ? 10_000 : 100_000
         let source = SourceText(name: "/job/jobs.yaml", bytes: Self.job(count))
         var tree: YAMLTree?
-        let parsing = (0..<3).map { _ in
-            Self.seconds {
-                var problems = DiagnosticList()
-                tree = YAMLTree.parse(source, into: &problems)
-            }
-        }.min() ?? 0
+        let parsing =
+            (0..<3).map { _ in
+                Self.seconds {
+                    var problems = DiagnosticList()
+                    tree = YAMLTree.parse(source, into: &problems)
+                }
+            }.min() ?? 0
         #expect(tree != nil)
         var result: LoadResult?
-        let whole = (0..<5).map { _ in
-            Self.seconds { result = JobLoader.load(source, options: LoadOptions(), resources: .nothing()) }
-        }.min() ?? 0
+        let whole =
+            (0..<5).map { _ in
+                Self.seconds { result = JobLoader.load(source, options: LoadOptions(), resources: .nothing()) }
+            }.min() ?? 0
         #expect(result?.job?.tasks.count == count)
         let each = (whole - parsing) / Double(count) * 1e6
         print("load \(count): whole \(whole * 1000) ms, YAML \(parsing * 1000) ms, tree to job \(each) us a task")

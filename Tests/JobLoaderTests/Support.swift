@@ -83,7 +83,9 @@ enum Files {
         defer { close(descriptor) }
         var offset = 0
         while offset < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress.map { $0 + offset }, bytes.count - offset) }
+            let count = bytes.withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress.map { $0 + offset }, bytes.count - offset)
+            }
             guard count > 0 else { return false }
             offset += count
         }

@@ -41,7 +41,9 @@ struct ValueTests {
         #expect(timeout("0.25") == 250_000_000)
         #expect(timeout("1.5s") == 1_500_000_000)
         #expect(timeout("\"90\"") == 90_000_000_000)
-        for wrong in ["1x", "s", "1h1h", "1m1h", "1 s", "-1s", "1e3", ".5", "1.", "1s1", "99999999999999999999", "400000d"] {
+        for wrong in [
+            "1x", "s", "1h1h", "1m1h", "1 s", "-1s", "1e3", ".5", "1.", "1s1", "99999999999999999999", "400000d",
+        ] {
             #expect(timeout(wrong) == nil, "\(wrong)")
         }
     }
@@ -84,7 +86,9 @@ struct ValueTests {
     }
 
     @Test func statuses() {
-        func set(_ text: String) -> StatusSet? { load(dataTask("expect: { status: \(text) }")).job?.tasks[0].options.values.expect.status }
+        func set(_ text: String) -> StatusSet? {
+            load(dataTask("expect: { status: \(text) }")).job?.tasks[0].options.values.expect.status
+        }
         #expect(set("200") == StatusSet(200))
         #expect(set("2xx") == .success)
         #expect(set("[200-204, 404, 5XX]") == StatusSet([200...204, 404...404, 500...599]))
@@ -94,12 +98,21 @@ struct ValueTests {
     @Test func quickURLsAreTheParsersOwn() {
         let seed = Seed.value
         var generator = Seed.generator(seed)
-        let starts = ["http://127.0.0.1:8080", "https://example.org", "https://EXAMPLE.org:443", "http://user@h.org", "file://", "https://[::1]:8443"]
-        let pieces = ["/a", "/b.c", "/.", "/..", "/...", "%20", "%zz", " ", "ä", "?", "#", "&x=1", "//", "/.x", "\"", "~", "\\", "@", ":"]
+        let starts = [
+            "http://127.0.0.1:8080", "https://example.org", "https://EXAMPLE.org:443", "http://user@h.org", "file://",
+            "https://[::1]:8443",
+        ]
+        let pieces = [
+            "/a", "/b.c", "/.", "/..", "/...", "%20", "%zz", " ", "ä", "?", "#", "&x=1", "//", "/.x", "\"", "~", "\\",
+            "@", ":",
+        ]
         var reader = URLReader()
         for _ in 0..<Seed.rounds(3000) {
-            var text = starts[Int.random(in: 0..<(Bool.random(using: &generator) ? 2 : starts.count), using: &generator)]
-            for _ in 0..<Int.random(in: 0...5, using: &generator) { text += pieces.randomElement(using: &generator) ?? "" }
+            var text = starts[
+                Int.random(in: 0..<(Bool.random(using: &generator) ? 2 : starts.count), using: &generator)]
+            for _ in 0..<Int.random(in: 0...5, using: &generator) {
+                text += pieces.randomElement(using: &generator) ?? ""
+            }
             let quick = try? reader.parse(text)
             let slow = try? ResourceURL.parse(text)
             #expect(quick == slow, "\(text), TRANSFER_RUN_SEED=\(seed)")

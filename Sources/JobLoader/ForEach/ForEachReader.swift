@@ -25,8 +25,11 @@ extension Sections {
         ],
         rules: [.exactlyOne(["lines", "csv", "json", "checksums", "files"])])
 
-    private static func source(_ name: StaticString, _ kind: ForEachSource.Kind, _ meaning: String) -> Key<ForEachSource> {
-        let shape: Shape = kind == .files ? .pattern(".", words: "a pattern of paths") : .either([.path, .object("fromTask")])
+    private static func source(_ name: StaticString, _ kind: ForEachSource.Kind, _ meaning: String) -> Key<
+        ForEachSource
+    > {
+        let shape: Shape =
+            kind == .files ? .pattern(".", words: "a pattern of paths") : .either([.path, .object("fromTask")])
         return Key(name, over: \.self, shape, default: "none", meaning) { source, node, _ in
             source.kind = kind
             source.node = node
@@ -76,7 +79,9 @@ struct ForEachReader {
             }
         }
         if isWhole, lists.isEmpty {
-            reader.error("empty-map", "`forEach` names nothing to go over", at: reader.beginning(own ?? defaults ?? NodeID(raw: 0)))
+            reader.error(
+                "empty-map", "`forEach` names nothing to go over",
+                at: reader.beginning(own ?? defaults ?? NodeID(raw: 0)))
             return nil
         }
         return isWhole ? lists : nil
@@ -93,16 +98,23 @@ struct ForEachReader {
     }
 
     private func range(_ node: NodeID) -> ForEachList.Items? {
-        let shape = Shape.either([.list(.json), .pattern("", words: "a range such as `1..20`"), .object("forEachSource")])
+        let shape = Shape.either([
+            .list(.json), .pattern("", words: "a range such as `1..20`"), .object("forEachSource"),
+        ])
         guard let text = reader.text(node, shape) else { return nil }
         do {
             return try RangeText.parse(text)
         } catch {
             switch error {
-            case .notARange: reader.invalid(node, .pattern("", words: "a list, a range such as `1..20`, or a map such as `{ lines: FILE }`"), text)
+            case .notARange:
+                reader.invalid(
+                    node, .pattern("", words: "a list, a range such as `1..20`, or a map such as `{ lines: FILE }`"),
+                    text)
             case .backwards: reader.error("out-of-range", "the range `\(Reader.short(text))` runs backwards", node)
             case .tooLong:
-                reader.error("too-many-tasks", "the range `\(Reader.short(text))` has more than \(RangeText.longest) numbers", node)
+                reader.error(
+                    "too-many-tasks", "the range `\(Reader.short(text))` has more than \(RangeText.longest) numbers",
+                    node)
             }
             return nil
         }
@@ -126,7 +138,8 @@ struct ForEachReader {
             return values.contains { $0 == nil } ? nil : .list(values.compactMap { $0 })
         case .mapping:
             let entries = reader.named(node, .json).map { entry in value(entry.value).map { (entry.name, $0) } }
-            return entries.contains { $0 == nil } ? nil : .map(entries.compactMap { $0 }.map { (key: $0.0, value: $0.1) })
+            return entries.contains { $0 == nil }
+                ? nil : .map(entries.compactMap { $0 }.map { (key: $0.0, value: $0.1) })
         }
     }
 
@@ -181,7 +194,8 @@ struct ForEachReader {
         let root = Paths.absolute(glob.root.isEmpty ? "." : glob.root, in: reader.baseDirectory)
         switch reader.resources.listFiles(root, glob.depth) {
         case .failure(let problem):
-            reader.error("unreadable-file", "`\(Reader.short(glob.root.isEmpty ? "." : glob.root))`: \(problem.words)", node)
+            reader.error(
+                "unreadable-file", "`\(Reader.short(glob.root.isEmpty ? "." : glob.root))`: \(problem.words)", node)
             return nil
         case .success(let paths):
             let matching = paths.filter { glob.matches($0) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

@@ -19,7 +19,9 @@ struct PathPattern {
         depth = all.contains("**") ? .max : parts.count
     }
 
-    private static func isWild(_ name: Substring) -> Bool { name.utf8.contains { $0 == 0x2A || $0 == 0x3F || $0 == 0x5B } }
+    private static func isWild(_ name: Substring) -> Bool {
+        name.utf8.contains { $0 == 0x2A || $0 == 0x3F || $0 == 0x5B }
+    }
 
     /// `path` is relative to the root.
     func matches(_ path: String) -> Bool {
@@ -96,12 +98,15 @@ enum Glob {
 
     private static func set(_ byte: UInt8, _ pattern: [UInt8], _ start: Int) -> (meets: Bool, next: Int)? {
         var place = start
-        let isNegated = place < pattern.count && (pattern[place] == UInt8(ascii: "!") || pattern[place] == UInt8(ascii: "^"))
+        let isNegated =
+            place < pattern.count && (pattern[place] == UInt8(ascii: "!") || pattern[place] == UInt8(ascii: "^"))
         if isNegated { place += 1 }
         let first = place
         var meets = false
         while place < pattern.count, pattern[place] != UInt8(ascii: "]") || place == first {
-            if place + 2 < pattern.count, pattern[place + 1] == UInt8(ascii: "-"), pattern[place + 2] != UInt8(ascii: "]") {
+            if place + 2 < pattern.count, pattern[place + 1] == UInt8(ascii: "-"),
+                pattern[place + 2] != UInt8(ascii: "]")
+            {
                 meets = meets || (pattern[place] <= byte && byte <= pattern[place + 2])
                 place += 3
             } else {

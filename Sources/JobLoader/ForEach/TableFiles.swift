@@ -36,7 +36,9 @@ enum TableFiles {
     /// RFC 4180: the first line names the columns; quotes keep commas, quotes and line breaks.
     static func csv(_ bytes: [UInt8]) throws(Problem) -> [Value] {
         let records = try CSV.records(bytes)
-        guard let header = records.first else { throw Problem(message: "a line with the names of the columns is missing", line: 1) }
+        guard let header = records.first else {
+            throw Problem(message: "a line with the names of the columns is missing", line: 1)
+        }
         if let twice = Dictionary(grouping: header.fields, by: { $0 }).first(where: { $0.value.count > 1 }) {
             throw Problem(message: "the column `\(Reader.short(twice.key))` is there twice", line: header.line)
         }
@@ -44,7 +46,8 @@ enum TableFiles {
         for record in records.dropFirst() {
             guard record.fields.count == header.fields.count else {
                 throw Problem(
-                    message: "\(record.fields.count) fields where the first line has \(header.fields.count)", line: record.line)
+                    message: "\(record.fields.count) fields where the first line has \(header.fields.count)",
+                    line: record.line)
             }
             let pairs = zip(header.fields, record.fields).map { (key: $0, value: Value.text(SecretText($1))) }
             values.append(.map(pairs))
@@ -78,7 +81,9 @@ enum TableFiles {
         let isEscaped = line.hasPrefix("\\")
         let digits = line.dropFirst(isEscaped ? 1 : 0).prefix { $0.isASCII && $0.isHexDigit }
         let rest = line[digits.endIndex...]
-        guard let algorithm = algorithm(digits.utf8.count), rest.hasPrefix("  ") || rest.hasPrefix(" *") else { return nil }
+        guard let algorithm = algorithm(digits.utf8.count), rest.hasPrefix("  ") || rest.hasPrefix(" *") else {
+            return nil
+        }
         let name = String(rest.dropFirst(2))
         guard !name.isEmpty else { return nil }
         return (isEscaped ? unescaped(name) : name, "\(algorithm):\(digits.lowercased())")
@@ -147,7 +152,9 @@ enum CSV {
         while position < bytes.count {
             let first = line
             let fields = try record(bytes, &position, &line)
-            if fields.count > 1 || fields.first?.isEmpty == false { records.append(Record(fields: fields, line: first)) }
+            if fields.count > 1 || fields.first?.isEmpty == false {
+                records.append(Record(fields: fields, line: first))
+            }
         }
         return records
     }

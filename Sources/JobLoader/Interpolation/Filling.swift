@@ -30,6 +30,7 @@ struct Filling {
         case .boolean(let value): return append(piece: .literal(value ? "true" : "false"), isFirst, isRaw)
         case .number(let number): return append(piece: .literal(number), isFirst, isRaw)
         case .text(let text):
+            if let plain = text.plain { return append(piece: .literal(plain), isFirst, isRaw) }
             for piece in text.pieces {
                 if let problem = append(piece: piece, isFirst, isRaw) { return problem }
             }
@@ -78,7 +79,7 @@ struct Filling {
 
     /// Whether a `..` stands in the path that was not there before values were placed after its start.
     var hasNewParentSegment: Bool {
-        guard !placed.isEmpty, path.contains("..") else { return false }
+        guard !placed.isEmpty, Paths.hasTwoDots(path) else { return false }
         var start = 0
         let bytes = Array(path.utf8)
         while start <= bytes.count {

@@ -87,7 +87,9 @@ extension Reader {
                 "url-component", "the value of `${\(name)}` cannot stand in the host of a URL",
                 hint: "it would add another part to the URL; write `${raw:\(name)}` if that is meant", at: span)
         case .controlCharacter:
-            error("control-character", "the value of `${\(name)}` holds a line break or NUL, which cannot stand here", at: span)
+            error(
+                "control-character", "the value of `${\(name)}` holds a line break or NUL, which cannot stand here",
+                at: span)
         case .leadingCapture: refuseLeadingCapture(reference, node)
         }
     }
@@ -167,7 +169,8 @@ extension Reader {
         var hint: String?
         switch reference.name {
         case .local(let local, let field): hint = localHint(local, field)
-        case .environment(let name): hint = "the environment has no `\(name)`; `${env.\(name):-default}` gives it a default"
+        case .environment(let name):
+            hint = "the environment has no `\(name)`; `${env.\(name):-default}` gives it a default"
         case .secret(let name): hint = names.secretHint(name)
         case .capture: break
         }
@@ -185,7 +188,8 @@ extension Reader {
         if field != nil, known.contains(name) { return "`\(name)` is a variable and has no fields" }
         if let close = closest(name, known) { return "did you mean `${\(close)}`?" }
         if resources.environment(name) != nil { return "an environment variable is `${env.\(name)}`" }
-        return known.isEmpty ? "no variables are defined" : "known: \(known.prefix(12).map { "`\($0)`" }.joined(separator: ", "))"
+        return known.isEmpty
+            ? "no variables are defined" : "known: \(known.prefix(12).map { "`\($0)`" }.joined(separator: ", "))"
     }
 
     // MARK: Places
@@ -210,7 +214,9 @@ extension Reader {
         return span
     }
 
-    private static func reference(in scalars: [Unicode.Scalar], from start: Int, _ end: Int, _ line: Int32) -> SourceSpan {
+    private static func reference(in scalars: [Unicode.Scalar], from start: Int, _ end: Int, _ line: Int32)
+        -> SourceSpan
+    {
         var depth = 0
         var column = start
         while column < end {

@@ -109,7 +109,9 @@ struct TemplateParser {
         }
         guard let dot = text.firstIndex(of: ".") else { return word(text[...]).map { .local($0, field: nil) } }
         let field = text[text.index(after: dot)...]
-        guard let name = word(text[..<dot]), !field.isEmpty, !field.contains("$"), !field.contains("{") else { return nil }
+        guard let name = word(text[..<dot]), !field.isEmpty, !field.contains("$"), !field.contains("{") else {
+            return nil
+        }
         return .local(name, field: String(field))
     }
 

@@ -32,7 +32,10 @@ struct URLCursor {
 
     /// The text as it may stand here: it cannot begin another part.
     func escaped(_ text: String) -> String {
-        PercentEncoding.encode(text, keepingSlash: part == .path || part == .afterColon)
+        if text.utf8.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) && $0 < 0x80 || (0x30...0x39).contains($0) }) {
+            return text
+        }
+        return PercentEncoding.encode(text, keepingSlash: part == .path || part == .afterColon)
     }
 
     var escaping: SecretText.Escaping { part == .query ? .query : .path }

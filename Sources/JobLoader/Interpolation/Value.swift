@@ -1,7 +1,7 @@
 import TransferModel
 
 /// What a name stands for.
-indirect enum Value {
+enum Value {
     case null
     case boolean(Bool)
     /// As it was written: `3.10` stays `3.10`.

@@ -46,7 +46,8 @@ struct CommandLineNames {
         let name = tree.text(key)
         guard tree.kind(key) == .scalar, Names.isWellFormed(name) else {
             return reader.problems.error(
-                "invalid-name", "`\(Reader.short(name))` is no name for a variable", at: tree.span(key), in: tree.source)
+                "invalid-name", "`\(Reader.short(name))` is no name for a variable", at: tree.span(key), in: tree.source
+            )
         }
         guard tree.kind(node) == .scalar, tree.resolve(node) != .null else {
             return reader.problems.error(
@@ -66,7 +67,8 @@ struct CommandLineNames {
             let bare = line.last == 0x0D ? line.dropLast() : line
             if bare.isEmpty || bare.first == UInt8(ascii: "#") { continue }
             guard let equals = bare.firstIndex(of: UInt8(ascii: "=")),
-                let name = String(validating: bare[..<equals], as: UTF8.self)?.trimmingBlanks(), Names.isWellFormed(name),
+                let name = String(validating: bare[..<equals], as: UTF8.self)?.trimmingBlanks(),
+                Names.isWellFormed(name),
                 let value = String(validating: bare[(equals + 1)...], as: UTF8.self)
             else {
                 // Not quoted: whatever it is, it may be a secret.

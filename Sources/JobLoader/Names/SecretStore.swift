@@ -35,9 +35,12 @@ final class SecretStore {
 
     func hint(_ name: String) -> String {
         let declaration = declarations[name]
-        if let variable = declaration?.environment { return "it is declared to come from the environment's `\(variable)`, which is not set" }
+        if let variable = declaration?.environment {
+            return "it is declared to come from the environment's `\(variable)`, which is not set"
+        }
         let near = closest(name).map { "did you mean `${secret.\($0)}`? " } ?? ""
-        return near + "a secret comes from --secrets-file, $CREDENTIALS_DIRECTORY/\(name) or the environment's `\(name)`"
+        return near
+            + "a secret comes from --secrets-file, $CREDENTIALS_DIRECTORY/\(name) or the environment's `\(name)`"
     }
 
     private func closest(_ name: String) -> String? {
@@ -66,7 +69,8 @@ final class SecretStore {
 
     private func fail(_ name: String, _ reason: String, _ reader: Reader) -> String? {
         broken.insert(name)
-        reader.problems.error("unreadable-secret", "the secret `\(name)` cannot be read: \(reason)", at: nil, in: reader.source)
+        reader.problems.error(
+            "unreadable-secret", "the secret `\(name)` cannot be read: \(reason)", at: nil, in: reader.source)
         return nil
     }
 

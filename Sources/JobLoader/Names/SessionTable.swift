@@ -53,24 +53,31 @@ struct SessionReader {
         reader.key = "sessions"
         var entries = entries(node)
         if entries.count > Self.maximumSessions {
-            reader.error("too-many-sessions", "a job has at most \(Self.maximumSessions) sessions", at: reader.beginning(node))
+            reader.error(
+                "too-many-sessions", "a job has at most \(Self.maximumSessions) sessions", at: reader.beginning(node))
             entries = Array(entries.prefix(Self.maximumSessions))
         }
-        let numbers = Dictionary(entries.enumerated().map { ($0.element.name, $0.offset) }, uniquingKeysWith: { first, _ in first })
+        let numbers = Dictionary(
+            entries.enumerated().map { ($0.element.name, $0.offset) }, uniquingKeysWith: { first, _ in first })
         for number in entries.indices { resolve(number, &entries, numbers) }
         checkIdentifiers(entries)
-        let configurations = entries.compactMap { $0.draft?.configuration }
+        let configurations = entries.compactMap { $0.draft.map { Self.finished($0) } }
         if configurations.isEmpty, reader.tree.kind(node) == .mapping, reader.tree.count(node) == 0 {
-            reader.error("empty-map", "`sessions` defines no session", hint: "leave it out for the implicit `default`", at: reader.beginning(node))
+            reader.error(
+                "empty-map", "`sessions` defines no session", hint: "leave it out for the implicit `default`",
+                at: reader.beginning(node))
         }
         return SessionTable(configurations.isEmpty ? [SessionConfiguration(name: "default")] : configurations)
     }
 
     private func entries(_ node: NodeID) -> [Entry] {
         reader.named(node, .map(.object("session"))).compactMap { name, key, value in
-            guard !name.isEmpty, name.utf8.count <= 200, !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x2F || $0 == 0x7F })
+            guard !name.isEmpty, name.utf8.count <= 200,
+                !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x2F || $0 == 0x7F })
             else {
-                reader.error("invalid-name", "`\(Reader.short(name))` is no name for a session", hint: "its stores lie under it: no `/`", key)
+                reader.error(
+                    "invalid-name", "`\(Reader.short(name))` is no name for a session",
+                    hint: "its stores lie under it: no `/`", key)
                 return nil
             }
             if reader.isNull(value) { return Entry(name: name, key: key, node: value) }
@@ -80,7 +87,8 @@ struct SessionReader {
     }
 
     private func base(_ node: NodeID) -> (name: String, node: NodeID)? {
-        for (key, value) in reader.tree.entries(node) where reader.tree.text(key, is: "extends") && !reader.isNull(value) {
+        for (key, value) in reader.tree.entries(node)
+        where reader.tree.text(key, is: "extends") && !reader.isNull(value) {
             reader.key = "extends"
             return reader.text(value).map { ($0, value) }
         }
@@ -113,7 +121,8 @@ struct SessionReader {
 
     private func unknown(_ base: (name: String, node: NodeID), _ known: [String]) {
         let hint = reader.closest(base.name, known).map { "did you mean `\($0)`?" }
-        reader.error("unknown-session", "there is no session `\(Reader.short(base.name))` to extend", hint: hint, base.node)
+        reader.error(
+            "unknown-session", "there is no session `\(Reader.short(base.name))` to extend", hint: hint, base.node)
     }
 
     private func read(_ entry: Entry, over base: SessionDraft?) -> SessionDraft {
@@ -121,8 +130,17 @@ struct SessionReader {
         draft.configuration.name = entry.name
         draft.configuration.identifier = nil
         if !reader.isNull(entry.node) { Sections.session.decode(entry.node, into: &draft, reader) }
-        check(&draft, entry)
+        check(draft, entry)
         return draft
+    }
+
+    /// What a background session has by default is no part of what others copy from it.
+    private static func finished(_ draft: SessionDraft) -> SessionConfiguration {
+        var configuration = draft.configuration
+        guard configuration.kind == .background else { return configuration }
+        if !draft.writesDurability { configuration.durability = .flush }
+        configuration.taskDefaults.waitsForConnectivity = true
+        return configuration
     }
 
     // MARK: Checks
@@ -135,19 +153,20 @@ struct SessionReader {
         return nil
     }
 
-    private func check(_ draft: inout SessionDraft, _ entry: Entry) {
+    private func check(_ draft: SessionDraft, _ entry: Entry) {
         let configuration = draft.configuration
         if let maximum = configuration.tls.maximum, maximum < configuration.tls.minimum {
             let span = place("tls", entry).map { reader.tree.span($0.key) } ?? reader.tree.span(entry.key)
             reader.error(
-                "conflicting-keys", "`tls.maximum` \(maximum.rawValue) is below `minimum` \(configuration.tls.minimum.rawValue)",
+                "conflicting-keys",
+                "`tls.maximum` \(maximum.rawValue) is below `minimum` \(configuration.tls.minimum.rawValue)",
                 at: span)
         }
         if configuration.tls.policy == .only, configuration.tls.ca == nil, configuration.tls.pins.isEmpty {
             let span = place("tls", entry).map { reader.tree.span($0.key) } ?? reader.tree.span(entry.key)
             reader.error("missing-key", "`policy: only` needs `ca` or `pin`: else nothing is trusted", at: span)
         }
-        configuration.kind == .background ? checkBackground(&draft, entry) : checkForeground(draft, entry)
+        configuration.kind == .background ? checkBackground(draft, entry) : checkForeground(draft, entry)
     }
 
     private func checkForeground(_ draft: SessionDraft, _ entry: Entry) {
@@ -160,25 +179,27 @@ struct SessionReader {
         }
     }
 
-    private func checkBackground(_ draft: inout SessionDraft, _ entry: Entry) {
-        if !draft.writesDurability { draft.configuration.durability = .flush }
+    private func checkBackground(_ draft: SessionDraft, _ entry: Entry) {
         if draft.configuration.identifier == nil, place("identifier", entry) == nil {
             let isCopy = entry.base != nil && place("configuration", entry) == nil
             reader.error(
                 "missing-key",
-                isCopy ? "a copy of a background session needs an `identifier` of its own" : "a background session needs an `identifier`",
+                isCopy
+                    ? "a copy of a background session needs an `identifier` of its own"
+                    : "a background session needs an `identifier`",
                 hint: "unique on the machine, such as `org.example.nightly`", entry.key)
         }
         if let waits = place("waitsForConnectivity", entry), !draft.configuration.taskDefaults.waitsForConnectivity {
             reader.warning(
-                "no-effect", "`waitsForConnectivity: false` has no effect in a background session", hint: "it always waits",
+                "no-effect", "`waitsForConnectivity: false` has no effect in a background session",
+                hint: "it always waits",
                 at: reader.tree.span(waits.value))
         }
-        draft.configuration.taskDefaults.waitsForConnectivity = true
         if draft.configuration.taskDefaults.redirects.follow != .always {
             let span = place("redirects", entry).map { reader.tree.span($0.key) } ?? reader.tree.span(entry.key)
             reader.error(
-                "background-restriction", "a background session always follows redirects", hint: "leave `follow` out", at: span)
+                "background-restriction", "a background session always follows redirects", hint: "leave `follow` out",
+                at: span)
         }
         if !draft.configuration.protocols.isEmpty {
             let span = place("protocols", entry).map { reader.tree.span($0.key) } ?? reader.tree.span(entry.key)

@@ -49,7 +49,8 @@ extension Reader {
         guard digits.count % 2 == 0 else { return nil }
         var bytes: [UInt8] = []
         for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = PercentEncoding.hexValue(digits[index]), let low = PercentEncoding.hexValue(digits[index + 1])
+            guard let high = PercentEncoding.hexValue(digits[index]),
+                let low = PercentEncoding.hexValue(digits[index + 1])
             else { return nil }
             bytes.append(high << 4 | low)
         }

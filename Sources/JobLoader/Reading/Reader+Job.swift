@@ -48,7 +48,9 @@ extension Reader {
     func hostLimits(_ node: NodeID) -> [RunLimits.HostLimit]? {
         named(node, .map(.object("hostLimit"))).compactMap { name, key, value in
             guard let pattern = HostPattern(name) else {
-                error("invalid-value", "`\(Self.short(name))` is no host pattern", hint: "such as `example.org` or `*.example.org`", key)
+                error(
+                    "invalid-value", "`\(Self.short(name))` is no host pattern",
+                    hint: "such as `example.org` or `*.example.org`", key)
                 return nil
             }
             var draft = Sections.HostLimitDraft()
@@ -61,7 +63,9 @@ extension Reader {
     func groups(_ node: NodeID) -> [GroupSpecification]? {
         named(node, .map(.object("group"))).compactMap { name, key, value in
             guard TaskName.isWellFormed(name) else {
-                error("invalid-value", "`\(Self.short(name))` is no name for a group", hint: "letters, digits, `.`, `_` and `-`", key)
+                error(
+                    "invalid-value", "`\(Self.short(name))` is no name for a group",
+                    hint: "letters, digits, `.`, `_` and `-`", key)
                 return nil
             }
             var draft = Sections.GroupDraft()

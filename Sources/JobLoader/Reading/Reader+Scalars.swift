@@ -175,7 +175,8 @@ extension Reader {
         return rate
     }
 
-    func choice<Value: RawRepresentable & CaseIterable & SendableMetatype>(_ node: NodeID, as type: Value.Type) -> Value?
+    func choice<Value: RawRepresentable & CaseIterable & SendableMetatype>(_ node: NodeID, as type: Value.Type)
+        -> Value?
     where Value.RawValue == String {
         let known = Value.allCases.map(\.rawValue)
         guard let text = text(node, .choice(known)) else { return nil }

@@ -3,7 +3,9 @@ import YAMLTree
 
 /// The values that sessions have and nothing else.
 extension Reader {
-    func isWord(_ node: NodeID, _ word: StaticString) -> Bool { tree.kind(node) == .scalar && tree.text(node, is: word) }
+    func isWord(_ node: NodeID, _ word: StaticString) -> Bool {
+        tree.kind(node) == .scalar && tree.text(node, is: word)
+    }
 
     func identifier(_ node: NodeID) -> String? {
         guard let text = text(node) else { return nil }
@@ -21,7 +23,8 @@ extension Reader {
         return tree.children(node).compactMap { element in
             guard let text = text(element, Sections.pinShape) else { return nil }
             guard text.hasPrefix("sha256//"), decodeBase64(String(text.dropFirst(8)))?.count == 32 else {
-                invalid(element, Sections.pinShape, text, hint: "`sha256//` and the SHA-256 of the public key in base64")
+                invalid(
+                    element, Sections.pinShape, text, hint: "`sha256//` and the SHA-256 of the public key in base64")
                 return nil
             }
             return text
@@ -29,7 +32,9 @@ extension Reader {
     }
 
     func requestRate(_ node: NodeID) -> RequestRate? {
-        guard tree.kind(node) == .mapping else { return number(node, 0.001...1_000_000).map { RequestRate(perSecond: $0) } }
+        guard tree.kind(node) == .mapping else {
+            return number(node, 0.001...1_000_000).map { RequestRate(perSecond: $0) }
+        }
         var rate = RequestRate(perSecond: 1)
         Sections.requestRate.decode(node, into: &rate, self)
         return rate
@@ -55,7 +60,8 @@ extension Reader {
 
     func scheme(_ node: NodeID) -> String? {
         guard let text = text(node) else { return nil }
-        let isScheme = text.utf8.first.map { (0x61...0x7A).contains($0 | 0x20) } == true
+        let isScheme =
+            text.utf8.first.map { (0x61...0x7A).contains($0 | 0x20) } == true
             && text.utf8.allSatisfy { Token.isTokenByte($0) }
         guard isScheme else {
             error("invalid-value", "`\(Self.short(text))` is no scheme", hint: "leave `://` out", node)
@@ -94,7 +100,8 @@ extension Reader {
         let revealed = text.plain ?? text.revealed
         guard let url = try? ResourceURL.parse(revealed), schemes.contains(url.scheme) else {
             error(
-                "invalid-url", "`\(key)` must be a proxy's URL", hint: "it begins with one of \(schemes.map { "\($0)://" }.joined(separator: ", "))",
+                "invalid-url", "`\(key)` must be a proxy's URL",
+                hint: "it begins with one of \(schemes.map { "\($0)://" }.joined(separator: ", "))",
                 node)
             return nil
         }

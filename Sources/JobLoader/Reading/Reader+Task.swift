@@ -11,7 +11,8 @@ extension Reader {
         guard let id = text(node) else { return nil }
         if TaskName.isWellFormed(id) || isWild { return id }
         error(
-            "invalid-id", "`\(Self.short(id))` is no task id", hint: "an id holds letters, digits, `.`, `_` and `-`", node)
+            "invalid-id", "`\(Self.short(id))` is no task id", hint: "an id holds letters, digits, `.`, `_` and `-`",
+            node)
         return nil
     }
 
@@ -73,7 +74,8 @@ extension Reader {
         let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
         if known.contains(text.uppercased()), !known.contains(text) {
             error(
-                "invalid-value", "methods are written in capitals: `\(text)` is another one than `\(text.uppercased())`",
+                "invalid-value",
+                "methods are written in capitals: `\(text)` is another one than `\(text.uppercased())`",
                 hint: "did you mean `\(text.uppercased())`?", node)
             return nil
         }

@@ -43,7 +43,7 @@ extension Reader {
 
     private func refuse(_ text: SecretText, _ node: NodeID, _ what: String, _ bytes: [UInt8]) -> Bool {
         let revealed = text.plain ?? text.revealed
-        guard let found = revealed.utf8.first(where: { bytes.contains($0) }) else { return true }
+        guard let found = revealed.utf8.first(where: { $0 < 0x0E && bytes.contains($0) }) else { return true }
         let name = found == 0x0D ? "CR" : found == 0x0A ? "LF" : "NUL"
         error("control-character", "\(what) cannot hold \(name)", node)
         return false
@@ -91,8 +91,8 @@ extension Reader {
 
     func parseURL(_ text: SecretText, _ node: NodeID) -> ResourceURL? {
         do {
-            let url = try ResourceURL.parse(text.plain ?? text.revealed)
-            if let name = text.secretBarred(from: url.origin) {
+            let url = try urls.parse(text.plain ?? text.revealed)
+            if text.plain == nil, let name = text.secretBarred(from: url.origin) {
                 error(
                     "secret-elsewhere", "the secret `\(name)` may not be sent to `\(url.host)`",
                     hint: "its `hosts` say where it may go", node)
@@ -152,12 +152,22 @@ enum Paths {
 
     /// With `..` taken away too: what two paths are compared by.
     static func resolvingDots(_ path: String) -> String {
-        guard path.contains("/..") else { return path }
+        guard hasTwoDots(path) else { return path }
         var kept: [Substring] = []
         for segment in path.split(separator: "/") {
             if segment == ".." { _ = kept.popLast() } else { kept.append(segment) }
         }
         return "/" + kept.joined(separator: "/") + (path.hasSuffix("/") && !kept.isEmpty ? "/" : "")
+    }
+
+    /// Whether `..` stands anywhere in it: cheap, and nearly always the whole answer.
+    static func hasTwoDots(_ path: String) -> Bool {
+        var previous: UInt8 = 0
+        for byte in path.utf8 {
+            if byte == UInt8(ascii: "."), previous == byte { return true }
+            previous = byte
+        }
+        return false
     }
 
     /// Everything before the last `/`; `/` for a name in the root.

@@ -117,7 +117,8 @@ final class Reader {
 
     /// Messages quote values, but not whole pages.
     static func short(_ text: String) -> String {
-        text.unicodeScalars.count <= 60 ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(57))) + "..."
+        text.unicodeScalars.count <= 60
+            ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(57))) + "..."
     }
 
     func unknownKey(_ node: NodeID, in place: String, known: [String]) {
@@ -130,7 +131,8 @@ final class Reader {
         }
         let meant = ForeignKeys.meant[name].flatMap { known.contains($0) ? $0 : nil }
         let closest = meant ?? Spelling.closest(to: name, among: known)
-        let hint = closest.map { "did you mean `\($0)`?" } ?? "it knows \(known.map { "`\($0)`" }.joined(separator: ", "))"
+        let hint =
+            closest.map { "did you mean `\($0)`?" } ?? "it knows \(known.map { "`\($0)`" }.joined(separator: ", "))"
         error("unknown-key", "unknown key `\(Self.short(name))` in \(place)", hint: hint, node)
     }
 

@@ -9,9 +9,8 @@ enum ValueText {
         var lastUnit = Int64.max
         repeat {
             guard let number = scanner.decimal() else { return nil }
-            let unit = scanner.durationUnit()
-            if unit == nil, !(scanner.isAtEnd && lastUnit == .max) { return nil }
-            let nanoseconds = unit ?? 1_000_000_000
+            let isBare = scanner.isAtEnd && lastUnit == .max
+            guard let nanoseconds = isBare ? 1_000_000_000 : scanner.durationUnit() else { return nil }
             guard nanoseconds < lastUnit, let part = number.times(nanoseconds) else { return nil }
             lastUnit = nanoseconds
             let (sum, overflow) = total.addingReportingOverflow(part)

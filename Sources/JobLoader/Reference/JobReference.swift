@@ -13,7 +13,9 @@ package enum JobReference {
         if section.name == "defaults" { return text }
         for rule in section.rules { text += words(rule) + "\n\n" }
         let hasTypes = section.keys.contains { $0.types != .all }
-        text += hasTypes ? "| key | for | value | default | meaning |\n| --- | --- | --- | --- | --- |\n"
+        text +=
+            hasTypes
+            ? "| key | for | value | default | meaning |\n| --- | --- | --- | --- | --- |\n"
             : "| key | value | default | meaning |\n| --- | --- | --- | --- |\n"
         for key in section.keys { text += row(key, hasTypes: hasTypes) }
         return text
@@ -34,7 +36,8 @@ package enum JobReference {
         case .later: meaning += ". *Not built yet.*"
         }
         let types = hasTypes ? " \(key.types.words) |" : ""
-        let cells = "| `\(key.name)` |\(types) \(escaped(key.shape.words)) | \(escaped(key.standard)) | \(escaped(meaning)) |"
+        let cells =
+            "| `\(key.name)` |\(types) \(escaped(key.shape.words)) | \(escaped(key.standard)) | \(escaped(meaning)) |"
         return cells + "\n"
     }
 

@@ -19,7 +19,8 @@ private struct SchemaWriter {
         json.beginObject()
         json.member("$schema", "https://json-schema.org/draft/2020-12/schema")
         json.member("title", "transfer-run job")
-        json.member("description", "A batch of transfers. The same table of keys writes this, the reference and the loader.")
+        json.member(
+            "description", "A batch of transfers. The same table of keys writes this, the reference and the loader.")
         json.member("$ref", "#/$defs/job")
         json.key("$defs")
         json.beginObject()
@@ -238,11 +239,15 @@ private struct SchemaWriter {
             json.endObject()
         case .boolean: typed("boolean")
         case .integer(let range):
-            typed("integer", low: Double(range.lowerBound), high: range.upperBound == .max ? nil : Double(range.upperBound))
+            typed(
+                "integer", low: Double(range.lowerBound),
+                high: range.upperBound == .max ? nil : Double(range.upperBound))
         case .number(let range): typed("number", low: range.lowerBound, high: range.upperBound)
         case .duration:
             typed("number", low: 0)
-            pattern("^([0-9]+(\\.[0-9]+)?|([0-9]+(\\.[0-9]+)?d)?([0-9]+(\\.[0-9]+)?h)?([0-9]+(\\.[0-9]+)?m)?([0-9]+(\\.[0-9]+)?s)?([0-9]+(\\.[0-9]+)?ms)?)$")
+            pattern(
+                "^([0-9]+(\\.[0-9]+)?|([0-9]+(\\.[0-9]+)?d)?([0-9]+(\\.[0-9]+)?h)?([0-9]+(\\.[0-9]+)?m)?([0-9]+(\\.[0-9]+)?s)?([0-9]+(\\.[0-9]+)?ms)?)$"
+            )
         case .size:
             typed("integer", low: 0)
             pattern("^[0-9]+(\\.[0-9]+)?([kMGT]B|[KMGT]iB|B)?$")

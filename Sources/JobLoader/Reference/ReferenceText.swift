@@ -94,59 +94,59 @@ enum ReferenceText {
     /// By section.
     static let examples = [
         "secret": """
-            secrets:
-              API_TOKEN: { env: CI_TOKEN, hosts: [api.example.org] }
-              SIGNING: { file: /run/keys/signing }
-            """,
+        secrets:
+          API_TOKEN: { env: CI_TOKEN, hosts: [api.example.org] }
+          SIGNING: { file: /run/keys/signing }
+        """,
         "session": """
-            sessions:
-              base: { maximumConnectionsPerHost: 4, retry: { attempts: 8 } }
-              api:
-                extends: base
-                configuration: ephemeral
-                headers: { Authorization: "Bearer ${secret.API_TOKEN}" }
-                redirects: { follow: sameOrigin, maximum: 5 }
-            """,
+        sessions:
+          base: { maximumConnectionsPerHost: 4, retry: { attempts: 8 } }
+          api:
+            extends: base
+            configuration: ephemeral
+            headers: { Authorization: "Bearer ${secret.API_TOKEN}" }
+            redirects: { follow: sameOrigin, maximum: 5 }
+        """,
         "task": """
-            tasks:
-              - id: publish
-                type: upload
-                method: PUT
-                url: https://api.example.org/files/${release}
-                body: { file: mirror/amd64.xz }
-                expect: { status: [201, 204] }
-            """,
+        tasks:
+          - id: publish
+            type: upload
+            method: PUT
+            url: https://api.example.org/files/${release}
+            body: { file: mirror/amd64.xz }
+            expect: { status: [201, 204] }
+        """,
         "defaults": """
-            defaults: { session: api, retry: { attempts: 5 }, headers: { Accept: application/json } }
-            """,
+        defaults: { session: api, retry: { attempts: 5 }, headers: { Accept: application/json } }
+        """,
         "forEachSource": """
-            tasks:
-              - id: chunk-${n}
-                forEach: { n: 01..20 }
-                url: https://example.org/chunks/${n}
-                to: chunks/${n}.bin
-              - id: row-${row.index}
-                forEach: { row: { csv: files.csv } }
-                url: ${row.url}
-                to: files/${row.name}
-            """,
+        tasks:
+          - id: chunk-${n}
+            forEach: { n: 01..20 }
+            url: https://example.org/chunks/${n}
+            to: chunks/${n}.bin
+          - id: row-${row.index}
+            forEach: { row: { csv: files.csv } }
+            url: ${row.url}
+            to: files/${row.name}
+        """,
         "body": """
-            body: { json: { name: nightly, count: 3 } }
-            """,
+        body: { json: { name: nightly, count: 3 } }
+        """,
         "limits": """
-            limits: { maximumConcurrentTasks: 16, bandwidth: 10MiB/s }
-            """,
+        limits: { maximumConcurrentTasks: 16, bandwidth: 10MiB/s }
+        """,
         "report": """
-            report: { json: out/report.json, events: out/events.ndjson }
-            """,
+        report: { json: out/report.json, events: out/events.ndjson }
+        """,
         "retry": """
-            retry: { attempts: 8, backoff: { initial: 2s, maximum: 5m }, statuses: [429, 5xx] }
-            """,
+        retry: { attempts: 8, backoff: { initial: 2s, maximum: 5m }, statuses: [429, 5xx] }
+        """,
         "checksum": """
-            checksum: { from: sums, algorithm: sha256, entry: debian.iso }
-            """,
+        checksum: { from: sums, algorithm: sha256, entry: debian.iso }
+        """,
         "window": """
-            window: { from: "22:00", to: "06:00", days: [monday, tuesday], timezone: Europe/Berlin }
-            """,
+        window: { from: "22:00", to: "06:00", days: [monday, tuesday], timezone: Europe/Berlin }
+        """,
     ]
 }

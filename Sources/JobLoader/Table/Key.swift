@@ -82,7 +82,8 @@ enum Availability<Target>: Sendable {
 extension Key where Target: Blank {
     /// A key whose value is read whole.
     init<Value>(
-        _ name: StaticString, _ path: any WritableKeyPath<Target, Value> & Sendable, _ shape: Shape, default standard: String,
+        _ name: StaticString, _ path: any WritableKeyPath<Target, Value> & Sendable, _ shape: Shape,
+        default standard: String,
         _ meaning: String, _ availability: Availability<Target> = .built,
         read: @escaping @Sendable (_ value: NodeID, _ reader: Reader) -> Value?
     ) {

@@ -14,11 +14,16 @@ extension Sections {
             bodyKey("data", .scalar, "this text") { node, reader in
                 reader.secretText(node, .scalar, place: .body).map { .data($0) }
             },
-            bodyKey("base64", .pattern("^[A-Za-z0-9+/\\s]*={0,2}\\s*$", words: "base64"), "the bytes that this stands for") {
+            bodyKey(
+                "base64", .pattern("^[A-Za-z0-9+/\\s]*={0,2}\\s*$", words: "base64"), "the bytes that this stands for"
+            ) {
                 $1.base64($0).map { .base64($0) }
             },
             bodyKey("json", .json, "this value as JSON") { $1.jsonTemplate($0).map { .json($0) } },
-            bodyKey("form", .map(.either([.scalar, .list(.scalar)])), "these fields, encoded as a form; a list gives several of one name") { node, reader in
+            bodyKey(
+                "form", .map(.either([.scalar, .list(.scalar)])),
+                "these fields, encoded as a form; a list gives several of one name"
+            ) { node, reader in
                 reader.formFields(node).map { .form($0) }
             },
             bodyKey("file", .path, "this file") { $1.pathText($0).map { .file($0) } },

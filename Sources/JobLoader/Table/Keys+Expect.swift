@@ -8,16 +8,26 @@ extension Sections {
         "expect", in: "`expect`", "What an answer must be to count; all checked before anything is published.",
         keys: [
             .statuses("status", \.status, default: "2xx", "the HTTP status"),
-            .text("mimeType", \.mimeType, default: "any", "the type, such as `application/json`; may hold `*`, as in `image/*`"),
+            .text(
+                "mimeType", \.mimeType, default: "any",
+                "the type, such as `application/json`; may hold `*`, as in `image/*`"),
             .size("size", \.size, default: "any", "the exact number of bytes"),
             .size("minimumSize", \.minimumSize, default: "none", "the least number of bytes"),
             Key(
                 "magic", \.magic,
-                .either([.choice(["gzip", "zip", "xz", "zstd", "pdf", "elf"]), .pattern("^([0-9A-Fa-f]{2})+$", words: "hex digits")]),
+                .either([
+                    .choice(["gzip", "zip", "xz", "zstd", "pdf", "elf"]),
+                    .pattern("^([0-9A-Fa-f]{2})+$", words: "hex digits"),
+                ]),
                 default: "any", "how the bytes begin", .later
             ) { $1.magic($0).map { .some($0) } },
-            .boolean("notHTML", \.notHTML, default: "false", "the body must not be a web page", .except("`false`", { !$0.notHTML })),
-            Key("headers", over: \.headers, .map(.regex), default: "none", "header name → what one of its values must match", .later) {
+            .boolean(
+                "notHTML", \.notHTML, default: "false", "the body must not be a web page",
+                .except("`false`", { !$0.notHTML })),
+            Key(
+                "headers", over: \.headers, .map(.regex), default: "none",
+                "header name → what one of its values must match", .later
+            ) {
                 $2.headerMatches($1, into: &$0)
             },
             Key("body", over: \.self, .object("expectBody"), default: "any", "what must stand in the body", .later) {
@@ -29,7 +39,9 @@ extension Sections {
         "expectBody", in: "`body`", title: "`expect.body`",
         keys: [
             .secretText("contains", \.bodyContains, default: "none", "a text that must be in it"),
-            Key("matches", \.bodyMatches, .regex, default: "none", "what it must match") { $1.regex($0).map { .some($0) } },
+            Key("matches", \.bodyMatches, .regex, default: "none", "what it must match") {
+                $1.regex($0).map { .some($0) }
+            },
             Key("json", over: \.bodyJSON, .map(.json), default: "none", "JSON path → the value that must be there") {
                 $2.jsonMatches($1, into: &$0)
             },
@@ -39,8 +51,12 @@ extension Sections {
         "capture", in: "a capture", title: "`capture`",
         "A map of name → what to take from the answer; others use it as `${tasks.ID.NAME}`.",
         keys: [
-            Key("header", \.header, .text, default: "none", "the value of this header") { $1.text($0).map { .some($0) } },
-            Key("json", \.json, .jsonPath, default: "none", "the one value at this JSON path") { $1.jsonPath($0).map { .some($0) } },
+            Key("header", \.header, .text, default: "none", "the value of this header") {
+                $1.text($0).map { .some($0) }
+            },
+            Key("json", \.json, .jsonPath, default: "none", "the one value at this JSON path") {
+                $1.jsonPath($0).map { .some($0) }
+            },
             Key("regex", \.regex, .regex, default: "none", "the first group of this expression, or all of its match") {
                 $1.regex($0).map { .some($0) }
             },
@@ -63,7 +79,9 @@ extension Sections {
         "Rules asked when the headers are there, before the body; the first that matches decides.",
         keys: [
             .text("mimeType", \.mimeType, default: "any", "the answer's type; may hold `*`"),
-            Key("status", \.status, .statuses, default: "any", "the answer's status") { $1.statuses($0).map { .some($0) } },
+            Key("status", \.status, .statuses, default: "any", "the answer's status") {
+                $1.statuses($0).map { .some($0) }
+            },
             .size("largerThan", \.largerThan, default: "any", "the answer's length, where it says one"),
             .choice("do", \.action, default: "required", "`download` turns the running data task into a download"),
             .path("to", \.to, default: "none", "for `do: download`: a file, or a folder ending in `/`"),
@@ -178,7 +196,9 @@ extension Reader {
                 error("conflicting-keys", "`to` is only for `do: download`", at: beginning(element))
             }
             var rule = ResponseRule(action: draft.action)
-            (rule.mimeType, rule.status, rule.largerThan, rule.to) = (draft.mimeType, draft.status, draft.largerThan, draft.to)
+            (rule.mimeType, rule.status, rule.largerThan, rule.to) = (
+                draft.mimeType, draft.status, draft.largerThan, draft.to
+            )
             return rule
         }
     }

@@ -10,13 +10,17 @@ enum Sections {
         "backoff", in: "`backoff`", title: "`retry.backoff`", "How long to wait before the next attempt.",
         keys: [
             .duration("initial", \.initialBackoff, default: "1s", "before the second attempt"),
-            Key("multiplier", \.multiplier, .number(1...1000), default: "2", "by which each wait is longer than the one before") {
+            Key(
+                "multiplier", \.multiplier, .number(1...1000), default: "2",
+                "by which each wait is longer than the one before"
+            ) {
                 $1.number($0, 1...1000)
             },
             .duration("maximum", \.maximumBackoff, default: "60s", "no wait is longer"),
             .choice(
                 "jitter", \.jitter, default: "full",
-                "`full` waits a random part of the time, so that many tasks do not come back at once; `none` waits all of it"),
+                "`full` waits a random part of the time, so that many tasks do not come back at once; `none` waits all of it"
+            ),
         ])
 
     static let retryAfter = Section<RetryPolicy>(
@@ -33,7 +37,10 @@ enum Sections {
         "retry", in: "`retry`", "What happens after a failed attempt.",
         keys: [
             .integer("attempts", \.attempts, 1...1_000_000, default: "3", "in all, the first one counted"),
-            Key("backoff", over: \.self, .object("backoff"), default: "see `retry.backoff`", "how long to wait before the next one") {
+            Key(
+                "backoff", over: \.self, .object("backoff"), default: "see `retry.backoff`",
+                "how long to wait before the next one"
+            ) {
                 backoff.decode($1, into: &$0, $2)
             }.resetting {
                 let blank = RetryPolicy()
@@ -43,7 +50,10 @@ enum Sections {
             .statuses(
                 "statuses", \.statuses, default: "[408, 425, 429, 500, 502, 503, 504]",
                 "the HTTP statuses that are worth another attempt"),
-            Key("retryAfter", over: \.self, .object("retryAfter"), default: "see `retry.retryAfter`", "what `Retry-After` counts for") {
+            Key(
+                "retryAfter", over: \.self, .object("retryAfter"), default: "see `retry.retryAfter`",
+                "what `Retry-After` counts for"
+            ) {
                 retryAfter.decode($1, into: &$0, $2)
             }.resetting {
                 let blank = RetryPolicy()
@@ -55,7 +65,8 @@ enum Sections {
         ])
 
     static let rewrite = Section<RewriteDraft>(
-        "rewrite", in: "a rule of `rewrite`", title: "`redirects.rewrite`", "Rules for where a redirect really goes; the first match wins.",
+        "rewrite", in: "a rule of `rewrite`", title: "`redirects.rewrite`",
+        "Rules for where a redirect really goes; the first match wins.",
         keys: [
             Key("match", \.match, .regex, default: "required", "what the redirect's URL must match") { $1.regex($0) },
             Key("to", \.to, .text, default: "required", "the new URL; `$1` is the first group") { $1.text($0) },

@@ -20,12 +20,16 @@ extension Sections {
         "trust", in: "`trust`", title: "`tls.trust`", "Whom to believe.",
         keys: [
             .path("ca", \.ca, default: "the system's", "a file of CA certificates"),
-            Key("pin", \.pins, .list(pinShape), default: "none", "public keys, any of which the server must have: `sha256//…`") {
+            Key(
+                "pin", \.pins, .list(pinShape), default: "none",
+                "public keys, any of which the server must have: `sha256//…`"
+            ) {
                 $1.pins($0)
             },
             .choice(
                 "policy", \.policy, default: "system",
-                "`system` checks as the system does; `only` believes nothing but `ca` and `pin`; `insecure` checks nothing"),
+                "`system` checks as the system does; `only` believes nothing but `ca` and `pin`; `insecure` checks nothing"
+            ),
         ])
 
     static let pinShape = Shape.pattern("^sha256//[A-Za-z0-9+/]{43}=$", words: "a pin such as `sha256//…=`")
@@ -105,10 +109,14 @@ extension Sections {
             "configuration", \.configuration.kind, default: "default", "what persists, and who does the work",
             .except("`default` and `ephemeral`", { $0.configuration.kind != .background })),
         Key(
-            "identifier", \.configuration.identifier, .pattern(TaskName.pattern, words: "letters, digits, `.`, `_` and `-`"),
+            "identifier", \.configuration.identifier,
+            .pattern(TaskName.pattern, words: "letters, digits, `.`, `_` and `-`"),
             default: "background only, required there", "unique on the machine per user; the handle to come back by"
         ) { $1.identifier($0).map { .some($0) } },
-        Key("extends", \.extends, .text, default: "none", "a session whose configuration this one copies and then overrides") {
+        Key(
+            "extends", \.extends, .text, default: "none",
+            "a session whose configuration this one copies and then overrides"
+        ) {
             $1.text($0).map { .some($0) }
         },
         .choice(
@@ -139,7 +147,8 @@ extension Sections {
             "maximumConcurrentTasks", \.configuration.maximumConcurrentTasks, 1...1_000_000, default: "none",
             "running tasks of this session"),
         Key(
-            "requestsPerSecond", \.configuration.requestsPerSecond, .either([.number(0.001...1_000_000), .object("requestRate")]),
+            "requestsPerSecond", \.configuration.requestsPerSecond,
+            .either([.number(0.001...1_000_000), .object("requestRate")]),
             default: "none", "to one host, over all tasks: evenly spaced, or with a burst", .later
         ) { $1.requestRate($0).map { .some($0) } },
         .rate("bandwidth", \.configuration.bandwidth, "bytes a second for the session", .later),
@@ -158,7 +167,9 @@ extension Sections {
             default: "from the environment", "`none`, a URL (`http://`, `https://`, `socks5h://`…), or a map by scheme",
             .except("`none`") { if case .none = $0.configuration.proxy { true } else { false } }
         ) { $2.proxy($1, into: &$0) },
-        Key("http", \.configuration.http, section: http, default: "{ version: auto, compression: true }", "which HTTP, and how"),
+        Key(
+            "http", \.configuration.http, section: http, default: "{ version: auto, compression: true }",
+            "which HTTP, and how"),
         Key(
             "protocols", \.configuration.protocols, .list(.object("protocol")), default: "none",
             "own schemes, asked last to first; not in background sessions",

@@ -26,7 +26,8 @@ extension Sections {
     ]
 
     static let cache = Section<CacheConfiguration>(
-        "cache", in: "`cache`", "What is kept of answers, for data and upload tasks; downloads follow the policy alone.",
+        "cache", in: "`cache`",
+        "What is kept of answers, for data and upload tasks; downloads follow the policy alone.",
         keys: [
             .size("memoryCapacity", \.memoryCapacity, default: "16MiB", "in memory"),
             .size("diskCapacity", \.diskCapacity, default: "256MiB", "on disk"),
@@ -34,10 +35,14 @@ extension Sections {
             .size("maximumEntry", \.maximumEntry, default: "5 % of the capacity", "a larger answer is not kept"),
             .choice("revalidation", \.revalidation, default: "conditional", "how a stored answer is checked"),
             .choice("storage", \.storage, default: "allowed", "where answers may be kept"),
-            Key("rules", \.rules, .list(.object("cacheRule")), default: "none", "set `storage` by scheme, host or MIME type; the first match wins") {
+            Key(
+                "rules", \.rules, .list(.object("cacheRule")), default: "none",
+                "set `storage` by scheme, host or MIME type; the first match wins"
+            ) {
                 node, reader in
                 reader.maps(node, cacheRule, .blank)?.map {
-                    CacheConfiguration.Rule(scheme: $0.scheme, host: $0.host, mimeType: $0.mimeType, storage: $0.storage)
+                    CacheConfiguration.Rule(
+                        scheme: $0.scheme, host: $0.host, mimeType: $0.mimeType, storage: $0.storage)
                 }
             },
         ])
@@ -64,7 +69,8 @@ extension Sections {
         keys: [
             .choice("accept", \.accept, default: "always", "which cookies of answers are kept"),
             .boolean("send", \.send, default: "true", "send the ones that are kept"),
-            Key("preset", \.preset, .list(.object("cookie")), default: "none", "cookies that are there from the start") { node, reader in
+            Key("preset", \.preset, .list(.object("cookie")), default: "none", "cookies that are there from the start")
+            { node, reader in
                 reader.maps(node, cookie, .blank)?.compactMap { $0.preset }
             },
         ])
@@ -111,7 +117,10 @@ extension Sections {
         keys: [
             proxyKey("http", \.http, "for http requests"), proxyKey("https", \.https, "for https requests"),
             proxyKey("ftp", \.ftp, "for ftp requests"), proxyKey("all", \.all, "for those that no other key names"),
-            Key("bypass", \.bypass, .list(.text), default: "none", "host patterns and CIDR ranges that are reached directly") {
+            Key(
+                "bypass", \.bypass, .list(.text), default: "none",
+                "host patterns and CIDR ranges that are reached directly"
+            ) {
                 $1.bypasses($0)
             },
         ])
@@ -138,7 +147,10 @@ extension Sections {
         (`Status: 404` if not 200), an empty line, the body. Exit 0 is an answer, 64 passes to the next, another is a failure.
         """,
         keys: [
-            Key("scheme", \.scheme, .pattern("^[A-Za-z][A-Za-z0-9+.-]*$", words: "a scheme"), default: "required", "the scheme it answers for") {
+            Key(
+                "scheme", \.scheme, .pattern("^[A-Za-z][A-Za-z0-9+.-]*$", words: "a scheme"), default: "required",
+                "the scheme it answers for"
+            ) {
                 $1.scheme($0)
             },
             .command("command", \.command, default: "required", "the program and its arguments; no shell"),
@@ -164,7 +176,9 @@ extension Sections {
         keys: [
             Key("from", \.from, .timeOfDay, default: "required", "when it opens") { $1.timeOfDay($0) },
             Key("to", \.to, .timeOfDay, default: "required", "when it closes") { $1.timeOfDay($0) },
-            Key("days", \.days, .list(.choice(dayNames)), default: "every day", "on which days it opens") { $1.days($0) },
+            Key("days", \.days, .list(.choice(dayNames)), default: "every day", "on which days it opens") {
+                $1.days($0)
+            },
             Key("timezone", \.timezone, .timeZone, default: "the machine's", "an IANA name") {
                 $1.timeZone($0).map { .some($0) }
             },

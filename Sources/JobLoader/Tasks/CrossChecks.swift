@@ -82,12 +82,15 @@ struct TaskChecker {
 
     private mutating func checkDestinations() {
         for number in tasks.indices {
-            guard let destination = tasks[number].destination, destination.utf8.last != UInt8(ascii: "/") else { continue }
+            guard let destination = tasks[number].destination, destination.utf8.last != UInt8(ascii: "/") else {
+                continue
+            }
             let path = Paths.resolvingDots(destination)
             guard let first = destinations.insert(path, owner: UInt32(number)) else { continue }
             let (other, this) = (tasks[Int(first)], tasks[number])
             reader.error(
-                "duplicate-destination", "the tasks `\(other.id)` and `\(this.id)` both write `\(Reader.short(shown(path)))`",
+                "duplicate-destination",
+                "the tasks `\(other.id)` and `\(this.id)` both write `\(Reader.short(shown(path)))`",
                 hint: "give each a `to` of its own", at: place(of: "to", this))
         }
     }
@@ -110,7 +113,9 @@ struct TaskChecker {
     private func node(of task: TaskSpecification) -> NodeID? {
         guard let root = reader.tree.root else { return nil }
         for (key, value) in reader.tree.entries(root) where reader.tree.text(key, is: "tasks") {
-            for node in reader.tree.children(value) where reader.tree.span(node).line == Int32(task.line) { return node }
+            for node in reader.tree.children(value) where reader.tree.span(node).line == Int32(task.line) {
+                return node
+            }
         }
         return nil
     }
@@ -130,14 +135,18 @@ struct TaskChecker {
             }
             edges += list.tasks.count
             guard edges <= Self.maximumEdges else {
-                reader.error("too-many-needs", "all `needs` together come to more than \(Self.maximumEdges)", at: span(need.task))
+                reader.error(
+                    "too-many-needs", "all `needs` together come to more than \(Self.maximumEdges)", at: span(need.task)
+                )
                 return
             }
             assign(list, to: Int(need.task), entries: reader.needLists.lists[need.list])
         }
     }
 
-    private mutating func assign(_ list: (tasks: [TaskIndex], groups: [String]), to task: Int, entries: [NeedLists.Entry]) {
+    private mutating func assign(
+        _ list: (tasks: [TaskIndex], groups: [String]), to task: Int, entries: [NeedLists.Entry]
+    ) {
         let itself = TaskIndex(raw: UInt32(task))
         if list.tasks.contains(itself) {
             if let entry = entries.first(where: { $0.text == tasks[task].id }) {
@@ -203,7 +212,8 @@ struct TaskChecker {
     private func reportUnknown(_ text: String, _ node: NodeID) {
         let near = tasks.count <= 20_000 ? reader.closest(text, tasks.map(\.id)) : nil
         reader.error(
-            "unknown-task", "there is no task `\(Reader.short(text))`", hint: near.map { "did you mean `\($0)`?" }, node)
+            "unknown-task", "there is no task `\(Reader.short(text))`", hint: near.map { "did you mean `\($0)`?" }, node
+        )
     }
 
     /// Only ids that begin as the pattern does are compared: many patterns over many tasks stay cheap.
@@ -237,7 +247,8 @@ struct TaskChecker {
             guard let owner = ids.owner(of: use.task) else {
                 let near = tasks.count <= 20_000 ? reader.closest(use.task, tasks.map(\.id)) : nil
                 reader.error(
-                    "unknown-name", "unknown name `tasks.\(Reader.short(use.task)).\(use.name)`: there is no task `\(Reader.short(use.task))`",
+                    "unknown-name",
+                    "unknown name `tasks.\(Reader.short(use.task)).\(use.name)`: there is no task `\(Reader.short(use.task))`",
                     hint: near.map { "did you mean `\($0)`?" }, at: use.span)
                 continue
             }
@@ -246,7 +257,9 @@ struct TaskChecker {
                 let near = reader.closest(use.name, known).map { "did you mean `\($0)`?" }
                 reader.error(
                     "unknown-name", "unknown name `tasks.\(use.task).\(use.name)`: that task captures no `\(use.name)`",
-                    hint: near ?? (known.isEmpty ? "say under its `capture` where it comes from" : "it captures \(Shape.oneOf(known))"),
+                    hint: near
+                        ?? (known.isEmpty
+                            ? "say under its `capture` where it comes from" : "it captures \(Shape.oneOf(known))"),
                     at: use.span)
                 continue
             }
@@ -277,7 +290,8 @@ struct TaskChecker {
         }
         if !TaskGraph.reaches(from: checksum.task, owner, tasks) {
             reader.error(
-                "missing-need", "this task reads what `\(text)` writes but does not need it", hint: "add `needs: [\(text)]`", node)
+                "missing-need", "this task reads what `\(text)` writes but does not need it",
+                hint: "add `needs: [\(text)]`", node)
         }
     }
 
@@ -288,7 +302,9 @@ struct TaskChecker {
                 continue
             }
             if tasks[Int(owner)].type != .download {
-                reader.error("not-for-type", "`\(named.text)` is no download: it leaves no file to go over", at: reader.beginning(named.node))
+                reader.error(
+                    "not-for-type", "`\(named.text)` is no download: it leaves no file to go over",
+                    at: reader.beginning(named.node))
             }
         }
     }
@@ -313,7 +329,8 @@ struct TaskChecker {
             if TaskGraph.reaches(from: read.task, writer, tasks) { continue }
             let id = tasks[Int(writer)].id
             reader.error(
-                "missing-need", "this task reads `\(Reader.short(shown(path)))`, which `\(id)` writes, but does not need it",
+                "missing-need",
+                "this task reads `\(Reader.short(shown(path)))`, which `\(id)` writes, but does not need it",
                 hint: "add `needs: [\(id)]`", at: reader.beginning(read.node))
         }
     }

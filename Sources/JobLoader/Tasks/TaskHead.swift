@@ -63,7 +63,9 @@ struct TaskTable: Sendable {
             guard let number = names.firstIndex(of: name) else { preconditionFailure("no row for \(name)") }
             return number
         }
-        (id, type, session, url, urls) = (number("id"), number("type"), number("session"), number("url"), number("urls"))
+        (id, type, session, url, urls) = (
+            number("id"), number("type"), number("session"), number("url"), number("urls")
+        )
         (to, group, needs, forEach) = (number("to"), number("group"), number("needs"), number("forEach"))
         (body, query, redirects) = (number("body"), number("query"), number("redirects"))
         (cellular, waits) = (number("allowsCellularAccess"), number("waitsForConnectivity"))

@@ -20,6 +20,7 @@ declare -A c_rooms=(
     [CPCRE2]="TextFormats"
     [CLinuxShims]="SystemIO"
     [CTestShims]="TestSupport"
+    [CAllocationCounter]="transfer-run-bench"
 )
 problems=$(mktemp)
 measured=$(mktemp)

@@ -33,7 +33,9 @@ import TextFormats
         Case("no HTTP", "badServerResponse", [.send("SSH-2.0-OpenSSH_9.2\r\n"), .close]),
         Case("chunks without an end", "networkConnectionLost", raw("Transfer-Encoding: chunked", "5\r\nhello\r\n")),
         Case("cut in a chunk", "networkConnectionLost", raw("Transfer-Encoding: chunked", "50\r\nhello")),
-        Case("a chunk of no size", "networkConnectionLost", raw("Transfer-Encoding: chunked", "zz\r\nhello\r\n0\r\n\r\n")),
+        Case(
+            "a chunk of no size", "networkConnectionLost", raw("Transfer-Encoding: chunked", "zz\r\nhello\r\n0\r\n\r\n")
+        ),
         Case("two lengths", "badServerResponse", raw("Content-Length: 5\r\nContent-Length: 6", "hello")),
         Case("a negative length", "cannotParseResponse", raw("Content-Length: -5", "hello")),
         Case(

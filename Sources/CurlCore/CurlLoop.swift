@@ -56,7 +56,8 @@ package import TransferModel
         if let failure = slot.easy.firstFailure {
             recycle(slot)
             throw TransferError(
-                .unknown, "libcurl refused an option: \(CurlCode(failure).text)", curl: Int32(failure.rawValue))
+                .unknown, "libcurl refused option \(failure.option): \(CurlCode(failure.code).text)",
+                curl: Int32(failure.code.rawValue))
         }
         let added = unsafe curl_multi_add_handle(multi, slot.easy.raw)
         guard added == CURLM_OK else {

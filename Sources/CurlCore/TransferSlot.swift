@@ -57,7 +57,7 @@ import TransferModel
         easy.set(CURLOPT_PROXY, "")
         easy.set(CURLOPT_QUICK_EXIT, true)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, request.connectTimeout.nanoseconds / 1_000_000)))
-        easy.set(CURLOPT_BUFFERSIZE, request.receiveBuffer)
+        easy.set(bufferSize: request.receiveBuffer)
         unsafe easy.set(CURLOPT_PRIVATE, pointer: me)
         unsafe easy.set(CURLOPT_SHARE, pointer: request.pool.share)
         unsafe easy.set(CURLOPT_HEADERFUNCTION, callback: receiveHeader)

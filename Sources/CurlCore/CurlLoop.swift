@@ -12,10 +12,6 @@ package import TransferModel
     private var slots: [TransferSlot] = []
     private var free: [Int] = []
     private var completions: [CurlCompletion] = []
-    /// TLS connections (by their address) whose peer said close_notify.
-    private var closedInOrder: Set<UInt> = []
-    /// Whether any TLS connection was made: without one, no time is spent asking.
-    var watchesTLS = false
     /// Read once per turn, so that a byte costs no system call.
     private var turnTime = Clocks.instant()
 
@@ -43,12 +39,6 @@ package import TransferModel
     }
 
     func clock() -> Instant { turnTime }
-    func secureConnectionBegan(_ connection: UnsafeRawPointer) {
-        if !closedInOrder.isEmpty { closedInOrder.remove(UInt(bitPattern: connection)) }
-    }
-    func secureConnectionClosed(_ connection: UnsafeRawPointer) {
-        closedInOrder.insert(UInt(bitPattern: connection))
-    }
 
     /// A transfer that was started; stale once it completed.
     package struct TransferID: Hashable, Sendable {
@@ -136,8 +126,8 @@ package import TransferModel
         let metrics = measure(slot)
         let failed = result != CURLE_OK
         var closedOrderly = false
-        if let connection = unsafe slot.secureConnection {
-            closedOrderly = closedInOrder.contains(UInt(bitPattern: connection))
+        if let connection = unsafe slot.secureConnection, let ends = slot.pool?.secureEnds {
+            closedOrderly = unsafe ends.wasClosedInOrder(connection)
         }
         if let receiver = slot.receiver {
             completions.append(

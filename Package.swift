@@ -73,8 +73,8 @@ let package = Package(
         room(
             "CommandLineTool",
             [
-                "JobRunner", "Reporting", "JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "Stores", "CurlCore",
-                "TransferEngine", "SystemIO", "TransferModel",
+                "JobRunner", "Reporting", "JobLoader", "YAMLTree", "Diagnostics", "Digests", "TextFormats", "Stores",
+                "CurlCore", "SystemIO", "TransferModel",
             ]),
         .executableTarget(
             name: "transfer-run", dependencies: ["CommandLineTool"], path: "Sources/transfer-run",

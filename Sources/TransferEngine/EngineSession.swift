@@ -49,12 +49,9 @@ final class EngineSession {
             mirrors: options.mirrors.compactMap(\.url))
     }
 
-    /// The session's, the task's (which win), and what is always said.
+    /// The task's list, which holds its session's too, and what is always said.
     private func headers(_ options: TaskOptions.Values, hasBody: Bool) -> [HeaderField] {
-        var fields = configuration.headers.filter { field in
-            !options.headers.contains { Self.isSame($0.name, field.name) }
-        }
-        fields += options.headers
+        var fields = options.headers
         func add(_ name: String, _ value: SecretText) {
             if !fields.contains(where: { Self.isSame($0.name, name) }) {
                 fields.append(HeaderField(name: name, value: value))

@@ -65,7 +65,10 @@ let package = Package(
         room("FileDelivery", ["Digests", "SystemIO", "TransferModel"]),
         room(
             "TransferEngine",
-            ["CurlCore", "FileDelivery", "AttemptLife", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
+            [
+                "CurlCore", "FileDelivery", "AttemptLife", "HTTPRules", "TextFormats", "Stores", "SystemIO",
+                "TransferModel",
+            ]),
         room(
             "JobRunner",
             ["TransferEngine", "Scheduling", "Stores", "SystemIO", "TransferModel"]),
@@ -101,7 +104,8 @@ let package = Package(
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests("SystemIOTests", ["SystemIO", "TestSupport"]),
         tests("YAMLTreeTests", ["YAMLTree", "Diagnostics", "TestSupport"]),
-        tests("JobLoaderTests", ["JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "TransferModel", "TestSupport"]),
+        tests(
+            "JobLoaderTests", ["JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "TransferModel", "TestSupport"]),
         tests("HTTPRulesTests", ["HTTPRules", "TransferModel", "TestSupport"]),
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),

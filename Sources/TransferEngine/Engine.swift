@@ -298,7 +298,9 @@ package final class Engine {
         if completion.metrics.isReused { attempt.session.connectionsReused += 1 }
         forgetTransfer(attempt)
         if attempt.body != nil, completion.metrics.uploadedBytes > 0 {
-            emit(.sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)), attempt)
+            emit(
+                .sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)),
+                attempt)
         }
         let error = attempt.endedByUs ? nil : transportError(attempt, completion)
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
@@ -386,7 +388,8 @@ package final class Engine {
 
     /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
-        if case .succeeded = verdict.outcome {} else if attempt.specification.type == .download {
+        if case .succeeded = verdict.outcome {
+        } else if attempt.specification.type == .download {
             outbox.add(.discard(attempt.staging))
         }
         releaseSlot(attempt)

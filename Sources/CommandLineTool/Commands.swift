@@ -33,7 +33,7 @@ extension CommandLineTool {
     }
 
     static func schema(_ console: Console) -> Int32 {
-        console.errors(UsageError.notBuilt("the schema").text)
+        console.output(String(decoding: JobSchema.json(), as: UTF8.self))
         return 0
     }
 

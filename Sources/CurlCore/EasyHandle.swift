@@ -55,7 +55,9 @@ internal import CLibcurl
     func set(_ option: CURLoption, callback: @escaping tr_data_callback) {
         unsafe note(option, tr_easy_set_data_callback(raw, option, callback))
     }
-    func set(seek callback: @escaping tr_seek_callback) { unsafe note(CURLOPT_SEEKFUNCTION, tr_easy_set_seek_callback(raw, callback)) }
+    func set(seek callback: @escaping tr_seek_callback) {
+        unsafe note(CURLOPT_SEEKFUNCTION, tr_easy_set_seek_callback(raw, callback))
+    }
     func set(secureContext callback: @escaping tr_ssl_context_callback) {
         unsafe note(CURLOPT_SSL_CTX_FUNCTION, tr_easy_set_ssl_context_callback(raw, callback))
     }

@@ -34,7 +34,8 @@ final class Spool {
         var filled = 0
         while filled < count {
             let got = bytes.withUnsafeMutableBytes { buffer in
-                (try? file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: offset + Int64(filled))) ?? 0
+                (try? file.read(
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: offset + Int64(filled))) ?? 0
             }
             guard got > 0 else { throw OutputProblem("cannot read what was put aside for the report") }
             filled += got

@@ -79,6 +79,8 @@ final class Attempt: TransferReceiver {
     var flushStartedAt: Instant?
     var lengthUnverified = false
     var lastProgressAt: Instant
+    /// Of the first request; a redirect may take some off.
+    let headerLines: [String]
     private let outbox: Outbox
     private let pool: BufferPool
 
@@ -97,6 +99,7 @@ final class Attempt: TransferReceiver {
         self.outbox = outbox
         self.pool = pool
         life = AttemptLife(url, session.rules(for: specification))
+        headerLines = session.headerLines
         startedAt = now
         requestStartedAt = now.wall
         lastProgressAt = now.instant

@@ -184,7 +184,7 @@ package final class Engine {
         do throws(TransferError) {
             var curl = CurlRequest(
                 url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
-            curl.headers = request.headers.map(Self.line)
+            curl.headers = attempt.transactions.isEmpty ? attempt.headerLines : EngineSession.lines(request.headers)
             curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
             curl.connectTimeout = attempt.session.configuration.connectTimeout
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
@@ -202,12 +202,6 @@ package final class Engine {
         attempt.place = transferring.count
         transferring.append(attempt)
         nextIdleCheck = min(nextIdleCheck, now.instant + attempt.idleLimit)
-    }
-
-    private static func line(_ field: HeaderField) -> String {
-        let value = field.value.revealed
-        // To libcurl `Name:` means "leave it out" and `Name;` means "send it empty".
-        return value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
     }
 
     func stopTransfer(_ attempt: Attempt) {
@@ -304,7 +298,9 @@ package final class Engine {
         if completion.metrics.isReused { attempt.session.connectionsReused += 1 }
         forgetTransfer(attempt)
         if attempt.body != nil, completion.metrics.uploadedBytes > 0 {
-            emit(.sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)), attempt)
+            emit(
+                .sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)),
+                attempt)
         }
         let error = attempt.endedByUs ? nil : transportError(attempt, completion)
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
@@ -392,7 +388,8 @@ package final class Engine {
 
     /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
-        if case .succeeded = verdict.outcome {} else if attempt.specification.type == .download {
+        if case .succeeded = verdict.outcome {
+        } else if attempt.specification.type == .download {
             outbox.add(.discard(attempt.staging))
         }
         releaseSlot(attempt)

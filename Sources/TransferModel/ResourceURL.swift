@@ -75,7 +75,8 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
         let path = text.utf8.dropFirst(Int(pathStart)).prefix(Int(pathEnd - pathStart))
         guard let end = path.lastIndex(where: { $0 != UInt8(ascii: "/") }) else { return nil }
         let component = path[...end]
-        let start = component.lastIndex(of: UInt8(ascii: "/")).map { component.index(after: $0) } ?? component.startIndex
+        let start =
+            component.lastIndex(of: UInt8(ascii: "/")).map { component.index(after: $0) } ?? component.startIndex
         let last = String(text[start...end])
         return last.utf8.contains(UInt8(ascii: "%")) ? PercentEncoding.decode(last) : last
     }

@@ -63,6 +63,7 @@ enum Table {
         guard digits > 0 else { return "\(scaled)" }
         let fraction = String(abs(scaled) % Int64(scale))
         let sign = scaled < 0 ? "-" : ""
-        return "\(sign)\(abs(scaled) / Int64(scale))." + String(repeating: "0", count: digits - fraction.count) + fraction
+        return "\(sign)\(abs(scaled) / Int64(scale))." + String(repeating: "0", count: digits - fraction.count)
+            + fraction
     }
 }

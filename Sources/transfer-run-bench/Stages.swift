@@ -56,8 +56,8 @@ struct Stages {
     private func url(_ index: Int) -> String { "\(server)/small/f\(digits(index)).bin" }
     private func path(_ index: Int, _ round: String) -> String { "\(folder)/\(round)/f\(digits(index)).bin" }
     private func digits(_ index: Int) -> String {
-        let text = String(index % 10_000)
-        return String(repeating: "0", count: 5 - text.count) + text
+        let text = String(index)
+        return String(repeating: "0", count: max(0, 5 - text.count)) + text
     }
 
     @discardableResult
@@ -170,7 +170,8 @@ struct Stages {
         let session = SessionIndex(raw: 0)
         let url = job.tasks[index].location.url?.text ?? ""
         let file = FileRecord(
-            path: job.tasks[index].destination ?? "", bytes: 1024, checksum: nil, changed: true, lengthUnverified: false)
+            path: job.tasks[index].destination ?? "", bytes: 1024, checksum: nil, changed: true, lengthUnverified: false
+        )
         var transaction = TransactionMetrics(method: "GET", url: url, fetchStart: now.wall)
         transaction.status = 200
         transaction.requestStart = now.wall
@@ -254,7 +255,8 @@ struct Stages {
                 let orders = (start..<min(start + 32, tasks)).map { index in
                     DeliveryOrder.publish(
                         TaskIndex(raw: UInt32(index)), StagingID(raw: UInt64(index)),
-                        Destination(path: path(index, "publish\(round)-\(getpid())")), rest: .bytes(body), lengthUnverified: false)
+                        Destination(path: path(index, "publish\(round)-\(getpid())")), rest: .bytes(body),
+                        lengthUnverified: false)
                 }
                 delivery.submit(orders, bytes: 32 << 10)
             }

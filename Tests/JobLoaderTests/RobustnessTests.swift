@@ -78,6 +78,17 @@ struct RobustnessTests {
         #expect(load(text).summary == ["2:5 too-many-tasks"])
     }
 
+    /// A generator's one mistake is in every task: saying so must not take longer than reading them.
+    @Test func manyMistakesAreSaidQuickly() {
+        var text = "tasks:\n"
+        for number in 0..<5_000 {
+            text += "  - { id: t\(number), needs: [x\(number)], url: https://example.org/, to: same }\n"
+        }
+        let start = ContinuousClock.now
+        #expect(load(text).diagnostics.items.count == 5_000 + 4_999)
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
+
     @Test func aCopyOfABackgroundSessionThatIsNoneHasItsOwnDefaults() throws {
         let text = """
             sessions:

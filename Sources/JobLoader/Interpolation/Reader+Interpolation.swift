@@ -71,7 +71,8 @@ extension Reader {
         guard isWhole, !filling.isUnknown else { return isWhole ? .unknown : nil }
         if place == .path, filling.hasNewParentSegment {
             error(
-                "path-escape", "an interpolated value adds a `..` segment to the path `\(Self.short(filling.path))`",
+                "path-escape",
+                "an interpolated value adds a `..` segment to the path `\(Self.short(filling.text.finish().redacted))`",
                 hint: "only the beginning of a path may be chosen freely", node)
             return nil
         }

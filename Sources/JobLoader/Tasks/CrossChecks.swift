@@ -53,6 +53,8 @@ struct TaskChecker {
     private var destinations: NameTable
     private var sortedIDs: [(id: String, task: UInt32)]?
     private var patterns: [String: [TaskIndex]] = [:]
+    private var nodesByLine: [UInt32: NodeID]?
+    private var guesses = 0
 
     init(_ loader: TaskLoader) {
         reader = loader.reader
@@ -101,7 +103,7 @@ struct TaskChecker {
     }
 
     /// Where a task says this; the task's beginning when that stands in `defaults`.
-    private func place(of key: StaticString, _ task: TaskSpecification) -> SourceSpan {
+    private mutating func place(of key: StaticString, _ task: TaskSpecification) -> SourceSpan {
         guard let node = node(of: task) else { return SourceSpan(line: Int(task.line), column: 1) }
         for (name, value) in reader.tree.entries(node) where reader.tree.text(name, is: key) {
             return reader.beginning(value)
@@ -109,15 +111,26 @@ struct TaskChecker {
         return reader.beginning(node)
     }
 
-    /// Only asked when something is wrong: found by the line it begins in.
-    private func node(of task: TaskSpecification) -> NodeID? {
-        guard let root = reader.tree.root else { return nil }
+    /// Only asked when something is wrong, and then perhaps of every task.
+    private mutating func node(of task: TaskSpecification) -> NodeID? {
+        if nodesByLine == nil { nodesByLine = collectNodes() }
+        return nodesByLine?[task.line]
+    }
+
+    private func collectNodes() -> [UInt32: NodeID] {
+        var nodes: [UInt32: NodeID] = [:]
+        guard let root = reader.tree.root else { return nodes }
         for (key, value) in reader.tree.entries(root) where reader.tree.text(key, is: "tasks") {
-            for node in reader.tree.children(value) where reader.tree.span(node).line == Int32(task.line) {
-                return node
-            }
+            for node in reader.tree.children(value) { nodes[UInt32(reader.tree.span(node).line)] = node }
         }
-        return nil
+        return nodes
+    }
+
+    /// An id that may have been meant. Comparing with all ids is dear: only the first mistakes get a guess.
+    private mutating func guess(_ text: String) -> String? {
+        guard guesses < 20, tasks.count <= 50_000 else { return nil }
+        guesses += 1
+        return reader.closest(text, tasks.map(\.id)).map { "did you mean `\($0)`?" }
     }
 
     // MARK: Needs
@@ -209,10 +222,10 @@ struct TaskChecker {
         }
     }
 
-    private func reportUnknown(_ text: String, _ node: NodeID) {
-        let near = tasks.count <= 20_000 ? reader.closest(text, tasks.map(\.id)) : nil
+    private mutating func reportUnknown(_ text: String, _ node: NodeID) {
+        let hint = guess(text)
         reader.error(
-            "unknown-task", "there is no task `\(Reader.short(text))`", hint: near.map { "did you mean `\($0)`?" }, node
+            "unknown-task", "there is no task `\(Reader.short(text))`", hint: hint, node
         )
     }
 
@@ -245,11 +258,11 @@ struct TaskChecker {
         for capture in checks.captures {
             let use = capture.use
             guard let owner = ids.owner(of: use.task) else {
-                let near = tasks.count <= 20_000 ? reader.closest(use.task, tasks.map(\.id)) : nil
+                let hint = guess(use.task)
                 reader.error(
                     "unknown-name",
                     "unknown name `tasks.\(Reader.short(use.task)).\(use.name)`: there is no task `\(Reader.short(use.task))`",
-                    hint: near.map { "did you mean `\($0)`?" }, at: use.span)
+                    hint: hint, at: use.span)
                 continue
             }
             let known = tasks[Int(owner)].options.values.captures.map(\.name)
@@ -295,7 +308,7 @@ struct TaskChecker {
         }
     }
 
-    private func checkForEachTasks() {
+    private mutating func checkForEachTasks() {
         for named in checks.forEachTasks {
             guard let owner = ids.owner(of: named.text) else {
                 reportUnknown(named.text, named.node)
@@ -311,7 +324,7 @@ struct TaskChecker {
 
     // MARK: Cycles and files
 
-    private func reportCycle() {
+    private mutating func reportCycle() {
         guard let cycle = TaskGraph.cycle(tasks) else { return }
         let names = (cycle + [cycle[0]]).map { tasks[Int($0)].id }
         let shown = names.count <= 10 ? names : Array(names.prefix(6)) + ["..."] + Array(names.suffix(2))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every test. Prints what failed and the closing lines; all the rest is in .build/test.log.
+# Runs every test. Prints what failed and the runner's closing line; everything is in .build/test.log.
 #
 # usage: tools/test.sh [ARGUMENT OF swift test…]
 set -uo pipefail
@@ -11,12 +11,18 @@ swift test --explicit-target-dependency-import-check error "$@" </dev/null >"$lo
 status=$?
 
 if [[ $status -ne 0 ]]; then
-    # What the compiler or a test complained of, and the seeds that bring a random failure back.
-    if ! grep -E '^(✘|↳)|^􀢄|: error:|^error:|^TRANSFER_RUN_SEED=|Fatal error|crash|signal code' "$log"; then
-        tail -n 60 "$log"
-    fi
+    # An issue with the lines that belong to it, up to the next test's line.
+    awk '
+        /^(◇|✔|↳ (Testing Library|Target Platform))/ || /^(TRANSFER_RUN_SEED=|\[[0-9]+\/[0-9]+\])/ { isIssue = 0 }
+        /^✘/ { isIssue = !/^✘ (Test run with|Suite)|failed after/ }
+        /: error: |^error: |Fatal error|^\*\*\* / { print; next }
+        isIssue { print }
+    ' "$log"
+    # What brings a random failure back.
+    grep -E '^TRANSFER_RUN_SEED=.* brings back' "$log"
+    # Neither a compiler nor a test said a word: whatever came last.
+    grep -qE '^✘|: error: |^error: ' "$log" || tail -n 60 "$log"
     echo "test: failed with status $status; everything is in $log"
 fi
-# The runner's own last word.
-grep -E '^(.) Test run with ' "$log" || tail -n 5 "$log"
+grep -E 'Test run with [0-9]+ tests? in' "$log" || tail -n 5 "$log"
 exit "$status"

@@ -152,7 +152,11 @@ extension Sections {
             "what to do when `to` is there: ask whether it changed, keep it, replace it, or fail"
         )
         .only(for: .download),
-        .boolean("resume", \.resume, default: "true", "continue a half-done transfer").only(for: .download),
+        .boolean(
+            "resume", \.resume, default: "true", "continue a half-done transfer",
+            .except("`false`", { !$0.resume })
+        )
+        .only(for: .download),
         .integer(
             "segments", \.segments, 1...64, default: "1", "parallel ranges of one large file",
             .except("`1`", { $0.segments == 1 })

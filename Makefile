@@ -32,6 +32,7 @@ build: ## the release binary, .build/release/transfer-run
 test: ## every test, with the release binary built first
 	@tools/need.sh $(LIBRARIES)
 	@$(RELEASE) --product transfer-run
+	@tools/lint.sh --linkage
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/test.sh
 
 test-long: ## the same with many more rounds of the randomised tests

@@ -38,11 +38,11 @@ test: ## every test, with the release binary built first
 test-long: ## the same with many more rounds of the randomised tests
 	@TRANSFER_RUN_LONG=1 $(MAKE) --no-print-directory test
 
-bench: ## stages of a run, timed (docs/performance.md)
-	@tools/need.sh $(LIBRARIES) python3 python3-yaml
+bench: ## what a run costs, stage by stage and beside curl (docs/performance.md)
+	@tools/need.sh $(LIBRARIES) python3 python3-yaml nginx-light curl
 	@$(RELEASE) --product transfer-run
 	@$(RELEASE) --product transfer-run-bench
-	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) .build/release/transfer-run-bench
+	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/bench.sh
 
 lint: ## style, imports, sizes and linkage (tools/lint.sh)
 	@tools/lint.sh

@@ -68,6 +68,7 @@ final class Attempt: TransferReceiver {
     var sentSomething = false
 
     // The result.
+    var result: AttemptResult?
     var staging: StagingID
     var destination: Destination?
     /// The body so far when it is short, then a buffer of the pool at a time.

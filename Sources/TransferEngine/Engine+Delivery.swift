@@ -55,16 +55,16 @@ extension Engine {
         switch report {
         case .published(let task, let record): published(task, record)
         case .flushed(let task):
-            guard let attempt = attempts[task] else { return }
+            guard let attempt = attempt(of: task) else { return }
             succeed(attempt)
         case .failed(let task, let error):
-            guard let attempt = attempts[task] else { return }
+            guard let attempt = attempt(of: task) else { return }
             fail(attempt, error)
         case .inspected(let task, let size, let matches):
-            guard let attempt = attempts[task], case .inspecting = attempt.phase else { return }
+            guard let attempt = attempt(of: task), case .inspecting = attempt.phase else { return }
             inspected(attempt, size: size, matches: matches)
         case .contents(let task, let bytes):
-            guard let attempt = attempts[task] else { return }
+            guard let attempt = attempt(of: task) else { return }
             attempt.kept = bytes
             attempt.received = Int64(bytes.count)
             announceFile(attempt, length: Int64(bytes.count))
@@ -85,7 +85,7 @@ extension Engine {
     }
 
     private func published(_ task: TaskIndex, _ record: FileRecord) {
-        guard let attempt = attempts[task] else { return }
+        guard let attempt = attempt(of: task) else { return }
         attempt.file = record
         if attempt.head == nil { announceFile(attempt, length: record.bytes) }
         emit(.fileFinished(record), attempt)

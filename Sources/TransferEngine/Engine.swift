@@ -38,12 +38,12 @@ package final class Engine {
     let outbox: Outbox
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
-    var attempts: [TaskIndex: Attempt] = [:]
+    /// By task; one that ended stays until its result was taken.
+    private var attempts: [Attempt?]
     /// Attempts with a transfer under way, densely, for the idle clock.
     private var transferring: [Attempt] = []
     /// What each origin last answered in, told to the scheduler when it changes.
     private var protocols: [OriginID: HTTPProtocol] = [:]
-    private var results: [TaskIndex: AttemptResult] = [:]
     private var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
     private let receiveBuffer: Int
@@ -65,6 +65,7 @@ package final class Engine {
         self.origins = origins
         self.events = events
         self.now = now
+        attempts = Array(repeating: nil, count: job.tasks.count)
         let concurrency = job.limits.maximumConcurrentTasks
         let streams = job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100
         let loop = try CurlLoop(maximumConnections: max(concurrency * 2, 64), streamsPerConnection: streams)
@@ -96,7 +97,17 @@ package final class Engine {
     /// Something is to be told or handed over already: the next turn must not wait.
     package var isPending: Bool { !reports.isEmpty || !outbox.isEmpty }
 
-    package func takeResult(of task: TaskIndex) -> AttemptResult? { results.removeValue(forKey: task) }
+    package func takeResult(of task: TaskIndex) -> AttemptResult? {
+        guard let result = attempts[Int(task.raw)]?.result else { return nil }
+        attempts[Int(task.raw)] = nil
+        return result
+    }
+
+    /// The task's attempt while it is under way.
+    func attempt(of task: TaskIndex) -> Attempt? {
+        guard let attempt = attempts[Int(task.raw)], attempt.result == nil else { return nil }
+        return attempt
+    }
 
     /// When the engine must be given a turn although nothing arrived.
     package var nextDeadline: Instant { nextIdleCheck }
@@ -121,7 +132,7 @@ package final class Engine {
             task: task, number: number, specification: specification,
             session: sessions[Int(specification.session.raw)], url: url, staging: StagingID(raw: stagingCount),
             outbox: outbox, pool: delivery.pool, now: now)
-        attempts[task] = attempt
+        attempts[Int(task.raw)] = attempt
         emit(.attemptStarted(AttemptStart(number: number, url: url.text)), attempt)
         attempt.origin = origins.slotOrigin(of: url)
         if specification.type == .download, mustInspect(specification) {
@@ -158,7 +169,7 @@ package final class Engine {
     }
 
     private func cancel(_ task: TaskIndex) {
-        guard let attempt = attempts[task] else { return }
+        guard let attempt = attempt(of: task) else { return }
         switch attempt.phase {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
@@ -173,7 +184,7 @@ package final class Engine {
     // MARK: Requests
 
     private func granted(_ task: TaskIndex, _ origin: OriginID) {
-        guard let attempt = attempts[task], case .awaitingGrant(let request) = attempt.phase else { return }
+        guard let attempt = attempt(of: task), case .awaitingGrant(let request) = attempt.phase else { return }
         attempt.origin = origin
         attempt.phase = .transferring
         send(request, attempt)
@@ -393,9 +404,8 @@ package final class Engine {
             outbox.add(.discard(attempt.staging))
         }
         releaseSlot(attempt)
-        attempts[attempt.task] = nil
         let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
-        results[attempt.task] = AttemptResult(
+        attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
             endedAt: now.instant, transactions: attempt.transactions,
             body: attempt.specification.type == .download || attempt.head == nil && source == .network

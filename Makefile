@@ -45,7 +45,9 @@ bench: ## what a run costs, stage by stage and beside curl (docs/performance.md)
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/bench.sh
 
 lint: ## style, imports, sizes and linkage (tools/lint.sh)
+	@tools/need.sh $(LIBRARIES) python3 python3-yaml python3-jsonschema
 	@tools/lint.sh
+	@/usr/bin/python3 tools/check_schema.py
 
 install: ## the stripped binary to $(DESTDIR)$(PREFIX)/bin
 	@tools/need.sh $(LIBRARIES) binutils

@@ -20,12 +20,16 @@ package import TransferModel
     static let secureContextIndex = tr_ssl_context_index()
 
     /// `maximumConnections`: kept open when idle; at least what may be in flight at once.
-    package init(maximumConnections: Int, streamsPerConnection: Int) throws(TransferError) {
+    /// `connectionsPerHost` counts idle ones too: libcurl closes one of those before it opens another in its place.
+    package init(
+        maximumConnections: Int, connectionsPerHost: Int = 0, streamsPerConnection: Int
+    ) throws(TransferError) {
         try CurlLibrary.prepare()
         guard let multi = unsafe curl_multi_init() else { throw TransferError(.unknown, "libcurl: no memory") }
         unsafe self.multi = multi
         waker = unsafe LoopWaker(multi)
         unsafe tr_multi_set_long(multi, CURLMOPT_MAXCONNECTS, maximumConnections)
+        unsafe tr_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
         unsafe tr_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, streamsPerConnection)
     }
 

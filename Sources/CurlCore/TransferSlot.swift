@@ -70,7 +70,11 @@ import TransferModel
             easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             easy.set(CURLOPT_PIPEWAIT, true)
         }
-        if request.needsFreshConnection { easy.set(CURLOPT_FRESH_CONNECT, true) }
+        if request.needsFreshConnection {
+            easy.set(CURLOPT_FRESH_CONNECT, true)
+            // Nobody waits for it: kept open it would only count against the host's limit.
+            easy.set(CURLOPT_FORBID_REUSE, true)
+        }
         if !request.headers.isEmpty { easy.set(headers: request.headers) }
     }
 

@@ -30,6 +30,16 @@ final class Outbox {
     }
 }
 
+/// The attempts that libcurl told something in this turn, so that a turn costs what happened and not what is under way.
+final class News {
+    private var attempts: [Attempt] = []
+    func add(_ attempt: Attempt) { attempts.append(attempt) }
+    func takeAll() -> [Attempt] {
+        defer { attempts.removeAll(keepingCapacity: true) }
+        return attempts
+    }
+}
+
 /// One attempt of one task while it runs. libcurl's calls land here: they change this object and the outbox, and
 /// leave notes for the engine, which acts between its calls.
 final class Attempt: TransferReceiver {
@@ -82,6 +92,8 @@ final class Attempt: TransferReceiver {
     var lastProgressAt: Instant
     /// Of the first request; a redirect may take some off.
     let headerLines: [String]
+    var hasNews = false
+    private let news: News
     private let outbox: Outbox
     private let pool: BufferPool
 
@@ -90,13 +102,14 @@ final class Attempt: TransferReceiver {
 
     init(
         task: TaskIndex, number: Int, specification: TaskSpecification, session: EngineSession, url: ResourceURL,
-        staging: StagingID, outbox: Outbox, pool: BufferPool, now: Now
+        staging: StagingID, news: News, outbox: Outbox, pool: BufferPool, now: Now
     ) {
         self.task = task
         self.number = number
         self.specification = specification
         self.session = session
         self.staging = staging
+        self.news = news
         self.outbox = outbox
         self.pool = pool
         life = AttemptLife(url, session.rules(for: specification))
@@ -128,9 +141,16 @@ final class Attempt: TransferReceiver {
         return buffer.map { .buffer($0) } ?? .bytes(start)
     }
 
+    private func noteNews() {
+        guard !hasNews else { return }
+        hasNews = true
+        news.add(self)
+    }
+
     // MARK: TransferReceiver
 
     func received(head: ResponseHead) -> Bool {
+        noteNews()
         self.head = head
         hasNewHead = true
         sentSomething = true
@@ -144,6 +164,7 @@ final class Attempt: TransferReceiver {
     }
 
     func received(body bytes: UnsafeRawBufferPointer) -> Bool {
+        noteNews()
         received += Int64(bytes.count)
         unreportedBytes += Int64(bytes.count)
         switch decision {
@@ -185,6 +206,7 @@ final class Attempt: TransferReceiver {
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard let body, let count = body.fill(buffer) else { return nil }
+        noteNews()
         sentSomething = true
         unreportedBytes += Int64(count)
         return count

@@ -36,6 +36,7 @@ package final class Engine {
     let delivery: DeliveryThread
     let deliveries: Mailbox<DeliveryReport>
     let outbox: Outbox
+    let news = News()
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
     /// By task; one that ended stays until its result was taken.
@@ -68,7 +69,9 @@ package final class Engine {
         attempts = Array(repeating: nil, count: job.tasks.count)
         let concurrency = job.limits.maximumConcurrentTasks
         let streams = job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100
-        let loop = try CurlLoop(maximumConnections: max(concurrency * 2, 64), streamsPerConnection: streams)
+        let perHost = job.sessions.map(\.maximumConnectionsPerHost).max() ?? 6
+        let loop = try CurlLoop(
+            maximumConnections: max(concurrency * 2, 64), connectionsPerHost: perHost, streamsPerConnection: streams)
         self.loop = loop
         var sessions: [EngineSession] = []
         for configuration in job.sessions {
@@ -126,12 +129,15 @@ package final class Engine {
 
     private func start(_ task: TaskIndex, _ number: Int) {
         let specification = job.tasks[Int(task.raw)]
-        guard case .url(let url) = specification.location else { return }
+        guard case .url(let url) = specification.location else {
+            let error = TransferError(.badURL, "the URL waits for a value that no task captured")
+            return reports.append(.ended(task, Verdict(.failed(error))))
+        }
         stagingCount += 1
         let attempt = Attempt(
             task: task, number: number, specification: specification,
             session: sessions[Int(specification.session.raw)], url: url, staging: StagingID(raw: stagingCount),
-            outbox: outbox, pool: delivery.pool, now: now)
+            news: news, outbox: outbox, pool: delivery.pool, now: now)
         attempts[Int(task.raw)] = attempt
         emit(.attemptStarted(AttemptStart(number: number, url: url.text)), attempt)
         attempt.origin = origins.slotOrigin(of: url)
@@ -237,7 +243,7 @@ package final class Engine {
         handOver()
         let completions = loop.turn(wait: wait)
         now = clock()
-        for attempt in transferring { reportProgress(attempt) }
+        for attempt in news.takeAll() { reportProgress(attempt) }
         for completion in completions { complete(completion) }
         if nextIdleCheck <= now.instant { checkIdle() }
         for report in deliveries.takeAll() { delivered(report) }
@@ -256,6 +262,7 @@ package final class Engine {
     }
 
     private func reportProgress(_ attempt: Attempt) {
+        attempt.hasNews = false
         if attempt.hasNewHead { announce(attempt) }
         guard attempt.unreportedBytes > 0 else { return }
         reports.append(.moved(attempt.task, bytes: attempt.unreportedBytes))

@@ -18,7 +18,7 @@ RELEASE := swift build -c release --static-swift-stdlib --explicit-target-depend
 LIBRARIES := libcurl4-openssl-dev libyaml-dev libsqlite3-dev libssl-dev libidn2-dev libpcre2-dev pkg-config
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## examples/quickstart.yaml against a small server on 127.0.0.1
 	@tools/need.sh $(LIBRARIES) python3
@@ -32,6 +32,7 @@ build: ## the release binary, .build/release/transfer-run
 test: ## every test, with the release binary built first
 	@tools/need.sh $(LIBRARIES)
 	@$(RELEASE) --product transfer-run
+	@tools/lint.sh --linkage
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/test.sh
 
 test-long: ## the same with many more rounds of the randomised tests

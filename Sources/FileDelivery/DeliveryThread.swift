@@ -1,6 +1,6 @@
 import Glibc
-package import SystemIO
 import Synchronization
+package import SystemIO
 import TransferModel
 
 /// The thread that touches files, so that the loop never waits for a disk: it gets whole buffers, never single

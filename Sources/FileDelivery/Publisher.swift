@@ -117,7 +117,9 @@ final class Publisher {
         } catch {
             guard error.errno == EEXIST else { throw error }
         }
-        if destination.existing == .fail || destination.existing == .skip { throw SystemError(call: "link", errno: EEXIST) }
+        if destination.existing == .fail || destination.existing == .skip {
+            throw SystemError(call: "link", errno: EEXIST)
+        }
         return try replace(staging, in: folder, as: name, destination)
     }
 

@@ -51,7 +51,9 @@ struct HeaderParameters {
             let name = Self.trimmed(Self.take(&rest, untilAny: [UInt8(ascii: "="), UInt8(ascii: ";")])).lowercased()
             guard rest.first == UInt8(ascii: "=") else { continue }
             rest = rest.dropFirst().drop { $0 == 0x20 || $0 == 0x09 }
-            let text = rest.first == UInt8(ascii: "\"") ? Self.takeQuoted(&rest) : Self.trimmed(Self.take(&rest, until: UInt8(ascii: ";")))
+            let text =
+                rest.first == UInt8(ascii: "\"")
+                ? Self.takeQuoted(&rest) : Self.trimmed(Self.take(&rest, until: UInt8(ascii: ";")))
             if !name.isEmpty { parameters.append((name, text)) }
         }
     }

@@ -18,7 +18,8 @@ package enum Redirects {
             return .final
         }
         if let refusal = refusal(target, from: url, hops: hops, policy) { return .refuse(to: target.text, refusal) }
-        return .follow(target, method: rewritten, keepsBody: rewritten == method && rewritten != "GET" && rewritten != "HEAD")
+        let keepsBody = rewritten == method && rewritten != "GET" && rewritten != "HEAD"
+        return .follow(target, method: rewritten, keepsBody: keepsBody)
     }
 
     /// 301 and 302 turn POST into GET, 303 turns all but HEAD into GET, 307 and 308 keep the method; others are final.

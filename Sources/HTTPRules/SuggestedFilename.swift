@@ -32,7 +32,9 @@ package enum SuggestedFilename {
     /// Nothing in it needs a closer look: printable ASCII without a separator, not hidden, not long.
     private static func isPlain(_ name: String) -> Bool {
         guard let first = name.utf8.first, first != UInt8(ascii: "."), name.utf8.count <= 255 else { return false }
-        return name.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\") }
+        return name.utf8.allSatisfy {
+            (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\")
+        }
     }
 
     private static func madeSafe(_ name: String) -> String? {

@@ -78,15 +78,31 @@ import TextFormats
         #expect(lines.map { $0.plainText } == ["3", "8"])
     }
 
-    @Test func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck() throws {
+    /// What README.md says is not built: members of a task, or of its session.
+    @Test(arguments: [
+        ("segments: 4", ""), ("suspended: true", ""), ("earliestBegin: 1s", ""), ("decompress: true", ""),
+        ("onResponse: [{ status: 404, do: cancel }]", ""), ("capture: { name: { header: X } }", ""),
+        ("expect: { body: { contains: x } }", ""), ("expect: { headers: { X: y } }", ""), ("bandwidth: 1MB/s", ""),
+        ("checksum: { from: 'http://127.0.0.1:9/sums' }", ""), ("body: { stream: { command: [echo] } }", ""),
+        ("body: { multipart: [{ name: a, data: b }] }", ""), ("redirects: { rewrite: [{ match: a, to: b }] }", ""),
+        ("", "configuration: background, identifier: a.b"), ("", "cookies: { send: false }"),
+        ("", "cache: { path: c }"), ("", "proxy: 'http://127.0.0.1:9'"), ("", "requestsPerSecond: 3"),
+        ("", "credentials: [{ host: a, user: b, password: c }]"), ("", "challenges: [{ do: cancel }]"),
+    ])
+    func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck(_ ofTask: String, _ ofSession: String) throws {
         let server = try ScriptedServer()
         defer { server.stop() }
         let binary = try Binary()
+        let member = ofTask.isEmpty ? "" : ", \(ofTask)"
         try binary.folder.write(
-            "job.yaml", "tasks:\n  - { id: a, url: '\(server.url("/a"))', to: a, segments: 4 }\n")
+            "job.yaml",
+            """
+            sessions: { default: { \(ofSession) } }
+            tasks: [{ id: a, url: '\(server.url("/a"))', to: a\(member) }]
+            """)
         let result = try binary.run("job.yaml")
         #expect(result.exitStatus == 2)
-        #expect(result.errorText.contains("job.yaml:2:"))
+        #expect(result.errorText.contains("job.yaml:\(ofTask.isEmpty ? 1 : 2):"))
         #expect(result.errorText.contains("not built yet"))
         #expect(server.requests().isEmpty)
         #expect(binary.folder.list() == ["job.yaml"])

@@ -101,12 +101,23 @@ def loaders(folder, rounds=5):
     print(f"ratio of the medians: {ratio:.2f}")
 
 
+def large(folder, count=100_000, rounds=3):
+    path = f"{folder}/large.yaml"
+    with open(path, "w") as file:
+        file.write(job("https://mirror.example.org", [f"f{number:06}.bin" for number in range(count)], f"{folder}/large"))
+    print(f"`check` of a job of {count} tasks")
+    row("transfer-run", [timed([BINARY, "check", path]) for _ in range(rounds)])
+
+
 def main():
     server, docroot, folder = sys.argv[1:]
     os.makedirs(folder)
     downloads(server, docroot, folder)
     print()
     loaders(folder)
+    print()
+    large(folder)
+    print()
     start_up(folder)
 
 

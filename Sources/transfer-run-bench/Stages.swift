@@ -28,7 +28,6 @@ struct Stages {
         Table.row("engine over libcurl", try loop() - libcurl - schedule(), budget: 5)
         Table.row("publish over its system calls", try publish() - bareFiles(), budget: 2)
         print("\nlibcurl alone, with its system calls: \(Table.number(libcurl.microseconds, 1)) us a task")
-        printLoadTimes()
     }
 
     // MARK: Load
@@ -71,19 +70,6 @@ struct Stages {
     private func load() -> Cost {
         let bytes = text(tasks)
         return Measure.cost(per: tasks) { _ in load(bytes) }
-    }
-
-    /// The figures that a user waits for.
-    private func printLoadTimes() {
-        for count in [10_000, 100_000] {
-            let bytes = text(count)
-            let span = Measure.median(rounds: 3) { _ in
-                let start = Clocks.instant()
-                load(bytes)
-                return Clocks.instant() - start
-            }
-            print("checking a job of \(count) tasks: \(Table.number(span.seconds * 1e3, 1)) ms")
-        }
     }
 
     // MARK: Schedule

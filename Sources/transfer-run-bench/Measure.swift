@@ -33,12 +33,20 @@ enum Measure {
         return costs[costs.count / 2]
     }
 
-    /// The median of the times that `body` says.
-    static func median(rounds: Int = 5, _ body: (Int) throws -> TimeSpan) rethrows -> TimeSpan {
-        var spans: [TimeSpan] = []
-        for round in 0..<rounds { spans.append(try body(round)) }
-        spans.sort()
-        return spans[spans.count / 2]
+    /// What `body` costs over `base`, measured in turn so that a slow moment of the machine hits both: the median of
+    /// the differences.
+    static func difference(
+        per tasks: Int, rounds: Int = 5, wholeProcess: Bool = false, _ body: (Int) throws -> Void,
+        over base: (Int) throws -> Void
+    ) rethrows -> Cost {
+        var costs: [Cost] = []
+        for round in 0..<rounds {
+            let whole = try cost(per: tasks, rounds: 1, wholeProcess: wholeProcess) { _ in try body(round) }
+            let part = try cost(per: tasks, rounds: 1, wholeProcess: wholeProcess) { _ in try base(round) }
+            costs.append(whole - part)
+        }
+        costs.sort { $0.microseconds < $1.microseconds }
+        return costs[costs.count / 2]
     }
 }
 

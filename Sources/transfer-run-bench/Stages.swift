@@ -24,9 +24,12 @@ struct Stages {
         Table.row("load (YAML to job)", load(), budget: 4)
         Table.row("schedule", schedule(), budget: 1)
         Table.row("events (log, fold, report)", try events(), budget: 3)
-        let libcurl = try libcurlAlone()
-        Table.row("engine over libcurl", try loop() - libcurl - schedule(), budget: 5)
-        Table.row("publish over its system calls", try publish() - bareFiles(), budget: 2)
+        let jobs = try (0..<5).map { try job("run\($0)-\(getpid())") }
+        let engine = try Measure.difference(per: tasks, loop(jobs), over: libcurlAlone)
+        Table.row("engine over libcurl", engine - schedule(), budget: 5)
+        let publishing = try Measure.difference(per: tasks, wholeProcess: true, publish, over: bareFiles)
+        Table.row("publish over its system calls", publishing, budget: 2)
+        let libcurl = try Measure.cost(per: tasks, libcurlAlone)
         print("\nlibcurl alone, with its system calls: \(Table.number(libcurl.microseconds, 1)) us a task")
     }
 
@@ -197,30 +200,27 @@ struct Stages {
     }
 
     /// The same requests through libcurl, with nothing around it.
-    private func libcurlAlone() throws -> Cost {
+    private func libcurlAlone(_ round: Int) throws {
         let urls = (0..<tasks).map { url($0) }
-        return try Measure.cost(per: tasks) { _ in
-            let loop = try CurlLoop(maximumConnections: 64, streamsPerConnection: 100)
-            let pool = try ConnectionPool()
-            let tls = TLSSettings(TLSConfiguration())
-            var next = 0
-            var done = 0
-            while done < urls.count {
-                while next < urls.count, loop.activeCount < connections {
-                    var request = CurlRequest(url: urls[next], method: "GET", tls: tls, pool: pool)
-                    request.headers = ["User-Agent: bench", "Accept-Encoding: identity"]
-                    _ = try loop.start(request, receiver: Sink())
-                    next += 1
-                }
-                done += loop.turn(wait: .seconds(1)).count
+        let loop = try CurlLoop(maximumConnections: 64, streamsPerConnection: 100)
+        let pool = try ConnectionPool()
+        let tls = TLSSettings(TLSConfiguration())
+        var next = 0
+        var done = 0
+        while done < urls.count {
+            while next < urls.count, loop.activeCount < connections {
+                var request = CurlRequest(url: urls[next], method: "GET", tls: tls, pool: pool)
+                request.headers = ["User-Agent: bench", "Accept-Encoding: identity"]
+                _ = try loop.start(request, receiver: Sink())
+                next += 1
             }
+            done += loop.turn(wait: .seconds(1)).count
         }
     }
 
     /// A whole run's loop thread: scheduler and engine, but no event folded and no file's system call.
-    private func loop() throws -> Cost {
-        let jobs = try (0..<5).map { try job("run\($0)-\(getpid())") }
-        return try Measure.cost(per: tasks, rounds: jobs.count) { round in
+    private func loop(_ jobs: [Job]) -> (Int) throws -> Void {
+        { round in
             let job = jobs[round]
             let log = try EventLog(consumers: [], redactor: nil, now: Clocks.now())
             let settings = RunSettings(userAgent: "bench", seed: 1)
@@ -233,36 +233,32 @@ struct Stages {
 
     // MARK: Publish
 
-    private func publish() throws -> Cost {
+    private func publish(_ round: Int) throws {
         let body = [UInt8](repeating: 0x61, count: 1024)
-        return try Measure.cost(per: tasks, wholeProcess: true) { round in
-            let reports = Mailbox<DeliveryReport>()
-            let delivery = try DeliveryThread(run: "bench", reports: reports)
-            for start in stride(from: 0, to: tasks, by: 32) {
-                let orders = (start..<min(start + 32, tasks)).map { index in
-                    DeliveryOrder.publish(
-                        TaskIndex(raw: UInt32(index)), StagingID(raw: UInt64(index)),
-                        Destination(path: path(index, "publish\(round)-\(getpid())")), rest: .bytes(body),
-                        lengthUnverified: false)
-                }
-                delivery.submit(orders, bytes: 32 << 10)
+        let reports = Mailbox<DeliveryReport>()
+        let delivery = try DeliveryThread(run: "bench", reports: reports)
+        for start in stride(from: 0, to: tasks, by: 32) {
+            let orders = (start..<min(start + 32, tasks)).map { index in
+                DeliveryOrder.publish(
+                    TaskIndex(raw: UInt32(index)), StagingID(raw: UInt64(index)),
+                    Destination(path: path(index, "publish\(round)-\(getpid())")), rest: .bytes(body),
+                    lengthUnverified: false)
             }
-            delivery.finish()
+            delivery.submit(orders, bytes: 32 << 10)
         }
+        delivery.finish()
     }
 
     /// The system calls that a file costs whoever writes it.
-    private func bareFiles() throws -> Cost {
+    private func bareFiles(_ round: Int) throws {
         let body = [UInt8](repeating: 0x61, count: 1024)
-        return try Measure.cost(per: tasks, wholeProcess: true) { round in
-            let place = "\(folder)/bare\(round)-\(getpid())"
-            try Folders.makeAll(place)
-            let directory = try Descriptor.openFolder(place)
-            for index in 0..<tasks {
-                let file = try directory.openUnnamed(mode: 0o644)
-                try file.writeAll(body)
-                try file.link(into: directory, as: "f\(index).bin")
-            }
+        let place = "\(folder)/bare\(round)-\(getpid())"
+        try Folders.makeAll(place)
+        let directory = try Descriptor.openFolder(place)
+        for index in 0..<tasks {
+            let file = try directory.openUnnamed(mode: 0o644)
+            try file.writeAll(body)
+            try file.link(into: directory, as: "f\(index).bin")
         }
     }
 }

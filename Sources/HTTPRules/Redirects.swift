@@ -5,7 +5,8 @@ package enum RedirectDecision: Sendable {
     /// It is the result: no redirect at all, or one that cannot be followed.
     case final
     case follow(ResourceURL, method: String, keepsBody: Bool)
-    /// The policy says no; `to` is where it would have gone.
+    /// The policy says no; `to` is where it would have gone. One redirect too many is refused too, but no policy
+    /// makes it a result.
     case refuse(to: String, TransferError)
 }
 
@@ -18,7 +19,8 @@ package enum Redirects {
             return .final
         }
         if let refusal = refusal(target, from: url, hops: hops, policy) { return .refuse(to: target.text, refusal) }
-        return .follow(target, method: rewritten, keepsBody: rewritten == method && rewritten != "GET" && rewritten != "HEAD")
+        let keepsBody = rewritten == method && rewritten != "GET" && rewritten != "HEAD"
+        return .follow(target, method: rewritten, keepsBody: keepsBody)
     }
 
     /// 301 and 302 turn POST into GET, 303 turns all but HEAD into GET, 307 and 308 keep the method; others are final.

@@ -119,8 +119,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         switch self {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
             .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
-            .cannotDecodeContentData, .cannotLoadFromNetwork, .checksumMismatch, .lengthUnproven, .unknown,
-            .noPermittedRoute:
+            .cannotDecodeContentData, .cannotLoadFromNetwork, .lengthUnproven, .unknown, .noPermittedRoute:
             true
         default: false
         }

@@ -1,6 +1,6 @@
 import Glibc
-package import SystemIO
 import Synchronization
+package import SystemIO
 import TransferModel
 
 /// The thread that touches files, so that the loop never waits for a disk: it gets whole buffers, never single
@@ -20,13 +20,16 @@ package final class DeliveryThread: Sendable {
     static let flushCount = 1_000
     static let flushAfter = TimeSpan.milliseconds(200)
 
-    /// `reports` gets the answers; `run` goes into temporary names.
-    package init(run: String, reports: Mailbox<DeliveryReport>) throws(SystemError) {
+    /// `reports` gets the answers; `run` goes into temporary names. `lacksUnnamedFiles` is for tests: as if no
+    /// filesystem here knew O_TMPFILE.
+    package init(
+        run: String, reports: Mailbox<DeliveryReport>, lacksUnnamedFiles: Bool = false
+    ) throws(SystemError) {
         let wake = wake
         orders = Mailbox(wake: { wake.signal() })
         thread = Mutex(nil)
         let started = try Thread(named: "delivery") { [self] in
-            var worker = DeliveryWorker(run: run, reports: reports)
+            var worker = DeliveryWorker(run: run, reports: reports, lacksUnnamedFiles: lacksUnnamedFiles)
             work(&worker)
         }
         thread.withLock { $0 = started }
@@ -65,6 +68,7 @@ package final class DeliveryThread: Sendable {
             // Read before the orders: whoever ends us has posted everything by then.
             let isEnding = ending.load(ordering: .acquiring)
             let batch = orders.takeAll()
+            worker.beginBatch()
             for order in batch {
                 worker.perform(order)
                 noteWritten(order.byteCount)
@@ -104,10 +108,12 @@ struct DeliveryWorker {
     private var flushDue: Instant?
     private var copies: UInt64 = 1 << 63
 
-    init(run: String, reports: Mailbox<DeliveryReport>) {
-        publisher = Publisher(run: run)
+    init(run: String, reports: Mailbox<DeliveryReport>, lacksUnnamedFiles: Bool) {
+        publisher = Publisher(run: run, lacksUnnamedFiles: lacksUnnamedFiles)
         self.reports = reports
     }
+
+    func beginBatch() { publisher.beginBatch() }
 
     mutating func perform(_ order: DeliveryOrder) {
         switch order {
@@ -116,8 +122,7 @@ struct DeliveryWorker {
             publish(task, id, destination, rest, unverified)
         case .discard(let id): publisher.discard(id)
         case .inspect(let task, let path, let checksum):
-            let found = LocalFiles.inspect(path, checksum)
-            answers.append(.inspected(task, size: found.size, matches: found.matches))
+            inspect(task, path, checksum)
         case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)
         case .read(let task, let path, let maximum): read(task, path, maximum)
         case .hurry: flushDue = flushDue.map { _ in Instant(nanoseconds: 0) }
@@ -141,19 +146,27 @@ struct DeliveryWorker {
         }
     }
 
+    private mutating func inspect(_ task: TaskIndex, _ path: String, _ checksum: Checksum?) {
+        do throws(TransferError) {
+            let found = try LocalFiles.inspect(path, checksum)
+            answers.append(.inspected(task, size: found.size, matches: found.matches))
+        } catch {
+            answers.append(.failed(task, error))
+        }
+    }
+
     private mutating func copy(_ task: TaskIndex, _ source: String, _ destination: Destination, _ maximum: Int64?) {
         copies += 1
         let id = StagingID(raw: copies)
         do throws(TransferError) {
             let file = try LocalFiles.open(source)
-            try Self.check(source, file.facts.size, maximum)
             var destination = destination
             if destination.modificationTime != nil {
                 destination.modificationTime = WallTime(nanoseconds: file.facts.modifiedNanoseconds)
             }
             let folder = Folders.split(destination.path).folder
             let algorithm = destination.checksum?.algorithm
-            try LocalFiles.read(file.descriptor, source, size: file.facts.size) { piece in
+            try LocalFiles.read(file, source, maximum: maximum) { piece in
                 publisher.append(id, folder, algorithm, Array(piece))
             }
             publish(task, id, destination, [], false)
@@ -166,20 +179,13 @@ struct DeliveryWorker {
     private mutating func read(_ task: TaskIndex, _ path: String, _ maximum: Int64) {
         do throws(TransferError) {
             let file = try LocalFiles.open(path)
-            try Self.check(path, file.facts.size, maximum)
             var bytes: [UInt8] = []
-            bytes.reserveCapacity(Int(file.facts.size))
-            try LocalFiles.read(file.descriptor, path, size: file.facts.size) { bytes.append(contentsOf: $0) }
+            bytes.reserveCapacity(Int(min(file.facts.size, maximum)))
+            try LocalFiles.read(file, path, maximum: maximum) { bytes.append(contentsOf: $0) }
             answers.append(.contents(task, bytes))
         } catch {
             answers.append(.failed(task, error))
         }
-    }
-
-    private static func check(_ path: String, _ size: Int64, _ maximum: Int64?) throws(TransferError) {
-        guard let maximum, size > maximum else { return }
-        throw TransferError(
-            .dataLengthExceedsMaximum, "\(path) is longer than `maximumSize`, \(maximum) bytes")
     }
 
     // MARK: Flushing in batches

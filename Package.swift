@@ -102,7 +102,7 @@ let package = Package(
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
         tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
-        tests("SystemIOTests", ["SystemIO", "TestSupport"]),
+        tests("SystemIOTests", ["SystemIO", "TransferModel", "TestSupport"]),
         tests("YAMLTreeTests", ["YAMLTree", "Diagnostics", "TestSupport"]),
         tests(
             "JobLoaderTests", ["JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "TransferModel", "TestSupport"]),

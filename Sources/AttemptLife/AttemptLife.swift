@@ -22,12 +22,17 @@ package struct AttemptLife: Sendable {
     private var answer = Answer.none
     private var answerVersion = HTTPProtocol.http1
     private var hops = 0
+    /// A redirect took the body off, and with it the headers that described it.
+    private var hasLostBody = false
 
     package init(_ url: ResourceURL, _ rules: AttemptRules) {
         self.rules = rules
         begin = url
         // Uploads ride on HTTP/1.1 unless HTTP/2 was asked for: this libcurl's HTTP/2 uploads stall and lose their end.
-        let mayUseHTTP2 = rules.version == .http2 || (rules.version == .auto && !rules.hasBody)
+        // So does what must not be sent twice: the answer of a shared stream may have to be fetched again.
+        let mayUseHTTP2 =
+            rules.version == .http2
+            || (rules.version == .auto && !rules.hasBody && HTTPMethod.isSafe(rules.method))
         request = OutgoingRequest(
             url: url, method: rules.method, headers: rules.headers, sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
     }
@@ -75,28 +80,29 @@ package struct AttemptLife: Sendable {
         case .follow(let target, let method, let keepsBody):
             return follow(target, method: method, keepsBody: keepsBody, status: status)
         case .refuse(let target, let refusal):
-            let accepts = rules.redirects.onRefuse == .accept
-            let record = RedirectRecord(
-                status: status, from: request.url.text, to: target, method: request.method,
-                action: accepts ? .accepted : .refused, stripped: [])
-            guard accepts else {
-                answer = .failure(refusal, record)
-                return .discard
-            }
-            answer = .result(framing, record)
-            return keepIfInBounds(framing)
+            return refuse(target, refusal, status: status, headers: headers, framing)
         case .final:
-            return judge(status: status, headers: headers, framing)
+            return judge(status: status, headers: headers, framing, nil)
         }
+    }
+
+    /// A refused redirect fails the attempt or, where the policy accepts it, is the result as it stands.
+    private mutating func refuse(
+        _ target: String, _ refusal: TransferError, status: Int, headers: HeaderBlock, _ framing: BodyFraming
+    ) -> HeadDecision {
+        let accepts = rules.redirects.onRefuse == .accept && refusal.name != .httpTooManyRedirects
+        let record = RedirectRecord(
+            status: status, from: request.url.text, to: target, method: request.method,
+            action: accepts ? .accepted : .refused, stripped: [])
+        if accepts { return judge(status: status, headers: headers, framing, record) }
+        answer = .failure(refusal, record)
+        return .discard
     }
 
     private mutating func follow(
         _ target: ResourceURL, method: String, keepsBody: Bool, status: Int
     ) -> HeadDecision {
-        var stripped: [String] = []
-        for header in request.headers where !keeps(header, target) {
-            stripped.append(header.name)
-        }
+        let stripped = request.headers.filter { !keeps($0, target) }.map(\.name)
         let record = RedirectRecord(
             status: status, from: request.url.text, to: target.text, method: method, action: .followed,
             stripped: stripped)
@@ -109,22 +115,28 @@ package struct AttemptLife: Sendable {
         return isNamed || Redirects.crossesOrigins(header)
     }
 
-    private mutating func judge(status: Int, headers: HeaderBlock, _ framing: BodyFraming) -> HeadDecision {
-        if let miss = missedExpectation(status: status, headers: headers) {
-            answer = .failure(miss, nil)
+    /// `accepted` is there when a redirect that was refused is the result.
+    private mutating func judge(
+        status: Int, headers: HeaderBlock, _ framing: BodyFraming, _ accepted: RedirectRecord?
+    ) -> HeadDecision {
+        if let miss = missedExpectation(status: status, headers: headers, isAccepted: accepted != nil) {
+            answer = .failure(miss, accepted)
             return rules.type == .download ? .discard : .keep
         }
         let provesNothing = answerVersion == .http2 && framing == .untilClose && !rules.hasChecksum
-        if provesNothing, HTTPMethod.isIdempotent(request.method) {
+        // Once alone is enough: a transport that speaks HTTP/2 all the same is not asked for ever.
+        if provesNothing, request.mayUseHTTP2, HTTPMethod.isSafe(request.method) {
             answer = .unprovenStream
             return .abort
         }
-        answer = .result(framing, nil)
-        return keepIfInBounds(framing)
+        answer = .result(framing, accepted)
+        return keepIfInBounds(framing, accepted)
     }
 
-    private func missedExpectation(status: Int, headers: HeaderBlock) -> TransferError? {
-        if !rules.expect.status.contains(status) {
+    /// Whoever accepts a refused redirect means its status too, unless the job asks for others by itself.
+    private func missedExpectation(status: Int, headers: HeaderBlock, isAccepted: Bool) -> TransferError? {
+        let isMeant = isAccepted && rules.expect.status == .success
+        if !isMeant, !rules.expect.status.contains(status) {
             return TransferError(
                 .unexpectedResponse, "expected status \(rules.expect.status.words), the server answered \(status)")
         }
@@ -138,18 +150,25 @@ package struct AttemptLife: Sendable {
         return nil
     }
 
-    private mutating func keepIfInBounds(_ framing: BodyFraming) -> HeadDecision {
-        guard case .length(let length) = framing else { return .keep }
-        if let maximum = rules.maximumSize, length > maximum {
-            answer = .failure(Self.tooLong(maximum), nil)
-            return .abort
+    /// What a length in the headers gives away needs no body to be known.
+    private mutating func keepIfInBounds(_ framing: BodyFraming, _ record: RedirectRecord?) -> HeadDecision {
+        guard case .length(let length) = framing, let error = misfit(length, verb: "the server announced") else {
+            return .keep
         }
+        answer = .failure(error, record)
+        return .abort
+    }
+
+    /// Why a body of that length is not the one wanted.
+    private func misfit(_ length: Int64, verb: String) -> TransferError? {
+        if let maximum = rules.maximumSize, length > maximum { return Self.tooLong(maximum) }
         if let wanted = rules.expect.size, length != wanted {
-            answer = .failure(
-                TransferError(.unexpectedResponse, "expected \(wanted) bytes, the server announced \(length)"), nil)
-            return .abort
+            return TransferError(.unexpectedResponse, "expected \(wanted) bytes, \(verb) \(length)")
         }
-        return .keep
+        if let least = rules.expect.minimumSize, length < least {
+            return TransferError(.unexpectedResponse, "expected at least \(least) bytes, \(verb) \(length)")
+        }
+        return nil
     }
 
     private static func tooLong(_ maximum: Int64) -> TransferError {
@@ -179,13 +198,17 @@ package struct AttemptLife: Sendable {
         to target: ResourceURL, method: String, keepsBody: Bool, _ record: RedirectRecord
     ) -> NextStep {
         hops += 1
-        request.headers = request.headers.filter { header in
-            guard keeps(header, target) else { return false }
-            return keepsBody || !header.name.lowercased().hasPrefix("content-")
+        if request.sendsBody, !keepsBody {
+            request.sendsBody = false
+            hasLostBody = true
         }
         request.url = target
         request.method = method
-        request.sendsBody = request.sendsBody && keepsBody
+        // From what was typed, not from what the last hop kept: a way that comes back to an origin the task names
+        // brings its headers back.
+        request.headers = rules.headers.filter { header in
+            keeps(header, target) && !(hasLostBody && header.name.lowercased().hasPrefix("content-"))
+        }
         if let barred = barredSecret(request) { return .fail(barred, record) }
         return .send(request, record)
     }
@@ -197,11 +220,19 @@ package struct AttemptLife: Sendable {
                     .secretBarred, "the secret `\(name)` in `\(header.name)` must not go to \(request.url.host)")
             }
         }
+        guard request.sendsBody else { return nil }
+        for text in rules.bodyTexts {
+            if let name = text.secretBarred(from: request.url.origin) {
+                return TransferError(
+                    .secretBarred, "the secret `\(name)` in the body must not go to \(request.url.host)")
+            }
+        }
         return nil
     }
 
     private func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {
         if let error = end.error { return .fail(error, record) }
+        // First: a body that was left because it is too long was not cut by the server.
         if let maximum = rules.maximumSize, end.received > maximum { return .fail(Self.tooLong(maximum), record) }
         let bodyEnd = BodyEnd(
             received: end.received, version: answerVersion, isSecure: request.url.isSecure,
@@ -219,15 +250,7 @@ package struct AttemptLife: Sendable {
     }
 
     private func checkSize(_ end: TransportEnd, unverified: Bool, _ record: RedirectRecord?) -> NextStep {
-        if let size = rules.expect.size, size != end.received {
-            return .fail(
-                TransferError(.unexpectedResponse, "expected \(size) bytes, the body has \(end.received)"), record)
-        }
-        if let minimum = rules.expect.minimumSize, end.received < minimum {
-            return .fail(
-                TransferError(
-                    .unexpectedResponse, "expected at least \(minimum) bytes, the body has \(end.received)"), record)
-        }
+        if let error = misfit(end.received, verb: "the body has") { return .fail(error, record) }
         return .deliver(lengthUnverified: unverified, record)
     }
 }

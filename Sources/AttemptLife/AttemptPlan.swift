@@ -17,12 +17,14 @@ package final class AttemptRules: Sendable {
     package let hasChecksum: Bool
     /// Other URLs that the task itself names: typed headers go to their origins too.
     package let mirrors: [ResourceURL]
+    /// The texts that the body is made of, for the secrets in them.
+    package let bodyTexts: [SecretText]
 
     package init(
         type: TaskType, method: String, headers: [HeaderField] = [], hasBody: Bool = false,
         version: HTTPConfiguration.Version = .auto, redirects: RedirectPolicy = RedirectPolicy(),
         expect: Expectations = Expectations(), maximumSize: Int64? = nil, requireLength: Bool = false,
-        hasChecksum: Bool = false, mirrors: [ResourceURL] = []
+        hasChecksum: Bool = false, mirrors: [ResourceURL] = [], bodyTexts: [SecretText] = []
     ) {
         self.type = type
         self.method = method
@@ -35,6 +37,7 @@ package final class AttemptRules: Sendable {
         self.requireLength = requireLength
         self.hasChecksum = hasChecksum
         self.mirrors = mirrors
+        self.bodyTexts = bodyTexts.filter(\.isSecret)
     }
 }
 

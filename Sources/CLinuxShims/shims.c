@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 const int tr_O_TMPFILE = O_TMPFILE;
@@ -20,6 +22,11 @@ int tr_renameat2(int old_folder, const char *old_path, int new_folder, const cha
 
 int tr_sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned int flags) {
     return sync_file_range(descriptor, offset, count, flags);
+}
+
+int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds) {
+    struct timespec time = {.tv_sec = monotonic_nanoseconds / 1000000000, .tv_nsec = monotonic_nanoseconds % 1000000000};
+    return sem_clockwait(semaphore, CLOCK_MONOTONIC, &time);
 }
 
 int64_t tr_copy_file_range(int from, int to, size_t count) {

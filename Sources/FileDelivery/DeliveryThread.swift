@@ -22,14 +22,18 @@ package final class DeliveryThread: Sendable {
     static let flushCount = 1_000
     static let flushAfter = TimeSpan.milliseconds(200)
 
-    /// `reports` gets the answers; `run` goes into temporary names.
-    package init(run: String, reports: Mailbox<DeliveryReport>) throws(SystemError) {
+    /// `reports` gets the answers; `run` goes into temporary names. `lacksUnnamedFiles` is for tests: as if no
+    /// filesystem here knew O_TMPFILE.
+    package init(
+        run: String, reports: Mailbox<DeliveryReport>, lacksUnnamedFiles: Bool = false
+    ) throws(SystemError) {
         let wake = wake
         orders = Mailbox(wake: { wake.signal() })
         thread = Mutex(nil)
         let pool = pool
         let started = try Thread(named: "delivery") { [self] in
-            var worker = DeliveryWorker(run: run, reports: reports, pool: pool)
+            var worker = DeliveryWorker(
+                run: run, reports: reports, pool: pool, lacksUnnamedFiles: lacksUnnamedFiles)
             work(&worker)
         }
         thread.withLock { $0 = started }
@@ -68,6 +72,7 @@ package final class DeliveryThread: Sendable {
             // Read before the orders: whoever ends us has posted everything by then.
             let isEnding = ending.load(ordering: .acquiring)
             let batch = orders.takeAll()
+            worker.beginBatch()
             for order in batch {
                 let bytes = order.byteCount
                 worker.perform(order)
@@ -109,11 +114,13 @@ struct DeliveryWorker {
     private var flushDue: Instant?
     private var copies: UInt64 = 1 << 63
 
-    init(run: String, reports: Mailbox<DeliveryReport>, pool: BufferPool) {
+    init(run: String, reports: Mailbox<DeliveryReport>, pool: BufferPool, lacksUnnamedFiles: Bool) {
         self.pool = pool
-        publisher = Publisher(run: run)
+        publisher = Publisher(run: run, lacksUnnamedFiles: lacksUnnamedFiles)
         self.reports = reports
     }
+
+    func beginBatch() { publisher.beginBatch() }
 
     mutating func perform(_ order: DeliveryOrder) {
         switch order {
@@ -125,8 +132,7 @@ struct DeliveryWorker {
             recycle(rest)
         case .discard(let id): publisher.discard(id)
         case .inspect(let task, let path, let checksum):
-            let found = LocalFiles.inspect(path, checksum)
-            answers.append(.inspected(task, size: found.size, matches: found.matches))
+            inspect(task, path, checksum)
         case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)
         case .read(let task, let path, let maximum): read(task, path, maximum)
         case .hurry: flushDue = flushDue.map { _ in Instant(nanoseconds: 0) }
@@ -154,19 +160,27 @@ struct DeliveryWorker {
         }
     }
 
+    private mutating func inspect(_ task: TaskIndex, _ path: String, _ checksum: Checksum?) {
+        do throws(TransferError) {
+            let found = try LocalFiles.inspect(path, checksum)
+            answers.append(.inspected(task, size: found.size, matches: found.matches))
+        } catch {
+            answers.append(.failed(task, error))
+        }
+    }
+
     private mutating func copy(_ task: TaskIndex, _ source: String, _ destination: Destination, _ maximum: Int64?) {
         copies += 1
         let id = StagingID(raw: copies)
         do throws(TransferError) {
             let file = try LocalFiles.open(source)
-            try Self.check(source, file.facts.size, maximum)
             var destination = destination
             if destination.modificationTime != nil {
                 destination.modificationTime = WallTime(nanoseconds: file.facts.modifiedNanoseconds)
             }
             let folder = Folders.split(destination.path).folder
             let algorithm = destination.checksum?.algorithm
-            try LocalFiles.read(file.descriptor, source, size: file.facts.size) { piece in
+            try LocalFiles.read(file, source, maximum: maximum) { piece in
                 publisher.append(id, folder, algorithm, .bytes(Array(piece)))
             }
             publish(task, id, destination, .none, false)
@@ -179,20 +193,13 @@ struct DeliveryWorker {
     private mutating func read(_ task: TaskIndex, _ path: String, _ maximum: Int64) {
         do throws(TransferError) {
             let file = try LocalFiles.open(path)
-            try Self.check(path, file.facts.size, maximum)
             var bytes: [UInt8] = []
-            bytes.reserveCapacity(Int(file.facts.size))
-            try LocalFiles.read(file.descriptor, path, size: file.facts.size) { bytes.append(contentsOf: $0) }
+            bytes.reserveCapacity(Int(min(file.facts.size, maximum)))
+            try LocalFiles.read(file, path, maximum: maximum) { bytes.append(contentsOf: $0) }
             answers.append(.contents(task, bytes))
         } catch {
             answers.append(.failed(task, error))
         }
-    }
-
-    private static func check(_ path: String, _ size: Int64, _ maximum: Int64?) throws(TransferError) {
-        guard let maximum, size > maximum else { return }
-        throw TransferError(
-            .dataLengthExceedsMaximum, "\(path) is longer than `maximumSize`, \(maximum) bytes")
     }
 
     // MARK: Flushing in batches

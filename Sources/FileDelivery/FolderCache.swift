@@ -6,23 +6,42 @@ final class FolderCache {
     final class Folder {
         let descriptor: Descriptor
         let device: UInt64
+        let inode: UInt64
         /// Set once the filesystem turned out not to know unnamed files.
-        var lacksUnnamedFiles = false
-        init(_ descriptor: consuming Descriptor) throws(SystemError) {
-            device = try descriptor.facts().device
+        var lacksUnnamedFiles: Bool
+        /// The batch of orders in which it was last seen at its path.
+        fileprivate var seenInBatch: UInt64
+
+        fileprivate init(
+            _ descriptor: consuming Descriptor, batch: UInt64, lacksUnnamedFiles: Bool
+        ) throws(SystemError) {
+            let facts = try descriptor.facts()
+            device = facts.device
+            inode = facts.inode
+            seenInBatch = batch
+            self.lacksUnnamedFiles = lacksUnnamedFiles
             self.descriptor = descriptor
         }
     }
 
     private var folders: [String: Folder] = [:]
     private var last: (path: String, folder: Folder)?
+    private var batch: UInt64 = 1
     /// Few enough to stay far from the limit on open files.
     private let capacity = 128
+    /// For tests: as if no filesystem here knew unnamed files.
+    private let lacksUnnamedFiles: Bool
+
+    init(lacksUnnamedFiles: Bool = false) { self.lacksUnnamedFiles = lacksUnnamedFiles }
+
+    /// From here on each folder is looked for anew, once: somebody may have moved it away since the last batch, and
+    /// an open folder stays usable wherever it went.
+    func beginBatch() { batch += 1 }
 
     /// The folder at `path`, made with what is missing above it.
     func folder(_ path: String) throws(SystemError) -> Folder {
-        if let last, last.path == path { return last.folder }
-        if let known = folders[path] {
+        if let last, last.path == path, isStillThere(last.folder, path) { return last.folder }
+        if let known = folders[path], isStillThere(known, path) {
             last = (path, known)
             return known
         }
@@ -33,6 +52,15 @@ final class FolderCache {
         return opened
     }
 
+    private func isStillThere(_ folder: Folder, _ path: String) -> Bool {
+        if folder.seenInBatch == batch { return true }
+        guard let facts = try? FileFacts.of(path), facts.inode == folder.inode, facts.device == folder.device else {
+            return false
+        }
+        folder.seenInBatch = batch
+        return true
+    }
+
     /// Somebody removed or replaced the folder: look again.
     func forget(_ path: String) {
         folders[path] = nil
@@ -41,11 +69,15 @@ final class FolderCache {
 
     private func open(_ path: String) throws(SystemError) -> Folder {
         do throws(SystemError) {
-            return try Folder(Descriptor.openFolder(path))
+            return try made(Descriptor.openFolder(path))
         } catch {
             guard error.errno == ENOENT else { throw error }
         }
         try Folders.makeAll(path)
-        return try Folder(Descriptor.openFolder(path))
+        return try made(Descriptor.openFolder(path))
+    }
+
+    private func made(_ descriptor: consuming Descriptor) throws(SystemError) -> Folder {
+        try Folder(descriptor, batch: batch, lacksUnnamedFiles: lacksUnnamedFiles)
     }
 }

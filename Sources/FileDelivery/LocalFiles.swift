@@ -35,26 +35,35 @@ enum LocalFiles {
         }
     }
 
-    /// Hands over the file piece by piece; a file that gets shorter meanwhile is an error.
+    /// Hands over the file piece by piece; one that gets shorter meanwhile is an error. A size of 0 says nothing
+    /// (`/proc` has such files): those are read to their end.
     static func read(
-        _ file: borrowing Descriptor, _ path: String, size: Int64, _ piece: (UnsafeRawBufferPointer) -> Void
+        _ file: borrowing OpenFile, _ path: String, maximum: Int64?, _ piece: (UnsafeRawBufferPointer) -> Void
     ) throws(TransferError) {
-        var buffer = [UInt8](repeating: 0, count: Int(min(Int64(pieceSize), max(size, 1))))
+        let end = file.facts.size == 0 ? Int64.max : file.facts.size
+        if file.facts.size > maximum ?? .max { throw tooLong(path, maximum) }
+        var buffer = [UInt8](repeating: 0, count: file.facts.size == 0 ? 64 << 10 : Int(min(Int64(pieceSize), end)))
         var offset: Int64 = 0
-        while offset < size {
+        while offset < end {
             let count: Int
             do throws(SystemError) {
-                count = try readPiece(file, &buffer, offset)
+                count = try readPiece(file.descriptor, &buffer, offset)
             } catch {
                 throw TransferError(.cannotOpenFile, "reading \(path) failed: \(error.reason)", errno: error.errno)
             }
+            if count == 0, end == .max { return }
             guard count > 0 else {
                 throw TransferError(.cannotOpenFile, "\(path) became shorter while it was read")
             }
-            let usable = Int(min(Int64(count), size - offset))
-            buffer.withUnsafeBytes { piece(UnsafeRawBufferPointer(rebasing: $0[..<usable])) }
+            let usable = Int(min(Int64(count), end - offset))
             offset += Int64(usable)
+            if offset > maximum ?? .max { throw tooLong(path, maximum) }
+            buffer.withUnsafeBytes { piece(UnsafeRawBufferPointer(rebasing: $0[..<usable])) }
         }
+    }
+
+    private static func tooLong(_ path: String, _ maximum: Int64?) -> TransferError {
+        TransferError(.dataLengthExceedsMaximum, "\(path) is longer than `maximumSize`, \(maximum ?? 0) bytes")
     }
 
     private static func readPiece(
@@ -73,20 +82,26 @@ enum LocalFiles {
         return count
     }
 
-    /// What stands at `path`: its size, and whether it has the checksum.
-    static func inspect(_ path: String, _ checksum: Checksum?) -> (size: Int64?, matches: Bool?) {
-        let file: OpenFile
-        do throws(TransferError) {
-            file = try open(path)
+    /// What stands at `path`: its size, and whether it has the checksum. What no file can replace is an error.
+    static func inspect(_ path: String, _ checksum: Checksum?) throws(TransferError) -> (size: Int64?, matches: Bool?) {
+        let facts: FileFacts
+        do throws(SystemError) {
+            facts = try FileFacts.of(path)
         } catch {
-            return exists(path) ? (0, checksum.map { _ in false }) : (nil, nil)
+            // Nothing, or nothing we may see: publishing will say which.
+            return (nil, nil)
         }
-        let facts = file.facts
+        guard facts.isRegular else {
+            let kind = facts.isFolder ? "a folder" : "a device, pipe or socket"
+            throw TransferError(.cannotMoveFile, "\(path) is \(kind)", errno: facts.isFolder ? EISDIR : ENOTSUP)
+        }
         guard let checksum else { return (facts.size, nil) }
-        guard let digest = try? StreamingDigest(checksum.algorithm) else { return (facts.size, nil) }
-        let isWhole = (try? read(file.descriptor, path, size: facts.size) { digest.update($0) }) != nil
-        return (facts.size, isWhole && digest.finish() == checksum)
+        return (facts.size, meets(path, checksum))
     }
 
-    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+    private static func meets(_ path: String, _ checksum: Checksum) -> Bool {
+        guard let file = try? open(path), let digest = try? StreamingDigest(checksum.algorithm) else { return false }
+        let isWhole = (try? read(file, path, maximum: nil) { digest.update($0) }) != nil
+        return isWhole && digest.finish() == checksum
+    }
 }

@@ -5,15 +5,20 @@ import TransferModel
 
 /// Carries out deliveries, one after the other, on one thread: writes, verifies, gives the final name.
 final class Publisher {
-    private let folders = FolderCache()
+    private let folders: FolderCache
     private let names: TemporaryNames
     private var stagings: [StagingID: Staging] = [:]
 
-    init(run: String) { names = TemporaryNames(run: run) }
+    init(run: String, lacksUnnamedFiles: Bool) {
+        names = TemporaryNames(run: run)
+        folders = FolderCache(lacksUnnamedFiles: lacksUnnamedFiles)
+    }
 
     deinit {
-        for id in Array(stagings.keys) { discard(id) }
+        for staging in stagings.values { staging.remove() }
     }
+
+    func beginBatch() { folders.beginBatch() }
 
     func append(_ id: StagingID, _ folder: String, _ algorithm: DigestAlgorithm?, _ bytes: BodyPiece) {
         if let staging = stagings[id] { return staging.append(bytes, hashing: algorithm) }
@@ -32,19 +37,18 @@ final class Publisher {
 
     private func open(_ folder: String, mode: UInt16?) throws(SystemError) -> Staging {
         do throws(SystemError) {
-            return try Staging(in: folders.folder(folder), path: folder, mode: mode, names: names)
+            return try Staging(in: folders.folder(folder), mode: mode, names: names)
         } catch {
             guard error.errno == ENOENT || error.errno == ENOTDIR else { throw error }
         }
         // The folder went away after it was opened: make it again, once.
         folders.forget(folder)
-        return try Staging(in: folders.folder(folder), path: folder, mode: mode, names: names)
+        return try Staging(in: folders.folder(folder), mode: mode, names: names)
     }
 
     func discard(_ id: StagingID) {
         openFailures[id] = nil
-        guard let staging = stagings.removeValue(forKey: id) else { return }
-        if let folder = try? folders.folder(staging.folderPath) { staging.remove(folder) }
+        stagings.removeValue(forKey: id)?.remove()
     }
 
     /// Everything after the last byte. The old file stays untouched until the new one is whole and verified.
@@ -59,7 +63,7 @@ final class Publisher {
         do throws(TransferError) {
             return try finish(staging, folderPath, name, destination, lengthUnverified)
         } catch {
-            if let folder = try? folders.folder(folderPath) { staging.remove(folder) }
+            staging.remove()
             throw error
         }
     }
@@ -92,48 +96,63 @@ final class Publisher {
             if let time = destination.modificationTime {
                 try staging.file.setModificationTime(nanoseconds: time.nanoseconds)
             }
-            let folder = try folders.folder(folderPath)
-            let changed = try place(staging, in: folder, as: name, destination)
-            return FileRecord(
-                path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
-                lengthUnverified: lengthUnverified)
+            switch try placeAgain(staging, folderPath, name, destination) {
+            case .placed(let changed):
+                return FileRecord(
+                    path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
+                    lengthUnverified: lengthUnverified)
+            case .kept(let bytes):
+                staging.remove()
+                return FileRecord(
+                    path: destination.path, bytes: bytes, checksum: nil, changed: false, lengthUnverified: false)
+            }
         } catch {
             throw movingError(error, destination.path)
         }
     }
 
-    /// Gives the final name; says whether the destination's content is another than before.
+    private enum Placing {
+        /// Whether the destination's content is another than before.
+        case placed(changed: Bool)
+        /// `existing: skip`, and something came to stand there since it was looked at.
+        case kept(bytes: Int64)
+    }
+
+    /// A folder that vanished since it was opened is made again: the bytes are still there.
+    private func placeAgain(
+        _ staging: Staging, _ folderPath: String, _ name: String, _ destination: Destination
+    ) throws(SystemError) -> Placing {
+        do throws(SystemError) {
+            return try place(staging, in: folders.folder(folderPath), as: name, destination)
+        } catch {
+            guard error.errno == ENOENT else { throw error }
+        }
+        folders.forget(folderPath)
+        return try place(staging, in: folders.folder(folderPath), as: name, destination)
+    }
+
     private func place(
         _ staging: Staging, in folder: FolderCache.Folder, as name: String, _ destination: Destination
-    ) throws(SystemError) -> Bool {
+    ) throws(SystemError) -> Placing {
         do throws(SystemError) {
-            if let temporary = staging.temporaryName {
-                try folder.descriptor.renameIfFree(temporary, to: name)
-                staging.forgetTemporaryName()
-            } else {
-                try staging.file.link(into: folder.descriptor, as: name)
-            }
-            return true
+            try staging.name(in: folder, name)
+            return .placed(changed: true)
         } catch {
             guard error.errno == EEXIST else { throw error }
         }
-        if destination.existing == .fail || destination.existing == .skip {
-            throw SystemError(call: "link", errno: EEXIST)
-        }
-        return try replace(staging, in: folder, as: name, destination)
-    }
-
-    private func replace(
-        _ staging: Staging, in folder: FolderCache.Folder, as name: String, _ destination: Destination
-    ) throws(SystemError) -> Bool {
         let old = try folder.descriptor.facts(of: name)
         if old.isFolder { throw SystemError(call: "rename", errno: EISDIR) }
         guard old.isRegular || old.isLink else { throw SystemError(call: "rename", errno: ENOTSUP) }
+        switch destination.existing {
+        case .fail: throw SystemError(call: "link", errno: EEXIST)
+        case .skip:
+            let facts = try folder.descriptor.facts(of: name, followingLinks: true)
+            return .kept(bytes: facts.size)
+        case .revalidate, .replace: break
+        }
         let isSame = old.isRegular && old.size == staging.size && sameContent(staging, folder, name)
-        let temporary = try staging.giveTemporaryName(folder, names)
-        try folder.descriptor.rename(temporary, to: name)
-        staging.forgetTemporaryName()
-        return !isSame
+        try staging.replace(in: folder, name, names)
+        return .placed(changed: !isSame)
     }
 
     private func sameContent(_ staging: Staging, _ folder: FolderCache.Folder, _ name: String) -> Bool {

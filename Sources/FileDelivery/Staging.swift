@@ -6,18 +6,21 @@ import TransferModel
 /// A file that is being written beside its destination: without a name where the filesystem allows, so that a killed
 /// process leaves nothing; under a temporary name elsewhere.
 final class Staging {
+    struct TemporaryName {
+        /// The folder itself, whatever stands at its path meanwhile.
+        let folder: FolderCache.Folder
+        let name: String
+    }
     let file: Descriptor
-    let folderPath: String
     /// `nil` while it has none.
-    private(set) var temporaryName: String?
+    private var temporary: TemporaryName?
     private(set) var size: Int64 = 0
     private var digest: StreamingDigest?
     private var digestFailure: TransferError?
     /// The first write that failed; later ones are not tried.
     private(set) var failure: SystemError?
 
-    init(in folder: FolderCache.Folder, path: String, mode: UInt16?, names: TemporaryNames) throws(SystemError) {
-        folderPath = path
+    init(in folder: FolderCache.Folder, mode: UInt16?, names: TemporaryNames) throws(SystemError) {
         let mode = mode_t(mode ?? 0o644)
         if !folder.lacksUnnamedFiles {
             do throws(SystemError) {
@@ -29,9 +32,17 @@ final class Staging {
                 folder.lacksUnnamedFiles = true
             }
         }
-        let name = names.next()
-        file = try folder.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
-        temporaryName = name
+        while true {
+            let name = names.next()
+            do throws(SystemError) {
+                file = try folder.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
+                temporary = TemporaryName(folder: folder, name: name)
+                return
+            } catch {
+                // Left behind by a run of the same number that was killed.
+                guard error.errno == EEXIST else { throw error }
+            }
+        }
     }
 
     func append(_ piece: BodyPiece, hashing algorithm: DigestAlgorithm?) {
@@ -59,23 +70,45 @@ final class Staging {
         return digest?.finish()
     }
 
-    /// Makes sure it has a name in `folder` that is not its final one.
-    func giveTemporaryName(_ folder: FolderCache.Folder, _ names: TemporaryNames) throws(SystemError) -> String {
-        if let temporaryName { return temporaryName }
-        let name = names.next()
-        try file.link(into: folder.descriptor, as: name)
-        temporaryName = name
-        return name
+    /// Gives it its final name; EEXIST when something has that.
+    func name(in folder: FolderCache.Folder, _ name: String) throws(SystemError) {
+        if let temporary {
+            try temporary.folder.descriptor.renameIfFree(temporary.name, into: folder.descriptor, as: name)
+            self.temporary = nil
+        } else {
+            try file.link(into: folder.descriptor, as: name)
+        }
     }
 
-    /// The name is gone: it was renamed to the final one, or removed.
-    func forgetTemporaryName() { temporaryName = nil }
+    /// Gives it its final name in the place of what has that.
+    func replace(in folder: FolderCache.Folder, _ name: String, _ names: TemporaryNames) throws(SystemError) {
+        let temporary = try temporaryName(in: folder, names)
+        try temporary.folder.descriptor.rename(temporary.name, into: folder.descriptor, as: name)
+        self.temporary = nil
+    }
 
-    func remove(_ folder: FolderCache.Folder) {
-        guard let name = temporaryName else { return }
+    private func temporaryName(
+        in folder: FolderCache.Folder, _ names: TemporaryNames
+    ) throws(SystemError) -> TemporaryName {
+        if let temporary { return temporary }
+        while true {
+            let made = TemporaryName(folder: folder, name: names.next())
+            do throws(SystemError) {
+                try file.link(into: folder.descriptor, as: made.name)
+                temporary = made
+                return made
+            } catch {
+                guard error.errno == EEXIST else { throw error }
+            }
+        }
+    }
+
+    /// Leaves nothing of it.
+    func remove() {
+        guard let temporary else { return }
         // Already gone is as good.
-        try? folder.descriptor.unlink(name)
-        temporaryName = nil
+        try? temporary.folder.descriptor.unlink(temporary.name)
+        self.temporary = nil
     }
 }
 

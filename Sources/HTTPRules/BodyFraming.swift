@@ -5,8 +5,9 @@ package enum BodyFraming: Hashable, Sendable {
     /// There is none: a HEAD, 1xx, 204 or 304.
     case none
     case length(Int64)
-    /// Chunked in HTTP/1.1: the last chunk ends it.
-    case chunked
+    /// Chunked in HTTP/1.1: the last chunk ends it. A length that was announced beside it (servers must not) has no
+    /// say over where the body ends, but one that turns out to be another than the body's is a lie.
+    case chunked(announced: Int64?)
     /// Only the end of the connection, or of the HTTP/2 stream, ends it.
     case untilClose
 
@@ -16,23 +17,34 @@ package enum BodyFraming: Hashable, Sendable {
     ) throws(TransferError) -> BodyFraming {
         let length = try contentLength(headers)
         if method == "HEAD" || status == 204 || status == 304 || (100...199).contains(status) { return .none }
-        let codings = headers.all("transfer-encoding").flatMap { $0.split(separator: ",") }
-            .map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
-        if !codings.isEmpty {
-            guard version == .http1, codings.last == "chunked", codings.count == 1 else {
-                throw TransferError(
-                    .badServerResponse, "the server sent `Transfer-Encoding: \(codings.joined(separator: ", "))`")
-            }
-            return .chunked
+        let codings = transferCodings(headers)
+        guard !codings.isEmpty else { return length.map { .length($0) } ?? .untilClose }
+        guard version == .http1, codings == ["chunked"] else {
+            throw TransferError(
+                .badServerResponse,
+                "the server sent `Transfer-Encoding: \(codings.joined(separator: ", ").prefix(80))`")
         }
-        return length.map { .length($0) } ?? .untilClose
+        return .chunked(announced: length)
+    }
+
+    /// In lower case; without `identity`, which old servers send and which says nothing.
+    private static func transferCodings(_ headers: HeaderBlock) -> [String] {
+        var codings: [String] = []
+        for line in headers.lines where headers.isNamed(line, "transfer-encoding") {
+            for part in headers.value(line).utf8.split(separator: UInt8(ascii: ",")) {
+                let coding = String(part.trimmed()).lowercased()
+                if !coding.isEmpty, coding != "identity" { codings.append(coding) }
+            }
+        }
+        return codings
     }
 
     private static func contentLength(_ headers: HeaderBlock) throws(TransferError) -> Int64? {
         var found: Int64?
         for line in headers.lines where headers.isNamed(line, "content-length") {
-            for part in headers.value(line).split(separator: ",", omittingEmptySubsequences: false) {
-                let length = try number(part.filter { $0 != " " && $0 != "\t" })
+            let parts = headers.value(line).utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+            for part in parts {
+                let length = try number(String(part.trimmed()))
                 if let found, found != length {
                     throw TransferError(
                         .badServerResponse, "the server announced two lengths: \(found) and \(length) bytes")
@@ -79,23 +91,31 @@ package enum Completeness: Hashable, Sendable {
 
     package static func judge(_ framing: BodyFraming, _ end: BodyEnd) -> Completeness {
         switch framing {
-        case .none, .chunked: return .whole
+        case .none: return .whole
+        case .chunked(let announced):
+            guard let announced, announced != end.received else { return .whole }
+            return .cut(
+                TransferError(
+                    .badServerResponse,
+                    "the server announced \(announced) bytes and sent \(end.received) in chunks"))
         case .length(let announced):
             if end.received == announced { return .whole }
             return .cut(
                 TransferError(
                     .networkConnectionLost,
                     "the body ended after \(end.received) of \(announced) bytes"))
-        case .untilClose:
-            if end.version == .http2 { return .unprovenStream }
-            if end.isSecure, !end.sawCloseNotify {
-                return .cut(
-                    TransferError(
-                        .networkConnectionLost,
-                        "the TLS connection was cut after \(end.received) bytes without a closing message"))
-            }
-            // A body whose end only TLS proves is proved by close_notify.
-            return end.isSecure ? .whole : .unverified
+        case .untilClose: return judgeClose(end)
         }
+    }
+
+    private static func judgeClose(_ end: BodyEnd) -> Completeness {
+        if end.version == .http2 { return .unprovenStream }
+        guard end.isSecure else { return .unverified }
+        // A body whose end only TLS proves is proved by close_notify.
+        if end.sawCloseNotify { return .whole }
+        return .cut(
+            TransferError(
+                .networkConnectionLost,
+                "the TLS connection was cut after \(end.received) bytes without a closing message"))
     }
 }

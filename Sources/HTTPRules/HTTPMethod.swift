@@ -7,4 +7,13 @@ package enum HTTPMethod {
         default: false
         }
     }
+
+    /// Whether it only reads: sent a second time it finds what the first time found. (A DELETE is idempotent, but
+    /// its second answer is a 404.)
+    package static func isSafe(_ method: String) -> Bool {
+        switch method {
+        case "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND": true
+        default: false
+        }
+    }
 }

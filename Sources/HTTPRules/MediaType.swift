@@ -9,12 +9,22 @@ package struct MediaType: Hashable, Sendable {
     /// `nil` when the text is no media type.
     package init?(_ text: String) {
         let parameters = HeaderParameters(text)
-        let type = parameters.value.lowercased()
-        guard type.split(separator: "/", omittingEmptySubsequences: false).count == 2,
-            !type.hasPrefix("/"), !type.hasSuffix("/"), !type.contains(" ")
-        else { return nil }
-        self.type = type
-        charset = parameters["charset"]
+        let parts = parameters.value.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(Self.isTokenByte) }) else {
+            return nil
+        }
+        type = parameters.value.lowercased()
+        charset = parameters["charset"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// RFC 9110, section 5.6.2.
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
     }
 
     /// Whether it is meant by `pattern`, in which `*` stands for anything: `image/*`, `*/*`, `application/*+json`.
@@ -45,15 +55,15 @@ struct HeaderParameters {
 
     init(_ text: String) {
         var rest = Array(text.utf8)[...]
-        value = Self.trimmed(Self.take(&rest, until: UInt8(ascii: ";")))
+        value = String(Self.take(&rest, until: ";", or: ";").trimmed())
         while !rest.isEmpty {
             rest = rest.drop { $0 == UInt8(ascii: ";") || $0 == 0x20 || $0 == 0x09 }
-            let name = Self.trimmed(Self.take(&rest, untilAny: [UInt8(ascii: "="), UInt8(ascii: ";")])).lowercased()
+            let name = String(Self.take(&rest, until: "=", or: ";").trimmed()).lowercased()
             guard rest.first == UInt8(ascii: "=") else { continue }
             rest = rest.dropFirst().drop { $0 == 0x20 || $0 == 0x09 }
             let text =
                 rest.first == UInt8(ascii: "\"")
-                ? Self.takeQuoted(&rest) : Self.trimmed(Self.take(&rest, until: UInt8(ascii: ";")))
+                ? Self.takeQuoted(&rest) : String(Self.take(&rest, until: ";", or: ";").trimmed())
             if !name.isEmpty { parameters.append((name, text)) }
         }
     }
@@ -61,12 +71,10 @@ struct HeaderParameters {
     /// The first under that name, which must be in lower case.
     subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    private static func take(_ rest: inout ArraySlice<UInt8>, until stop: UInt8) -> ArraySlice<UInt8> {
-        take(&rest, untilAny: [stop])
-    }
-
-    private static func take(_ rest: inout ArraySlice<UInt8>, untilAny stops: [UInt8]) -> ArraySlice<UInt8> {
-        let end = rest.firstIndex { stops.contains($0) } ?? rest.endIndex
+    private static func take(
+        _ rest: inout ArraySlice<UInt8>, until stop: Unicode.Scalar, or other: Unicode.Scalar
+    ) -> ArraySlice<UInt8> {
+        let end = rest.firstIndex { $0 == UInt8(ascii: stop) || $0 == UInt8(ascii: other) } ?? rest.endIndex
         let taken = rest[rest.startIndex..<end]
         rest = rest[end...]
         return taken
@@ -79,11 +87,5 @@ struct HeaderParameters {
             text.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
         }
         return String(decoding: text, as: UTF8.self)
-    }
-
-    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> String {
-        var bytes = bytes.drop { $0 == 0x20 || $0 == 0x09 }
-        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

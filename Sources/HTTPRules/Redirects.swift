@@ -5,7 +5,8 @@ package enum RedirectDecision: Sendable {
     /// It is the result: no redirect at all, or one that cannot be followed.
     case final
     case follow(ResourceURL, method: String, keepsBody: Bool)
-    /// The policy says no; `to` is where it would have gone.
+    /// The policy says no; `to` is where it would have gone. One redirect too many is refused too, but no policy
+    /// makes it a result.
     case refuse(to: String, TransferError)
 }
 

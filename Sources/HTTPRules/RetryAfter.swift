@@ -11,6 +11,7 @@ package enum RetryAfter {
             return .seconds(min(Int64(text) ?? .max, 31_536_000))
         }
         guard let date = HTTPDate.parse(text) else { return nil }
-        return min(max(date - now, .zero), .seconds(31_536_000))
+        // Compared before subtracted: what lies centuries back is too far away for a span.
+        return date <= now ? .zero : min(date - now, .seconds(31_536_000))
     }
 }

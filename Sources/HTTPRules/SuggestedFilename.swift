@@ -24,32 +24,55 @@ package enum SuggestedFilename {
         }
     }
 
-    /// One path component that names a visible, ordinary file: no folder, no way up, no control character.
+    /// The longest name that Linux filesystems take, in bytes.
+    private static let maximumLength = 255
+    /// A longer end after a dot is no extension worth keeping when a name must be cut.
+    private static let maximumExtension = 20
+
+    /// One path component that names a visible, ordinary file: no folder, no way up, no control character, nothing
+    /// that makes a terminal or a file manager show another name than it is. Works on scalars throughout: to Swift
+    /// a `/` that a combining mark follows is another character, to the kernel it is a `/`.
     package static func safe(_ name: String) -> String? {
-        isPlain(name) ? name : madeSafe(name)
+        let last = Array(name.unicodeScalars).split { $0 == "/" || $0 == "\\" }.last ?? []
+        var scalars = last.map { isHarmless($0) ? $0 : "_" }[...]
+        scalars = scalars.drop { $0 == " " }
+        while scalars.last == " " { scalars.removeLast() }
+        if scalars.elementsEqual(["."]) || scalars.elementsEqual([".", "."]) { return nil }
+        // No name from the network hides a file, or makes one of our own temporary ones.
+        if scalars.first == "." { scalars[scalars.startIndex] = "_" }
+        let result = shortened(scalars)
+        return result.isEmpty ? nil : result
     }
 
-    /// Nothing in it needs a closer look: printable ASCII without a separator, not hidden, not long.
-    private static func isPlain(_ name: String) -> Bool {
-        guard let first = name.utf8.first, first != UInt8(ascii: "."), name.utf8.count <= 255 else { return false }
-        return name.utf8.allSatisfy {
-            (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\")
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0: false
+        // Marks that turn the direction of writing, line ends, and a mark of the byte order.
+        case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: false
+        default: true
         }
     }
 
-    private static func madeSafe(_ name: String) -> String? {
-        let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
-        let scalars = last.unicodeScalars.map { scalar -> Unicode.Scalar in
-            switch scalar.value {
-            case 0..<0x20, 0x7F, 0x80..<0xA0, 0x202A...0x202E, 0x2066...0x2069, 0x200E, 0x200F: "_"
-            default: scalar
-            }
+    /// Cut to what a filesystem takes, before the extension if there is one.
+    private static func shortened(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+        guard size(scalars) > maximumLength else { return text(scalars) }
+        var ending: ArraySlice<Unicode.Scalar> = []
+        if let dot = scalars.lastIndex(of: "."), dot > scalars.startIndex, size(scalars[dot...]) <= maximumExtension {
+            ending = scalars[dot...]
         }
-        var result = String(String.UnicodeScalarView(scalars))
-        while let first = result.first, first == " " { result.removeFirst() }
-        while let end = result.last, end == " " { result.removeLast() }
-        if result.hasPrefix(".transfer-run-") { result = "_" + result }
-        while result.utf8.count > 255 { result.removeLast() }
-        return result.isEmpty || result == "." || result == ".." ? nil : result
+        var room = maximumLength - size(ending)
+        let stem = scalars.prefix { scalar in
+            room -= UTF8.width(scalar)
+            return room >= 0
+        }
+        return text(stem) + text(ending)
+    }
+
+    private static func size(_ scalars: ArraySlice<Unicode.Scalar>) -> Int {
+        scalars.reduce(0) { $0 + UTF8.width($1) }
+    }
+
+    private static func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+        String(String.UnicodeScalarView(scalars))
     }
 }

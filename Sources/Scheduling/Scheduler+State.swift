@@ -5,21 +5,24 @@ struct TaskState: Sendable {
     enum Phase: UInt8, Sendable {
         case blocked, queued, running, backingOff, finished
     }
-    var phase = Phase.queued
-    var attempt: UInt32 = 0
-    var openNeeds: UInt32
     /// When the present phase began.
     var since: Instant
-    /// The lane's full time when the task was queued in it.
-    var fullTimeAtQueue = TimeSpan.zero
-    /// The slot it holds, by lane; -1 is none.
-    var heldLane: Int32 = -1
-    var awaitedLane: Int32 = -1
+    /// What the clocks of its lane and its session showed when it was queued.
+    var hostFullAtQueue = TimeSpan.zero
+    var hostParkedAtQueue = TimeSpan.zero
+    var sessionFullAtQueue = TimeSpan.zero
+    var waits: [TaskRecord.Wait] = []
+    var attempt: UInt32 = 0
+    var openNeeds: UInt32
+    /// Where it is queued, holds a slot, waits for one, or held its last.
+    var lane: Int32 = -1
+    var phase = Phase.queued
+    var holdsSlot = false
+    var awaitsGrant = false
     /// It counts against the limits on running tasks.
     var isCounted = false
-    var cancelError: TransferError?
-    var waits: [TaskRecord.Wait] = []
-    var begunAt: Instant?
+    /// Its `timeoutForResource` runs.
+    var hasBegun = false
     /// What the present back-off waits for.
     var backoffReason = WaitReason.backoff
 
@@ -38,34 +41,80 @@ struct TaskState: Sendable {
     }
 }
 
-struct LaneKey: Hashable, Sendable {
-    let session: SessionIndex
-    let origin: OriginID?
-}
+/// A session's lanes, and how many of its tasks run.
+struct SessionState: Sendable {
+    private(set) var lanes: [Int] = []
+    var ready = LaneHeap()
+    private(set) var fullClock = StateClock()
+    private var running = 0
+    private let limit: Int
+    private var numbers: [OriginID?: Int] = [:]
+    /// Most tasks of a job go where the one before went.
+    private var last: (origin: OriginID?, lane: Int)?
 
-/// A lane that may have a task to start, and its place in the order: priority, then the lane with fewer running
-/// (so that no host holds up another), then file order.
-struct ReadyLane: Sendable {
-    let lane: Int
-    let stamp: UInt32
-    let priority: Double
-    let inUse: Int
-    let task: TaskIndex
+    init(limit: Int) { self.limit = limit }
 
-    func isBefore(_ other: ReadyLane) -> Bool {
-        if priority != other.priority { return priority > other.priority }
-        if inUse != other.inUse { return inUse < other.inUse }
-        return task < other.task
+    var isFull: Bool { running >= limit }
+
+    mutating func laneNumber(of origin: OriginID?) -> Int? {
+        if let last, last.origin == origin { return last.lane }
+        guard let known = numbers[origin] else { return nil }
+        last = (origin, known)
+        return known
+    }
+
+    mutating func add(lane: Int, of origin: OriginID?) {
+        lanes.append(lane)
+        numbers[origin] = lane
+        last = (origin, lane)
+    }
+
+    mutating func began(at now: Instant) {
+        running += 1
+        if isFull { fullClock.set(true, at: now) }
+    }
+
+    mutating func ended(at now: Instant) {
+        running -= 1
+        if !isFull { fullClock.set(false, at: now) }
     }
 }
 
-/// Something that falls due. A timer whose task has moved on is void: `attempt` tells.
-struct Timer: Sendable {
-    enum Kind: UInt8, Sendable { case retry, resource }
+/// What all sessions know of an origin.
+struct OriginState: Sendable {
+    var lanes: [Int] = []
+    var version: HTTPProtocol?
+    /// The server asked for quiet until then.
+    var parkedUntil: Instant?
+}
+
+/// How long something has been so, in all: a task's share is the difference of two readings.
+struct StateClock: Sendable {
+    private var total = TimeSpan.zero
+    private var since: Instant?
+
+    mutating func set(_ isSo: Bool, at now: Instant) {
+        if isSo {
+            if since == nil { since = now }
+        } else if let began = since {
+            total += now - began
+            since = nil
+        }
+    }
+
+    func reading(at now: Instant) -> TimeSpan { since.map { total + (now - $0) } ?? total }
+}
+
+/// Something that falls due. One whose task or origin has moved on is void.
+struct Timer: HeapElement, Sendable {
+    enum Kind: UInt8, Sendable { case retry, resource, unpark }
     let due: Instant
-    let task: TaskIndex
     let kind: Kind
+    /// A task's number, or an origin's.
+    let index: UInt32
     let attempt: UInt32
+
+    func isBefore(_ other: Timer) -> Bool { due < other.due }
 }
 
 /// Who waits for whom, as one array with a range per task.
@@ -74,9 +123,10 @@ struct Dependants: Sendable {
     private var items: [TaskIndex]
 
     init(_ tasks: [SchedulingPlan.Task]) {
-        starts = Array(repeating: 0, count: tasks.count + 1)
+        starts = []
         items = []
         guard tasks.contains(where: { !$0.needs.isEmpty }) else { return }
+        starts = Array(repeating: 0, count: tasks.count + 1)
         for task in tasks { for need in task.needs { starts[Int(need.raw) + 1] += 1 } }
         for index in 1..<starts.count { starts[index] += starts[index - 1] }
         items = Array(repeating: TaskIndex(raw: 0), count: Int(starts.last ?? 0))

@@ -9,17 +9,23 @@ package struct Scheduler {
     package internal(set) var finishedCount = 0
     var tasks: [TaskState]
     var lanes: [TaskLane] = []
-    var laneNumbers: [LaneKey: Int] = [:]
-    var ready = Heap<ReadyLane> { $0.isBefore($1) }
-    var timers = Heap<Timer> { $0.due < $1.due }
+    var sessions: [SessionState]
+    /// By an origin's number.
+    var origins: [OriginState] = []
+    /// Lanes whose slots are to be given out anew.
+    var changedLanes: [Int] = []
+    var timers = Heap<Timer>()
+    /// Timers of tasks that have finished meanwhile, still in the heap.
+    var voidTimers = 0
     var dependants: Dependants
-    var sessionRunning: [Int]
     var running = 0
     var actions: [SchedulerAction] = []
     var random: RandomBits
     /// Set by a signal, a deadline or the first failure: nothing new starts.
     var stopping: Stop?
     let beganAt: Instant
+    /// What a running task was told to end with; its executor may still say otherwise.
+    var endings: [TaskIndex: Ending] = [:]
     /// Tasks to be skipped because one they need did not succeed.
     var skipped: [TaskIndex] = []
     var isSkipping = false
@@ -28,14 +34,13 @@ package struct Scheduler {
         self.plan = plan
         tasks = plan.tasks.map { TaskState(openNeeds: UInt32($0.needs.count), since: now.instant) }
         dependants = Dependants(plan.tasks)
-        sessionRunning = Array(repeating: 0, count: plan.sessions.count)
+        sessions = plan.sessions.map { SessionState(limit: $0.maximumConcurrentTasks ?? .max) }
         random = RandomBits(seed: plan.seed)
         beganAt = now.instant
-        ready = Heap { $0.isBefore($1) }
         for index in plan.tasks.indices {
             let task = TaskIndex(raw: UInt32(index))
             if plan.tasks[index].needs.isEmpty {
-                enqueue(task, now: now.instant)
+                enqueue(task, now.instant)
             } else {
                 tasks[index].phase = .blocked
                 actions.append(.waiting(task, .dependency))
@@ -48,11 +53,11 @@ package struct Scheduler {
     /// When `turn` has to be called again although nothing happened.
     package var nextDeadline: Instant? { timers.first?.due }
 
-    /// Peak slots and number of tasks of each origin that a session met.
+    /// Peak connections and number of tasks of each origin that a session met. Streams that share a connection
+    /// count as one.
     package func hosts(of session: SessionIndex) -> [(origin: OriginID, peak: Int, tasks: Int)] {
-        lanes.compactMap { lane in
-            guard lane.session == session, let origin = lane.origin else { return nil }
-            return (origin, lane.peak, lane.tasks)
+        sessions[Int(session.raw)].lanes.compactMap { lane in
+            lanes[lane].origin.map { ($0, lanes[lane].peak, lanes[lane].tasks) }
         }
     }
 
@@ -62,26 +67,33 @@ package struct Scheduler {
         switch report {
         case .moved: break
         case .needsGrant(let task, let origin): askForSlot(task, origin, now.instant)
-        case .released(let task, let origin): giveBackSlot(task, origin, now.instant)
-        case .transferred(let task): stopCounting(task)
+        case .released(let task, _): giveBackSlot(task, now.instant)
+        case .transferred(let task): stopCounting(task, now.instant)
         case .protocolIs(let origin, let version): learn(origin, version, now.instant)
-        case .ended(let task, let verdict): attemptEnded(task, verdict, now)
+        case .ended(let task, let verdict): attemptEnded(task, verdict, now.instant)
         }
     }
 
     package mutating func command(_ command: RunCommand, now: Now) {
-        guard stopping == nil || stopping == .finishing else { return }
-        switch command {
-        case .stop: stop(.cancelling(TransferError(.cancelled, "the run was stopped by a signal")), now)
-        case .timeOut: stop(.cancelling(TransferError(.timedOut, "the run's `limits.timeout` is over")), now)
+        guard stopping != .cancelling else { return }
+        stopping = .cancelling
+        let error =
+            switch command {
+            case .stop: TransferError(.cancelled, "the run was stopped by a signal")
+            case .timeOut: TransferError(.timedOut, "the run's `limits.timeout` is over")
+            }
+        for index in tasks.indices {
+            end(TaskIndex(raw: UInt32(index)), Ending(outcome: .cancelled, error: error), now.instant)
         }
     }
 
     /// What to do now. Starts as many tasks as the limits let.
     package mutating func turn(now: Now) -> [SchedulerAction] {
-        fireTimers(now)
+        fireTimers(now.instant)
+        giveOutSlots(now.instant)
         startWhatMay(now.instant)
-        defer { actions.removeAll(keepingCapacity: true) }
+        dropVoidTimers()
+        defer { actions = [] }
         return actions
     }
 }
@@ -90,5 +102,11 @@ package struct Scheduler {
 enum Stop: Hashable, Sendable {
     /// Nothing new starts; what runs may finish.
     case finishing
-    case cancelling(TransferError)
+    case cancelling
+}
+
+/// How a task ends that is not left to its own end.
+struct Ending: Sendable {
+    let outcome: TaskOutcome
+    let error: TransferError
 }

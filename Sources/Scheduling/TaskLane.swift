@@ -1,94 +1,100 @@
 import TransferModel
 
 /// The tasks of one session that wait for one origin, and the slots they share.
-struct TaskLane {
+struct TaskLane: Sendable {
     let session: SessionIndex
+    /// Its place among its session's lanes.
+    let place: Int
     let origin: OriginID?
     /// Slots in use, by running tasks and by attempts that came here on a redirect.
-    var inUse = 0
-    var peak = 0
+    private(set) var inUse = 0
+    /// The most connections at one time.
+    private(set) var peak = 0
     var tasks = 0
     var capacity: Int
+    /// Its slots are streams of one connection.
+    var isShared = false
     /// Running attempts that wait for a slot here; they go before tasks that have not begun.
     var grantsAwaited = TaskQueue()
-    /// Changes whenever the lane's place in the order may have; an older entry in the heap is void.
-    var stamp: UInt32 = 0
-    private var waiting: [(priority: Double, queue: TaskQueue)] = []
+    /// It stands among the scheduler's changed lanes.
+    var hasChanged = false
+    /// Runs while it has no free slot and is not parked.
+    private(set) var fullClock = StateClock()
+    private(set) var parkedClock = StateClock()
+    private var isParked = false
+    /// Highest priority first; none is empty but the last one left.
+    private var waiting: [PriorityClass] = []
 
-    /// How long the lane has been full, up to `fullSince` if it is now.
-    private var fullTotal = TimeSpan.zero
-    private var fullSince: Instant?
+    private struct PriorityClass: Sendable {
+        let priority: Double
+        var queue: TaskQueue
+    }
 
-    init(session: SessionIndex, origin: OriginID?, capacity: Int) {
+    init(session: SessionIndex, place: Int, origin: OriginID?, capacity: Int) {
         self.session = session
+        self.place = place
         self.origin = origin
         self.capacity = capacity
     }
 
-    var isFull: Bool { inUse >= capacity }
-    var isEmpty: Bool { waiting.allSatisfy { $0.queue.isEmpty } }
+    /// Nothing may begin here now.
+    var isClosed: Bool { isParked || inUse >= capacity }
 
-    mutating func enqueue(_ task: TaskIndex, priority: Double) {
-        if let place = waiting.firstIndex(where: { $0.priority <= priority }) {
-            if waiting[place].priority == priority {
-                waiting[place].queue.append(task)
-            } else {
-                waiting.insert((priority, TaskQueue([task])), at: place)
-            }
-        } else {
-            waiting.append((priority, TaskQueue([task])))
+    /// Whether the task became the one that goes next.
+    mutating func enqueue(_ task: TaskIndex, priority: Double) -> Bool {
+        var place = 0
+        while place < waiting.count, waiting[place].priority > priority, !waiting[place].queue.isEmpty { place += 1 }
+        if place < waiting.count, waiting[place].priority == priority {
+            waiting[place].queue.append(task)
+            return place == 0 && waiting[0].queue.count == 1
         }
+        if place < waiting.count, waiting[place].queue.isEmpty { waiting.remove(at: place) }
+        waiting.insert(PriorityClass(priority: priority, queue: TaskQueue([task])), at: place)
+        return place == 0
     }
 
     /// The task that goes next, with its priority.
-    func head(where isWaiting: (TaskIndex) -> Bool) -> (priority: Double, task: TaskIndex)? {
-        for entry in waiting {
-            if let task = entry.queue.first { return (entry.priority, task) }
-        }
-        return nil
+    var head: (priority: Double, task: TaskIndex)? {
+        guard let first = waiting.first, let task = first.queue.first else { return nil }
+        return (first.priority, task)
     }
 
     mutating func removeHead() {
-        for place in waiting.indices where !waiting[place].queue.isEmpty {
-            waiting[place].queue.removeFirst()
-            if waiting[place].queue.isEmpty, waiting.count > 1 { waiting.remove(at: place) }
-            return
-        }
+        waiting[0].queue.removeFirst()
+        if waiting[0].queue.isEmpty, waiting.count > 1 { waiting.removeFirst() }
     }
 
     mutating func take(at now: Instant) {
         inUse += 1
-        peak = max(peak, inUse)
-        if isFull, fullSince == nil { fullSince = now }
+        peak = max(peak, isShared ? 1 : inUse)
+        noteState(at: now)
     }
 
     mutating func give(at now: Instant) {
         inUse -= 1
         precondition(inUse >= 0, "a slot was given back twice")
-        noteCapacity(at: now)
+        noteState(at: now)
     }
 
-    mutating func noteCapacity(at now: Instant) {
-        if isFull {
-            if fullSince == nil { fullSince = now }
-        } else if let since = fullSince {
-            fullTotal += now - since
-            fullSince = nil
-        }
+    mutating func park(until due: Instant?, _ now: Instant) {
+        isParked = due != nil
+        noteState(at: now)
     }
 
-    /// Total time up to `now` in which the lane had no free slot: a task's share is the difference of two readings.
-    func fullTime(at now: Instant) -> TimeSpan {
-        fullSince.map { fullTotal + (now - $0) } ?? fullTotal
+    /// Keeps the clocks right after anything that opens or closes the lane.
+    mutating func noteState(at now: Instant) {
+        parkedClock.set(isParked, at: now)
+        fullClock.set(!isParked && inUse >= capacity, at: now)
     }
 }
 
 /// First in, first out, without moving what is left.
-struct TaskQueue {
+struct TaskQueue: Sendable {
     private var items: [TaskIndex]
     private var start = 0
 
     init(_ items: [TaskIndex] = []) { self.items = items }
+    var count: Int { items.count - start }
     var isEmpty: Bool { start == items.count }
     var first: TaskIndex? { isEmpty ? nil : items[start] }
     mutating func append(_ task: TaskIndex) { items.append(task) }
@@ -103,50 +109,7 @@ struct TaskQueue {
         }
     }
     mutating func remove(_ task: TaskIndex) {
-        if let place = items[start...].firstIndex(of: task) { items.remove(at: place) }
-    }
-}
-
-/// A binary heap whose least element is first.
-struct Heap<Element> {
-    private var items: [Element] = []
-    private let isBefore: (Element, Element) -> Bool
-
-    init(_ isBefore: @escaping (Element, Element) -> Bool) { self.isBefore = isBefore }
-    var first: Element? { items.first }
-    var isEmpty: Bool { items.isEmpty }
-
-    mutating func push(_ element: Element) {
-        items.append(element)
-        var child = items.count - 1
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard isBefore(items[child], items[parent]) else { return }
-            items.swapAt(child, parent)
-            child = parent
-        }
-    }
-
-    mutating func pop() -> Element? {
-        guard let least = items.first else { return nil }
-        let last = items.removeLast()
-        if !items.isEmpty {
-            items[0] = last
-            sink()
-        }
-        return least
-    }
-
-    private mutating func sink() {
-        var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < items.count {
-                if isBefore(items[child], items[least]) { least = child }
-            }
-            if least == parent { return }
-            items.swapAt(parent, least)
-            parent = least
-        }
+        guard let place = items[start...].firstIndex(of: task) else { return }
+        items.remove(at: place)
     }
 }

@@ -76,8 +76,9 @@ package struct Descriptor: ~Copyable, Sendable {
 
     package borrowing func setModificationTime(nanoseconds: Int64) throws(SystemError) {
         let raw = raw
-        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
+        // Rounded down: before 1970 the rest counts forward too.
+        let rest = (nanoseconds % 1_000_000_000 + 1_000_000_000) % 1_000_000_000
+        let time = timespec(tv_sec: Int((nanoseconds - rest) / 1_000_000_000), tv_nsec: Int(rest))
         let times = [timespec(tv_sec: 0, tv_nsec: Int(UTIME_OMIT_VALUE)), time]
         try Syscall.check("futimens") { unsafe futimens(raw, times) }
     }
@@ -104,10 +105,27 @@ package struct Descriptor: ~Copyable, Sendable {
         try Syscall.check("rename") { unsafe renameat(folder, old, folder, new) }
     }
 
-    /// Renames only when nothing has the new name; EEXIST otherwise.
-    package borrowing func renameIfFree(_ old: String, to new: String) throws(SystemError) {
-        let folder = raw
-        try Syscall.check("rename") { unsafe tr_renameat2(folder, old, folder, new, UInt32(tr_RENAME_NOREPLACE)) }
+    /// Moves `old` of this folder into another of the same filesystem.
+    package borrowing func rename(
+        _ old: String, into target: borrowing Descriptor, as new: String
+    ) throws(SystemError) {
+        let (from, to) = (raw, target.raw)
+        try Syscall.check("rename") { unsafe renameat(from, old, to, new) }
+    }
+
+    /// The same only when nothing has the new name; EEXIST otherwise. Where the filesystem cannot rename so, a
+    /// second name and the loss of the first do.
+    package borrowing func renameIfFree(
+        _ old: String, into target: borrowing Descriptor, as new: String
+    ) throws(SystemError) {
+        let (from, to) = (raw, target.raw)
+        do throws(SystemError) {
+            try Syscall.check("rename") { unsafe tr_renameat2(from, old, to, new, UInt32(tr_RENAME_NOREPLACE)) }
+        } catch {
+            guard error.errno == EINVAL || error.errno == ENOSYS else { throw error }
+            try Syscall.check("link") { unsafe linkat(from, old, to, new, 0) }
+            try unlink(old)
+        }
     }
 
     package borrowing func unlink(_ name: String) throws(SystemError) {
@@ -146,6 +164,13 @@ package struct FileFacts: Hashable, Sendable {
         owner = facts.owner
         size = facts.size
         modifiedNanoseconds = facts.modified_nanoseconds
+    }
+
+    /// Of what stands at a path; links are followed.
+    package static func of(_ path: String) throws(SystemError) -> FileFacts {
+        var facts = tr_file_facts()
+        try Syscall.check("stat") { unsafe tr_fstatat(AT_FDCWD, path, 1, &facts) }
+        return FileFacts(facts)
     }
 
     package var isRegular: Bool { mode & S_IFMT == S_IFREG }

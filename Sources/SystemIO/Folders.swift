@@ -2,17 +2,19 @@ package import Glibc
 
 /// Folders and paths.
 package enum Folders {
-    /// Makes `path` and what is missing above it. A folder that somebody else made meanwhile is as good.
+    /// Makes `path` and what is missing above it. A folder that somebody else made meanwhile is as good; something
+    /// else that stands there shows when it is opened.
     package static func makeAll(_ path: String, mode: mode_t = 0o777) throws(SystemError) {
         if unsafe mkdir(path, mode) == 0 { return }
         let code = errno
         switch code {
         case EEXIST: return
         case ENOENT:
-            guard let slash = path.dropLast().lastIndex(of: "/"), slash != path.startIndex else {
-                throw SystemError(call: "mkdir", errno: code)
-            }
-            try makeAll(String(path[..<slash]), mode: mode)
+            // By bytes: a slash that a combining mark follows is still one.
+            let trimmed = path.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
+            let parent = trimmed.drop { $0 != UInt8(ascii: "/") }.drop { $0 == UInt8(ascii: "/") }
+            guard !parent.isEmpty else { throw SystemError(call: "mkdir", errno: code) }
+            try makeAll(String(decoding: parent.reversed(), as: UTF8.self), mode: mode)
             if unsafe mkdir(path, mode) != 0 {
                 let again = errno
                 if again != EEXIST { throw SystemError(call: "mkdir", errno: again) }

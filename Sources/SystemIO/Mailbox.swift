@@ -1,5 +1,7 @@
+internal import CLinuxShims
 import Glibc
 import Synchronization
+import TransferModel
 
 /// Values for another thread, taken in one piece: one lock per batch, never one per value.
 package final class Mailbox<Value: Sendable>: Sendable {
@@ -58,14 +60,10 @@ package final class Mailbox<Value: Sendable>: Sendable {
         while unsafe sem_wait(raw) == -1, errno == EINTR {}
     }
 
-    /// `false` when the time ran out first.
+    /// `false` when the time ran out first. Whoever sets the date changes nothing here.
     package func wait(nanoseconds: Int64) -> Bool {
-        var deadline = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &deadline)
-        let total = Int64(deadline.tv_nsec) + nanoseconds
-        deadline.tv_sec += Int(total / 1_000_000_000)
-        deadline.tv_nsec = Int(total % 1_000_000_000)
-        while unsafe sem_timedwait(raw, &deadline) == -1 {
+        let deadline = Clocks.instant().nanoseconds + nanoseconds
+        while unsafe tr_semaphore_wait_until(raw, deadline) == -1 {
             if errno != EINTR { return false }
         }
         return true

@@ -6,7 +6,7 @@ import Synchronization
 package final class Thread: Sendable {
     private let handle: Mutex<pthread_t?>
 
-    /// `stackSize` is enough for our loops and keeps hundreds of threads cheap in tests.
+    /// Runs `body` to its end; the name is what `ps -T` shows, as far as the kernel keeps it.
     package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
         let box = unsafe Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()

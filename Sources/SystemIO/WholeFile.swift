@@ -80,10 +80,9 @@ package enum WholeFile {
         while let folder = folders.popLast() {
             let path = folder.path.isEmpty ? root : "\(root)/\(folder.path)"
             guard let stream = unsafe opendir(path) else {
-                if folder.path.isEmpty {
-                    throw errno == ENOENT ? .notFound : .system(SystemError(call: "opendir", errno: errno))
-                }
-                continue
+                let code = errno
+                guard folder.path.isEmpty else { continue }
+                throw code == ENOENT ? .notFound : .system(SystemError(call: "opendir", errno: code))
             }
             defer { unsafe closedir(stream) }
             while let entry = unsafe readdir(stream) {

@@ -46,7 +46,7 @@ final class EngineSession {
             type: task.type, method: method, headers: headers(options, hasBody: hasBody), hasBody: announcesBody,
             version: configuration.http.version, redirects: options.policies.redirects, expect: options.expect,
             maximumSize: maximumSize, requireLength: options.requireLength, hasChecksum: options.checksum != nil,
-            mirrors: options.mirrors.compactMap(\.url))
+            mirrors: options.mirrors.compactMap(\.url), bodyTexts: options.body?.texts ?? [])
     }
 
     /// The task's list, which holds its session's too, and what is always said.

@@ -10,6 +10,8 @@ extern const int tr_RENAME_NOREPLACE;
 int tr_syncfs(int descriptor);
 int tr_renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
 int tr_sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned int flags);
+// 0, or -1 and errno: ETIMEDOUT when the monotonic clock reached the time first. `semaphore` is a sem_t.
+int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds);
 int64_t tr_copy_file_range(int from, int to, size_t count);
 // A global that Swift rejects as shared mutable state.
 char **tr_environment(void);

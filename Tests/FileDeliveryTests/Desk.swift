@@ -1,0 +1,80 @@
+import FileDelivery
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+import TransferModel
+
+/// A delivery thread with somebody who waits for its answers.
+final class Desk {
+    let thread: DeliveryThread
+    private let wake: WakeSignal
+    private let box: Mailbox<DeliveryReport>
+    private var waiting: [DeliveryReport] = []
+    private var stagings: UInt64 = 0
+    private var isFinished = false
+
+    init(lacksUnnamedFiles: Bool = false, run: String = "test") throws {
+        let wake = WakeSignal()
+        self.wake = wake
+        box = Mailbox(wake: { wake.signal() })
+        thread = try DeliveryThread(run: run, reports: box, lacksUnnamedFiles: lacksUnnamedFiles)
+    }
+
+    deinit { finish() }
+
+    func finish() {
+        if !isFinished { thread.finish() }
+        isFinished = true
+    }
+
+    func staging() -> StagingID {
+        stagings += 1
+        return StagingID(raw: stagings)
+    }
+
+    func submit(_ orders: DeliveryOrder...) {
+        thread.submit(orders, bytes: orders.reduce(0) { $0 + $1.byteCount })
+    }
+
+    /// The next answer, in order.
+    func next() throws -> DeliveryReport {
+        while waiting.isEmpty {
+            waiting = box.takeAll()
+            if waiting.isEmpty, !wake.wait(nanoseconds: 20_000_000_000) { throw Silence() }
+        }
+        return waiting.removeFirst()
+    }
+
+    struct Silence: Error {}
+
+    /// Publishes `pieces` and gives back what came of it.
+    func publish(
+        _ pieces: [[UInt8]], to path: String, _ change: (inout Destination) -> Void = { _ in }
+    ) throws -> Result<FileRecord, TransferError> {
+        var destination = Destination(path: path)
+        change(&destination)
+        let id = staging()
+        for piece in pieces.dropLast() {
+            submit(.append(id, folder: destination.folder, algorithm: destination.checksum?.algorithm, piece))
+        }
+        submit(.publish(TaskIndex(raw: 7), id, destination, rest: pieces.last ?? [], lengthUnverified: false))
+        return try outcome()
+    }
+
+    func outcome() throws -> Result<FileRecord, TransferError> {
+        switch try next() {
+        case .published(_, let record): return .success(record)
+        case .failed(_, let error): return .failure(error)
+        default: throw Silence()
+        }
+    }
+
+    func failure(_ pieces: [[UInt8]], to path: String, _ change: (inout Destination) -> Void = { _ in }) throws
+        -> ErrorName?
+    {
+        if case .failure(let error) = try publish(pieces, to: path, change) { error.name } else { nil }
+    }
+}
+
+func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }

@@ -1,0 +1,442 @@
+import Scheduling
+import TestSupport
+import Testing
+import TransferModel
+
+/// Single rules, each in the smallest job that shows it.
+struct SchedulerTests {
+    private let failed = TransferError(.networkConnectionLost, "lost")
+
+    /// A scheduler before a world that does only what the test says.
+    private struct Stage {
+        var scheduler: Scheduler
+        var clock = ManualClock()
+        var running: [Int] = []
+        var granted: [Int] = []
+        var cancelled: [Int] = []
+        var backoffs: [TimeSpan] = []
+        var ends: [Int: Conclusion] = [:]
+        var order: [Int] = []
+
+        init(_ plan: SchedulingPlan) {
+            scheduler = Scheduler(plan, now: clock.now)
+            turn()
+        }
+
+        /// Moves the clock, gives the scheduler a turn and says who started in it.
+        @discardableResult
+        mutating func turn(after span: TimeSpan = .zero) -> [Int] {
+            var started: [Int] = []
+            for action in scheduler.turn(now: clock.advance(span)) {
+                switch action {
+                case .perform(.start(let task, _, _)): started.append(Int(task.raw))
+                case .perform(.grant(let task, _)): granted.append(Int(task.raw))
+                case .perform(.cancel(let task, _)): cancelled.append(Int(task.raw))
+                case .willRetry(_, let backoff): backoffs.append(backoff)
+                case .finished(let task, let conclusion):
+                    ends[Int(task.raw)] = conclusion
+                    order.append(Int(task.raw))
+                default: break
+                }
+            }
+            running += started
+            return started
+        }
+
+        mutating func end(_ task: Int, _ verdict: Verdict = Verdict(.succeeded, status: 200)) {
+            running.removeAll { $0 == task }
+            scheduler.take(.ended(TaskIndex(raw: UInt32(task)), verdict), now: clock.now)
+        }
+
+        func wait(_ task: Int, _ reason: WaitReason) -> TimeSpan {
+            ends[task]?.waits.first { $0.reason == reason }?.duration ?? .zero
+        }
+    }
+
+    private func plan(
+        _ tasks: Int, perHost: Int = 6, run: Int = 64, session: Int? = nil, origins: Int = 1, streams: Int = 100,
+        sessions: Int = 1, _ change: (inout SchedulingPlan) -> Void = { _ in }
+    ) -> SchedulingPlan {
+        var plan = SchedulingPlan()
+        plan.maximumConcurrentTasks = run
+        for _ in 0..<sessions {
+            plan.sessions.append(
+                SchedulingPlan.Session(
+                    maximumConnectionsPerHost: perHost, maximumConcurrentTasks: session, streamsPerConnection: streams,
+                    cancelsOnInvalidation: false))
+        }
+        var policy = RetryPolicy()
+        policy.jitter = .none
+        plan.retries = [policy]
+        for index in 0..<tasks {
+            plan.tasks.append(
+                SchedulingPlan.Task(
+                    session: SessionIndex(raw: UInt16(index % sessions)),
+                    origin: OriginID(raw: UInt32(index % origins)),
+                    needs: [], priority: 0.5, retry: 0, timeoutForResource: .seconds(604_800), allowFailure: .no))
+        }
+        change(&plan)
+        return plan
+    }
+
+    private func needs(_ tasks: Int...) -> [TaskIndex] { tasks.map { TaskIndex(raw: UInt32($0)) } }
+    private let host = OriginID(raw: 0)
+
+    // MARK: Order
+
+    @Test func fileOrderAndPriority() {
+        let priorities = [0.5, 0, 1, 0.5, 0.75, 1, 0]
+        var stage = Stage(plan(7, run: 1) { for index in 0..<7 { $0.tasks[index].priority = priorities[index] } })
+        while let task = stage.running.first {
+            stage.end(task)
+            stage.turn()
+        }
+        #expect(stage.order == [2, 5, 4, 0, 3, 1, 6])
+    }
+
+    /// The head of a lane was of lower priority when one of the usual priority came: neither may be lost.
+    @Test func anUrgentTaskThatComesLaterGoesFirst() {
+        var stage = Stage(
+            plan(4, perHost: 1) {
+                $0.tasks[1].priority = 0.25
+                $0.tasks[2].needs = [TaskIndex(raw: 3)]
+                $0.tasks[3].origin = OriginID(raw: 1)
+            })
+        #expect(stage.running == [0, 3])
+        stage.end(3)
+        #expect(stage.turn() == [])
+        stage.end(0)
+        #expect(stage.turn() == [2])
+        stage.end(2)
+        #expect(stage.turn() == [1])
+        stage.end(1)
+        stage.turn()
+        #expect(stage.scheduler.isFinished)
+    }
+
+    @Test func aSlowHostHoldsUpNoOther() {
+        // A thousand tasks of a host that never answers stand before ten of one that does.
+        var stage = Stage(
+            plan(1_010, run: 8) { for index in 1_000..<1_010 { $0.tasks[index].origin = OriginID(raw: 1) } })
+        #expect(stage.running.count == 8)
+        #expect(stage.running.count { $0 >= 1_000 } == 4)
+        for _ in 0..<10 {
+            guard let fast = stage.running.first(where: { $0 >= 1_000 }) else { break }
+            stage.end(fast)
+            stage.turn(after: .milliseconds(1))
+        }
+        #expect(stage.ends.count == 10)
+    }
+
+    // MARK: Limits
+
+    @Test func waitsAreGivenTheirCause() {
+        var stage = Stage(plan(3, perHost: 1, run: 1, origins: 3))
+        stage.turn(after: .seconds(1))
+        stage.end(0)
+        stage.turn()
+        stage.turn(after: .seconds(2))
+        stage.end(1)
+        stage.turn()
+        stage.end(2)
+        stage.turn()
+        #expect(stage.wait(1, .runLimit) == .seconds(1) && stage.wait(2, .runLimit) == .seconds(3))
+        var host = Stage(plan(2, perHost: 1))
+        host.turn(after: .seconds(1))
+        host.end(0)
+        host.turn()
+        host.end(1)
+        host.turn()
+        #expect(host.wait(1, .hostLimit) == .seconds(1) && host.ends[1]?.waits.count == 1)
+        var session = Stage(plan(2, session: 1, origins: 2))
+        session.turn(after: .seconds(1))
+        session.end(0)
+        session.turn()
+        session.end(1)
+        session.turn()
+        #expect(session.wait(1, .sessionLimit) == .seconds(1) && session.ends[1]?.waits.count == 1)
+    }
+
+    @Test func streamsAreMoreThanConnections() {
+        var stage = Stage(plan(20, perHost: 2, streams: 10))
+        #expect(stage.running == [0, 1])
+        stage.scheduler.take(.protocolIs(host, .http2), now: stage.clock.now)
+        stage.turn()
+        #expect(stage.running == Array(0..<10))
+        #expect(stage.scheduler.hosts(of: SessionIndex(raw: 0)).map(\.peak) == [2])
+        // It was another server after all: nothing new before the old limit holds again.
+        stage.scheduler.take(.protocolIs(host, .http1), now: stage.clock.now)
+        for task in 0..<8 { stage.end(task) }
+        #expect(stage.turn() == [])
+        stage.end(8)
+        #expect(stage.turn() == [10])
+    }
+
+    @Test func aSessionThatComesLaterKnowsWhatTheOthersLearned() {
+        var stage = Stage(
+            plan(12, perHost: 1, streams: 4, sessions: 2) {
+                for index in 0..<12 where index % 2 == 1 { $0.tasks[index].needs = [TaskIndex(raw: 0)] }
+            })
+        stage.scheduler.take(.protocolIs(host, .http2), now: stage.clock.now)
+        stage.turn()
+        #expect(stage.running == [0, 2, 4, 6])
+        stage.end(0)
+        #expect(stage.turn().sorted() == [1, 3, 5, 7, 8])
+    }
+
+    @Test func whatNeedsNoConnectionMeetsNoHostLimit() {
+        let stage = Stage(plan(30, perHost: 1) { for index in 0..<30 { $0.tasks[index].origin = nil } })
+        #expect(stage.running.count == 30)
+        #expect(stage.scheduler.hosts(of: SessionIndex(raw: 0)).isEmpty)
+    }
+
+    /// Two attempts that go each to the other's host, one slot each: both get there.
+    @Test func crossedRedirectsDoNotDeadlock() {
+        var stage = Stage(plan(4, perHost: 1, origins: 2))
+        #expect(stage.running == [0, 1])
+        for (task, from, to) in [(0, 0, 1), (1, 1, 0)] {
+            let index = TaskIndex(raw: UInt32(task))
+            stage.scheduler.take(.released(index, OriginID(raw: UInt32(from))), now: stage.clock.now)
+            stage.scheduler.take(.needsGrant(index, OriginID(raw: UInt32(to))), now: stage.clock.now)
+        }
+        stage.turn()
+        // And before tasks that have not begun.
+        #expect(stage.granted.sorted() == [0, 1] && stage.running == [0, 1])
+        stage.end(0)
+        stage.end(1)
+        #expect(stage.turn().sorted() == [2, 3])
+    }
+
+    @Test func localWorkHoldsNothing() {
+        var stage = Stage(plan(2, perHost: 1, run: 1))
+        stage.scheduler.take(.released(TaskIndex(raw: 0), host), now: stage.clock.now)
+        stage.scheduler.take(.transferred(TaskIndex(raw: 0)), now: stage.clock.now)
+        #expect(stage.turn() == [1])
+        stage.end(0)
+        stage.end(1)
+        stage.turn()
+        #expect(stage.scheduler.isFinished)
+    }
+
+    // MARK: Needs
+
+    @Test func needsSkipAndTolerate() {
+        var stage = Stage(
+            plan(7) {
+                $0.retries[0].attempts = 1
+                $0.tasks[1].needs = needs(0)
+                $0.tasks[2].needs = needs(1)
+                $0.tasks[4].needs = needs(3)
+                $0.tasks[5].needs = needs(1, 2, 4)
+                $0.tasks[6].needs = needs(0, 5)
+                $0.tasks[3].allowFailure = .any
+            })
+        #expect(stage.running == [0, 3])
+        stage.turn(after: .seconds(1))
+        stage.end(3, Verdict(.failed(failed)))
+        #expect(stage.turn() == [4])
+        stage.end(0, Verdict(.failed(failed)))
+        stage.turn()
+        #expect(stage.ends[3]?.tolerated == true && stage.ends[3]?.outcome == .failed)
+        for task in [1, 2, 5, 6] {
+            #expect(stage.ends[task]?.outcome == .skipped)
+            #expect(stage.ends[task]?.waits == [TaskRecord.Wait(reason: .dependency, duration: .seconds(1))])
+        }
+        stage.end(4)
+        stage.turn()
+        #expect(stage.scheduler.isFinished)
+    }
+
+    @Test func aChainOfSkippedTasksIsNoRecursion() {
+        let count = 100_000
+        var stage = Stage(
+            plan(count) {
+                $0.retries[0].attempts = 1
+                for index in 1..<count { $0.tasks[index].needs = [TaskIndex(raw: UInt32(index - 1))] }
+            })
+        stage.end(0, Verdict(.failed(failed)))
+        stage.turn()
+        #expect(stage.scheduler.isFinished && stage.order == Array(0..<count))
+    }
+
+    // MARK: Retries
+
+    @Test func backoffGrowsToItsCap() {
+        var stage = Stage(
+            plan(1) {
+                $0.retries[0].attempts = 10
+                $0.retries[0].initialBackoff = .seconds(1)
+                $0.retries[0].maximumBackoff = .seconds(60)
+            })
+        for _ in 0..<10 {
+            stage.end(0, Verdict(.failed(failed)))
+            stage.turn()
+            guard let due = stage.scheduler.nextDeadline, !stage.scheduler.isFinished else { break }
+            #expect(stage.turn(after: due - stage.clock.instant + TimeSpan(nanoseconds: -1)) == [])
+            #expect(stage.turn(after: TimeSpan(nanoseconds: 1)) == [0])
+        }
+        #expect(stage.backoffs.map { $0.nanoseconds / 1_000_000_000 } == [1, 2, 4, 8, 16, 32, 60, 60, 60])
+        #expect(stage.ends[0]?.outcome == .failed && stage.ends[0]?.attempts == 10)
+        #expect(stage.wait(0, .backoff) == .seconds(243))
+    }
+
+    @Test func retryAfterIsHonouredForTheWholeHost() {
+        var stage = Stage(plan(4, perHost: 2, origins: 2, sessions: 2))
+        // Every session's lane of the host is closed, the other host's is not.
+        stage.end(
+            0, Verdict(.failed(TransferError(.unexpectedResponse, "busy")), status: 503, retryAfter: .seconds(30)))
+        stage.turn()
+        #expect(stage.backoffs == [.seconds(30)])
+        stage.end(2, Verdict(.failed(failed)))
+        stage.turn()
+        #expect(stage.turn(after: .seconds(29)) == [])
+        #expect(stage.turn(after: .seconds(1)).sorted() == [0, 2])
+        stage.end(0)
+        stage.end(2)
+        stage.turn()
+        #expect(stage.wait(0, .retryAfter) == .seconds(30) && stage.wait(0, .hostParked) == .zero)
+        #expect(stage.wait(2, .backoff) == .seconds(29) || stage.wait(2, .backoff) == .seconds(1))
+        #expect(stage.wait(2, .backoff) + stage.wait(2, .hostParked) == .seconds(30))
+    }
+
+    @Test func aParkedHostIsAWaitOfItsOwn() {
+        var stage = Stage(plan(3, perHost: 1, origins: 1))
+        stage.turn(after: .seconds(1))
+        stage.end(0, Verdict(.failed(TransferError(.unexpectedResponse, "busy")), status: 429, retryAfter: .seconds(5)))
+        stage.turn()
+        stage.turn(after: .seconds(5))
+        for task in [1, 0, 2] where stage.running.contains(task) {
+            stage.end(task)
+            stage.turn()
+        }
+        #expect(stage.wait(1, .hostLimit) == .seconds(1) && stage.wait(1, .hostParked) == .seconds(5))
+    }
+
+    @Test func aLongRetryAfterFailsAtOnceAndSaysSo() {
+        var stage = Stage(plan(2, perHost: 1))
+        let busy = TransferError(.unexpectedResponse, "expected status 2xx, the server answered 503")
+        stage.end(0, Verdict(.failed(busy), status: 503, retryAfter: .seconds(3_600)))
+        // A wait that nobody takes holds back nobody.
+        #expect(stage.turn() == [1])
+        #expect(stage.ends[0]?.outcome == .failed)
+        #expect(stage.ends[0]?.error?.message.contains("3600 s") == true)
+    }
+
+    @Test(arguments: [
+        (Verdict(.failed(TransferError(.networkConnectionLost, "")), sentSomething: true, isIdempotent: false), false),
+        (Verdict(.failed(TransferError(.cannotConnectToHost, "")), sentSomething: false, isIdempotent: false), true),
+        (
+            Verdict(
+                .failed(TransferError(.unexpectedResponse, "")), status: 503, sentSomething: true, isIdempotent: false),
+            true
+        ),
+        (
+            Verdict(
+                .failed(TransferError(.unexpectedResponse, "")), status: 429, sentSomething: true, isIdempotent: false),
+            true
+        ),
+        (
+            Verdict(
+                .failed(TransferError(.unexpectedResponse, "")), status: 500, sentSomething: true, isIdempotent: false),
+            false
+        ),
+        (Verdict(.failed(TransferError(.unexpectedResponse, "")), status: 500, sentSomething: true), true),
+        (Verdict(.failed(TransferError(.unexpectedResponse, "")), status: 404, sentSomething: true), false),
+        (Verdict(.failed(TransferError(.checksumMismatch, "")), status: 200, sentSomething: true), false),
+        (Verdict(.failed(TransferError(.redirectRefused, ""))), false),
+        (Verdict(.failed(TransferError(.cannotWriteToFile, "")), status: 200), false),
+        (Verdict(.failed(TransferError(.serverCertificateUntrusted, ""))), false),
+    ]) func whatIsRetried(verdict: Verdict, isRetried: Bool) {
+        var stage = Stage(plan(1))
+        stage.end(0, verdict)
+        stage.turn()
+        #expect(stage.backoffs.count == (isRetried ? 1 : 0))
+    }
+
+    // MARK: Ends
+
+    @Test func aTaskOutOfTimeFails() {
+        var stage = Stage(
+            plan(3, perHost: 2) {
+                for index in 0..<3 { $0.tasks[index].timeoutForResource = .seconds(10) }
+            })
+        stage.turn(after: .seconds(3))
+        stage.end(1, Verdict(.failed(failed), retryAfter: .seconds(60)))
+        stage.turn(after: .seconds(7))
+        // One runs, one backs off; the third began to wait for its host and so has not begun.
+        #expect(stage.cancelled == [0])
+        #expect(stage.ends[1]?.outcome == .failed && stage.ends[1]?.error?.name == .timedOut)
+        // The attempt failed in the same moment: no retry after its time.
+        stage.end(0, Verdict(.failed(failed)))
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .failed && stage.ends[0]?.error?.name == .timedOut)
+    }
+
+    @Test func aSignalCancelsEverything() {
+        var stage = Stage(plan(4, perHost: 1) { $0.tasks[3].needs = needs(1) })
+        stage.turn(after: .seconds(1))
+        stage.scheduler.command(.stop(signal: 2), now: stage.clock.now)
+        stage.scheduler.command(.timeOut, now: stage.clock.now)
+        stage.turn()
+        #expect(stage.cancelled == [0] && stage.order == [1, 2, 3])
+        stage.end(0, Verdict(.cancelled(TransferError(.cancelled, "x"))))
+        stage.turn()
+        #expect(stage.ends.values.allSatisfy { $0.outcome == .cancelled && $0.error?.name == .cancelled })
+        #expect(stage.scheduler.isFinished)
+    }
+
+    @Test func whatIsDoneAlreadyMayStand() {
+        var stage = Stage(plan(1))
+        stage.scheduler.command(.timeOut, now: stage.clock.now)
+        stage.turn()
+        stage.end(0)
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .succeeded)
+    }
+
+    @Test(arguments: [false, true]) func failFast(cancels: Bool) {
+        var stage = Stage(
+            plan(5, perHost: 2) {
+                $0.failFast = true
+                $0.retries[0].attempts = 1
+                $0.sessions[0].cancelsOnInvalidation = cancels
+                $0.tasks[3].needs = needs(0)
+                $0.tasks[4].needs = needs(1)
+            })
+        stage.end(0, Verdict(.failed(failed)))
+        #expect(stage.turn() == [])
+        #expect(stage.ends[2]?.outcome == .cancelled && stage.ends[2]?.error?.name == .runCancelled)
+        #expect(stage.ends[3]?.outcome == .skipped && stage.ends[4]?.outcome == .cancelled)
+        #expect(stage.cancelled == (cancels ? [1] : []))
+        stage.end(1, cancels ? Verdict(.cancelled(failed)) : Verdict(.failed(failed)))
+        stage.turn()
+        #expect(stage.ends[1]?.outcome == (cancels ? .cancelled : .failed))
+        #expect(stage.scheduler.isFinished)
+    }
+
+    @Test func aToleratedFailureIsNoReasonToStop() {
+        var stage = Stage(
+            plan(2, perHost: 1) {
+                $0.failFast = true
+                $0.tasks[0].allowFailure = .statuses(StatusSet(404))
+            })
+        stage.end(0, Verdict(.failed(TransferError(.unexpectedResponse, "")), status: 404))
+        #expect(stage.turn() == [1])
+        #expect(stage.ends[0]?.tolerated == true)
+    }
+
+    @Test func anEmptyJobIsFinished() {
+        let stage = Stage(plan(0))
+        #expect(stage.scheduler.isFinished && stage.scheduler.nextDeadline == nil)
+    }
+
+    /// The clocks of finished tasks neither pile up nor wake anybody.
+    @Test func finishedTasksLeaveNoDeadline() {
+        var stage = Stage(plan(500, perHost: 1))
+        while let task = stage.running.first {
+            stage.end(task)
+            stage.turn(after: .milliseconds(1))
+        }
+        #expect(stage.ends.count == 500 && stage.scheduler.nextDeadline == nil)
+    }
+}

@@ -15,7 +15,7 @@ struct DeliveryThreadTests {
         var destination = Destination(path: tree.path("f\(number)"))
         destination.flush = true
         return .publish(
-            TaskIndex(raw: UInt32(number)), desk.staging(), destination, rest: [1], lengthUnverified: false)
+            TaskIndex(raw: UInt32(number)), desk.staging(), destination, rest: .bytes([1]), lengthUnverified: false)
     }
 
     @Test func flushesComeAfterTheirFilesAndInOneBatch() throws {
@@ -139,12 +139,13 @@ struct DeliveryThreadTests {
         let id = desk.staging()
         let piece = [UInt8](repeating: 7, count: 4 << 20)
         for count in 1...15 {
-            desk.submit(.append(id, folder: tree.path, algorithm: .sha512, piece))
+            desk.submit(.append(id, folder: tree.path, algorithm: .sha512, .bytes(piece)))
             let written = (try? FileFacts.of(tree.path(".transfer-run-test-1")).size) ?? 0
             #expect(Int64(count * piece.count) - written <= Int64(DeliveryThread.maximumOutstanding))
         }
         desk.submit(
-            .publish(TaskIndex(raw: 1), id, Destination(path: tree.path("big")), rest: [1], lengthUnverified: false))
+            .publish(
+                TaskIndex(raw: 1), id, Destination(path: tree.path("big")), rest: .bytes([1]), lengthUnverified: false))
         #expect(try desk.outcome().get().bytes == 15 * (4 << 20) + 1)
     }
 

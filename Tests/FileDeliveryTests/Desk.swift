@@ -56,9 +56,9 @@ final class Desk {
         change(&destination)
         let id = staging()
         for piece in pieces.dropLast() {
-            submit(.append(id, folder: destination.folder, algorithm: destination.checksum?.algorithm, piece))
+            submit(.append(id, folder: destination.folder, algorithm: destination.checksum?.algorithm, .bytes(piece)))
         }
-        submit(.publish(TaskIndex(raw: 7), id, destination, rest: pieces.last ?? [], lengthUnverified: false))
+        submit(.publish(TaskIndex(raw: 7), id, destination, rest: .bytes(pieces.last ?? []), lengthUnverified: false))
         return try outcome()
     }
 

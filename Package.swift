@@ -65,7 +65,10 @@ let package = Package(
         room("FileDelivery", ["Digests", "SystemIO", "TransferModel"]),
         room(
             "TransferEngine",
-            ["CurlCore", "FileDelivery", "AttemptLife", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
+            [
+                "CurlCore", "FileDelivery", "AttemptLife", "HTTPRules", "TextFormats", "Stores", "SystemIO",
+                "TransferModel",
+            ]),
         room(
             "JobRunner",
             ["TransferEngine", "Scheduling", "Stores", "SystemIO", "TransferModel"]),
@@ -73,17 +76,21 @@ let package = Package(
         room(
             "CommandLineTool",
             [
-                "JobRunner", "Reporting", "JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "Stores", "CurlCore",
-                "TransferEngine", "SystemIO", "TransferModel",
+                "JobRunner", "Reporting", "JobLoader", "YAMLTree", "Diagnostics", "Digests", "TextFormats", "Stores",
+                "CurlCore", "SystemIO", "TransferModel",
             ]),
         .executableTarget(
             name: "transfer-run", dependencies: ["CommandLineTool"], path: "Sources/transfer-run",
             swiftSettings: house),
 
         // Not shipped.
+        .target(name: "CAllocationCounter", path: "Sources/CAllocationCounter"),
         .executableTarget(
             name: "transfer-run-bench",
-            dependencies: ["JobRunner", "Reporting", "SystemIO", "TransferModel"],
+            dependencies: [
+                "CAllocationCounter", "CurlCore", "Diagnostics", "FileDelivery", "JobLoader", "JobRunner", "Reporting",
+                "Scheduling", "SystemIO", "TransferModel",
+            ],
             path: "Sources/transfer-run-bench", swiftSettings: house),
         .target(name: "CTestShims", path: "Sources/CTestShims"),
         .target(
@@ -97,7 +104,8 @@ let package = Package(
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests("SystemIOTests", ["SystemIO", "TransferModel", "TestSupport"]),
         tests("YAMLTreeTests", ["YAMLTree", "Diagnostics", "TestSupport"]),
-        tests("JobLoaderTests", ["JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "TransferModel", "TestSupport"]),
+        tests(
+            "JobLoaderTests", ["JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "TransferModel", "TestSupport"]),
         tests("HTTPRulesTests", ["HTTPRules", "TransferModel", "TestSupport"]),
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),

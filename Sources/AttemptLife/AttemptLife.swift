@@ -56,7 +56,6 @@ package struct AttemptLife: Sendable {
     package var announcedLength: Int64? {
         switch answer {
         case .result(.length(let length), _): length
-        case .result(.none, _): 0
         default: nil
         }
     }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 const int tr_O_TMPFILE = O_TMPFILE;
-const int tr_O_PATH = O_PATH;
+const int tr_AT_EMPTY_PATH = AT_EMPTY_PATH;
 const int tr_RENAME_NOREPLACE = RENAME_NOREPLACE;
 
 int tr_syncfs(int descriptor) { return syncfs(descriptor); }

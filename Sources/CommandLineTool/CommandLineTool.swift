@@ -42,7 +42,7 @@ package enum CommandLineTool {
         if typed.has(.version) { return printVersion(console) }
         switch typed.command {
         case .help: return help(try helpTopic(typed), console)
-        case .run: 
+        case .run:
             let options = try RunOptions(typed, environment: environment)
             return RunningJob(options: options, environment: environment, console: console).perform()
         case .check: return check(try CheckOptions(typed, environment: environment), environment, console)

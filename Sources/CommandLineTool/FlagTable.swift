@@ -96,7 +96,7 @@ package enum FlagTable {
         flag(.bandwidth, .value("RATE"), "a rate for the whole run, such as `10MiB/s`", isBuilt: false),
         flag(.failFast, .toggle, "the first failure cancels the rest"),
         flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
-        flag(.stateDir, .value("DIR"), "keep state, cache and sockets under this folder"),
+        flag(.stateDir, .value("DIR"), "keep state, cache and sockets under this folder", isBuilt: false),
     ]
 
     private static let conditions: [Flag] = [

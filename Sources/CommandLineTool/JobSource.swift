@@ -1,4 +1,5 @@
 import Diagnostics
+import Digests
 import Glibc
 import JobLoader
 import SystemIO
@@ -26,8 +27,14 @@ struct JobSource {
         let options = LoadOptions(
             directory: arguments.directory, set: arguments.variables, variablesFile: arguments.variablesFile,
             secretsFile: arguments.secretsFile)
-        return .success(
-            JobLoader.load(SourceText(name: path, bytes: bytes), options: options, resources: resources()))
+        var result = JobLoader.load(SourceText(name: path, bytes: bytes), options: options, resources: resources())
+        result.job?.sha256 = Self.digest(bytes)
+        return .success(result)
+    }
+
+    /// Tells in the report which file it was; `nil` when this OpenSSL cannot.
+    private static func digest(_ bytes: [UInt8]) -> String? {
+        (try? Checksum.of(bytes, .sha256)).map { String($0.description.dropFirst("sha256:".count)) }
     }
 
     private static func problem(_ path: String, _ problem: WholeFile.Problem) -> UsageError {

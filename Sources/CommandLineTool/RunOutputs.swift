@@ -19,7 +19,10 @@ struct RunOutputs {
                 host: Terminal.hostName()))
         reportsToStandardOutput = options.report == .standardOutput
         reportPath = Self.reportPath(job, options)
-        if let reportPath { try JSONReport.preflight(reportPath) }
+        if let reportPath {
+            try JSONReport.preflight(reportPath)
+            report.spool(in: Folders.split(reportPath).folder)
+        }
         events = try Self.eventSink(job, options).map { EventLines(job: job, sink: $0) }
         progress = Self.progress(job, options, environment)
     }
@@ -57,7 +60,7 @@ struct RunOutputs {
 
     private static func progress(_ job: Job, _ options: RunOptions, _ environment: [String: String]) -> PlainProgress? {
         guard options.progress != .none else { return nil }
-        let amount: PlainProgress.Style.Amount =
+        let amount: PlainProgress.Amount =
             switch options.amount {
             case .quiet: .quiet
             case .normal: .normal

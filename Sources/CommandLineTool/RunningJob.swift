@@ -128,7 +128,6 @@ struct RunningJob {
     }
 }
 
-
 private final class SignalCount: Sendable {
     private let count = Atomic<Int>(0)
     func next() -> Int { count.add(1, ordering: .relaxed).newValue }

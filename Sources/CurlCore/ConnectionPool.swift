@@ -5,6 +5,8 @@ package import TransferModel
 /// credential, proxy and bound interface. Only its loop's thread may touch it.
 @safe package final class ConnectionPool {
     let share: UnsafeMutableRawPointer
+    /// Whoever closes a connection asks it, `deinit` too: it must live as long as they do.
+    let secureEnds = SecureEnds()
 
     package init() throws(TransferError) {
         guard let share = unsafe curl_share_init() else { throw TransferError(.unknown, "libcurl: no memory") }
@@ -19,3 +21,19 @@ package import TransferModel
 
 @available(*, unavailable)
 extension ConnectionPool: Sendable {}
+
+/// How the TLS connections of a pool ended, by their address: libcurl reports a stream that was cut as whole.
+final class SecureEnds {
+    private var closedInOrder: Set<UInt> = []
+    /// Whether any TLS connection was made: without one, no time is spent asking.
+    var isUsed = false
+
+    func began(_ connection: UnsafeRawPointer) {
+        if !closedInOrder.isEmpty { closedInOrder.remove(UInt(bitPattern: connection)) }
+    }
+    /// The peer said close_notify.
+    func closed(_ connection: UnsafeRawPointer) { closedInOrder.insert(UInt(bitPattern: connection)) }
+    func wasClosedInOrder(_ connection: UnsafeRawPointer) -> Bool {
+        !closedInOrder.isEmpty && closedInOrder.contains(UInt(bitPattern: connection))
+    }
+}

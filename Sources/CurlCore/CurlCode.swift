@@ -15,7 +15,8 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
     /// The error of the catalogue that a user knows this one by. `verifyResult` is OpenSSL's word on the chain.
     package func errorName(verifyResult: Int) -> ErrorName {
         switch CURLcode(rawValue) {
-        case CURLE_UNSUPPORTED_PROTOCOL: .unsupportedURL
+        // libcurl is given http and https only: what it does not support is an answer that is no HTTP/1 or HTTP/2.
+        case CURLE_UNSUPPORTED_PROTOCOL: .badServerResponse
         case CURLE_URL_MALFORMAT: .badURL
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost
         case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED: .cannotConnectToHost

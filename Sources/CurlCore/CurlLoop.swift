@@ -12,10 +12,6 @@ package import TransferModel
     private var slots: [TransferSlot] = []
     private var free: [Int] = []
     private var completions: [CurlCompletion] = []
-    /// TLS connections (by their address) whose peer said close_notify.
-    private var closedInOrder: Set<UInt> = []
-    /// Whether any TLS connection was made: without one, no time is spent asking.
-    var watchesTLS = false
     /// Read once per turn, so that a byte costs no system call.
     private var turnTime = Clocks.instant()
 
@@ -24,12 +20,16 @@ package import TransferModel
     static let secureContextIndex = tr_ssl_context_index()
 
     /// `maximumConnections`: kept open when idle; at least what may be in flight at once.
-    package init(maximumConnections: Int, streamsPerConnection: Int) throws(TransferError) {
+    /// `connectionsPerHost` counts idle ones too: libcurl closes one of those before it opens another in its place.
+    package init(
+        maximumConnections: Int, connectionsPerHost: Int = 0, streamsPerConnection: Int
+    ) throws(TransferError) {
         try CurlLibrary.prepare()
         guard let multi = unsafe curl_multi_init() else { throw TransferError(.unknown, "libcurl: no memory") }
         unsafe self.multi = multi
         waker = unsafe LoopWaker(multi)
         unsafe tr_multi_set_long(multi, CURLMOPT_MAXCONNECTS, maximumConnections)
+        unsafe tr_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
         unsafe tr_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, streamsPerConnection)
     }
 
@@ -43,12 +43,6 @@ package import TransferModel
     }
 
     func clock() -> Instant { turnTime }
-    func secureConnectionBegan(_ connection: UnsafeRawPointer) {
-        if !closedInOrder.isEmpty { closedInOrder.remove(UInt(bitPattern: connection)) }
-    }
-    func secureConnectionClosed(_ connection: UnsafeRawPointer) {
-        closedInOrder.insert(UInt(bitPattern: connection))
-    }
 
     /// A transfer that was started; stale once it completed.
     package struct TransferID: Hashable, Sendable {
@@ -66,7 +60,8 @@ package import TransferModel
         if let failure = slot.easy.firstFailure {
             recycle(slot)
             throw TransferError(
-                .unknown, "libcurl refused an option: \(CurlCode(failure).text)", curl: Int32(failure.rawValue))
+                .unknown, "libcurl refused option \(failure.option): \(CurlCode(failure.code).text)",
+                curl: Int32(failure.code.rawValue))
         }
         let added = unsafe curl_multi_add_handle(multi, slot.easy.raw)
         guard added == CURLM_OK else {
@@ -135,8 +130,8 @@ package import TransferModel
         let metrics = measure(slot)
         let failed = result != CURLE_OK
         var closedOrderly = false
-        if let connection = unsafe slot.secureConnection {
-            closedOrderly = closedInOrder.contains(UInt(bitPattern: connection))
+        if let connection = unsafe slot.secureConnection, let ends = slot.pool?.secureEnds {
+            closedOrderly = unsafe ends.wasClosedInOrder(connection)
         }
         if let receiver = slot.receiver {
             completions.append(

@@ -6,7 +6,7 @@ internal import CLibcurl
     let raw: UnsafeMutableRawPointer
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var headerList: UnsafeMutablePointer<curl_slist>?
-    private(set) var firstFailure: CURLcode?
+    private(set) var firstFailure: (option: UInt32, code: CURLcode)?
 
     init?() {
         guard let raw = unsafe curl_easy_init() else { return nil }
@@ -28,33 +28,38 @@ internal import CLibcurl
         unsafe headerList = nil
         firstFailure = nil
         unsafe errorBuffer[0] = 0
-        unsafe note(tr_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer))
+        unsafe note(CURLOPT_ERRORBUFFER, tr_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer))
     }
 
     /// libcurl's message about the last failure; empty when it had none.
     var message: String { unsafe String(cString: errorBuffer) }
 
     /// Options are values, never crashes: the first that failed is asked for once, before the start.
-    private func note(_ code: CURLcode) {
-        if code != CURLE_OK, firstFailure == nil { firstFailure = code }
+    private func note(_ option: CURLoption, _ code: CURLcode) {
+        if code != CURLE_OK, firstFailure == nil { firstFailure = (option.rawValue, code) }
     }
 
-    func set(_ option: CURLoption, _ value: Int) { unsafe note(tr_easy_set_long(raw, option, value)) }
+    func set(_ option: CURLoption, _ value: Int) { unsafe note(option, tr_easy_set_long(raw, option, value)) }
+    /// A handle whose last transfer left its buffer in place refuses another size and keeps a smaller one: slower for
+    /// once, not wrong.
+    func set(bufferSize: Int) { unsafe tr_easy_set_long(raw, CURLOPT_BUFFERSIZE, bufferSize) }
     func set(_ option: CURLoption, _ value: Bool) { set(option, value ? 1 : 0) }
-    func set(_ option: CURLoption, offset value: Int64) { unsafe note(tr_easy_set_offset(raw, option, value)) }
+    func set(_ option: CURLoption, offset value: Int64) { unsafe note(option, tr_easy_set_offset(raw, option, value)) }
     func set(_ option: CURLoption, _ value: String?) {
-        guard let value else { return unsafe note(tr_easy_set_string(raw, option, nil)) }
-        unsafe value.withCString { unsafe note(tr_easy_set_string(raw, option, $0)) }
+        guard let value else { return unsafe note(option, tr_easy_set_string(raw, option, nil)) }
+        unsafe value.withCString { unsafe note(option, tr_easy_set_string(raw, option, $0)) }
     }
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) {
-        unsafe note(tr_easy_set_pointer(raw, option, value))
+        unsafe note(option, tr_easy_set_pointer(raw, option, value))
     }
     func set(_ option: CURLoption, callback: @escaping tr_data_callback) {
-        unsafe note(tr_easy_set_data_callback(raw, option, callback))
+        unsafe note(option, tr_easy_set_data_callback(raw, option, callback))
     }
-    func set(seek callback: @escaping tr_seek_callback) { unsafe note(tr_easy_set_seek_callback(raw, callback)) }
+    func set(seek callback: @escaping tr_seek_callback) {
+        unsafe note(CURLOPT_SEEKFUNCTION, tr_easy_set_seek_callback(raw, callback))
+    }
     func set(secureContext callback: @escaping tr_ssl_context_callback) {
-        unsafe note(tr_easy_set_ssl_context_callback(raw, callback))
+        unsafe note(CURLOPT_SSL_CTX_FUNCTION, tr_easy_set_ssl_context_callback(raw, callback))
     }
 
     /// The list is copied into curl's own form and kept until the next `reset`.
@@ -64,11 +69,11 @@ internal import CLibcurl
                 if let list = unsafe curl_slist_append(headerList, text) {
                     unsafe headerList = list
                 } else {
-                    note(CURLE_OUT_OF_MEMORY)
+                    note(CURLOPT_HTTPHEADER, CURLE_OUT_OF_MEMORY)
                 }
             }
         }
-        unsafe note(tr_easy_set_list(raw, CURLOPT_HTTPHEADER, headerList))
+        unsafe note(CURLOPT_HTTPHEADER, tr_easy_set_list(raw, CURLOPT_HTTPHEADER, headerList))
     }
 
     func long(_ info: CURLINFO) -> Int {

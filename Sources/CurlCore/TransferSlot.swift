@@ -57,7 +57,7 @@ import TransferModel
         easy.set(CURLOPT_PROXY, "")
         easy.set(CURLOPT_QUICK_EXIT, true)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, request.connectTimeout.nanoseconds / 1_000_000)))
-        easy.set(CURLOPT_BUFFERSIZE, request.receiveBuffer)
+        easy.set(bufferSize: request.receiveBuffer)
         unsafe easy.set(CURLOPT_PRIVATE, pointer: me)
         unsafe easy.set(CURLOPT_SHARE, pointer: request.pool.share)
         unsafe easy.set(CURLOPT_HEADERFUNCTION, callback: receiveHeader)
@@ -70,7 +70,11 @@ import TransferModel
             easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             easy.set(CURLOPT_PIPEWAIT, true)
         }
-        if request.needsFreshConnection { easy.set(CURLOPT_FRESH_CONNECT, true) }
+        if request.needsFreshConnection {
+            easy.set(CURLOPT_FRESH_CONNECT, true)
+            // Nobody waits for it: kept open it would only count against the host's limit.
+            easy.set(CURLOPT_FORBID_REUSE, true)
+        }
         if !request.headers.isEmpty { easy.set(headers: request.headers) }
     }
 
@@ -158,7 +162,8 @@ import TransferModel
         version = unsafe line.count > 5 && line[5] == 0x32 ? .http2 : .http1
         status = 0
         guard let space = unsafe line.firstIndex(of: 0x20) else { return }
-        for unsafe byte in unsafe line[(space + 1)...].prefix(3) {
+        for place in space + 1..<min(space + 4, line.count) {
+            let byte = unsafe line[place]
             guard (0x30...0x39).contains(byte) else {
                 status = 0
                 return
@@ -168,7 +173,7 @@ import TransferModel
     }
 
     private func noteSecurity() {
-        guard loop.watchesTLS else { return }
+        guard pool?.secureEnds.isUsed == true else { return }
         var found: UnsafeMutableRawPointer?
         guard unsafe tr_easy_get_pointer(easy.raw, CURLINFO_TLS_SSL_PTR, &found) == CURLE_OK, let info = unsafe found
         else { return }
@@ -236,13 +241,16 @@ private func seekBody(_ user: UnsafeMutableRawPointer?, _ offset: Int, _ origin:
 private func prepareSecureContext(
     _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ user: UnsafeMutableRawPointer?
 ) -> CURLcode {
-    guard let slot = unsafe slot(user), let context = unsafe context else { return CURLE_ABORTED_BY_CALLBACK }
+    guard let slot = unsafe slot(user), let ends = slot.pool?.secureEnds, let context = unsafe context else {
+        return CURLE_ABORTED_BY_CALLBACK
+    }
     let sslContext = OpaquePointer(context)
-    let loop = unsafe Unmanaged.passUnretained(slot.loop).toOpaque()
-    guard unsafe SSL_CTX_set_ex_data(sslContext, CurlLoop.secureContextIndex, loop) == 1 else {
+    // The pool's, not the loop's: the pool closes its connections after the loop is gone.
+    let user = unsafe Unmanaged.passUnretained(ends).toOpaque()
+    guard unsafe SSL_CTX_set_ex_data(sslContext, CurlLoop.secureContextIndex, user) == 1 else {
         return CURLE_OUT_OF_MEMORY
     }
-    slot.loop.watchesTLS = true
+    ends.isUsed = true
     unsafe SSL_CTX_set_info_callback(sslContext, noteSecureEvent)
     return CURLE_OK
 }
@@ -251,10 +259,10 @@ private func noteSecureEvent(_ ssl: OpaquePointer?, _ place: Int32, _ value: Int
     guard let ssl = unsafe ssl, let context = unsafe SSL_get_SSL_CTX(ssl),
         let user = unsafe SSL_CTX_get_ex_data(context, CurlLoop.secureContextIndex)
     else { return }
-    let loop = unsafe Unmanaged<CurlLoop>.fromOpaque(user).takeUnretainedValue()
+    let ends = unsafe Unmanaged<SecureEnds>.fromOpaque(user).takeUnretainedValue()
     if place & SSL_CB_HANDSHAKE_START != 0 {
-        unsafe loop.secureConnectionBegan(UnsafeRawPointer(ssl))
+        unsafe ends.began(UnsafeRawPointer(ssl))
     } else if place & SSL_CB_READ_ALERT == SSL_CB_READ_ALERT, value & 0xFF == SSL_AD_CLOSE_NOTIFY {
-        unsafe loop.secureConnectionClosed(UnsafeRawPointer(ssl))
+        unsafe ends.closed(UnsafeRawPointer(ssl))
     }
 }

@@ -3,7 +3,7 @@ package import TransferModel
 
 /// A digest of bytes that come piece by piece. Belongs to one thread at a time.
 ///
-/// `restart()` makes one object serve many files: what a digest costs a small file is mostly its making.
+/// `restart()` makes one object serve many files.
 @safe package final class StreamingDigest {
     package let algorithm: DigestAlgorithm
     private let context: OpaquePointer

@@ -25,9 +25,9 @@ package struct Destination: Sendable {
 /// What the loop asks of the delivery thread. Orders of one staging are carried out in the order given.
 package enum DeliveryOrder: Sendable {
     /// A full buffer of a body that is longer than one; `algorithm` is hashed along.
-    case append(StagingID, folder: String, algorithm: DigestAlgorithm?, [UInt8])
+    case append(StagingID, folder: String, algorithm: DigestAlgorithm?, BodyPiece)
     /// The rest of the body (all of it, if nothing was appended), then verify and publish.
-    case publish(TaskIndex, StagingID, Destination, rest: [UInt8], lengthUnverified: Bool)
+    case publish(TaskIndex, StagingID, Destination, rest: BodyPiece, lengthUnverified: Bool)
     /// The attempt failed: nothing stays.
     case discard(StagingID)
     /// What stands at the destination, and whether it meets the checksum.

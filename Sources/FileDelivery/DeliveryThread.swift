@@ -7,6 +7,8 @@ import TransferModel
 /// chunks, in batches, and answers in batches.
 package final class DeliveryThread: Sendable {
     private let orders: Mailbox<DeliveryOrder>
+    /// Where full buffers come back to once they are written.
+    package let pool = BufferPool()
     private let wake = WakeSignal()
     private let thread: Mutex<Thread?>
     private let ending = Atomic<Bool>(false)
@@ -16,7 +18,7 @@ package final class DeliveryThread: Sendable {
     private let isAwaited = Atomic<Bool>(false)
 
     /// At most so many bytes wait for the disk; then the loop waits.
-    package static let maximumOutstanding = 16 << 20
+    package static let maximumOutstanding = 4 << 20
     static let flushCount = 1_000
     static let flushAfter = TimeSpan.milliseconds(200)
 
@@ -28,8 +30,10 @@ package final class DeliveryThread: Sendable {
         let wake = wake
         orders = Mailbox(wake: { wake.signal() })
         thread = Mutex(nil)
+        let pool = pool
         let started = try Thread(named: "delivery") { [self] in
-            var worker = DeliveryWorker(run: run, reports: reports, lacksUnnamedFiles: lacksUnnamedFiles)
+            var worker = DeliveryWorker(
+                run: run, reports: reports, pool: pool, lacksUnnamedFiles: lacksUnnamedFiles)
             work(&worker)
         }
         thread.withLock { $0 = started }
@@ -70,8 +74,9 @@ package final class DeliveryThread: Sendable {
             let batch = orders.takeAll()
             worker.beginBatch()
             for order in batch {
+                let bytes = order.byteCount
                 worker.perform(order)
-                noteWritten(order.byteCount)
+                noteWritten(bytes)
             }
             worker.flushIfDue(isLast: isEnding)
             worker.handOver()
@@ -91,7 +96,7 @@ extension DeliveryOrder {
     /// What it adds to the bytes that wait for the disk.
     package var byteCount: Int {
         switch self {
-        case .append(_, _, _, let bytes): bytes.count
+        case .append(_, _, _, let piece): piece.count
         case .publish(_, _, _, let rest, _): rest.count
         case .discard, .inspect, .copy, .read, .hurry: 0
         }
@@ -101,6 +106,7 @@ extension DeliveryOrder {
 /// The delivery thread's own state.
 struct DeliveryWorker {
     private let publisher: Publisher
+    private let pool: BufferPool
     private let reports: Mailbox<DeliveryReport>
     private var answers: [DeliveryReport] = []
     private var unflushed: [TaskIndex] = []
@@ -108,7 +114,8 @@ struct DeliveryWorker {
     private var flushDue: Instant?
     private var copies: UInt64 = 1 << 63
 
-    init(run: String, reports: Mailbox<DeliveryReport>, lacksUnnamedFiles: Bool) {
+    init(run: String, reports: Mailbox<DeliveryReport>, pool: BufferPool, lacksUnnamedFiles: Bool) {
+        self.pool = pool
         publisher = Publisher(run: run, lacksUnnamedFiles: lacksUnnamedFiles)
         self.reports = reports
     }
@@ -117,9 +124,12 @@ struct DeliveryWorker {
 
     mutating func perform(_ order: DeliveryOrder) {
         switch order {
-        case .append(let id, let folder, let algorithm, let bytes): publisher.append(id, folder, algorithm, bytes)
+        case .append(let id, let folder, let algorithm, let piece):
+            publisher.append(id, folder, algorithm, piece)
+            recycle(piece)
         case .publish(let task, let id, let destination, let rest, let unverified):
             publish(task, id, destination, rest, unverified)
+            recycle(rest)
         case .discard(let id): publisher.discard(id)
         case .inspect(let task, let path, let checksum):
             inspect(task, path, checksum)
@@ -130,8 +140,12 @@ struct DeliveryWorker {
         if answers.count >= 256 { handOver() }
     }
 
+    private func recycle(_ piece: BodyPiece) {
+        if case .buffer(let buffer) = piece { pool.give(buffer) }
+    }
+
     private mutating func publish(
-        _ task: TaskIndex, _ id: StagingID, _ destination: Destination, _ rest: [UInt8], _ unverified: Bool
+        _ task: TaskIndex, _ id: StagingID, _ destination: Destination, _ rest: BodyPiece, _ unverified: Bool
     ) {
         do throws(TransferError) {
             let record = try publisher.publish(id, destination, rest: rest, lengthUnverified: unverified)
@@ -167,9 +181,9 @@ struct DeliveryWorker {
             let folder = Folders.split(destination.path).folder
             let algorithm = destination.checksum?.algorithm
             try LocalFiles.read(file, source, maximum: maximum) { piece in
-                publisher.append(id, folder, algorithm, Array(piece))
+                publisher.append(id, folder, algorithm, .bytes(Array(piece)))
             }
-            publish(task, id, destination, [], false)
+            publish(task, id, destination, .none, false)
         } catch {
             publisher.discard(id)
             answers.append(.failed(task, error))

@@ -20,7 +20,7 @@ final class Publisher {
 
     func beginBatch() { folders.beginBatch() }
 
-    func append(_ id: StagingID, _ folder: String, _ algorithm: DigestAlgorithm?, _ bytes: [UInt8]) {
+    func append(_ id: StagingID, _ folder: String, _ algorithm: DigestAlgorithm?, _ bytes: BodyPiece) {
         if let staging = stagings[id] { return staging.append(bytes, hashing: algorithm) }
         guard openFailures[id] == nil else { return }
         do throws(SystemError) {
@@ -53,7 +53,7 @@ final class Publisher {
 
     /// Everything after the last byte. The old file stays untouched until the new one is whole and verified.
     func publish(
-        _ id: StagingID, _ destination: Destination, rest: [UInt8], lengthUnverified: Bool
+        _ id: StagingID, _ destination: Destination, rest: BodyPiece, lengthUnverified: Bool
     ) throws(TransferError) -> FileRecord {
         let (folderPath, name) = Folders.split(destination.path)
         if let failure = openFailures.removeValue(forKey: id) { throw creationError(failure, destination.path) }

@@ -45,17 +45,18 @@ final class Staging {
         }
     }
 
-    func append(_ bytes: [UInt8], hashing algorithm: DigestAlgorithm?) {
+    func append(_ piece: BodyPiece, hashing algorithm: DigestAlgorithm?) {
         if let algorithm, digest == nil, digestFailure == nil { startDigest(algorithm) }
-        guard failure == nil, !bytes.isEmpty else { return }
-        do throws(SystemError) {
-            try file.writeAll(bytes)
-            size += Int64(bytes.count)
-        } catch {
-            failure = error
-            return
+        guard failure == nil, piece.count > 0 else { return }
+        piece.withBytes { bytes in
+            do throws(SystemError) {
+                try file.writeAll(bytes)
+                size += Int64(bytes.count)
+                digest?.update(bytes)
+            } catch {
+                failure = error
+            }
         }
-        digest?.update(bytes)
     }
 
     private func startDigest(_ algorithm: DigestAlgorithm) {

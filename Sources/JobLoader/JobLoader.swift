@@ -1,1 +1,145 @@
-// The room JobLoader.
+package import Diagnostics
+package import TransferModel
+import YAMLTree
+
+/// A job file as a value, and everything that is to be said about it.
+package struct LoadResult: Sendable {
+    /// `nil` when there are errors.
+    package var job: Job?
+    package var diagnostics: DiagnosticList
+    /// One located error `not-built-yet` for each key in use whose behaviour does not exist yet: `check` leaves them
+    /// out, `run` refuses the job with them.
+    package var notBuilt: [Diagnostic]
+
+    package init(job: Job?, diagnostics: DiagnosticList, notBuilt: [Diagnostic]) {
+        self.job = job
+        self.diagnostics = diagnostics
+        self.notBuilt = notBuilt
+    }
+}
+
+/// Reads a job file: YAML to a tree, the tree through one table of keys to a `Job`. All problems of a file come at
+/// once, each at its place.
+package enum JobLoader {
+    package static func load(_ source: SourceText, options: LoadOptions, resources: Resources) -> LoadResult {
+        var parsed = DiagnosticList()
+        guard let tree = YAMLTree.parse(source, into: &parsed) else {
+            return LoadResult(job: nil, diagnostics: parsed, notBuilt: [])
+        }
+        let base = JobFile.baseDirectory(source.name, options, resources)
+        let names = NameStore(secrets: SecretStore(resources: resources))
+        let reader = Reader(tree: tree, source: source, resources: resources, baseDirectory: base, names: names)
+        reader.problems.append(contentsOf: parsed)
+        let job = JobFile(reader: reader, options: options).read()
+        let problems = reader.problems
+        return LoadResult(
+            job: problems.list.hasErrors ? nil : job, diagnostics: problems.list, notBuilt: problems.notBuilt.sorted())
+    }
+}
+
+/// The order in which the parts of a file are read: names before what uses them, sessions before tasks.
+struct JobFile {
+    let reader: Reader
+    let options: LoadOptions
+
+    /// Absolute, without a `/` at its end.
+    static func baseDirectory(_ file: String, _ options: LoadOptions, _ resources: Resources) -> String {
+        let working = trimmed(resources.workingDirectory)
+        if let directory = options.directory { return trimmed(Paths.absolute(directory, in: working)) }
+        let folder = file == "-" ? "" : Paths.folder(of: file)
+        return folder.isEmpty ? working : trimmed(Paths.absolute(folder, in: working))
+    }
+
+    private static func trimmed(_ folder: String) -> String {
+        folder.utf8.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+    }
+
+    func read() -> Job? {
+        guard let root = reader.tree.root, !reader.isNull(root) else {
+            reader.problems.error(
+                "empty-file", "the job file is empty", hint: "a job needs `tasks`",
+                at: SourceSpan(line: 1, column: 1), in: reader.source)
+            return nil
+        }
+        guard reader.expectMap(root, "a job file") else { return nil }
+        defineNames(root)
+        var draft = JobDraft()
+        Sections.job.decode(root, into: &draft, reader)
+        var job = Job(name: draft.name ?? stem, file: reader.source.name, baseDirectory: reader.baseDirectory)
+        if draft.name == "" {
+            reader.error("invalid-value", "a job's `name` cannot be empty", at: reader.beginning(root))
+        }
+        let sessions = SessionReader(reader: reader).read(draft.sessions)
+        job.sessions = sessions.configurations
+        job.tasks = tasks(draft, sessions)
+        for name in reader.names.variableNames { _ = reader.names.variable(name, reader) }
+        job.variables = reader.names.shown()
+        job.secrets = reader.names.secrets.known
+        job.limits = draft.limits
+        job.failFast = draft.failFast
+        job.onOverlap = draft.onOverlap
+        job.groups = draft.groups
+        job.report = draft.report
+        job.onFinish = draft.onFinish
+        return job
+    }
+
+    private var stem: String {
+        let name = Paths.lastComponent(of: reader.source.name)
+        guard name != "-" else { return "stdin" }
+        let dot = name.lastIndex(of: ".")
+        return dot.map { $0 == name.startIndex ? name : String(name[..<$0]) } ?? name
+    }
+
+    private func tasks(_ draft: JobDraft, _ sessions: SessionTable) -> [TaskSpecification] {
+        reader.key = "tasks"
+        guard let list = draft.tasks, reader.expectList(list, .list(.object("task"))) else { return [] }
+        let count = reader.tree.count(list)
+        if count == 0 { reader.warning("empty-tasks", "the job has no tasks", at: reader.tree.span(list)) }
+        let loader = TaskLoader(
+            reader: reader, sessions: sessions, groups: draft.groups, defaults: draft.defaults,
+            expecting: min(count, TaskLoader.maximumTasks))
+        loader.readAll(list)
+        var checker = TaskChecker(loader)
+        checker.run()
+        return checker.tasks
+    }
+
+    // MARK: Names
+
+    /// Variables and secrets are there before any other value is read, wherever in the file they stand.
+    private func defineNames(_ root: NodeID) {
+        for (key, value) in reader.tree.entries(root) where !reader.isNull(value) {
+            if reader.tree.text(key, is: "variables") { defineVariables(value) }
+            if reader.tree.text(key, is: "secrets") { declareSecrets(value) }
+        }
+        if let path = options.secretsFile { CommandLineNames(reader: reader).readSecrets(path) }
+        if let path = options.variablesFile { CommandLineNames(reader: reader).readVariables(path) }
+        CommandLineNames(reader: reader).define(options.set)
+    }
+
+    private func defineVariables(_ node: NodeID) {
+        reader.key = "variables"
+        for (name, key, value) in reader.named(node) {
+            guard Names.isWellFormed(name) else {
+                reader.badName(name, key, "a variable")
+                continue
+            }
+            reader.names.define(name, as: value)
+        }
+    }
+
+    private func declareSecrets(_ node: NodeID) {
+        reader.key = "secrets"
+        for (name, key, value) in reader.named(node, .map(.object("secret"))) {
+            guard Names.isWellFormed(name) else {
+                reader.badName(name, key, "a secret")
+                continue
+            }
+            var draft = Sections.SecretDraft()
+            if !reader.isNull(value) { Sections.secret.decode(value, into: &draft, reader) }
+            reader.names.secrets.declare(
+                name, SecretStore.Declaration(environment: draft.environment, file: draft.file, hosts: draft.hosts))
+        }
+    }
+}

@@ -33,7 +33,8 @@ package final class JobRun {
 
     /// `inbox` takes commands from any thread; `wake` is set to what ends the loop's wait.
     package init(
-        job: Job, settings: RunSettings, log: EventLog, makeInbox: (@escaping @Sendable () -> Void) -> Mailbox<RunCommand>
+        job: Job, settings: RunSettings, log: EventLog,
+        makeInbox: (@escaping @Sendable () -> Void) -> Mailbox<RunCommand>
     ) throws(TransferError) {
         let now = Clocks.now()
         self.job = job
@@ -61,11 +62,13 @@ package final class JobRun {
             perform(scheduler.turn(now: now), now)
             log.handOver()
             if scheduler.isFinished { break }
-            let reports = engine.turn(wait: wait(from: now), clock: { [log] in
-                let now = Clocks.now()
-                log.wall = now.wall
-                return now
-            })
+            let reports = engine.turn(
+                wait: wait(from: now),
+                clock: { [log] in
+                    let now = Clocks.now()
+                    log.wall = now.wall
+                    return now
+                })
             now = Clocks.now()
             log.wall = now.wall
             for report in reports { take(report, now) }

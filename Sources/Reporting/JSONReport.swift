@@ -36,6 +36,9 @@ package final class JSONReport: EventConsumer {
         sessions = [SessionRecord?](repeating: nil, count: job.sessions.count)
     }
 
+    /// Keeps rendered tasks in a file without a name below `folder` from now on, where that can be done.
+    package func spool(in folder: String) { rendered.spool = Spool(folder: folder) }
+
     package func consume(_ events: ArraySlice<Event>) {
         if startedAt == nil { startedAt = events.first?.time }
         for event in events { consume(event) }

@@ -17,7 +17,15 @@ struct RenderedTasks {
     private static let usualTask = 8 << 10
     private static let separator: [UInt8] = [UInt8(ascii: ","), UInt8(ascii: "\n")]
 
-    private var full: [[UInt8]] = []
+    /// A chunk that is full: in memory, or at a place in the spool.
+    private enum Chunk {
+        case memory([UInt8])
+        case spooled(Int64)
+    }
+
+    /// Where full chunks go, if anywhere.
+    var spool: Spool?
+    private var full: [Chunk] = []
     private var current: [UInt8] = []
     private var places: [Place]
 
@@ -41,29 +49,40 @@ struct RenderedTasks {
     }
 
     private mutating func startChunk() {
-        if !current.isEmpty { full.append(current) }
-        current = []
-        current.reserveCapacity(Self.chunkSize)
+        guard !current.isEmpty else { return current.reserveCapacity(Self.chunkSize) }
+        if let offset = spool?.append(current) {
+            full.append(.spooled(offset))
+            current.removeAll(keepingCapacity: true)
+        } else {
+            full.append(.memory(current))
+            current = []
+            current.reserveCapacity(Self.chunkSize)
+        }
     }
 
     /// Hands out the tasks in file order in as few pieces as can be, the last without its comma.
-    func forEachPiece<Problem: Error>(_ body: (ArraySlice<UInt8>) throws(Problem) -> Void) throws(Problem) {
+    func forEachPiece(_ body: (ArraySlice<UInt8>) throws(OutputProblem) -> Void) throws(OutputProblem) {
         guard let last = places.lastIndex(where: { $0.count > 0 }) else { return }
         var piece = Place(chunk: 0, start: 0, count: 0)
         for place in places[...last] where place.count > 0 {
             if place.chunk == piece.chunk, place.start == piece.start + piece.count {
                 piece.count += place.count
             } else {
-                if piece.count > 0 { try body(bytes(of: piece)) }
+                if piece.count > 0 { try body(try bytes(of: piece)) }
                 piece = place
             }
         }
         piece.count -= UInt32(Self.separator.count)
-        try body(bytes(of: piece))
+        try body(try bytes(of: piece))
     }
 
-    private func bytes(of place: Place) -> ArraySlice<UInt8> {
-        let chunk = Int(place.chunk) == full.count ? current : full[Int(place.chunk)]
-        return chunk[Int(place.start)..<Int(place.start + place.count)]
+    private func bytes(of place: Place) throws(OutputProblem) -> ArraySlice<UInt8> {
+        guard Int(place.chunk) < full.count else { return current[Int(place.start)..<Int(place.start + place.count)] }
+        switch full[Int(place.chunk)] {
+        case .memory(let chunk): return chunk[Int(place.start)..<Int(place.start + place.count)]
+        case .spooled(let offset):
+            guard let spool else { throw OutputProblem("the report's spool is gone") }
+            return try spool.read(Int(place.count), at: offset + Int64(place.start))[...]
+        }
     }
 }

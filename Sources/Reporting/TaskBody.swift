@@ -13,7 +13,7 @@ enum TaskBody {
             body.withUnsafeBufferPointer { writer.string(utf8: UnsafeBufferPointer(rebasing: $0[..<end])) }
         } else {
             writer.key("base64")
-            writer.string(Base64Text.encode(body.prefix(shown)))
+            writer.string(Base64.encode(body.prefix(shown)))
         }
         if isCut { writer.member("truncated", true) }
         writer.endObject()
@@ -23,24 +23,5 @@ enum TaskBody {
         var end = limit
         while end > 0, text.span[end] & 0xC0 == 0x80 { end -= 1 }
         return end
-    }
-}
-
-/// With padding, as RFC 4648 has it.
-enum Base64Text {
-    static func encode(_ bytes: ArraySlice<UInt8>) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var index = bytes.startIndex
-        while index < bytes.endIndex {
-            let group = bytes[index..<min(index + 3, bytes.endIndex)]
-            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            for place in 0..<4 {
-                text.append(place <= group.count ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
-            }
-            index += group.count
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -53,6 +53,8 @@ internal import CSQLite
     }
 
     var changes: Int { Int(unsafe sqlite3_changes(handle)) }
+    /// Known once a page was read.
+    var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
     private func failure(_ code: Int32) -> StoreError { unsafe StoreError(sqlite: code, handle, path) }
@@ -61,14 +63,16 @@ internal import CSQLite
 extension StoreError {
     /// What SQLite said. Its families of codes are told apart by the low byte.
     fileprivate init(sqlite code: Int32, _ database: OpaquePointer?, _ path: String) {
+        let message = unsafe String(cString: database == nil ? sqlite3_errstr(code) : sqlite3_errmsg(database))
         let kind: Kind =
             switch code & 0xFF {
             case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
+            // Of all that has no code of its own, this one is about the file: its header names a format of no SQLite.
+            case SQLITE_ERROR where message == "unsupported file format": .damaged
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_FULL: .diskFull
             default: .other
             }
-        let message = unsafe String(cString: database == nil ? sqlite3_errstr(code) : sqlite3_errmsg(database))
         self.init(kind, "the store \(path): \(message) (SQLite \(code))")
     }
 }

@@ -70,6 +70,8 @@ enum PrivateFiles {
         return unsafe lstat(path, &information) == 0 ? Int64(information.st_size) : nil
     }
 
+    static func isWritable(_ path: String) -> Bool { unsafe access(path, W_OK) == 0 }
+
     static func exists(_ path: String) -> Bool { size(path) != nil }
 
     static func move(_ path: String, to other: String) throws(StoreError) {

@@ -16,7 +16,7 @@ package struct StateFolder: Hashable, Sendable {
         if let directory {
             guard !directory.isEmpty else { throw Problem(description: "the state folder has an empty name") }
             let folder = Self.withoutSlash(directory.hasPrefix("/") ? directory : "\(workingDirectory)/\(directory)")
-            state = folder
+            state = folder.isEmpty ? "/" : folder
             cache = folder + "/cache"
             runtime = folder + "/runtime"
             return

@@ -35,6 +35,7 @@ package final class Store {
         try PrivateFiles.prepareFile(files.database)
         let database = try Database(path: files.database)
         try refuseForeign(database)
+        try refuseReadOnly(database)
         try check(database, files)
         try configure(database)
         try Migration.bringUpToDate(database)
@@ -54,6 +55,14 @@ package final class Store {
             throw StoreError(.foreign, "the store \(database.path) is another program's SQLite file")
         }
         try database.execute("PRAGMA application_id = \(applicationID)")
+    }
+
+    /// SQLite reads on without a word where it may not write, be it the folder or the file's own header that says so.
+    private static func refuseReadOnly(_ database: borrowing Database) throws(StoreError) {
+        guard database.isReadOnly else { return }
+        throw PrivateFiles.isWritable(database.path)
+            ? StoreError(.damaged, "the store \(database.path) says in its header that it may not be written")
+            : StoreError(.other, "the store \(database.path) cannot be written")
     }
 
     /// Reads every page of a small file; of a large one only when somebody met damage, because it takes time.

@@ -91,6 +91,11 @@ package struct Descriptor: ~Copyable, Sendable {
     /// Gives an unnamed file its name below `folder`; fails with EEXIST when that is taken.
     package borrowing func link(into folder: borrowing Descriptor, as name: String) throws(SystemError) {
         let target = folder.raw
+        let file = raw
+        // By its descriptor where the kernel lets us (6.10 and later, or with the capability), else through /proc.
+        if unsafe linkat(file, "", target, name, tr_AT_EMPTY_PATH) == 0 { return }
+        let code = errno
+        if code == EEXIST { throw SystemError(call: "link", errno: code) }
         let source = "/proc/self/fd/\(raw)"
         try Syscall.check("link") { unsafe linkat(AT_FDCWD, source, target, name, AT_SYMLINK_FOLLOW) }
     }

@@ -27,13 +27,19 @@ package final class Binary: Sendable {
         return parts.joined(separator: "/")
     }
 
+    /// Of a release and a debug build the newer one: the other may be of last week's source.
     private static func locate() throws -> String {
         if let named = Environment["TRANSFER_RUN_BINARY"] { return named }
-        let candidates = ["release", "debug"].map { "\(packageRoot)/.build/\($0)/transfer-run" }
-        guard let found = candidates.first(where: { access($0, X_OK) == 0 }) else {
+        let built = ["release", "debug"].map { "\(packageRoot)/.build/\($0)/transfer-run" }
+        guard let newest = built.filter({ changed($0) != nil }).max(by: { changed($0) ?? 0 < changed($1) ?? 0 }) else {
             throw SystemFailure("find transfer-run (build it or set TRANSFER_RUN_BINARY)", ENOENT)
         }
-        return found
+        return newest
+    }
+
+    private static func changed(_ path: String) -> Int? {
+        var information = stat()
+        return stat(path, &information) == 0 ? information.st_mtim.tv_sec : nil
     }
 
     /// Runs to the end. When `timeout` passes the program is killed and the result says so.

@@ -28,10 +28,10 @@ package final class ScriptedServer: Sendable {
     private let stopped = Monitor(false)
 
     package init(tls: TLSOptions? = nil, handler: Handler? = nil) throws {
-        (listener, port) = try Socket.listen()
         authority = tls?.authority
         let core = Core(tls: try tls.map { try TLSContext($0) }, handler: handler)
         self.core = core
+        (listener, port) = try Socket.listen()
         let listener = self.listener
         acceptor = try TestThread { core.acceptAll(listener) }
     }

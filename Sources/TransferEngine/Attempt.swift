@@ -4,20 +4,39 @@ import FileDelivery
 import HTTPRules
 import TransferModel
 
-/// Orders for the delivery thread, collected over one turn of the loop and handed over in one piece.
+/// Orders for the delivery thread, collected over one turn of the loop and handed over in one piece; earlier when a
+/// fast transfer brings many bytes in one turn, so that they are written while still in the processor's cache.
 final class Outbox {
-    private(set) var orders: [DeliveryOrder] = []
-    private(set) var bytes = 0
+    private var orders: [DeliveryOrder] = []
+    private var bytes = 0
+    private let delivery: DeliveryThread
+    private static let manyBytes = 1 << 20
+
+    init(_ delivery: DeliveryThread) { self.delivery = delivery }
+
+    var isEmpty: Bool { orders.isEmpty }
+
     func add(_ order: DeliveryOrder) {
         orders.append(order)
         bytes += order.byteCount
+        if bytes >= Self.manyBytes { handOver() }
     }
-    func takeAll() -> (orders: [DeliveryOrder], bytes: Int) {
-        defer {
-            orders = []
-            bytes = 0
-        }
-        return (orders, bytes)
+
+    func handOver() {
+        guard !orders.isEmpty else { return }
+        delivery.submit(orders, bytes: bytes)
+        orders = []
+        bytes = 0
+    }
+}
+
+/// The attempts that libcurl told something in this turn, so that a turn costs what happened and not what is under way.
+final class News {
+    private var attempts: [Attempt] = []
+    func add(_ attempt: Attempt) { attempts.append(attempt) }
+    func takeAll() -> [Attempt] {
+        defer { attempts.removeAll(keepingCapacity: true) }
+        return attempts
     }
 }
 
@@ -59,33 +78,42 @@ final class Attempt: TransferReceiver {
     var sentSomething = false
 
     // The result.
+    var result: AttemptResult?
     var staging: StagingID
     var destination: Destination?
-    private var buffer: [UInt8] = []
+    /// The body so far when it is short, then a buffer of the pool at a time.
+    private var start: [UInt8] = []
+    private var buffer: BodyBuffer?
     private var decision = HeadDecision.discard
     var kept: [UInt8] = []
     var file: FileRecord?
     var flushStartedAt: Instant?
     var lengthUnverified = false
     var lastProgressAt: Instant
+    /// Of the first request; a redirect may take some off.
+    let headerLines: [String]
+    var hasNews = false
+    private let news: News
     private let outbox: Outbox
+    private let pool: BufferPool
 
-    /// What is read into memory before it goes to the delivery thread: above libcurl's own 16 KiB pieces.
-    static let coalescing = 256 << 10
     /// A body that nobody wants is read to its end when that keeps the connection, up to here.
     static let longestDiscard: Int64 = 64 << 10
 
     init(
         task: TaskIndex, number: Int, specification: TaskSpecification, session: EngineSession, url: ResourceURL,
-        staging: StagingID, outbox: Outbox, now: Now
+        staging: StagingID, news: News, outbox: Outbox, pool: BufferPool, now: Now
     ) {
         self.task = task
         self.number = number
         self.specification = specification
         self.session = session
         self.staging = staging
+        self.news = news
         self.outbox = outbox
+        self.pool = pool
         life = AttemptLife(url, session.rules(for: specification))
+        headerLines = session.headerLines
         startedAt = now
         requestStartedAt = now.wall
         lastProgressAt = now.instant
@@ -99,19 +127,30 @@ final class Attempt: TransferReceiver {
         endedByUs = false
         hasNewHead = false
         decision = .discard
-        buffer = []
+        _ = takeRest()
         kept = []
         requestStartedAt = now.wall
     }
 
-    func takeRest() -> [UInt8] {
-        defer { buffer = [] }
-        return buffer
+    /// What is not yet handed over.
+    func takeRest() -> BodyPiece {
+        defer {
+            start = []
+            buffer = nil
+        }
+        return buffer.map { .buffer($0) } ?? .bytes(start)
+    }
+
+    private func noteNews() {
+        guard !hasNews else { return }
+        hasNews = true
+        news.add(self)
     }
 
     // MARK: TransferReceiver
 
     func received(head: ResponseHead) -> Bool {
+        noteNews()
         self.head = head
         hasNewHead = true
         sentSomething = true
@@ -119,12 +158,13 @@ final class Attempt: TransferReceiver {
         if decision == .abort { endedByUs = true }
         if decision == .keep, specification.type == .download {
             let length = life.announcedLength ?? (16 << 10)
-            buffer.reserveCapacity(Int(min(length, Int64(Self.coalescing))))
+            start.reserveCapacity(Int(min(length, Int64(BodyBuffer.capacity))))
         }
         return decision != .abort
     }
 
     func received(body bytes: UnsafeRawBufferPointer) -> Bool {
+        noteNews()
         received += Int64(bytes.count)
         unreportedBytes += Int64(bytes.count)
         switch decision {
@@ -145,17 +185,28 @@ final class Attempt: TransferReceiver {
 
     /// The one copy a body byte makes in this process.
     private func coalesce(_ bytes: UnsafeRawBufferPointer) {
-        if buffer.count + bytes.count > Self.coalescing, !buffer.isEmpty, let destination {
-            let folder = destination.folder
-            outbox.add(.append(staging, folder: folder, algorithm: destination.checksum?.algorithm, buffer))
-            buffer = []
-            buffer.reserveCapacity(Self.coalescing)
+        if let current = buffer {
+            if current.space >= bytes.count { return current.append(bytes) }
+            hand(.buffer(current))
+        } else {
+            if start.count + bytes.count <= BodyBuffer.capacity { return start.append(contentsOf: bytes) }
+            hand(.bytes(start))
+            start = []
         }
-        buffer.append(contentsOf: bytes)
+        let next = pool.take()
+        next.append(bytes)
+        buffer = next
+    }
+
+    private func hand(_ piece: BodyPiece) {
+        guard let destination, piece.count > 0 else { return }
+        outbox.add(
+            .append(staging, folder: destination.folder, algorithm: destination.checksum?.algorithm, piece))
     }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard let body, let count = body.fill(buffer) else { return nil }
+        noteNews()
         sentSomething = true
         unreportedBytes += Int64(count)
         return count

@@ -55,25 +55,39 @@ extension Engine {
         switch report {
         case .published(let task, let record): published(task, record)
         case .flushed(let task):
-            guard let attempt = attempts[task] else { return }
+            guard let attempt = attempt(of: task) else { return }
             succeed(attempt)
         case .failed(let task, let error):
-            guard let attempt = attempts[task] else { return }
+            guard let attempt = attempt(of: task) else { return }
             fail(attempt, error)
         case .inspected(let task, let size, let matches):
-            guard let attempt = attempts[task], case .inspecting = attempt.phase else { return }
+            guard let attempt = attempt(of: task), case .inspecting = attempt.phase else { return }
             inspected(attempt, size: size, matches: matches)
         case .contents(let task, let bytes):
-            guard let attempt = attempts[task] else { return }
+            guard let attempt = attempt(of: task) else { return }
             attempt.kept = bytes
             attempt.received = Int64(bytes.count)
+            announceFile(attempt, length: Int64(bytes.count))
             finish(attempt, Verdict(.succeeded), source: .local)
         }
     }
 
+    /// A local file answers like a server, without a status.
+    private func announceFile(_ attempt: Attempt, length: Int64) {
+        guard let url = attempt.specification.location.url, url.schemeIs("file") else { return }
+        let name = url.lastPathComponent
+        emit(
+            .response(
+                ResponseRecord(
+                    status: nil, url: url.text, method: "GET", mimeType: name.map { FileTypes.type(ofPath: $0) },
+                    charset: nil, expectedLength: length, suggestedFilename: name, contentEncoding: nil,
+                    headers: .empty)), attempt)
+    }
+
     private func published(_ task: TaskIndex, _ record: FileRecord) {
-        guard let attempt = attempts[task] else { return }
+        guard let attempt = attempt(of: task) else { return }
         attempt.file = record
+        if attempt.head == nil { announceFile(attempt, length: record.bytes) }
         emit(.fileFinished(record), attempt)
         if attempt.session.configuration.durability == .flush {
             attempt.phase = .flushing
@@ -172,7 +186,7 @@ extension Engine {
         guard complete(&destination, attempt, url) else { return }
         attempt.phase = .delivering
         outbox.add(
-            .publish(attempt.task, attempt.staging, destination, rest: data.bytes, lengthUnverified: false))
+            .publish(attempt.task, attempt.staging, destination, rest: .bytes(data.bytes), lengthUnverified: false))
     }
 
     private func complete(_ destination: inout Destination, _ attempt: Attempt, _ url: ResourceURL) -> Bool {

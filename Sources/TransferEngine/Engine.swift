@@ -35,16 +35,20 @@ package final class Engine {
     let events: any EventSink
     let delivery: DeliveryThread
     let deliveries: Mailbox<DeliveryReport>
-    let outbox = Outbox()
+    let outbox: Outbox
+    let news = News()
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
-    var attempts: [TaskIndex: Attempt] = [:]
+    /// By task; one that ended stays until its result was taken.
+    private var attempts: [Attempt?]
     /// Attempts with a transfer under way, densely, for the idle clock.
     private var transferring: [Attempt] = []
-    private var results: [TaskIndex: AttemptResult] = [:]
+    /// What each origin last answered in, told to the scheduler when it changes.
+    private var protocols: [OriginID: HTTPProtocol] = [:]
     private var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
     private let receiveBuffer: Int
+    private var lastType: (text: String, type: MediaType?) = ("", nil)
     /// Files published since the delivery thread was last told not to wait for more.
     var unhurriedFlushes = 0
     var now: Now
@@ -62,9 +66,12 @@ package final class Engine {
         self.origins = origins
         self.events = events
         self.now = now
+        attempts = Array(repeating: nil, count: job.tasks.count)
         let concurrency = job.limits.maximumConcurrentTasks
         let streams = job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100
-        let loop = try CurlLoop(maximumConnections: max(concurrency * 2, 64), streamsPerConnection: streams)
+        let perHost = job.sessions.map(\.maximumConnectionsPerHost).max() ?? 6
+        let loop = try CurlLoop(
+            maximumConnections: max(concurrency * 2, 64), connectionsPerHost: perHost, streamsPerConnection: streams)
         self.loop = loop
         var sessions: [EngineSession] = []
         for configuration in job.sessions {
@@ -79,6 +86,7 @@ package final class Engine {
         } catch {
             throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
         }
+        outbox = Outbox(delivery)
     }
 
     /// Ends the delivery thread; nothing may be under way.
@@ -90,9 +98,19 @@ package final class Engine {
         return (session.connectionsOpened, session.connectionsReused)
     }
     /// Something is to be told or handed over already: the next turn must not wait.
-    package var isPending: Bool { !reports.isEmpty || !outbox.orders.isEmpty }
+    package var isPending: Bool { !reports.isEmpty || !outbox.isEmpty }
 
-    package func takeResult(of task: TaskIndex) -> AttemptResult? { results.removeValue(forKey: task) }
+    package func takeResult(of task: TaskIndex) -> AttemptResult? {
+        guard let result = attempts[Int(task.raw)]?.result else { return nil }
+        attempts[Int(task.raw)] = nil
+        return result
+    }
+
+    /// The task's attempt while it is under way.
+    func attempt(of task: TaskIndex) -> Attempt? {
+        guard let attempt = attempts[Int(task.raw)], attempt.result == nil else { return nil }
+        return attempt
+    }
 
     /// When the engine must be given a turn although nothing arrived.
     package var nextDeadline: Instant { nextIdleCheck }
@@ -111,13 +129,16 @@ package final class Engine {
 
     private func start(_ task: TaskIndex, _ number: Int) {
         let specification = job.tasks[Int(task.raw)]
-        guard case .url(let url) = specification.location else { return }
+        guard case .url(let url) = specification.location else {
+            let error = TransferError(.badURL, "the URL waits for a value that no task captured")
+            return reports.append(.ended(task, Verdict(.failed(error))))
+        }
         stagingCount += 1
         let attempt = Attempt(
             task: task, number: number, specification: specification,
             session: sessions[Int(specification.session.raw)], url: url, staging: StagingID(raw: stagingCount),
-            outbox: outbox, now: now)
-        attempts[task] = attempt
+            news: news, outbox: outbox, pool: delivery.pool, now: now)
+        attempts[Int(task.raw)] = attempt
         emit(.attemptStarted(AttemptStart(number: number, url: url.text)), attempt)
         attempt.origin = origins.slotOrigin(of: url)
         if specification.type == .download, mustInspect(specification) {
@@ -154,7 +175,7 @@ package final class Engine {
     }
 
     private func cancel(_ task: TaskIndex) {
-        guard let attempt = attempts[task] else { return }
+        guard let attempt = attempt(of: task) else { return }
         switch attempt.phase {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
@@ -169,7 +190,7 @@ package final class Engine {
     // MARK: Requests
 
     private func granted(_ task: TaskIndex, _ origin: OriginID) {
-        guard let attempt = attempts[task], case .awaitingGrant(let request) = attempt.phase else { return }
+        guard let attempt = attempt(of: task), case .awaitingGrant(let request) = attempt.phase else { return }
         attempt.origin = origin
         attempt.phase = .transferring
         send(request, attempt)
@@ -180,7 +201,7 @@ package final class Engine {
         do throws(TransferError) {
             var curl = CurlRequest(
                 url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
-            curl.headers = request.headers.map(Self.line)
+            curl.headers = attempt.transactions.isEmpty ? attempt.headerLines : EngineSession.lines(request.headers)
             curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
             curl.connectTimeout = attempt.session.configuration.connectTimeout
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
@@ -198,12 +219,6 @@ package final class Engine {
         attempt.place = transferring.count
         transferring.append(attempt)
         nextIdleCheck = min(nextIdleCheck, now.instant + attempt.idleLimit)
-    }
-
-    private static func line(_ field: HeaderField) -> String {
-        let value = field.value.revealed
-        // To libcurl `Name:` means "leave it out" and `Name;` means "send it empty".
-        return value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
     }
 
     func stopTransfer(_ attempt: Attempt) {
@@ -228,7 +243,7 @@ package final class Engine {
         handOver()
         let completions = loop.turn(wait: wait)
         now = clock()
-        for attempt in transferring { reportProgress(attempt) }
+        for attempt in news.takeAll() { reportProgress(attempt) }
         for completion in completions { complete(completion) }
         if nextIdleCheck <= now.instant { checkIdle() }
         for report in deliveries.takeAll() { delivered(report) }
@@ -243,12 +258,11 @@ package final class Engine {
             unhurriedFlushes = 0
             outbox.add(.hurry)
         }
-        guard !outbox.orders.isEmpty else { return }
-        let batch = outbox.takeAll()
-        delivery.submit(batch.orders, bytes: batch.bytes)
+        outbox.handOver()
     }
 
     private func reportProgress(_ attempt: Attempt) {
+        attempt.hasNews = false
         if attempt.hasNewHead { announce(attempt) }
         guard attempt.unreportedBytes > 0 else { return }
         reports.append(.moved(attempt.task, bytes: attempt.unreportedBytes))
@@ -270,12 +284,13 @@ package final class Engine {
     private func announce(_ attempt: Attempt) {
         attempt.hasNewHead = false
         guard let head = attempt.head else { return }
-        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin {
+        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin, protocols[origin] != head.version {
+            protocols[origin] = head.version
             reports.append(.protocolIs(origin, head.version))
         }
         guard attempt.life.isFinalAnswer else { return }
         let url = attempt.life.request.url
-        let type = head.headers.first("content-type").flatMap { MediaType($0) }
+        let type = mediaType(head.headers)
         emit(
             .response(
                 ResponseRecord(
@@ -285,15 +300,25 @@ package final class Engine {
                     contentEncoding: head.headers.first("content-encoding"), headers: head.headers)), attempt)
     }
 
+    /// Of ten thousand answers most have one type: it is read once.
+    private func mediaType(_ headers: HeaderBlock) -> MediaType? {
+        guard let text = headers.first("content-type") else { return nil }
+        if text != lastType.text { lastType = (text, MediaType(text)) }
+        return lastType.type
+    }
+
     private func complete(_ completion: CurlCompletion) {
         guard let attempt = completion.receiver as? Attempt, attempt.transfer != nil else { return }
         if attempt.hasNewHead { announce(attempt) }
+        if attempt.received > 0 { emitProgress(attempt) }
         attempt.note(completion.metrics)
         attempt.session.connectionsOpened += completion.metrics.openedConnections
         if completion.metrics.isReused { attempt.session.connectionsReused += 1 }
         forgetTransfer(attempt)
         if attempt.body != nil, completion.metrics.uploadedBytes > 0 {
-            emit(.sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)), attempt)
+            emit(
+                .sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)),
+                attempt)
         }
         let error = attempt.endedByUs ? nil : transportError(attempt, completion)
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
@@ -381,13 +406,13 @@ package final class Engine {
 
     /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
-        if case .succeeded = verdict.outcome {} else if attempt.specification.type == .download {
+        if case .succeeded = verdict.outcome {
+        } else if attempt.specification.type == .download {
             outbox.add(.discard(attempt.staging))
         }
         releaseSlot(attempt)
-        attempts[attempt.task] = nil
         let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
-        results[attempt.task] = AttemptResult(
+        attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
             endedAt: now.instant, transactions: attempt.transactions,
             body: attempt.specification.type == .download || attempt.head == nil && source == .network

@@ -13,6 +13,8 @@ final class EngineSession {
     private var lastOptions: TaskOptions?
     private var lastType = TaskType.data
     private var lastRules: AttemptRules?
+    /// The header lines of the first request under `lastRules`: ten thousand requests share one list.
+    private(set) var headerLines: [String] = []
 
     init(_ configuration: SessionConfiguration, userAgent: String) throws(TransferError) {
         self.configuration = configuration
@@ -28,6 +30,7 @@ final class EngineSession {
         lastOptions = task.options
         lastType = task.type
         lastRules = rules
+        headerLines = Self.lines(rules.headers)
         return rules
     }
 
@@ -46,12 +49,9 @@ final class EngineSession {
             mirrors: options.mirrors.compactMap(\.url), bodyTexts: options.body?.texts ?? [])
     }
 
-    /// The session's, the task's (which win), and what is always said.
+    /// The task's list, which holds its session's too, and what is always said.
     private func headers(_ options: TaskOptions.Values, hasBody: Bool) -> [HeaderField] {
-        var fields = configuration.headers.filter { field in
-            !options.headers.contains { Self.isSame($0.name, field.name) }
-        }
-        fields += options.headers
+        var fields = options.headers
         func add(_ name: String, _ value: SecretText) {
             if !fields.contains(where: { Self.isSame($0.name, name) }) {
                 fields.append(HeaderField(name: name, value: value))
@@ -63,6 +63,14 @@ final class EngineSession {
             add("Content-Type", type)
         }
         return fields
+    }
+
+    static func lines(_ fields: [HeaderField]) -> [String] {
+        fields.map { field in
+            let value = field.value.revealed
+            // To libcurl `Name:` means "leave it out" and `Name;` means "send it empty".
+            return value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
+        }
     }
 
     private static func isSame(_ left: String, _ right: String) -> Bool {

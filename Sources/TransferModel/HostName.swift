@@ -13,7 +13,7 @@ package enum HostName {
         var result = ""
         if utf8.allSatisfy({ isPlain($0) }) {
             result = utf8.contains { $0 >= 0x41 && $0 <= 0x5A } ? name.lowercased() : name
-            if result.contains("xn--"), punycoded(result) == nil { return nil }
+            if holdsPunycode(utf8), punycoded(result) == nil { return nil }
         } else {
             // The mapping turns some characters into `/`, `:` or `@`, which would end the host or begin another.
             guard utf8.allSatisfy({ $0 >= 0x80 || isPlain($0) }), let encoded = punycoded(name),
@@ -45,6 +45,22 @@ package enum HostName {
         }
     }
 
+    /// Looked for by hand: `contains` of a string builds tables, and every URL comes through here.
+    private static func holdsPunycode(_ name: String.UTF8View) -> Bool {
+        let prefix: StaticString = "xn--"
+        var matched = 0
+        for byte in name {
+            let lower = byte | 0x20
+            if lower == prefix.utf8Start[matched] {
+                matched += 1
+                if matched == 4 { return true }
+            } else {
+                matched = lower == prefix.utf8Start[0] ? 1 : 0
+            }
+        }
+        return false
+    }
+
     private static func punycoded(_ name: String) -> String? {
         var output: UnsafeMutablePointer<CChar>?
         guard transfer_run_idn2_to_ascii(name, &output) == 0, let output else { return nil }
@@ -53,11 +69,17 @@ package enum HostName {
     }
 
     private static func isWellFormed(_ name: String) -> Bool {
-        var labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        if labels.last?.isEmpty == true { labels.removeLast() }
-        guard name.utf8.count <= 254, let last = labels.last else { return false }
-        for label in labels where label.isEmpty || label.count > 63 { return false }
-        return isNumber(last) ? isDottedQuad(name, labels) : true
+        let dot = UInt8(ascii: ".")
+        guard !name.isEmpty, name.utf8.count <= 254 else { return false }
+        var length = 0
+        for byte in name.utf8 {
+            if byte == dot, length == 0 { return false }
+            length = byte == dot ? 0 : length + 1
+            if length > 63 { return false }
+        }
+        let bare = name.utf8.last == dot ? name.utf8.dropLast() : name.utf8[...]
+        let last = bare.lastIndex(of: dot).map { bare[bare.index(after: $0)...] } ?? bare
+        return isNumber(last) ? isDottedQuad(name) : true
     }
 
     private static func isNumber(_ label: Substring.UTF8View.SubSequence) -> Bool {
@@ -69,11 +91,12 @@ package enum HostName {
         }
     }
 
-    private static func isDottedQuad(_ name: String, _ labels: [Substring.UTF8View.SubSequence]) -> Bool {
-        guard labels.count == 4, name.utf8.last != UInt8(ascii: ".") else { return false }
+    private static func isDottedQuad(_ name: String) -> Bool {
+        let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard labels.count == 4 else { return false }
         return labels.allSatisfy { label in
-            guard label.count <= 3, label.count == 1 || label.first != 0x30,
-                let number = Int(Substring(label))
+            guard label.count <= 3, label.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
+                label.count == 1 || label.first != 0x30, let number = Int(Substring(label))
             else { return false }
             return number <= 255
         }

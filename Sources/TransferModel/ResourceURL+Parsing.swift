@@ -12,7 +12,7 @@ extension ResourceURL {
     package func resolving(_ reference: String) throws(URLProblem) -> ResourceURL {
         let trimmed = reference.trimmingSpaces()
         if Self.hasScheme(trimmed) { return try Self.parse(trimmed) }
-        let bare = trimmed.prefixBefore("#")
+        let bare = trimmed.prefixBefore(UInt8(ascii: "#"))
         if bare.isEmpty { return self }
         if bare.hasPrefix("//") { return try Self.parse("\(scheme):\(bare)") }
         if bare.hasPrefix("/") { return try sibling(bare) }
@@ -113,9 +113,7 @@ extension ResourceURL {
         /// `data:` has no authority: the rest is kept, encoded where it must be.
         private mutating func finishOpaque(_ scheme: String) throws(URLProblem) -> ResourceURL {
             let start = output.count
-            while position < source.count, source[position] != UInt8(ascii: "#") {
-                appendEncoded(source[position], PathSet.opaque)
-            }
+            copy(.opaque, until: UInt8(ascii: "#"))
             return ResourceURL(
                 text: String(decoding: output, as: UTF8.self), schemeEnd: UInt16(scheme.utf8.count),
                 hostEnd: UInt16(scheme.utf8.count), pathStart: UInt32(start), pathEnd: UInt32(output.count), port: 0,
@@ -201,36 +199,46 @@ extension ResourceURL {
         private mutating func readPath() {
             let start = output.count
             if position >= source.count || source[position] != UInt8(ascii: "/") { output.append(UInt8(ascii: "/")) }
-            var hasDots = false
-            while position < source.count, source[position] != UInt8(ascii: "?"), source[position] != UInt8(ascii: "#")
-            {
-                if source[position] == UInt8(ascii: "."), output.last == UInt8(ascii: "/") { hasDots = true }
-                appendEncoded(source[position], PathSet.path)
-            }
-            if hasDots { removeDotSegments(from: start) }
+            copy(.path, until: UInt8(ascii: "?"))
+            if hasDots(from: start) { removeDotSegments(from: start) }
         }
 
         private mutating func readQuery() {
             guard position < source.count, source[position] == UInt8(ascii: "?") else { return }
             output.append(UInt8(ascii: "?"))
             position += 1
-            while position < source.count, source[position] != UInt8(ascii: "#") {
-                appendEncoded(source[position], PathSet.query)
+            copy(.query, until: UInt8(ascii: "#"))
+        }
+
+        /// Takes over everything to `end` or the fragment, whole runs at once, encoding what must be.
+        private mutating func copy(_ allowed: PathSet, until end: UInt8) {
+            while true {
+                let start = position
+                while position < source.count, allowed.contains(source[position]) { position += 1 }
+                output += source[start..<position]
+                guard position < source.count, source[position] != end, source[position] != UInt8(ascii: "#")
+                else { return }
+                appendOdd(source[position])
             }
         }
 
-        private mutating func appendEncoded(_ byte: UInt8, _ allowed: PathSet) {
+        /// An escape as it is; anything else that may not stand here, a lone `%` too, encoded.
+        private mutating func appendOdd(_ byte: UInt8) {
             position += 1
-            if byte == UInt8(ascii: "%") {
-                let isEscape =
-                    position + 1 < source.count && PercentEncoding.hexValue(source[position]) != nil
-                    && PercentEncoding.hexValue(source[position + 1]) != nil
-                if isEscape { output.append(byte) } else { PercentEncoding.append(byte, to: &output) }
-            } else if allowed.contains(byte) {
-                output.append(byte)
-            } else {
-                PercentEncoding.append(byte, to: &output)
+            let isEscape =
+                byte == UInt8(ascii: "%") && position + 1 < source.count
+                && PercentEncoding.hexValue(source[position]) != nil
+                && PercentEncoding.hexValue(source[position + 1]) != nil
+            if isEscape { output.append(byte) } else { PercentEncoding.append(byte, to: &output) }
+        }
+
+        private func hasDots(from start: Int) -> Bool {
+            var before: UInt8 = 0
+            for byte in output[start...] {
+                if byte == UInt8(ascii: "."), before == UInt8(ascii: "/") { return true }
+                before = byte
             }
+            return false
         }
 
         private mutating func removeDotSegments(from start: Int) {
@@ -286,7 +294,7 @@ extension String {
         return String(slice)
     }
 
-    fileprivate func prefixBefore(_ character: Character) -> String {
-        firstIndex(of: character).map { String(self[..<$0]) } ?? self
+    fileprivate func prefixBefore(_ byte: UInt8) -> String {
+        utf8.firstIndex(of: byte).map { String(self[..<$0]) } ?? self
     }
 }

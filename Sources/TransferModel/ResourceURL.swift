@@ -6,10 +6,10 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
     /// The whole URL, as it is sent and reported. User information is not in it.
     package let text: String
     /// Where the parts end, in UTF-8 bytes of `text`.
-    private let schemeEnd: UInt16
-    private let hostEnd: UInt16
-    private let pathStart: UInt32
-    private let pathEnd: UInt32
+    let schemeEnd: UInt16
+    let hostEnd: UInt16
+    let pathStart: UInt32
+    let pathEnd: UInt32
     /// The port, written or by default; 0 for schemes without one.
     package let port: UInt16
     /// `user:password` as it stood before the host, percent-decoding left to who uses it. Never printed.
@@ -72,8 +72,13 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
 
     /// The last path component, decoded, for naming a file; `nil` when there is none.
     package var lastPathComponent: String? {
-        let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
-        return last.flatMap { PercentEncoding.decode($0) }
+        let path = text.utf8.dropFirst(Int(pathStart)).prefix(Int(pathEnd - pathStart))
+        guard let end = path.lastIndex(where: { $0 != UInt8(ascii: "/") }) else { return nil }
+        let component = path[...end]
+        let start =
+            component.lastIndex(of: UInt8(ascii: "/")).map { component.index(after: $0) } ?? component.startIndex
+        let last = String(text[start...end])
+        return last.utf8.contains(UInt8(ascii: "%")) ? PercentEncoding.decode(last) : last
     }
 
     private func slice(_ start: Int, _ end: Int) -> String {

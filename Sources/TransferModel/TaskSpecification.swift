@@ -60,6 +60,8 @@ package final class TaskOptions: Sendable {
     package struct Values: Sendable {
         /// `nil`: GET, or POST with a body.
         package var method: String?
+        /// All that is sent: the session's, over them those of `defaults`, over them the task's own, with those left out
+        /// that `null` took away. Nothing is to be added from the session.
         package var headers: [HeaderField] = []
         /// All of `urls` when there is more than one.
         package var mirrors: [TaskSpecification.Location] = []

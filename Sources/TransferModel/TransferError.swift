@@ -74,7 +74,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     /// What a user can do about it, one sentence, for the report's `explanation` and the reference.
     package var whatHelps: String {
         switch self {
-        case .cancelled, .runCancelled: "Run the job again; what can be resumed was kept."
+        case .cancelled, .runCancelled: "Run the job again."
         case .badURL: "Correct the URL in the job file."
         case .unsupportedURL: "Use http, https, file or data."
         case .timedOut: "Raise `timeoutForRequest`, or see whether the server answers at all."
@@ -119,7 +119,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         switch self {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
             .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
-            .cannotDecodeContentData, .cannotLoadFromNetwork, .lengthUnproven, .unknown, .noPermittedRoute:
+            .cannotDecodeContentData, .cannotLoadFromNetwork, .unknown, .noPermittedRoute:
             true
         default: false
         }

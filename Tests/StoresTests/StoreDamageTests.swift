@@ -89,6 +89,17 @@ import TransferModel
         try expectQuarantine(tree, because: "does not hold what its format 0 holds")
     }
 
+    /// The versions that a file asks of SQLite for reading its schema, for writing it and for reading it.
+    @Test(arguments: [(47, "unsupported file format"), (18, "may not be written"), (19, "not a database")])
+    func aHeaderThatAsksForTheUnknownIsPutAside(offset: Int, words: String) throws {
+        let tree = try TemporaryTree()
+        _ = try filled(tree)
+        var bytes = try tree.bytes("store.sqlite")
+        bytes[offset] = 0x7F
+        try tree.write("store.sqlite", bytes, mode: 0o600)
+        try expectQuarantine(tree, because: words)
+    }
+
     @Test func anEmptyFileIsFilled() throws {
         let tree = try TemporaryTree()
         try tree.write("store.sqlite", "", mode: 0o600)

@@ -58,13 +58,14 @@ import Testing
 
 @Suite struct StateFolderTests {
     private func folder(_ directory: String? = nil, _ environment: [String: String]) throws -> [String] {
-        let folder = try StateFolder(directory: directory, workingDirectory: "/work") { environment[$0] }
+        let folder = try StateFolder(directory: directory, workingDirectory: "/here") { environment[$0] }
         return [folder.state, folder.cache, folder.runtime]
     }
 
     @Test func liesUnderTheFolderThatIsNamed() throws {
         #expect(try folder("/s/", ["HOME": "/h"]) == ["/s", "/s/cache", "/s/runtime"])
-        #expect(try folder("s", [:]) == ["/work/s", "/work/s/cache", "/work/s/runtime"])
+        #expect(try folder("s", [:]) == ["/here/s", "/here/s/cache", "/here/s/runtime"])
+        #expect(try folder("/", [:]) == ["/", "/cache", "/runtime"])
         #expect(throws: StateFolder.Problem.self) { try folder("", ["HOME": "/h"]) }
     }
 

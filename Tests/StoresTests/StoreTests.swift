@@ -7,7 +7,7 @@ import TransferModel
 func record(_ session: StoredSession, _ destination: String, time: Int64 = 1) -> ResumeRecord {
     ResumeRecord(
         session: session, destination: destination, url: "https://example.org/ä?\(destination)", etag: "W/\"1\"",
-        lastModified: "Sat, 21 Nov 2026 07:00:00 GMT", totalLength: 1 << 40, temporaryPath: "/work/.x.part",
+        lastModified: "Sat, 21 Nov 2026 07:00:00 GMT", totalLength: 1 << 40, temporaryPath: "/data/.x.part",
         checkpoint: 1 << 33, digest: Checksum(algorithm: .sha1, bytes: Array(0..<20)),
         time: WallTime(nanoseconds: time))
 }

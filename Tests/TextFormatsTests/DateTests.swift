@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 import TextFormats
 import TransferModel
@@ -47,8 +48,8 @@ import TransferModel
 
     /// Both formats against each other and against the C library's calendar.
     @Test func datesReadBackAndAgreeWithTheCLibrary() {
-        var random = SeededRandom.forThisRun()
-        for _ in 0..<random.rounds(3000) {
+        var random = Seeded("DateTests")
+        for _ in 0..<Rounds.scaled(3000) {
             let seconds = Int64.random(in: -9_000_000_000...9_000_000_000, using: &random)
             let time = WallTime(nanoseconds: seconds * 1_000_000_000)
             #expect(RFC3339.parse(text(time)) == time, "seed \(random.seed)")
@@ -69,7 +70,7 @@ import TransferModel
 @Suite struct TimeZoneTests {
     /// One test alone sets the process's zone, so nothing runs into it.
     @Test func agreesWithTheCLibraryInManyZones() throws {
-        var random = SeededRandom.forThisRun()
+        var random = Seeded("DateTests")
         let zones = [
             "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "Pacific/Apia",
             "Africa/Casablanca",
@@ -80,7 +81,7 @@ import TransferModel
             let rules = try #require(TimeZoneFile.load(zone), "\(zone)")
             setenv("TZ", ":" + zone, 1)
             tzset()
-            for _ in 0..<random.rounds(400) {
+            for _ in 0..<Rounds.scaled(400) {
                 // From the first transitions to long past the last one, where the footer's rule holds.
                 let seconds = Int64.random(in: -4_000_000_000...9_000_000_000, using: &random)
                 var broken = tm()
@@ -131,8 +132,8 @@ import TransferModel
     }
 
     @Test func readsBack() {
-        var random = SeededRandom.forThisRun()
-        for length in 0..<random.rounds(200) {
+        var random = Seeded("DateTests")
+        for length in 0..<Rounds.scaled(200) {
             let bytes = (0..<length % 500).map { _ in UInt8.random(in: 0...255, using: &random) }
             #expect(Base64.decode(Base64.encode(bytes)) == bytes, "seed \(random.seed)")
         }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TextFormats
 
@@ -43,8 +44,8 @@ import TextFormats
     }
 
     @Test func whatIsWrittenReadsBack() throws {
-        var random = SeededRandom.forThisRun()
-        for _ in 0..<random.rounds(500) {
+        var random = Seeded("JSONParserTests")
+        for _ in 0..<Rounds.scaled(500) {
             let value = randomValue(depth: 4, using: &random)
             var writer = JSONWriter()
             value.append(to: &writer)
@@ -53,9 +54,9 @@ import TextFormats
     }
 
     @Test func mutatedTextsNeverBreakTheParser() {
-        var random = SeededRandom.forThisRun()
+        var random = Seeded("JSONParserTests")
         let sample = Array(#"{"a":[1,2.5e-3,true,null,"x\u00e9\ud83c\udf89\n"],"b":{"c":[[],{}],"é":"漢"}}"#.utf8)
-        for _ in 0..<random.rounds(3000) {
+        for _ in 0..<Rounds.scaled(3000) {
             var bytes = sample
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
@@ -68,7 +69,7 @@ import TextFormats
         }
     }
 
-    private func randomValue(depth: Int, using random: inout SeededRandom) -> JSONValue {
+    private func randomValue(depth: Int, using random: inout Seeded) -> JSONValue {
         let text = String(
             (0..<Int.random(in: 0...8, using: &random)).map { _ in "aé\"\\\n漢🎉/".randomElement(using: &random)! })
         switch Int.random(in: 0..<(depth > 0 ? 6 : 4), using: &random) {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TextFormats
 import TransferModel
@@ -62,14 +63,14 @@ import TransferModel
 
     /// Against `String`, which repairs broken UTF-8 the same way, and the parser.
     @Test func whateverTheBytesAreTheStringReadsBack() throws {
-        var random = SeededRandom.forThisRun()
+        var random = Seeded("JSONWriterTests")
         let pieces: [[UInt8]] = [
             [0x41], [0x22], [0x5C], [0x00], [0x1F], [0x7F], [0x80], [0xC2], [0xC2, 0xA9], [0xE2, 0x82],
             [0xE2, 0x82, 0xAC],
             [0xED, 0xA0, 0x80], [0xF0, 0x9F], [0xF0, 0x9F, 0x8E, 0x89], [0xF4, 0x90, 0x80, 0x80], [0xC0, 0xAF], [0xFF],
             Array("abcdefgh".utf8),
         ]
-        for _ in 0..<random.rounds(3000) {
+        for _ in 0..<Rounds.scaled(3000) {
             let bytes = (0..<Int.random(in: 0...12, using: &random)).flatMap { _ in
                 pieces.randomElement(using: &random)!
             }

@@ -1,4 +1,5 @@
 import Diagnostics
+import TestSupport
 import Testing
 import YAMLTree
 
@@ -14,8 +15,8 @@ import YAMLTree
         Array("{}[]:,&*!|>'\"%@`#?-<~$ \n\r\t\\\u{FEFF}\u{85}é".utf8) + [0, 0x1B, 0x80, 0xC2, 0xE2, 0xFF]
 
     @Test func mutatedFilesNeverBreakTheReader() {
-        var random = SeededRandom.forThisRun()
-        for _ in 0..<random.rounds(3000) {
+        var random = Seeded("FuzzTests")
+        for _ in 0..<Rounds.scaled(3000) {
             var bytes = Array(FuzzTests.samples.randomElement(using: &random)!.utf8)
             for _ in 0..<Int.random(in: 1...8, using: &random) { mutate(&bytes, using: &random) }
             let reading = Reading(bytes: bytes)
@@ -28,7 +29,7 @@ import YAMLTree
         }
     }
 
-    private func mutate(_ bytes: inout [UInt8], using random: inout SeededRandom) {
+    private func mutate(_ bytes: inout [UInt8], using random: inout Seeded) {
         let place = Int.random(in: 0...bytes.count, using: &random)
         let end = min(bytes.count, place + Int.random(in: 0...12, using: &random))
         switch Int.random(in: 0..<4, using: &random) {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import YAMLTree
 
@@ -40,9 +41,9 @@ import YAMLTree
 
     /// The hand-written rules against the schema's own regular expressions (YAML 1.2.2, section 10.3.2).
     @Test func agreesWithTheRegularExpressionsOfTheSchema() throws {
-        var random = SeededRandom.forThisRun()
+        var random = Seeded("ScalarTests")
         let alphabet = Array("0123456789+-.eExoaAfFinfINFnNuUlLtTrR~_")
-        for _ in 0..<random.rounds(2000) {
+        for _ in 0..<Rounds.scaled(2000) {
             let text = String(
                 (0..<Int.random(in: 1...6, using: &random)).map { _ in alphabet.randomElement(using: &random)! })
             guard text != "-", let tree = Reading("[\(text)]").tree, let root = tree.root,

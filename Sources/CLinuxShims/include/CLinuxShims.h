@@ -5,7 +5,7 @@
 
 // Declared only under _GNU_SOURCE, which Swift's Glibc module is built without.
 extern const int tr_O_TMPFILE;
-extern const int tr_O_PATH;
+extern const int tr_AT_EMPTY_PATH;
 extern const int tr_RENAME_NOREPLACE;
 int tr_syncfs(int descriptor);
 int tr_renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);

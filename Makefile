@@ -1,0 +1,61 @@
+# `make run` shows it at work, `make test` proves it. Every target first installs the Debian packages it needs, when
+# they are missing, and says which (tools/need.sh).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+.PHONY: run build test test-long bench lint install uninstall clean help
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+BINARY := .build/release/transfer-run
+
+# Statically linked: the program runs where no Swift toolchain is. A room that imports another without naming it in
+# Package.swift does not build.
+RELEASE := swift build -c release --static-swift-stdlib --explicit-target-dependency-import-check error
+
+# The headers of the C rooms, and pkg-config, by which SwiftPM finds them.
+LIBRARIES := libcurl4-openssl-dev libyaml-dev libsqlite3-dev libssl-dev libidn2-dev libpcre2-dev pkg-config
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## examples/quickstart.yaml against a small server on 127.0.0.1
+	@tools/need.sh $(LIBRARIES) python3
+	@$(RELEASE) --product transfer-run
+	@tools/quickstart.sh $(BINARY)
+
+build: ## the release binary, .build/release/transfer-run
+	@tools/need.sh $(LIBRARIES)
+	$(RELEASE) --product transfer-run
+
+test: ## every test, with the release binary built first
+	@tools/need.sh $(LIBRARIES)
+	@$(RELEASE) --product transfer-run
+	@tools/lint.sh --linkage
+	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/test.sh
+
+test-long: ## the same with many more rounds of the randomised tests
+	@TRANSFER_RUN_LONG=1 $(MAKE) --no-print-directory test
+
+bench: ## what a run costs, stage by stage and beside curl (docs/performance.md)
+	@tools/need.sh $(LIBRARIES) python3 python3-yaml nginx-light curl
+	@$(RELEASE) --product transfer-run
+	@$(RELEASE) --product transfer-run-bench
+	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/bench.sh
+
+lint: ## style, imports, sizes and linkage (tools/lint.sh)
+	@tools/need.sh $(LIBRARIES) python3 python3-yaml python3-jsonschema
+	@tools/lint.sh
+	@/usr/bin/python3 tools/check_schema.py
+
+install: ## the stripped binary to $(DESTDIR)$(PREFIX)/bin
+	@tools/need.sh $(LIBRARIES) binutils
+	@$(RELEASE) --product transfer-run
+	install -D -m 755 -s $(BINARY) $(DESTDIR)$(PREFIX)/bin/transfer-run
+
+uninstall: ## what `make install` put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/transfer-run
+
+clean: ## everything that was built
+	rm -rf .build .bench

@@ -1,0 +1,216 @@
+import TransferModel
+import YAMLTree
+
+/// Where the values of a `forEach` name come from when they are no list.
+struct ForEachSource: Blank, Sendable {
+    enum Kind: String, Sendable, CaseIterable { case lines, csv, json, checksums, files }
+    var kind: Kind?
+    var node: NodeID?
+    static var blank: ForEachSource { ForEachSource() }
+}
+
+extension Sections {
+    static let forEachSource = Section<ForEachSource>(
+        "forEachSource", in: "`forEach`", title: "`forEach`",
+        """
+        A map of name → a list, a range (`1..20`), or one of these. Several names give every combination, the last one \
+        running fastest. `${name}` is the value and `${name.index}` its number from 1.
+        """,
+        keys: [
+            source("lines", .lines, "each line that is not empty"),
+            source("csv", .csv, "each row; `${name.column}` is a field, by the names in the first line"),
+            source("json", .json, "each element of the list in it; `${name.key}` is a field of an object"),
+            source("checksums", .checksums, "each line of a `SHA256SUMS` file: `${name.path}` and `${name.checksum}`"),
+            source("files", .files, "each file that the pattern matches, in order: `${name.path}` and `${name.name}`"),
+        ],
+        rules: [.exactlyOne(["lines", "csv", "json", "checksums", "files"])])
+
+    private static func source(_ name: StaticString, _ kind: ForEachSource.Kind, _ meaning: String) -> Key<
+        ForEachSource
+    > {
+        let shape: Shape =
+            kind == .files ? .pattern(".", words: "a pattern of paths") : .either([.path, .object("fromTask")])
+        return Key(name, over: \.self, shape, default: "none", meaning) { source, node, _ in
+            source.kind = kind
+            source.node = node
+        }
+    }
+
+    static let fromTask = Section<FromTask>(
+        "fromTask", in: "a source of `forEach`", title: "`forEach`: a downloaded file",
+        "`lines`, `csv`, `json` and `checksums` may name a download instead of a file; its tasks are made when it has succeeded.",
+        keys: [Key("task", \.task, .text, default: "required", "the download's id") { $1.text($0).map { .some($0) } }])
+
+    struct FromTask: Blank, Sendable {
+        var task: String?
+        static var blank: FromTask { FromTask() }
+    }
+}
+
+/// Reads `forEach` into lists of values.
+struct ForEachReader {
+    let reader: Reader
+    private static let fileLimit = 64 << 20
+
+    init(reader: Reader) { self.reader = reader }
+
+    /// The names of `defaults` first, a task's own over them; `nil` when something is wrong.
+    func lists(own: NodeID?, defaults: NodeID?) -> [ForEachList]? {
+        reader.key = "forEach"
+        var lists: [ForEachList] = []
+        var isWhole = true
+        for node in [defaults, own].compactMap({ $0 }) {
+            guard reader.tree.kind(node) == .mapping else {
+                reader.wrongType(node, .map(.json), hint: "write `forEach: { name: [a, b] }`")
+                isWhole = false
+                continue
+            }
+            for (name, key, value) in reader.named(node) {
+                lists.removeAll { $0.name == name }
+                if reader.isNull(value) { continue }
+                if !Names.isWellFormed(name) {
+                    reader.badName(name, key, "a value of `forEach`")
+                    isWhole = false
+                } else if let items = items(value) {
+                    lists.append(ForEachList(name: name, node: value, items: items))
+                } else {
+                    isWhole = false
+                }
+            }
+        }
+        if isWhole, lists.isEmpty {
+            reader.error(
+                "empty-map", "`forEach` names nothing to go over",
+                at: reader.beginning(own ?? defaults ?? NodeID(raw: 0)))
+            return nil
+        }
+        return isWhole ? lists : nil
+    }
+
+    private func items(_ node: NodeID) -> ForEachList.Items? {
+        switch reader.tree.kind(node) {
+        case .sequence:
+            let values = reader.tree.children(node).map { value($0) }
+            return values.contains { $0 == nil } ? nil : .values(values.compactMap { $0 })
+        case .mapping: return source(node)
+        case .scalar: return range(node)
+        }
+    }
+
+    private func range(_ node: NodeID) -> ForEachList.Items? {
+        let shape = Shape.either([
+            .list(.json), .pattern("", words: "a range such as `1..20`"), .object("forEachSource"),
+        ])
+        guard let text = reader.text(node, shape) else { return nil }
+        do {
+            return try RangeText.parse(text)
+        } catch {
+            switch error {
+            case .notARange:
+                reader.invalid(
+                    node, .pattern("", words: "a list, a range such as `1..20`, or a map such as `{ lines: FILE }`"),
+                    text)
+            case .backwards: reader.error("out-of-range", "the range `\(Reader.short(text))` runs backwards", node)
+            case .tooLong:
+                reader.error(
+                    "too-many-tasks", "the range `\(Reader.short(text))` has more than \(RangeText.longest) numbers",
+                    node)
+            }
+            return nil
+        }
+    }
+
+    /// An element of a list; maps and lists in it are at most as deep as a file may be.
+    private func value(_ node: NodeID) -> Value? {
+        switch reader.tree.kind(node) {
+        case .scalar:
+            if let whole = reader.wholeValue(node) { return whole }
+            switch reader.scalar(node, .json) {
+            case .null: return .null
+            case .boolean(let value): return .boolean(value)
+            case .number(let text): return .number(text)
+            case .text(let text): return .text(text)
+            case .unknown: return .unknown
+            case nil: return nil
+            }
+        case .sequence:
+            let values = reader.tree.children(node).map { value($0) }
+            return values.contains { $0 == nil } ? nil : .list(values.compactMap { $0 })
+        case .mapping:
+            let entries = reader.named(node, .json).map { entry in value(entry.value).map { (entry.name, $0) } }
+            return entries.contains { $0 == nil }
+                ? nil : .map(entries.compactMap { $0 }.map { (key: $0.0, value: $0.1) })
+        }
+    }
+
+    // MARK: Files
+
+    private func source(_ node: NodeID) -> ForEachList.Items? {
+        var source = ForEachSource()
+        Sections.forEachSource.decode(node, into: &source, reader)
+        guard let kind = source.kind, let value = source.node, reader.tree.count(node) == 1 else { return nil }
+        if reader.tree.kind(value) == .mapping, kind != .files { return task(value) }
+        if kind == .files { return files(value) }
+        reader.key = "forEach"
+        guard let path = reader.path(value) else { return nil }
+        reader.fileReads.append(FileRead(path: path, node: value))
+        switch reader.resources.readFile(path, Self.fileLimit) {
+        case .failure(let problem):
+            reader.error("unreadable-file", "`\(Reader.short(reader.tree.text(value)))`: \(problem.words)", value)
+            return nil
+        case .success(let bytes): return rows(bytes, kind, value)
+        }
+    }
+
+    private func task(_ node: NodeID) -> ForEachList.Items? {
+        var from = Sections.FromTask()
+        Sections.fromTask.decode(node, into: &from, reader)
+        guard let task = from.task else { return nil }
+        reader.forEachTasks.append(ChecksumTask(text: task, node: node))
+        reader.problems.isNotBuilt("`forEach` from a task", at: reader.beginning(node), in: reader.source)
+        return .deferred
+    }
+
+    private func rows(_ bytes: [UInt8], _ kind: ForEachSource.Kind, _ node: NodeID) -> ForEachList.Items? {
+        do {
+            switch kind {
+            case .lines: return .values(try TableFiles.lines(bytes))
+            case .csv: return .values(try TableFiles.csv(bytes))
+            case .json: return .values(try TableFiles.json(bytes))
+            case .checksums: return .values(try TableFiles.checksums(bytes))
+            case .files: return nil
+            }
+        } catch {
+            let place = error.line > 0 ? ", line \(error.line)" : ""
+            reader.error("bad-file", "`\(Reader.short(reader.tree.text(node)))`\(place): \(error.message)", node)
+            return nil
+        }
+    }
+
+    private func files(_ node: NodeID) -> ForEachList.Items? {
+        reader.key = "files"
+        guard let text = reader.text(node, .text, place: .path) else { return nil }
+        let glob = PathPattern(text)
+        let root = Paths.absolute(glob.root.isEmpty ? "." : glob.root, in: reader.baseDirectory)
+        switch reader.resources.listFiles(root, glob.depth) {
+        case .failure(let problem):
+            reader.error(
+                "unreadable-file", "`\(Reader.short(glob.root.isEmpty ? "." : glob.root))`: \(problem.words)", node)
+            return nil
+        case .success(let paths):
+            let matching = paths.filter { glob.matches($0) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            return .values(
+                matching.map { path in
+                    let whole = glob.prefix + path
+                    let name = Paths.lastComponent(of: path)
+                    return .record(text: whole, fields: [("path", whole), ("name", name)])
+                })
+        }
+    }
+}
+
+/// A file of this machine that a task reads while the job is loaded.
+struct FileRead {
+    let path: String
+    let node: NodeID
+}

@@ -1,0 +1,223 @@
+import TextFormats
+import TransferModel
+
+/// The files that `forEach` reads, as values.
+enum TableFiles {
+    struct Problem: Error {
+        let message: String
+        /// 0 when it is not of one line.
+        let line: Int
+    }
+
+    private static func text(_ bytes: ArraySlice<UInt8>, line: Int) throws(Problem) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Problem(message: "not UTF-8 text", line: line)
+        }
+        return text
+    }
+
+    /// Without line breaks, byte order mark and empty lines; the numbers are the file's.
+    private static func rows(_ bytes: [UInt8]) -> [(number: Int, bytes: ArraySlice<UInt8>)] {
+        let body = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+        var rows: [(Int, ArraySlice<UInt8>)] = []
+        for (number, line) in body.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let bare = line.last == 0x0D ? line.dropLast() : line
+            if !bare.isEmpty { rows.append((number + 1, bare)) }
+        }
+        return rows
+    }
+
+    static func lines(_ bytes: [UInt8]) throws(Problem) -> [Value] {
+        var values: [Value] = []
+        for row in rows(bytes) { values.append(.text(SecretText(try text(row.bytes, line: row.number)))) }
+        return values
+    }
+
+    /// RFC 4180: the first line names the columns; quotes keep commas, quotes and line breaks.
+    static func csv(_ bytes: [UInt8]) throws(Problem) -> [Value] {
+        let records = try CSV.records(bytes)
+        guard let header = records.first else {
+            throw Problem(message: "a line with the names of the columns is missing", line: 1)
+        }
+        if let twice = Dictionary(grouping: header.fields, by: { $0 }).first(where: { $0.value.count > 1 }) {
+            throw Problem(message: "the column `\(Reader.short(twice.key))` is there twice", line: header.line)
+        }
+        var values: [Value] = []
+        for record in records.dropFirst() {
+            guard record.fields.count == header.fields.count else {
+                throw Problem(
+                    message: "\(record.fields.count) fields where the first line has \(header.fields.count)",
+                    line: record.line)
+            }
+            let pairs = zip(header.fields, record.fields).map { (key: $0, value: Value.text(SecretText($1))) }
+            values.append(.map(pairs))
+        }
+        return values
+    }
+
+    static func json(_ bytes: [UInt8]) throws(Problem) -> [Value] {
+        let parsed = try JSONRows.parse(bytes)
+        guard case .list(let values) = parsed else {
+            throw Problem(message: "the file must hold a JSON list", line: 1)
+        }
+        return values
+    }
+
+    /// GNU lines (`HASH  NAME`, `HASH *NAME`) and BSD lines (`SHA256 (NAME) = HASH`).
+    static func checksums(_ bytes: [UInt8]) throws(Problem) -> [Value] {
+        var values: [Value] = []
+        for row in rows(bytes) {
+            let line = try text(row.bytes, line: row.number)
+            if line.hasPrefix("#") { continue }
+            guard let (path, checksum) = bsd(line) ?? gnu(line) else {
+                throw Problem(message: "no line of a checksum file: `\(Reader.short(line))`", line: row.number)
+            }
+            values.append(.record(text: path, fields: [("path", path), ("checksum", checksum)]))
+        }
+        return values
+    }
+
+    private static func gnu(_ line: String) -> (path: String, checksum: String)? {
+        let isEscaped = line.hasPrefix("\\")
+        let digits = line.dropFirst(isEscaped ? 1 : 0).prefix { $0.isASCII && $0.isHexDigit }
+        let rest = line[digits.endIndex...]
+        guard let algorithm = algorithm(digits.utf8.count), rest.hasPrefix("  ") || rest.hasPrefix(" *") else {
+            return nil
+        }
+        let name = String(rest.dropFirst(2))
+        guard !name.isEmpty else { return nil }
+        return (isEscaped ? unescaped(name) : name, "\(algorithm):\(digits.lowercased())")
+    }
+
+    /// coreutils writes a name with a line break or backslash in it escaped, and marks the line.
+    private static func unescaped(_ name: String) -> String {
+        var result = ""
+        var isEscape = false
+        for character in name {
+            if isEscape {
+                result.append(character == "n" ? "\n" : character == "r" ? "\r" : character)
+                isEscape = false
+            } else if character == "\\" {
+                isEscape = true
+            } else {
+                result.append(character)
+            }
+        }
+        return result
+    }
+
+    private static func bsd(_ line: String) -> (path: String, checksum: String)? {
+        guard let open = line.firstIndex(of: "("), let equals = lastEquals(line), open < equals else { return nil }
+        let name = line[..<open].trimmingBlanks().lowercased()
+        let known = ["sha256": "sha256", "sha512": "sha512", "sha1": "sha1", "md5": "md5", "blake2b": "blake2b"]
+        let path = line[line.index(after: open)..<equals]
+        let digits = line[line.index(equals, offsetBy: 4)...]
+        guard let algorithm = known[name], !path.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }),
+            DigestAlgorithm(rawValue: algorithm)?.byteCount == digits.utf8.count / 2
+        else { return nil }
+        return (String(path), "\(algorithm):\(digits.lowercased())")
+    }
+
+    private static func lastEquals(_ line: String) -> String.Index? {
+        var index = line.endIndex
+        while index > line.startIndex {
+            index = line.index(before: index)
+            if line[index...].hasPrefix(") = ") { return index }
+        }
+        return nil
+    }
+
+    private static func algorithm(_ digits: Int) -> String? {
+        switch digits {
+        case 32: "md5"
+        case 40: "sha1"
+        case 64: "sha256"
+        case 128: "sha512"
+        default: nil
+        }
+    }
+}
+
+/// RFC 4180, with `\n` and `\r\n` as line ends.
+enum CSV {
+    struct Record {
+        var fields: [String]
+        let line: Int
+    }
+
+    static func records(_ bytes: [UInt8]) throws(TableFiles.Problem) -> [Record] {
+        var records: [Record] = []
+        var position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        var line = 1
+        while position < bytes.count {
+            let first = line
+            let fields = try record(bytes, &position, &line)
+            if fields.count > 1 || fields.first?.isEmpty == false {
+                records.append(Record(fields: fields, line: first))
+            }
+        }
+        return records
+    }
+
+    private static func record(
+        _ bytes: [UInt8], _ position: inout Int, _ line: inout Int
+    ) throws(TableFiles.Problem) -> [String] {
+        var fields: [String] = []
+        while true {
+            fields.append(try field(bytes, &position, &line))
+            guard position < bytes.count else { return fields }
+            let byte = bytes[position]
+            position += 1
+            if byte == UInt8(ascii: ",") { continue }
+            if byte == 0x0D, position < bytes.count, bytes[position] == 0x0A { position += 1 }
+            line += 1
+            return fields
+        }
+    }
+
+    private static func field(
+        _ bytes: [UInt8], _ position: inout Int, _ line: inout Int
+    ) throws(TableFiles.Problem) -> String {
+        let start = line
+        let content =
+            position < bytes.count && bytes[position] == UInt8(ascii: "\"")
+            ? try quoted(bytes, &position, &line) : plain(bytes, &position)
+        guard let text = String(validating: content, as: UTF8.self) else {
+            throw TableFiles.Problem(message: "not UTF-8 text", line: start)
+        }
+        return text
+    }
+
+    private static func plain(_ bytes: [UInt8], _ position: inout Int) -> [UInt8] {
+        let start = position
+        while position < bytes.count, bytes[position] != UInt8(ascii: ","), bytes[position] != 0x0A {
+            if bytes[position] == 0x0D, position + 1 < bytes.count, bytes[position + 1] == 0x0A { break }
+            position += 1
+        }
+        return Array(bytes[start..<position])
+    }
+
+    private static func quoted(
+        _ bytes: [UInt8], _ position: inout Int, _ line: inout Int
+    ) throws(TableFiles.Problem) -> [UInt8] {
+        let start = line
+        var content: [UInt8] = []
+        position += 1
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            if byte == UInt8(ascii: "\"") {
+                if position < bytes.count, bytes[position] == byte {
+                    position += 1
+                } else {
+                    let isEnd = position == bytes.count || [0x2C, 0x0A, 0x0D].contains(bytes[position])
+                    guard isEnd else { throw TableFiles.Problem(message: "text after a closing quote", line: line) }
+                    return content
+                }
+            }
+            if byte == 0x0A { line += 1 }
+            content.append(byte)
+        }
+        throw TableFiles.Problem(message: "a quote is not closed", line: start)
+    }
+}

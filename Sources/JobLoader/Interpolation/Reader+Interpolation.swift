@@ -1,0 +1,234 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+extension Reader {
+    /// The template of a scalar that holds a `$`; `nil` when it is not well formed, which is reported.
+    func template(_ node: NodeID) -> Template? {
+        if let known = templates[node] { return known }
+        do {
+            let template = try TemplateParser.parse(tree.withUTF8(node) { Array($0) })
+            templates[node] = template
+            return template
+        } catch {
+            self.error("bad-interpolation", error.message, hint: error.hint, at: referenceSpan(node, error.ordinal))
+            return nil
+        }
+    }
+
+    func interpolated(_ node: NodeID, _ place: Place) -> ScalarValue? {
+        guard let template = template(node) else { return nil }
+        if let only = template.only {
+            guard let value = value(of: only, node) else { return nil }
+            guard let scalar = value.scalar else {
+                notAScalar(only, value, node)
+                return nil
+            }
+            if case .text(let text) = scalar, place == .path, text.awaitsCapture { refuseLeadingCapture(only, node) }
+            return scalar
+        }
+        return filled(template, node, place)
+    }
+
+    /// The value of a scalar that is one whole `${name}`, lists and maps included; `nil` when the scalar is no such.
+    func wholeValue(_ node: NodeID) -> Value? {
+        guard tree.kind(node) == .scalar, hasDollar(node), let only = template(node)?.only else { return nil }
+        return value(of: only, node)
+    }
+
+    private func notAScalar(_ reference: Template.Reference, _ value: Value, _ node: NodeID) {
+        let fields = value.fieldNames.prefix(8).map { "`${\(reference.name.text).\($0)}`" }
+        error(
+            "wrong-type", "`${\(reference.name.text)}` is a \(fields.isEmpty ? "list" : "map"), no text",
+            hint: fields.isEmpty ? nil : "name one of its fields: \(fields.joined(separator: ", "))",
+            at: referenceSpan(node, reference.ordinal))
+    }
+
+    // MARK: Filling in
+
+    private func filled(_ template: Template, _ node: NodeID, _ place: Place) -> ScalarValue? {
+        var filling = Filling(place: place)
+        var isWhole = true
+        for (number, segment) in template.segments.enumerated() {
+            switch segment {
+            case .literal(let text): filling.append(literal: text)
+            case .reference(let reference):
+                guard let value = value(of: reference, node) else {
+                    isWhole = false
+                    continue
+                }
+                guard let scalar = value.scalar else {
+                    notAScalar(reference, value, node)
+                    isWhole = false
+                    continue
+                }
+                if let problem = filling.append(scalar, isFirst: number == 0, isRaw: reference.isRaw) {
+                    report(problem, reference, node)
+                    isWhole = false
+                }
+            }
+        }
+        guard isWhole, !filling.isUnknown else { return isWhole ? .unknown : nil }
+        if place == .path, filling.hasNewParentSegment {
+            error(
+                "path-escape",
+                "an interpolated value adds a `..` segment to the path `\(Self.short(filling.text.finish().redacted))`",
+                hint: "only the beginning of a path may be chosen freely", node)
+            return nil
+        }
+        return .text(filling.text.finish())
+    }
+
+    private func report(_ problem: Filling.Problem, _ reference: Template.Reference, _ node: NodeID) {
+        let name = reference.name.text
+        let span = referenceSpan(node, reference.ordinal)
+        switch problem {
+        case .addsURLPart:
+            error(
+                "url-component", "the value of `${\(name)}` cannot stand in the host of a URL",
+                hint: "it would add another part to the URL; write `${raw:\(name)}` if that is meant", at: span)
+        case .controlCharacter:
+            error(
+                "control-character", "the value of `${\(name)}` holds a line break or NUL, which cannot stand here",
+                at: span)
+        case .leadingCapture: refuseLeadingCapture(reference, node)
+        }
+    }
+
+    private func refuseLeadingCapture(_ reference: Template.Reference, _ node: NodeID) {
+        error(
+            "path-from-network", "`${\(reference.name.text)}` came from the network and cannot begin a path",
+            hint: "put a folder of your own before it", at: referenceSpan(node, reference.ordinal))
+    }
+
+    // MARK: Names
+
+    /// What a reference stands for; `nil` when that is unknown, which is reported.
+    func value(of reference: Template.Reference, _ node: NodeID) -> Value? {
+        let found = lookUp(reference, node)
+        guard let fallback = reference.fallback else {
+            if let found { return found }
+            unknownName(reference, node)
+            return nil
+        }
+        if let found, !found.isEmpty { return found }
+        switch fallback {
+        case .standard(let template): return fallbackValue(template, node)
+        case .message(let template):
+            let words = fallbackValue(template, node).flatMap { $0.scalar }.map { Self.words($0) } ?? ""
+            error(
+                "name-required", "`${\(reference.name.text)}`: \(words.isEmpty ? "it is not set or empty" : words)",
+                at: referenceSpan(node, reference.ordinal))
+            return nil
+        }
+    }
+
+    private func fallbackValue(_ template: Template, _ node: NodeID) -> Value? {
+        if let only = template.only { return value(of: only, node) }
+        switch filled(template, node, .value) {
+        case .text(let text): return .text(text)
+        case .unknown: return .unknown
+        default: return nil
+        }
+    }
+
+    private static func words(_ scalar: ScalarValue) -> String {
+        switch scalar {
+        case .text(let text): text.redacted
+        case .number(let text): text
+        case .boolean(let value): "\(value)"
+        case .null, .unknown: ""
+        }
+    }
+
+    private func lookUp(_ reference: Template.Reference, _ node: NodeID) -> Value? {
+        switch reference.name {
+        case .local(let name, let field): return local(name, field, reference, node)
+        case .environment(let name): return resources.environment(name).map { .text(SecretText($0)) }
+        case .secret(let name): return names.secret(name, self).map { .text($0) }
+        case .capture(let task, let name):
+            let span = referenceSpan(node, reference.ordinal)
+            captureUses.append(CaptureUse(task: task, name: name, span: span))
+            problems.isNotBuilt("a captured value", at: span, in: source)
+            return .text(SecretText(pieces: [.capture(task: task, name: name, escaping: .none)]))
+        }
+    }
+
+    private func local(_ name: String, _ field: String?, _ reference: Template.Reference, _ node: NodeID) -> Value? {
+        if let binding = bindings.first(where: { $0.name == name }) {
+            guard let field else { return binding.value }
+            if field == "index", binding.index > 0 { return .number(String(binding.index)) }
+            return binding.value.field(field)
+        }
+        guard field == nil else { return nil }
+        return names.variable(name, self)
+    }
+
+    private func unknownName(_ reference: Template.Reference, _ node: NodeID) {
+        let span = referenceSpan(node, reference.ordinal)
+        let name = reference.name.text
+        var hint: String?
+        switch reference.name {
+        case .local(let local, let field): hint = localHint(local, field)
+        case .environment(let name):
+            hint = "the environment has no `\(name)`; `${env.\(name):-default}` gives it a default"
+        case .secret(let name): hint = names.secretHint(name)
+        case .capture: break
+        }
+        if names.isBroken(reference.name) { return }
+        error("unknown-name", "unknown name `\(Self.short(name))`", hint: hint, at: span)
+    }
+
+    private func localHint(_ name: String, _ field: String?) -> String? {
+        if let field, let binding = bindings.first(where: { $0.name == name }) {
+            let known = binding.value.fieldNames + ["index"]
+            let close = closest(field, known).map { "did you mean `${\(name).\($0)}`?" }
+            return close ?? "`\(name)` has \(known.prefix(12).map { "`\($0)`" }.joined(separator: ", "))"
+        }
+        let known = bindings.map(\.name) + names.variableNames
+        if field != nil, known.contains(name) { return "`\(name)` is a variable and has no fields" }
+        if let close = closest(name, known) { return "did you mean `${\(close)}`?" }
+        if resources.environment(name) != nil { return "an environment variable is `${env.\(name)}`" }
+        return known.isEmpty
+            ? "no variables are defined" : "known: \(known.prefix(12).map { "`\($0)`" }.joined(separator: ", "))"
+    }
+
+    // MARK: Places
+
+    /// Where the reference stands in the file: its `${` is found by counting, which holds however the scalar is quoted
+    /// or folded.
+    func referenceSpan(_ node: NodeID, _ ordinal: Int) -> SourceSpan {
+        let span = tree.span(node)
+        var left = ordinal
+        for line in span.line...max(span.endLine, span.line) {
+            let scalars = Array(source.line(Int(line)).unicodeScalars)
+            var column = line == span.line ? Int(span.column) - 1 : 0
+            let end = line == span.endLine ? min(scalars.count, Int(span.endColumn) - 1) : scalars.count
+            while column + 1 < end {
+                if scalars[column] == "$", scalars[column + 1] == "{" {
+                    if left == 0 { return Self.reference(in: scalars, from: column, end, line) }
+                    left -= 1
+                }
+                column += 1
+            }
+        }
+        return span
+    }
+
+    private static func reference(in scalars: [Unicode.Scalar], from start: Int, _ end: Int, _ line: Int32)
+        -> SourceSpan
+    {
+        var depth = 0
+        var column = start
+        while column < end {
+            if scalars[column] == "{" { depth += 1 }
+            if scalars[column] == "}" {
+                depth -= 1
+                if depth == 0 { break }
+            }
+            column += 1
+        }
+        let last = min(column + 1, end)
+        return SourceSpan(line: line, column: Int32(start + 1), endLine: line, endColumn: Int32(last + 1))
+    }
+}

@@ -1,0 +1,67 @@
+import TransferModel
+
+/// Follows a URL as it is put together, to know in which part of it the next value stands.
+struct URLCursor {
+    enum Part {
+        case scheme
+        case afterColon
+        case authority
+        case path
+        case query
+    }
+    private(set) var part = Part.scheme
+    private var slashes = 0
+
+    mutating func feed(_ text: String) {
+        for byte in text.utf8 { feed(byte) }
+    }
+
+    private mutating func feed(_ byte: UInt8) {
+        switch (part, byte) {
+        case (.query, _): break
+        case (_, UInt8(ascii: "?")), (_, UInt8(ascii: "#")): part = .query
+        case (.scheme, UInt8(ascii: ":")): part = .afterColon
+        case (.scheme, UInt8(ascii: "/")): part = .path
+        case (.afterColon, UInt8(ascii: "/")):
+            slashes += 1
+            if slashes == 2 { part = .authority }
+        case (.afterColon, _), (.authority, UInt8(ascii: "/")): part = .path
+        default: break
+        }
+    }
+
+    /// The text as it may stand here: it cannot begin another part.
+    func escaped(_ text: String) -> String {
+        if text.utf8.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) && $0 < 0x80 || (0x30...0x39).contains($0) }) {
+            return text
+        }
+        return PercentEncoding.encode(text, keepingSlash: part == .path || part == .afterColon)
+    }
+
+    var escaping: SecretText.Escaping { part == .query ? .query : .path }
+}
+
+/// Puts a text together piece by piece, joining what is plain.
+struct TextAssembly {
+    private(set) var pieces: [SecretText.Piece] = []
+    private var literal = ""
+
+    mutating func append(_ text: String) { literal += text }
+
+    mutating func append(_ piece: SecretText.Piece) {
+        if case .literal(let text) = piece { return literal += text }
+        flush()
+        pieces.append(piece)
+    }
+
+    private mutating func flush() {
+        if !literal.isEmpty { pieces.append(.literal(literal)) }
+        literal = ""
+    }
+
+    mutating func finish() -> SecretText {
+        if pieces.isEmpty { return SecretText(literal) }
+        flush()
+        return SecretText(pieces: pieces)
+    }
+}

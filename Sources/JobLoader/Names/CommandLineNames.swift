@@ -1,0 +1,94 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// Names that the command line brings: `--set`, `--variables-file`, `--secrets-file`.
+struct CommandLineNames {
+    let reader: Reader
+    private static let fileLimit = 16 << 20
+
+    init(reader: Reader) { self.reader = reader }
+
+    /// A value has the type that it looks like where the job's own has that type, else it is text.
+    func define(_ pairs: [(name: String, value: String)]) {
+        for (name, text) in pairs {
+            guard Names.isWellFormed(name) else {
+                problem("invalid-name", "--set: `\(Reader.short(name))` is no name for a variable")
+                continue
+            }
+            reader.names.define(name, as: typed(text, like: reader.names.variable(name, reader)))
+        }
+    }
+
+    private func typed(_ text: String, like known: Value?) -> Value {
+        switch known {
+        case .number? where ValueText.number(text) != nil || ValueText.integer(text) != nil: .number(text)
+        case .boolean? where text == "true" || text == "false": .boolean(text == "true")
+        default: .text(SecretText(text))
+        }
+    }
+
+    func readVariables(_ path: String) {
+        guard let bytes = read(path, "unreadable-file") else { return }
+        var problems = DiagnosticList()
+        let source = SourceText(name: path, bytes: bytes)
+        let tree = YAMLTree.parse(source, into: &problems)
+        reader.problems.append(contentsOf: problems)
+        guard let tree, let root = tree.root else { return }
+        guard tree.kind(root) == .mapping else {
+            return reader.problems.error(
+                "wrong-type", "a variables file must be a map of name and value", at: tree.span(root), in: source)
+        }
+        for (key, value) in tree.entries(root) { define(key, value, tree) }
+    }
+
+    private func define(_ key: NodeID, _ node: NodeID, _ tree: YAMLTree) {
+        let name = tree.text(key)
+        guard tree.kind(key) == .scalar, Names.isWellFormed(name) else {
+            return reader.problems.error(
+                "invalid-name", "`\(Reader.short(name))` is no name for a variable", at: tree.span(key), in: tree.source
+            )
+        }
+        guard tree.kind(node) == .scalar, tree.resolve(node) != .null else {
+            return reader.problems.error(
+                "wrong-type", "a variable must be text, a number or a boolean", at: tree.span(node), in: tree.source)
+        }
+        switch tree.resolve(node) {
+        case .null, .string: reader.names.define(name, as: .text(SecretText(tree.text(node))))
+        case .boolean(let value): reader.names.define(name, as: .boolean(value))
+        case .integer, .float: reader.names.define(name, as: .number(tree.text(node)))
+        }
+    }
+
+    /// `NAME=value` lines; empty ones and those that begin with `#` are nobody's secret.
+    func readSecrets(_ path: String) {
+        guard let bytes = read(path, "unreadable-secret") else { return }
+        for (number, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let bare = line.last == 0x0D ? line.dropLast() : line
+            if bare.isEmpty || bare.first == UInt8(ascii: "#") { continue }
+            guard let equals = bare.firstIndex(of: UInt8(ascii: "=")),
+                let name = String(validating: bare[..<equals], as: UTF8.self)?.trimmingBlanks(),
+                Names.isWellFormed(name),
+                let value = String(validating: bare[(equals + 1)...], as: UTF8.self)
+            else {
+                // Not quoted: whatever it is, it may be a secret.
+                problem("bad-file", "\(path), line \(number + 1): a secrets file has lines of `NAME=value`")
+                continue
+            }
+            reader.names.secrets.fromFile[name] = value
+        }
+    }
+
+    private func read(_ path: String, _ code: String) -> [UInt8]? {
+        switch reader.resources.readFile(Paths.absolute(path, in: reader.resources.workingDirectory), Self.fileLimit) {
+        case .success(let bytes): return bytes
+        case .failure(let reason):
+            problem(code, "\(path): \(reason.words)")
+            return nil
+        }
+    }
+
+    private func problem(_ code: String, _ message: String) {
+        reader.problems.error(code, message, at: nil, in: nil)
+    }
+}

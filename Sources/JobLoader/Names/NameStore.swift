@@ -1,0 +1,130 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// The job's variables and secrets, each worked out when it is first asked for.
+final class NameStore {
+    private enum State {
+        case written(NodeID)
+        case known(Value)
+        /// Reported where it is defined; whoever uses it need not say so again.
+        case broken
+    }
+
+    private var variables: [String: State] = [:]
+    private(set) var variableNames: [String] = []
+    let secrets: SecretStore
+
+    init(secrets: SecretStore) { self.secrets = secrets }
+
+    // MARK: Variables
+
+    func define(_ name: String, as node: NodeID) {
+        if variables[name] == nil { variableNames.append(name) }
+        variables[name] = .written(node)
+    }
+
+    func define(_ name: String, as value: Value) {
+        if variables[name] == nil { variableNames.append(name) }
+        variables[name] = .known(value)
+    }
+
+    func variable(_ name: String, _ reader: Reader) -> Value? {
+        switch variables[name] {
+        case .known(let value): return value
+        case .written: break
+        case .broken, nil: return nil
+        }
+        resolve(name, reader)
+        if case .known(let value) = variables[name] { return value }
+        return nil
+    }
+
+    func isBroken(_ name: Template.Name) -> Bool {
+        switch name {
+        case .local(let name, nil): if case .broken = variables[name] { true } else { false }
+        case .secret(let name): secrets.isBroken(name)
+        default: false
+        }
+    }
+
+    func secret(_ name: String, _ reader: Reader) -> SecretText? { secrets.value(name, reader) }
+    func secretHint(_ name: String) -> String { secrets.hint(name) }
+
+    /// What the report shows, in the order of the file.
+    func shown() -> [Job.Variable] {
+        variableNames.compactMap { name in
+            guard case .known(let value) = variables[name], let scalar = value.scalar else { return nil }
+            return Job.Variable(name: name, value: Self.shown(scalar))
+        }
+    }
+
+    private static func shown(_ scalar: ScalarValue) -> PlainValue {
+        switch scalar {
+        case .null, .unknown: .null
+        case .boolean(let value): .boolean(value)
+        case .number(let text): .number(text)
+        case .text(let text): .string(text.redacted)
+        }
+    }
+
+    /// Works a variable out after those it is made of. The ones under way are a list, not a stack of calls: a chain may
+    /// be as long as a file.
+    private func resolve(_ name: String, _ reader: Reader) {
+        var underWay = [name]
+        while let current = underWay.last {
+            guard case .written(let node) = variables[current] else {
+                underWay.removeLast()
+                continue
+            }
+            let missing = unresolved(in: node, reader)
+            guard let next = missing.first else {
+                variables[current] = Self.read(node, reader).map { .known($0) } ?? .broken
+                underWay.removeLast()
+                continue
+            }
+            if let start = underWay.firstIndex(of: next.name) {
+                reportCycle(Array(underWay[start...]) + [next.name], node, next.ordinal, reader)
+                for name in underWay { variables[name] = .broken }
+                return
+            }
+            underWay.append(next.name)
+        }
+    }
+
+    private func unresolved(in node: NodeID, _ reader: Reader) -> [(name: String, ordinal: Int)] {
+        guard reader.tree.kind(node) == .scalar, reader.hasDollar(node), let template = reader.template(node) else {
+            return []
+        }
+        return template.references.compactMap { reference in
+            guard case .local(let name, nil) = reference.name, case .written = variables[name] else { return nil }
+            return (name, reference.ordinal)
+        }
+    }
+
+    private func reportCycle(_ names: [String], _ node: NodeID, _ ordinal: Int, _ reader: Reader) {
+        let circle = names.count <= 8 ? names : Array(names.prefix(4)) + ["..."] + Array(names.suffix(3))
+        reader.error(
+            "variable-cycle", "variables are made of each other: \(circle.joined(separator: " -> "))",
+            at: reader.referenceSpan(node, ordinal))
+    }
+
+    private static func read(_ node: NodeID, _ reader: Reader) -> Value? {
+        guard reader.tree.kind(node) == .scalar else {
+            reader.error(
+                "wrong-type", "a variable must be text, a number or a boolean, not \(reader.describe(node))",
+                at: reader.beginning(node))
+            return nil
+        }
+        switch reader.scalar(node, .scalar) {
+        case .boolean(let value): return .boolean(value)
+        case .number(let text): return .number(text)
+        case .text(let text): return .text(text)
+        case .unknown: return .unknown
+        case .null:
+            reader.error("wrong-type", "a variable must be text, a number or a boolean, not nothing", node)
+            return nil
+        case nil: return nil
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Diagnostics
+import TransferModel
+
+/// Where secrets come from: `--secrets-file`, then `$CREDENTIALS_DIRECTORY/NAME`, then what the job declares or the
+/// environment. Each is fetched when it is first used; one that nobody uses may be missing.
+final class SecretStore {
+    struct Declaration {
+        var environment: String?
+        var file: String?
+        var hosts: [HostPattern]?
+    }
+
+    private static let sizeLimit = 1 << 20
+    private var declarations: [String: Declaration] = [:]
+    private var values: [String: SecretText] = [:]
+    private var broken: Set<String> = []
+    /// From `--secrets-file`.
+    var fromFile: [String: String] = [:]
+    let resources: Resources
+    private(set) var known: [KnownSecret] = []
+
+    init(resources: Resources) { self.resources = resources }
+
+    func declare(_ name: String, _ declaration: Declaration) { declarations[name] = declaration }
+    func isBroken(_ name: String) -> Bool { broken.contains(name) }
+
+    func value(_ name: String, _ reader: Reader) -> SecretText? {
+        if let value = values[name] { return value }
+        guard !broken.contains(name), let text = fetch(name, reader) else { return nil }
+        let secret = SecretText(pieces: [.secret(name: name, value: text, hosts: declarations[name]?.hosts)])
+        values[name] = secret
+        if !text.isEmpty { known.append(KnownSecret(name: name, value: text)) }
+        return secret
+    }
+
+    func hint(_ name: String) -> String {
+        let declaration = declarations[name]
+        if let variable = declaration?.environment {
+            return "it is declared to come from the environment's `\(variable)`, which is not set"
+        }
+        let near = closest(name).map { "did you mean `${secret.\($0)}`? " } ?? ""
+        return near
+            + "a secret comes from --secrets-file, $CREDENTIALS_DIRECTORY/\(name) or the environment's `\(name)`"
+    }
+
+    private func closest(_ name: String) -> String? {
+        Spelling.closest(to: name, among: (Array(declarations.keys) + Array(fromFile.keys)).sorted())
+    }
+
+    private func fetch(_ name: String, _ reader: Reader) -> String? {
+        if let text = fromFile[name] { return text }
+        if let folder = resources.environment("CREDENTIALS_DIRECTORY"), !folder.isEmpty {
+            let path = Paths.absolute(name, in: folder)
+            switch resources.readFile(path, Self.sizeLimit) {
+            case .success(let bytes): return decode(bytes, name, path, reader)
+            case .failure(.notFound): break
+            case .failure(let problem): return fail(name, "\(path): \(problem.words)", reader)
+            }
+        }
+        guard let declaration = declarations[name] else { return resources.environment(name) }
+        if let path = declaration.file {
+            switch resources.readFile(path, Self.sizeLimit) {
+            case .success(let bytes): return decode(bytes, name, path, reader)
+            case .failure(let problem): return fail(name, "\(path): \(problem.words)", reader)
+            }
+        }
+        return resources.environment(declaration.environment ?? name)
+    }
+
+    private func fail(_ name: String, _ reason: String, _ reader: Reader) -> String? {
+        broken.insert(name)
+        reader.problems.error(
+            "unreadable-secret", "the secret `\(name)` cannot be read: \(reason)", at: nil, in: reader.source)
+        return nil
+    }
+
+    /// One line break at the end of the file is an editor's, not the secret's.
+    private func decode(_ bytes: [UInt8], _ name: String, _ path: String, _ reader: Reader) -> String? {
+        var bytes = bytes
+        if bytes.last == 0x0A {
+            bytes.removeLast()
+            if bytes.last == 0x0D { bytes.removeLast() }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return fail(name, "\(path): not UTF-8 text", reader)
+        }
+        return text
+    }
+}

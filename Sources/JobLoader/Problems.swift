@@ -1,0 +1,44 @@
+import Diagnostics
+
+/// What is wrong with a file, each thing once: a task that `forEach` makes a thousand times says it one time.
+struct Problems {
+    private(set) var list = DiagnosticList()
+    private(set) var notBuilt = DiagnosticList()
+    private var seen: Set<Place> = []
+
+    private struct Place: Hashable {
+        let code: String
+        let file: String?
+        let span: SourceSpan?
+        /// Only what has no place of its own is told apart by its words.
+        let message: String?
+    }
+
+    private mutating func isNew(_ code: String, _ message: String, _ span: SourceSpan?, _ source: SourceText?) -> Bool {
+        let place = Place(code: code, file: source?.name, span: span, message: span == nil ? message : nil)
+        return seen.insert(place).inserted
+    }
+
+    mutating func error(
+        _ code: String, _ message: String, hint: String? = nil, at span: SourceSpan?, in source: SourceText?
+    ) {
+        guard isNew(code, message, span, source) else { return }
+        list.error(code, message, hint: hint, at: span, in: source)
+    }
+
+    mutating func warning(
+        _ code: String, _ message: String, hint: String? = nil, at span: SourceSpan?, in source: SourceText?
+    ) {
+        guard isNew(code, message, span, source) else { return }
+        list.warning(code, message, hint: hint, at: span, in: source)
+    }
+
+    mutating func isNotBuilt(_ what: String, at span: SourceSpan, in source: SourceText) {
+        let message = "\(what) is not built yet"
+        guard isNew("not-built-yet", message, span, source) else { return }
+        notBuilt.append(
+            Diagnostic(severity: .error, code: "not-built-yet", message: message, source: source, span: span))
+    }
+
+    mutating func append(contentsOf parsed: DiagnosticList) { list.append(contentsOf: parsed) }
+}

@@ -1,0 +1,83 @@
+import TransferModel
+import YAMLTree
+
+extension Reader {
+    /// Reads `headers` over the lines that stand there: a name written here takes the place of all lines of that name,
+    /// and `null` takes them away.
+    func headers(_ node: NodeID, into fields: inout [HeaderField]) {
+        for (name, key, value) in named(node, .map(.headerValue)) {
+            guard isHeaderName(name, key) else { continue }
+            if isNull(value) {
+                fields.removeAll { Self.sameHeader($0.name, name) }
+                continue
+            }
+            let lines = oneOrMore(value).compactMap { line in
+                secretText(line, tree.kind(value) == .sequence ? .scalar : .headerValueScalar, place: .header)
+            }
+            fields.removeAll { Self.sameHeader($0.name, name) }
+            fields += lines.map { HeaderField(name: name, value: $0.trimmed) }
+        }
+    }
+
+    static func sameHeader(_ left: String, _ right: String) -> Bool {
+        left == right || (left.utf8.count == right.utf8.count && left.lowercased() == right.lowercased())
+    }
+
+    private func isHeaderName(_ name: String, _ key: NodeID) -> Bool {
+        guard !name.isEmpty, name.utf8.allSatisfy(Token.isTokenByte) else {
+            error("invalid-header", "`\(Self.short(name))` is no header name", hint: headerHint(name), key)
+            return false
+        }
+        if let reason = Token.reserved(name) {
+            error("reserved-header", "the header `\(name)` is reserved", hint: reason, key)
+            return false
+        }
+        return true
+    }
+
+    private func headerHint(_ name: String) -> String? {
+        name.contains(":") || name.contains(" ") ? "the name stands alone, its value after the colon" : nil
+    }
+}
+
+extension Shape {
+    /// One line of a header: what it says in messages is that a list would do too.
+    static let headerValueScalar = Shape.scalar
+}
+
+extension SecretText {
+    /// Blanks around a header's value are no part of it.
+    var trimmed: SecretText {
+        guard let plain, let first = plain.utf8.first, let last = plain.utf8.last else { return self }
+        let isBlank = first == 0x20 || first == 0x09 || last == 0x20 || last == 0x09
+        return isBlank ? SecretText(plain.trimmingBlanks()) : self
+    }
+}
+
+/// RFC 9110's tokens and the headers that are nobody's to set.
+enum Token {
+    static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
+            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    /// Why a header is reserved; `nil` when it is not.
+    static func reserved(_ name: String) -> String? {
+        switch name.lowercased() {
+        case "host": "it comes from the URL"
+        case "connection": "connections are kept and closed by the session"
+        case "content-length", "transfer-encoding": "it comes from the body"
+        case "www-authenticate": "servers send it, not clients"
+        case let lower where lower.hasPrefix("proxy-"): "what a proxy needs is said under `proxy` and `credentials`"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import TextFormats
+import TransferModel
+import YAMLTree
+
+/// The values that stand at the top level and nowhere else.
+extension Reader {
+    func version(_ node: NodeID) {
+        guard let text = text(node, .integer(1...1)) else { return }
+        guard text == "1" else {
+            return error(
+                "unknown-version", "version `\(Self.short(text))` of the job language is not known",
+                hint: "the only one known is 1", node)
+        }
+    }
+
+    func report(_ node: NodeID, into plan: inout ReportPlan) {
+        if tree.kind(node) == .mapping { return Sections.report.decode(node, into: &plan, self) }
+        if isWord(node, "none") { return plan.json = .none }
+        guard tree.kind(node) == .scalar else { return wrongType(node, .either([.path, .object("report")])) }
+        if let path = outputPath(node) { plan.json = .path(path) }
+    }
+
+    /// Reports go to the working folder, not to the job's: a job file may lie where nobody can write.
+    func outputPath(_ node: NodeID) -> String? {
+        guard let text = text(node, .path, place: .path) else { return nil }
+        guard !text.isEmpty, !text.utf8.contains(0), text == "-" || !text.hasSuffix("/") else {
+            error("invalid-value", "`\(key)` must be a path of a file, not `\(Self.short(text))`", node)
+            return nil
+        }
+        return text == "-" ? text : Paths.absolute(text, in: resources.workingDirectory)
+    }
+
+    func moment(_ node: NodeID) -> Moment? {
+        guard let text = text(node, .moment) else { return nil }
+        if let span = ValueText.duration(text) { return .afterStart(span) }
+        if let time = RFC3339.parse(text) { return .at(time) }
+        invalid(node, .moment, text, hint: text.contains("T") ? "a date needs an offset, such as `Z` or `+01:00`" : nil)
+        return nil
+    }
+
+    func date(_ node: NodeID) -> WallTime? {
+        guard let text = text(node, Sections.dateShape) else { return nil }
+        if let time = RFC3339.parse(text) { return time }
+        invalid(node, Sections.dateShape, text)
+        return nil
+    }
+
+    func hostLimits(_ node: NodeID) -> [RunLimits.HostLimit]? {
+        named(node, .map(.object("hostLimit"))).compactMap { name, key, value in
+            guard let pattern = HostPattern(name) else {
+                error(
+                    "invalid-value", "`\(Self.short(name))` is no host pattern",
+                    hint: "such as `example.org` or `*.example.org`", key)
+                return nil
+            }
+            var draft = Sections.HostLimitDraft()
+            Sections.hostLimit.decode(value, into: &draft, self)
+            return RunLimits.HostLimit(
+                pattern: pattern, maximumConnections: draft.maximumConnections, requestsPerSecond: draft.rate)
+        }
+    }
+
+    func groups(_ node: NodeID) -> [GroupSpecification]? {
+        named(node, .map(.object("group"))).compactMap { name, key, value in
+            guard TaskName.isWellFormed(name) else {
+                error(
+                    "invalid-value", "`\(Self.short(name))` is no name for a group",
+                    hint: "letters, digits, `.`, `_` and `-`", key)
+                return nil
+            }
+            var draft = Sections.GroupDraft()
+            Sections.group.decode(value, into: &draft, self)
+            guard let to = draft.to else { return nil }
+            var group = GroupSpecification(name: name, to: to)
+            group.extraneous = draft.extraneous
+            return group
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+extension Reader {
+    func closest(_ text: String, _ known: [String]) -> String? { Spelling.closest(to: text, among: known) }
+
+    func statuses(_ node: NodeID) -> StatusSet? {
+        var ranges: [ClosedRange<UInt16>] = []
+        var isWhole = true
+        for element in oneOrMore(node) {
+            guard let text = text(element, .statuses) else {
+                isWhole = false
+                continue
+            }
+            guard let range = StatusSet.range(text) else {
+                isWhole = false
+                let number = ValueText.integer(text)
+                if number != nil {
+                    outOfRange(element, .statuses, text)
+                } else {
+                    invalid(element, .statuses, text)
+                }
+                continue
+            }
+            ranges.append(range)
+        }
+        return isWhole ? StatusSet(ranges) : nil
+    }
+
+    func hostPattern(_ node: NodeID) -> HostPattern? {
+        guard let text = text(node, .hostPattern) else { return nil }
+        guard let pattern = HostPattern(text) else {
+            let hint = text.contains("/") ? "a host pattern is a name alone, without scheme and path" : nil
+            invalid(node, .hostPattern, text, hint: hint)
+            return nil
+        }
+        return pattern
+    }
+
+    func hostPatterns(_ node: NodeID) -> [HostPattern]? {
+        guard expectList(node, .hostPatterns) else { return nil }
+        return tree.children(node).compactMap { hostPattern($0) }
+    }
+
+    /// A program and its arguments; no shell reads them.
+    func command(_ node: NodeID) -> [SecretText]? {
+        guard expectList(node, .words) else { return nil }
+        let words = tree.children(node).compactMap { secretText($0, place: .word) }
+        if tree.count(node) == 0 {
+            error("empty-command", "`\(key)` must name a program", node)
+            return nil
+        }
+        return words.count == tree.count(node) ? words : nil
+    }
+
+    func texts(_ node: NodeID, _ shape: Shape) -> [String]? {
+        guard expectList(node, shape) else { return nil }
+        let texts = tree.children(node).compactMap { text($0) }
+        return texts.count == tree.count(node) ? texts : nil
+    }
+
+    /// Every map of a list, read by a section.
+    func maps<Target>(_ node: NodeID, _ section: Section<Target>, _ blank: @autoclosure () -> Target) -> [Target]? {
+        guard expectList(node, .list(.object(section.name))) else { return nil }
+        return tree.children(node).map { element in
+            var target = blank()
+            section.decode(element, into: &target, self)
+            return target
+        }
+    }
+
+    /// The entries of a map whose keys are names the writer chose. The keys are not interpolated.
+    func named(_ node: NodeID, _ shape: Shape = .map(.scalar)) -> [(name: String, key: NodeID, value: NodeID)] {
+        guard tree.kind(node) == .mapping else {
+            wrongType(node, shape)
+            return []
+        }
+        var result: [(name: String, key: NodeID, value: NodeID)] = []
+        for (key, value) in tree.entries(node) {
+            guard tree.kind(key) == .scalar else {
+                error("wrong-type", "a name in `\(self.key)` must be text, not \(describe(key))", at: beginning(key))
+                continue
+            }
+            result.append((tree.text(key), key, value))
+        }
+        return result
+    }
+}

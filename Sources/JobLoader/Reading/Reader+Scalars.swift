@@ -1,0 +1,229 @@
+import Glibc
+import TransferModel
+import YAMLTree
+
+/// A scalar after interpolation.
+enum ScalarValue {
+    case null
+    case boolean(Bool)
+    /// As it was written.
+    case number(String)
+    case text(SecretText)
+    /// Known only when another task has ended: nothing can be said about it yet.
+    case unknown
+}
+
+extension Reader {
+    /// Whether interpolation has anything to do, found before any other work is done.
+    func hasDollar(_ node: NodeID) -> Bool {
+        tree.withUTF8(node) { text in
+            guard let start = text.baseAddress else { return false }
+            return memchr(start, 0x24, text.count) != nil
+        }
+    }
+
+    /// `nil` when it is no scalar or a name in it is unknown, which is reported.
+    func scalar(_ node: NodeID, _ shape: Shape, place: Place = .value) -> ScalarValue? {
+        guard tree.kind(node) == .scalar else {
+            wrongType(node, shape)
+            return nil
+        }
+        if hasDollar(node) { return interpolated(node, place) }
+        switch tree.resolve(node) {
+        case .null: return .null
+        case .boolean(let value): return .boolean(value)
+        case .integer, .float: return .number(tree.text(node))
+        case .string: return .text(SecretText(tree.text(node)))
+        }
+    }
+
+    /// The text of a value of any kind but null, boolean, list and map.
+    func text(_ node: NodeID, _ shape: Shape = .text, place: Place = .value) -> String? {
+        switch scalar(node, shape, place: place) {
+        case .text(let text): return plain(text, node)
+        case .number(let number): return number
+        case .boolean(let value) where hasDollar(node): return value ? "true" : "false"
+        case .null, .boolean:
+            wrongType(node, shape)
+            return nil
+        case .unknown, nil: return nil
+        }
+    }
+
+    /// A secret or a captured value cannot stand where its text decides what the job is.
+    func plain(_ text: SecretText, _ node: NodeID) -> String? {
+        if let plain = text.plain { return plain }
+        if text.isSecret {
+            error(
+                "secret-not-allowed", "a secret cannot stand in `\(key)`",
+                hint: "it would be written where anybody can read it", node)
+        } else {
+            problems.isNotBuilt("a captured value in `\(key)`", at: tree.span(node), in: source)
+        }
+        return nil
+    }
+
+    func boolean(_ node: NodeID) -> Bool? {
+        switch scalar(node, .boolean) {
+        case .boolean(let value): return value
+        case .text(let text) where hasDollar(node) && text.plain == "true": return true
+        case .text(let text) where hasDollar(node) && text.plain == "false": return false
+        case .text, .number, .null:
+            wrongType(node, .boolean)
+            return nil
+        case .unknown, nil: return nil
+        }
+    }
+
+    func integer(_ node: NodeID, _ range: ClosedRange<Int64>) -> Int64? {
+        let shape = Shape.integer(range)
+        guard let text = numberText(node, shape) else { return nil }
+        if tree.looksOctal(node) {
+            warning(
+                "looks-octal", "`\(text)` is decimal in YAML 1.2", hint: "leave the leading zero out, or write `0o…`",
+                at: tree.span(node))
+        }
+        guard let value = ValueText.integer(text) else {
+            if ValueText.number(text) != nil { wrongType(node, shape) } else { invalid(node, shape, text) }
+            return nil
+        }
+        guard range.contains(value) else {
+            outOfRange(node, shape, text)
+            return nil
+        }
+        return value
+    }
+
+    func number(_ node: NodeID, _ range: ClosedRange<Double>) -> Double? {
+        let shape = Shape.number(range)
+        guard let text = numberText(node, shape) else { return nil }
+        guard let value = ValueText.number(text) else {
+            invalid(node, shape, text)
+            return nil
+        }
+        guard range.contains(value) else {
+            outOfRange(node, shape, text)
+            return nil
+        }
+        return value
+    }
+
+    /// A number, or text that interpolation made of one; quoted digits are text.
+    private func numberText(_ node: NodeID, _ shape: Shape) -> String? {
+        switch scalar(node, shape) {
+        case .number(let number): return number
+        case .text(let text) where hasDollar(node): return plain(text, node)
+        case .text, .null, .boolean:
+            wrongType(node, shape)
+            return nil
+        case .unknown, nil: return nil
+        }
+    }
+
+    func duration(_ node: NodeID, positive: Bool = false) -> TimeSpan? {
+        guard let text = text(node, .duration) else { return nil }
+        if text.hasPrefix("-") {
+            error("out-of-range", "`\(key)` is never negative: `\(Self.short(text))`", node)
+            return nil
+        }
+        guard let span = ValueText.duration(text) else {
+            invalid(node, .duration, text)
+            return nil
+        }
+        if positive, span == .zero {
+            error("out-of-range", "`\(key)` must be longer than nothing", node)
+            return nil
+        }
+        return span
+    }
+
+    func size(_ node: NodeID) -> Int64? {
+        guard let text = text(node, .size) else { return nil }
+        guard let size = ValueText.size(text) else {
+            if text.hasPrefix("-") {
+                error("out-of-range", "`\(key)` is never negative: `\(Self.short(text))`", node)
+            } else {
+                invalid(node, .size, text, hint: sizeHint(text))
+            }
+            return nil
+        }
+        return size
+    }
+
+    private func sizeHint(_ text: String) -> String? {
+        let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        guard !digits.isEmpty else { return nil }
+        switch text.dropFirst(digits.count).trimmingBlanks().lowercased() {
+        case "k", "kb", "kib": return "write `\(digits)KiB` (×1024) or `\(digits)kB` (×1000)"
+        case "m", "mb", "mib": return "write `\(digits)MiB` (×1024²) or `\(digits)MB` (×1000²)"
+        case "g", "gb", "gib": return "write `\(digits)GiB` (×1024³) or `\(digits)GB` (×1000³)"
+        default: return nil
+        }
+    }
+
+    func rate(_ node: NodeID) -> Int64? {
+        guard let text = text(node, .rate) else { return nil }
+        guard let rate = ValueText.rate(text) else {
+            let hint = ValueText.size(text) == nil ? nil : "a rate says per what: `\(text)/s`"
+            invalid(node, .rate, text, hint: hint)
+            return nil
+        }
+        guard rate > 0 else {
+            error("out-of-range", "`\(key)` must be more than nothing", node)
+            return nil
+        }
+        return rate
+    }
+
+    func choice<Value: RawRepresentable & CaseIterable & SendableMetatype>(_ node: NodeID, as type: Value.Type)
+        -> Value?
+    where Value.RawValue == String {
+        let known = Value.allCases.map(\.rawValue)
+        guard let text = text(node, .choice(known)) else { return nil }
+        if let value = Value(rawValue: text) { return value }
+        unknownWord(text, node, known)
+        return nil
+    }
+
+    func fileMode(_ node: NodeID) -> UInt16? {
+        guard let text = text(node, .fileMode) else { return nil }
+        let isDecimal = tree.isPlain(node) && !text.hasPrefix("0o") && !hasDollar(node)
+        if isDecimal {
+            let octal = ValueText.fileMode(text).map { "\"0\(String($0, radix: 8))\"" } ?? "\"0644\""
+            error(
+                "decimal-mode", "a bare `\(Self.short(text))` is a decimal number in YAML 1.2, no file mode",
+                hint: "quote it: \(octal), or write 0o\(octal.filter { $0 != "\"" }.drop { $0 == "0" })", node)
+            return nil
+        }
+        guard let mode = ValueText.fileMode(text) else {
+            invalid(node, .fileMode, text)
+            return nil
+        }
+        return mode
+    }
+
+    func timeOfDay(_ node: NodeID) -> Int? {
+        guard let text = text(node, .timeOfDay) else { return nil }
+        guard let minutes = ValueText.timeOfDay(text) else {
+            invalid(node, .timeOfDay, text)
+            return nil
+        }
+        return minutes
+    }
+
+    func unknownWord(_ text: String, _ node: NodeID, _ known: [String]) {
+        let folded = known.first { $0.lowercased() == text.lowercased() }
+        let isWord = text.utf8.contains { (0x61...0x7A).contains($0 | 0x20) }
+        let hint = (folded ?? (isWord ? closest(text, known) : nil)).map { "did you mean `\($0)`?" }
+        error("invalid-value", "`\(key)` must be \(Shape.oneOf(known)), not `\(Self.short(text))`", hint: hint, node)
+    }
+}
+
+extension StringProtocol {
+    func trimmingBlanks() -> String {
+        var slice = Substring(self)
+        while let first = slice.utf8.first, first == 0x20 || first == 0x09 { slice = slice.dropFirst() }
+        while let last = slice.utf8.last, last == 0x20 || last == 0x09 { slice = slice.dropLast() }
+        return String(slice)
+    }
+}

@@ -1,0 +1,131 @@
+import TransferModel
+import YAMLTree
+
+/// The values that sessions have and nothing else.
+extension Reader {
+    func isWord(_ node: NodeID, _ word: StaticString) -> Bool {
+        tree.kind(node) == .scalar && tree.text(node, is: word)
+    }
+
+    func identifier(_ node: NodeID) -> String? {
+        guard let text = text(node) else { return nil }
+        guard TaskName.isWellFormed(text), text.utf8.count <= 200 else {
+            error(
+                "invalid-value", "`\(Self.short(text))` is no identifier",
+                hint: "letters, digits, `.`, `_` and `-`, at most 200 of them", node)
+            return nil
+        }
+        return text
+    }
+
+    func pins(_ node: NodeID) -> [String]? {
+        guard expectList(node, .list(Sections.pinShape)) else { return nil }
+        return tree.children(node).compactMap { element in
+            guard let text = text(element, Sections.pinShape) else { return nil }
+            guard text.hasPrefix("sha256//"), decodeBase64(String(text.dropFirst(8)))?.count == 32 else {
+                invalid(
+                    element, Sections.pinShape, text, hint: "`sha256//` and the SHA-256 of the public key in base64")
+                return nil
+            }
+            return text
+        }
+    }
+
+    func requestRate(_ node: NodeID) -> RequestRate? {
+        guard tree.kind(node) == .mapping else {
+            return number(node, 0.001...1_000_000).map { RequestRate(perSecond: $0) }
+        }
+        var rate = RequestRate(perSecond: 1)
+        Sections.requestRate.decode(node, into: &rate, self)
+        return rate
+    }
+
+    func window(_ node: NodeID, into window: inout TimeWindow?) {
+        var draft = window ?? TimeWindow(from: 0, to: 0)
+        Sections.window.decode(node, into: &draft, self)
+        if draft.from == draft.to, tree.kind(node) == .mapping, tree.count(node) > 1 {
+            error("empty-window", "a `window` that ends when it begins is never open", at: beginning(node))
+        }
+        window = draft
+    }
+
+    func days(_ node: NodeID) -> Set<Int>? {
+        guard expectList(node, .list(.choice(Sections.dayNames))) else { return nil }
+        return tree.children(node).reduce(into: []) { days, element in
+            guard let text = text(element, .choice(Sections.dayNames)) else { return }
+            let meant = Sections.dayNames.firstIndex(of: text)
+            if let meant { days.insert(meant) } else { unknownWord(text, element, Sections.dayNames) }
+        }
+    }
+
+    func scheme(_ node: NodeID) -> String? {
+        guard let text = text(node) else { return nil }
+        let isScheme =
+            text.utf8.first.map { (0x61...0x7A).contains($0 | 0x20) } == true
+            && text.utf8.allSatisfy { Token.isTokenByte($0) }
+        guard isScheme else {
+            error("invalid-value", "`\(Self.short(text))` is no scheme", hint: "leave `://` out", node)
+            return nil
+        }
+        let lower = text.lowercased()
+        if ["http", "https"].contains(lower) {
+            error("invalid-value", "`\(lower)` is the session's own and cannot be answered by a command", node)
+            return nil
+        }
+        return lower
+    }
+
+    // MARK: Proxies
+
+    func proxy(_ node: NodeID, into proxy: inout ProxyConfiguration) {
+        if isWord(node, "none") { return proxy = .none }
+        guard tree.kind(node) == .mapping else {
+            guard tree.kind(node) == .scalar else {
+                return wrongType(node, .either([.choice(["none"]), .url, .object("proxy")]))
+            }
+            if let url = proxyURL(node) { proxy = .url(url) }
+            return
+        }
+        var draft = Sections.ProxyDraft()
+        if case .byScheme(let http, let https, let ftp, let all, let bypass) = proxy {
+            draft = Sections.ProxyDraft(http: http, https: https, ftp: ftp, all: all, bypass: bypass)
+        }
+        Sections.proxy.decode(node, into: &draft, self)
+        proxy = .byScheme(http: draft.http, https: draft.https, ftp: draft.ftp, all: draft.all, bypass: draft.bypass)
+    }
+
+    func proxyURL(_ node: NodeID) -> SecretText? {
+        guard let text = urlText(node) else { return nil }
+        let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+        let revealed = text.plain ?? text.revealed
+        guard let url = try? ResourceURL.parse(revealed), schemes.contains(url.scheme) else {
+            error(
+                "invalid-url", "`\(key)` must be a proxy's URL",
+                hint: "it begins with one of \(schemes.map { "\($0)://" }.joined(separator: ", "))",
+                node)
+            return nil
+        }
+        return text
+    }
+
+    func bypasses(_ node: NodeID) -> [String]? {
+        guard expectList(node, .list(.text)) else { return nil }
+        return tree.children(node).compactMap { element in
+            guard let text = text(element) else { return nil }
+            guard HostPattern(text) != nil || isRange(text) else {
+                error("invalid-value", "`\(Self.short(text))` is neither a host pattern nor a CIDR range", element)
+                return nil
+            }
+            return text
+        }
+    }
+
+    /// `10.0.0.0/8`, `fd00::/8`.
+    private func isRange(_ text: String) -> Bool {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let bits = Int(parts[1]), bits >= 0 else { return false }
+        if parts[0].contains(":") { return bits <= 128 && (try? ResourceURL.parse("http://[\(parts[0])]/")) != nil }
+        let isAddress = parts[0].allSatisfy { $0 == "." || ("0"..."9").contains($0) }
+        return bits <= 32 && isAddress && HostName.ascii(String(parts[0])) != nil
+    }
+}

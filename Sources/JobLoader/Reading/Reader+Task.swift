@@ -1,0 +1,229 @@
+import TransferModel
+import YAMLTree
+
+/// The values that tasks have and nothing else.
+extension Reader {
+    func taskID(_ node: NodeID) -> String? {
+        if tree.kind(node) == .scalar, !hasDollar(node), !isNull(node) {
+            let id = tree.text(node)
+            if TaskName.isWellFormed(id) { return id }
+        }
+        guard let id = text(node) else { return nil }
+        if TaskName.isWellFormed(id) || isWild { return id }
+        error(
+            "invalid-id", "`\(Self.short(id))` is no task id", hint: "an id holds letters, digits, `.`, `_` and `-`",
+            node)
+        return nil
+    }
+
+    /// Whether a stand-in for tasks that are not known yet is being read.
+    private var isWild: Bool { bindings.contains { if case .wild = $0.value { true } else { false } } }
+
+    func destination(_ node: NodeID) -> String? {
+        let text = tree.kind(node) == .scalar && !hasDollar(node) ? tree.text(node) : text(node, .path, place: .path)
+        guard let text else { return nil }
+        if text.isEmpty || text.utf8.contains(0) || tree.kind(node) != .scalar {
+            error("invalid-value", "`to` must be a file, or a folder ending in `/`", node)
+            return nil
+        }
+        if text == "." || text == ".." || text.hasSuffix("/.") || text.hasSuffix("/..") {
+            error("invalid-value", "`to` names a folder: end it in `/`", hint: "write `\(Self.short(text))/`", node)
+            return nil
+        }
+        return text
+    }
+
+    // MARK: URLs
+
+    func location(_ node: NodeID) -> TaskSpecification.Location? {
+        if tree.kind(node) == .scalar, !hasDollar(node) {
+            let text = tree.text(node)
+            if let url = try? urls.parse(text) { return .url(url) }
+        }
+        guard let text = urlText(node) else { return nil }
+        if text.awaitsCapture { return .awaitingCapture(text) }
+        return parseURL(text, node).map { .url($0) }
+    }
+
+    func locations(_ node: NodeID) -> [TaskSpecification.Location]? {
+        guard expectList(node, .list(.url)) else { return nil }
+        if tree.count(node) == 0 { error("invalid-value", "`urls` must name at least one URL", node) }
+        return tree.children(node).compactMap { location($0) }
+    }
+
+    func query(_ node: NodeID, into fields: inout [TaskHead.QueryField]) {
+        for (name, _, value) in named(node) {
+            fields.removeAll { $0.name == name }
+            if isNull(value) { continue }
+            for element in oneOrMore(value) {
+                guard let text = secretText(element, .scalar) else { continue }
+                fields.append(TaskHead.QueryField(name: name, value: text))
+            }
+        }
+    }
+
+    // MARK: Others
+
+    func method(_ node: NodeID) -> String? {
+        guard let text = text(node) else { return nil }
+        let isToken = !text.isEmpty && text.utf8.allSatisfy(Token.isTokenByte)
+        guard isToken, text != "CONNECT" else {
+            error("invalid-value", "`\(Self.short(text))` is no method that a task can have", node)
+            return nil
+        }
+        let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+        if known.contains(text.uppercased()), !known.contains(text) {
+            error(
+                "invalid-value",
+                "methods are written in capitals: `\(text)` is another one than `\(text.uppercased())`",
+                hint: "did you mean `\(text.uppercased())`?", node)
+            return nil
+        }
+        return text
+    }
+
+    func needs(_ node: NodeID) -> Int? {
+        if !hasDollarBelow(node), let known = needLists.known[node] { return known }
+        guard expectList(node, .list(.text)) else { return nil }
+        var entries: [NeedLists.Entry] = []
+        for element in tree.children(node) {
+            guard let text = text(element) else { continue }
+            if text.isEmpty {
+                error("invalid-value", "an empty text is no task id", element)
+            } else {
+                entries.append(NeedLists.Entry(text: text, node: element))
+            }
+        }
+        return needLists.add(entries, node)
+    }
+
+    func allowFailure(_ node: NodeID, into allow: inout AllowFailure) {
+        guard tree.kind(node) == .mapping else {
+            guard let value = boolean(node) else { return }
+            return allow = value ? .any : .no
+        }
+        var draft = Sections.FailureDraft()
+        Sections.allowFailure.decode(node, into: &draft, self)
+        if let statuses = draft.statuses { allow = .statuses(statuses) }
+    }
+
+    func priority(_ node: NodeID) -> Double? {
+        let words = ["low", "default", "high"]
+        let shape = Shape.either([.number(0...1), .choice(words)])
+        guard let text = text(node, shape) else { return nil }
+        switch text {
+        case "low": return 0.25
+        case "default": return 0.5
+        case "high": return 0.75
+        default: break
+        }
+        guard let value = ValueText.number(text) else {
+            error(
+                "invalid-value", "`priority` must be \(shape.words), not `\(Self.short(text))`",
+                hint: closest(text, words).map { "did you mean `\($0)`?" }, node)
+            return nil
+        }
+        guard (0...1).contains(value) else {
+            outOfRange(node, shape, text)
+            return nil
+        }
+        return value
+    }
+
+    func labels(_ node: NodeID, into labels: inout [Job.Variable]) {
+        for (name, _, value) in named(node) {
+            labels.removeAll { $0.name == name }
+            if isNull(value) { continue }
+            switch scalar(value, .scalar) {
+            case .boolean(let flag): labels.append(Job.Variable(name: name, value: .boolean(flag)))
+            case .number(let text): labels.append(Job.Variable(name: name, value: .number(text)))
+            case .text(let text):
+                if let plain = plain(text, value) { labels.append(Job.Variable(name: name, value: .string(plain))) }
+            case .null, .unknown, nil: break
+            }
+        }
+    }
+
+    // MARK: Checksums
+
+    func checksum(_ node: NodeID) -> ChecksumSource? {
+        guard tree.kind(node) == .mapping else {
+            guard let text = text(node, Sections.checksumShape) else { return nil }
+            return literalChecksum(text, node).map { .literal($0) }
+        }
+        var draft = Sections.ChecksumDraft()
+        Sections.checksum.decode(node, into: &draft, self)
+        guard let from = draft.from else { return nil }
+        if from.text.contains("://") {
+            return parseURL(SecretText(from.text), from.node).map {
+                .url($0, algorithm: draft.algorithm, entry: draft.entry)
+            }
+        }
+        checksumTasks.append(ChecksumTask(text: from.text, node: from.node))
+        // Which task that is shows when all are read.
+        return .task(TaskIndex(raw: .max), algorithm: draft.algorithm, entry: draft.entry)
+    }
+
+    private func literalChecksum(_ text: String, _ node: NodeID) -> Checksum? {
+        let known = DigestAlgorithm.allCases.map(\.rawValue)
+        guard let colon = text.firstIndex(of: ":") else {
+            invalid(node, Sections.checksumShape, text, hint: "it begins with \(Shape.oneOf(known.map { "\($0):" }))")
+            return nil
+        }
+        guard let algorithm = DigestAlgorithm(rawValue: String(text[..<colon])) else {
+            let name = String(text[..<colon])
+            error(
+                "invalid-value", "`\(Self.short(name))` is no checksum algorithm",
+                hint: closest(name, known).map { "did you mean `\($0)`?" } ?? "known: \(Shape.oneOf(known))", node)
+            return nil
+        }
+        let digits = String(text[text.index(after: colon)...])
+        guard let bytes = decodeHex(digits) else {
+            error("invalid-value", "a checksum is written in hex digits, not `\(Self.short(digits))`", node)
+            return nil
+        }
+        guard bytes.count == algorithm.byteCount else {
+            error(
+                "invalid-value",
+                "a \(algorithm.rawValue) checksum has \(algorithm.byteCount * 2) hex digits, this one has \(digits.utf8.count)",
+                node)
+            return nil
+        }
+        return Checksum(algorithm: algorithm, bytes: bytes)
+    }
+
+    /// Whether anything in the node is interpolated; a list of what is still to look at, not a stack of calls.
+    func hasDollarBelow(_ node: NodeID) -> Bool {
+        var rest = [node]
+        while let next = rest.popLast() {
+            switch tree.kind(next) {
+            case .scalar: if hasDollar(next) { return true }
+            case .sequence: rest += tree.children(next)
+            case .mapping: for (_, value) in tree.entries(next) { rest.append(value) }
+            }
+        }
+        return false
+    }
+}
+
+/// `checksum: { from: … }` naming a task.
+struct ChecksumTask {
+    let text: String
+    let node: NodeID
+}
+
+/// What tasks need, as written: tasks made by one `forEach` share a list that is the same for all.
+struct NeedLists {
+    struct Entry {
+        let text: String
+        let node: NodeID
+    }
+    private(set) var lists: [[Entry]] = []
+    private(set) var known: [NodeID: Int] = [:]
+
+    mutating func add(_ entries: [Entry], _ node: NodeID) -> Int {
+        lists.append(entries)
+        known[node] = lists.count - 1
+        return lists.count - 1
+    }
+}

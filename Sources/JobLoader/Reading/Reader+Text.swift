@@ -1,0 +1,182 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// Where an interpolated text stands: that decides what a value may bring with it.
+enum Place {
+    case value
+    case header
+    case url
+    case path
+    /// A word of a command: no shell reads it, a NUL would end it.
+    case word
+    /// A part of a JSON or form body.
+    case body
+}
+
+extension Reader {
+    func secretText(_ node: NodeID, _ shape: Shape = .text, place: Place = .value) -> SecretText? {
+        switch scalar(node, shape, place: place) {
+        case .text(let text): return checked(text, node, place) ? text : nil
+        case .number(let number): return SecretText(number)
+        case .boolean(let value) where acceptsWords(shape) || hasDollar(node):
+            return SecretText(hasDollar(node) ? (value ? "true" : "false") : tree.text(node))
+        case .null, .boolean:
+            wrongType(node, shape)
+            return nil
+        case .unknown, nil: return nil
+        }
+    }
+
+    private func acceptsWords(_ shape: Shape) -> Bool {
+        if case .scalar = shape { true } else { false }
+    }
+
+    private func checked(_ text: SecretText, _ node: NodeID, _ place: Place) -> Bool {
+        switch place {
+        case .header: return refuse(text, node, "a header", [0x0D, 0x0A, 0x00])
+        case .url: return refuse(text, node, "a URL", [0x0D, 0x0A, 0x00])
+        case .path, .word: return refuse(text, node, "`\(key)`", [0x00])
+        case .value, .body: return true
+        }
+    }
+
+    private func refuse(_ text: SecretText, _ node: NodeID, _ what: String, _ bytes: [UInt8]) -> Bool {
+        let revealed = text.plain ?? text.revealed
+        guard let found = revealed.utf8.first(where: { $0 < 0x0E && bytes.contains($0) }) else { return true }
+        let name = found == 0x0D ? "CR" : found == 0x0A ? "LF" : "NUL"
+        error("control-character", "\(what) cannot hold \(name)", node)
+        return false
+    }
+
+    // MARK: Paths
+
+    /// An absolute path made of one that is relative to the job's folder.
+    func path(_ node: NodeID) -> String? {
+        guard let text = text(node, .path, place: .path) else { return nil }
+        return absolute(text, node)
+    }
+
+    func pathText(_ node: NodeID) -> SecretText? {
+        guard let text = secretText(node, .path, place: .path) else { return nil }
+        if let plain = text.plain { return absolute(plain, node).map { SecretText($0) } }
+        if case .literal(let start)? = text.pieces.first, start.hasPrefix("/") { return text }
+        return SecretText(pieces: [.literal(baseDirectory == "/" ? "/" : baseDirectory + "/")] + text.pieces)
+    }
+
+    private func absolute(_ text: String, _ node: NodeID) -> String? {
+        guard !text.isEmpty else {
+            error("invalid-value", "`\(key)` must be a path, not empty", node)
+            return nil
+        }
+        guard !text.utf8.contains(0) else {
+            error("control-character", "`\(key)` cannot hold NUL", node)
+            return nil
+        }
+        return Paths.absolute(text, in: baseDirectory)
+    }
+
+    // MARK: URLs
+
+    func urlText(_ node: NodeID) -> SecretText? { secretText(node, .url, place: .url) }
+
+    func url(_ node: NodeID) -> ResourceURL? {
+        guard let text = urlText(node) else { return nil }
+        if text.awaitsCapture {
+            problems.isNotBuilt("a captured value in `\(key)`", at: tree.span(node), in: source)
+            return nil
+        }
+        return parseURL(text, node)
+    }
+
+    func parseURL(_ text: SecretText, _ node: NodeID) -> ResourceURL? {
+        do {
+            let url = try urls.parse(text.plain ?? text.revealed)
+            if text.plain == nil, let name = text.secretBarred(from: url.origin) {
+                error(
+                    "secret-elsewhere", "the secret `\(name)` may not be sent to `\(url.host)`",
+                    hint: "its `hosts` say where it may go", node)
+                return nil
+            }
+            return url
+        } catch {
+            let shown = text.isSecret ? text.redacted : (text.plain ?? text.redacted)
+            let message = text.isSecret ? "a part of it is wrong" : error.message
+            self.error("invalid-url", "`\(Self.short(shown))` is no URL: \(message)", at: urlSpan(node, error.offset))
+            return nil
+        }
+    }
+
+    /// The place in the URL itself where that can be told.
+    private func urlSpan(_ node: NodeID, _ offset: Int) -> SourceSpan {
+        let span = tree.span(node)
+        let text = tree.text(node)
+        guard tree.isPlain(node), !hasDollar(node), span.line == span.endLine, offset < text.utf8.count else {
+            return span
+        }
+        let before = String(decoding: text.utf8.prefix(offset), as: UTF8.self).unicodeScalars.count
+        return SourceSpan(
+            line: span.line, column: span.column + Int32(before), endLine: span.line, endColumn: span.endColumn)
+    }
+}
+
+enum Paths {
+    /// `folder` has no `/` at its end unless it is the root. Empty and `.` segments go, `..` and a last `/` stay: a
+    /// link in the path may lead elsewhere than its text says.
+    static func absolute(_ path: String, in folder: String) -> String {
+        let joined = path.utf8.first == UInt8(ascii: "/") ? path : (folder == "/" ? "/" : folder + "/") + path
+        return isTidy(joined) ? joined : tidied(joined)
+    }
+
+    private static func isTidy(_ path: String) -> Bool {
+        var previous: UInt8 = 0
+        var path = path
+        return path.withUTF8 { bytes in
+            for (index, byte) in bytes.enumerated() {
+                if previous == UInt8(ascii: "/") {
+                    if byte == UInt8(ascii: "/") { return false }
+                    let following = index + 1 < bytes.count ? bytes[index + 1] : UInt8(ascii: "/")
+                    if byte == UInt8(ascii: "."), following == UInt8(ascii: "/") { return false }
+                }
+                previous = byte
+            }
+            return true
+        }
+    }
+
+    private static func tidied(_ path: String) -> String {
+        let kept = path.split(separator: "/").filter { $0 != "." }
+        let isFolder = path.hasSuffix("/") && !kept.isEmpty
+        return "/" + kept.joined(separator: "/") + (isFolder ? "/" : "")
+    }
+
+    /// With `..` taken away too: what two paths are compared by.
+    static func resolvingDots(_ path: String) -> String {
+        guard hasTwoDots(path) else { return path }
+        var kept: [Substring] = []
+        for segment in path.split(separator: "/") {
+            if segment == ".." { _ = kept.popLast() } else { kept.append(segment) }
+        }
+        return "/" + kept.joined(separator: "/") + (path.hasSuffix("/") && !kept.isEmpty ? "/" : "")
+    }
+
+    /// Whether `..` stands anywhere in it: cheap, and nearly always the whole answer.
+    static func hasTwoDots(_ path: String) -> Bool {
+        var previous: UInt8 = 0
+        for byte in path.utf8 {
+            if byte == UInt8(ascii: "."), previous == byte { return true }
+            previous = byte
+        }
+        return false
+    }
+
+    /// Everything before the last `/`; `/` for a name in the root.
+    static func folder(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    static func lastComponent(of path: String) -> String {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.index(after: $0)...]) } ?? path
+    }
+}

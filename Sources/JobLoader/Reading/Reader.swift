@@ -1,0 +1,208 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// Reads values out of a tree in one scope of names and collects what is wrong with them.
+///
+/// One reader lives as long as one load, on one thread; rows of the table get it as an argument and keep nothing.
+final class Reader {
+    let tree: YAMLTree
+    let source: SourceText
+    let resources: Resources
+    /// Absolute, without a `/` at its end unless it is the root: where relative paths start.
+    let baseDirectory: String
+    var problems = Problems()
+    let names: NameStore
+    /// What `forEach` binds just now.
+    var bindings: [Binding] = []
+    /// Captured values met since the task loader last looked.
+    var captureUses: [CaptureUse] = []
+    /// The key whose value is being read, for messages.
+    var key: StaticString = ""
+    var templates = TemplateCache()
+    var urls = URLReader()
+    var needLists = NeedLists()
+    /// Tasks named by `checksum` in the task being read.
+    var checksumTasks: [ChecksumTask] = []
+    /// Files and tasks that the `forEach` just read names.
+    var fileReads: [FileRead] = []
+    var forEachTasks: [ChecksumTask] = []
+
+    init(tree: YAMLTree, source: SourceText, resources: Resources, baseDirectory: String, names: NameStore) {
+        self.tree = tree
+        self.source = source
+        self.resources = resources
+        self.baseDirectory = baseDirectory
+        self.names = names
+    }
+
+    /// `${tasks.ID.NAME}` somewhere in a task.
+    struct CaptureUse {
+        let task: String
+        let name: String
+        let span: SourceSpan
+    }
+
+    // MARK: Problems
+
+    func error(_ code: String, _ message: String, hint: String? = nil, at span: SourceSpan) {
+        problems.error(code, message, hint: hint, at: span, in: source)
+    }
+
+    func warning(_ code: String, _ message: String, hint: String? = nil, at span: SourceSpan) {
+        problems.warning(code, message, hint: hint, at: span, in: source)
+    }
+
+    func error(_ code: String, _ message: String, hint: String? = nil, _ node: NodeID) {
+        error(code, message, hint: hint, at: tree.span(node))
+    }
+
+    func notBuilt(_ key: NodeID, _ name: StaticString) {
+        problems.isNotBuilt("`\(name)`", at: tree.span(key), in: source)
+    }
+
+    /// A map or list reaches over many lines; what is said of it as a whole points at its first character.
+    func beginning(_ node: NodeID) -> SourceSpan {
+        let span = tree.span(node)
+        guard tree.kind(node) != .scalar, span.line != span.endLine else { return span }
+        return SourceSpan(line: span.line, column: span.column, endLine: span.line, endColumn: span.column + 1)
+    }
+
+    func wrongType(_ node: NodeID, _ shape: Shape, hint: String? = nil) {
+        error(
+            "wrong-type", "`\(key)` must be \(shape.words), not \(describe(node))", hint: hint ?? typeHint(node, shape),
+            at: beginning(node))
+    }
+
+    func invalid(_ node: NodeID, _ shape: Shape, _ text: String, hint: String? = nil) {
+        error("invalid-value", "`\(key)` must be \(shape.words), not `\(Self.short(text))`", hint: hint, node)
+    }
+
+    func outOfRange(_ node: NodeID, _ shape: Shape, _ text: String) {
+        error("out-of-range", "`\(key)` must be \(shape.words), not `\(Self.short(text))`", node)
+    }
+
+    private func typeHint(_ node: NodeID, _ shape: Shape) -> String? {
+        guard tree.kind(node) == .scalar else { return nil }
+        guard case .boolean = shape, tree.isYAML11Boolean(node) else { return quoteHint(node, shape) }
+        let isTrue = "yY".contains(tree.text(node).prefix(1)) || tree.text(node).lowercased() == "on"
+        return "YAML 1.2 knows `true` and `false` only, `\(tree.text(node))` is text: write `\(isTrue)`"
+    }
+
+    /// Quotes make text of anything; text is asked for where they are missing, and not where they are.
+    private func quoteHint(_ node: NodeID, _ shape: Shape) -> String? {
+        let text = tree.text(node)
+        switch shape {
+        case .text where tree.isPlain(node) && !isNull(node): return "quote it: \"\(text)\""
+        case .boolean where !tree.isPlain(node) && (text == "true" || text == "false"),
+            .integer where !tree.isPlain(node) && ValueText.integer(text) != nil,
+            .number where !tree.isPlain(node) && ValueText.number(text) != nil:
+            return "leave the quotes out: \(text)"
+        default: return nil
+        }
+    }
+
+    func describe(_ node: NodeID) -> String {
+        switch tree.kind(node) {
+        case .sequence: return "a list"
+        case .mapping: return "a map"
+        case .scalar:
+            switch tree.resolve(node) {
+            case .null: return "nothing"
+            case .boolean, .integer, .float: return "`\(Self.short(tree.text(node)))`"
+            case .string: return "\(tree.isPlain(node) ? "" : "the text ")`\(Self.short(tree.text(node)))`"
+            }
+        }
+    }
+
+    /// Messages quote values, but not whole pages.
+    static func short(_ text: String) -> String {
+        text.unicodeScalars.count <= 60
+            ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(57))) + "..."
+    }
+
+    func unknownKey(_ node: NodeID, in place: String, known: [String]) {
+        guard tree.kind(node) == .scalar else {
+            return error("wrong-type", "a key in \(place) must be text, not \(describe(node))", at: beginning(node))
+        }
+        let name = tree.text(node)
+        if let reason = ForeignKeys.notOffered[name] {
+            return error("not-offered", "`\(name)` is not offered", hint: reason, node)
+        }
+        let meant = ForeignKeys.meant[name].flatMap { known.contains($0) ? $0 : nil }
+        let closest = meant ?? Spelling.closest(to: name, among: known)
+        let hint =
+            closest.map { "did you mean `\($0)`?" } ?? "it knows \(known.map { "`\($0)`" }.joined(separator: ", "))"
+        error("unknown-key", "unknown key `\(Self.short(name))` in \(place)", hint: hint, node)
+    }
+
+    // MARK: Nodes
+
+    func isNull(_ node: NodeID) -> Bool {
+        guard tree.isPlain(node), tree.kind(node) == .scalar else { return false }
+        return tree.resolve(node) == .null
+    }
+
+    /// `false`, and said so, when the node is no map.
+    func expectMap(_ node: NodeID, _ what: String) -> Bool {
+        if tree.kind(node) == .mapping { return true }
+        error("wrong-type", "\(what) must be a map, not \(describe(node))", at: beginning(node))
+        return false
+    }
+
+    func expectList(_ node: NodeID, _ shape: Shape) -> Bool {
+        if tree.kind(node) == .sequence { return true }
+        wrongType(node, shape)
+        return false
+    }
+
+    /// The elements of a list that may be written as its only element.
+    func oneOrMore(_ node: NodeID) -> [NodeID] {
+        tree.kind(node) == .sequence ? Array(tree.children(node)) : [node]
+    }
+}
+
+/// Names people bring along from elsewhere.
+enum ForeignKeys {
+    static let notOffered = [
+        "prefersIncrementalDelivery": "a task's data comes as it arrives; there is nothing to choose",
+        "multipathServiceType": "multipath transfers are not offered",
+        "requiresDNSSECValidation": "DNSSEC validation is not offered",
+        "dnssec": "DNSSEC validation is not offered",
+        "multipath": "multipath transfers are not offered",
+    ]
+
+    /// What Apple's API, curl and others call it, and what it is called here.
+    static let meant = [
+        "httpMaximumConnectionsPerHost": "maximumConnectionsPerHost",
+        "timeoutIntervalForRequest": "timeoutForRequest",
+        "timeoutIntervalForResource": "timeoutForResource",
+        "timeoutInterval": "timeoutForRequest",
+        "timeout": "timeoutForRequest",
+        "httpAdditionalHeaders": "headers",
+        "allHTTPHeaderFields": "headers",
+        "requestCachePolicy": "cachePolicy",
+        "urlCache": "cache",
+        "httpCookieAcceptPolicy": "cookies",
+        "httpShouldSetCookies": "cookies",
+        "tlsMinimumSupportedProtocolVersion": "tls",
+        "connectionProxyDictionary": "proxy",
+        "protocolClasses": "protocols",
+        "isDiscretionary": "discretionary",
+        "earliestBeginDate": "earliestBegin",
+        "httpMethod": "method",
+        "httpBody": "body",
+        "taskDescription": "description",
+        "mainDocumentURL": "mainDocument",
+        "dependsOn": "needs",
+        "depends_on": "needs",
+        "output": "to",
+        "destination": "to",
+        "path": "to",
+        "uri": "url",
+        "params": "query",
+        "vars": "variables",
+        "env": "variables",
+        "jobs": "tasks",
+    ]
+}

@@ -1,0 +1,148 @@
+import TransferModel
+
+/// How values are written: durations, sizes, rates, times. Pure functions over bytes; `nil` is "not of this form".
+enum ValueText {
+    /// `500ms`, `30s`, `1h30m`, or a bare number of seconds. Larger units stand before smaller ones, each once.
+    static func duration(_ text: String) -> TimeSpan? {
+        var scanner = Scanner(text)
+        var total: Int64 = 0
+        var lastUnit = Int64.max
+        repeat {
+            guard let number = scanner.decimal() else { return nil }
+            let isBare = scanner.isAtEnd && lastUnit == .max
+            guard let nanoseconds = isBare ? 1_000_000_000 : scanner.durationUnit() else { return nil }
+            guard nanoseconds < lastUnit, let part = number.times(nanoseconds) else { return nil }
+            lastUnit = nanoseconds
+            let (sum, overflow) = total.addingReportingOverflow(part)
+            guard !overflow, sum <= TimeSpan.forever.nanoseconds else { return nil }
+            total = sum
+        } while !scanner.isAtEnd
+        return TimeSpan(nanoseconds: total)
+    }
+
+    /// `16KiB` (×1024), `10kB` (×1000), or a bare number of bytes.
+    static func size(_ text: String) -> Int64? {
+        var scanner = Scanner(text)
+        guard let number = scanner.decimal(), let unit = scanner.sizeUnit(), scanner.isAtEnd else { return nil }
+        return unit == 1 && number.hasFraction ? nil : number.times(unit)
+    }
+
+    /// A size with `/s`.
+    static func rate(_ text: String) -> Int64? {
+        text.hasSuffix("/s") ? size(String(text.dropLast(2))) : nil
+    }
+
+    /// `01:00` as minutes after midnight.
+    static func timeOfDay(_ text: String) -> Int? {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
+        let digits = [bytes[0], bytes[1], bytes[3], bytes[4]].map { Int($0) - 0x30 }
+        guard digits.allSatisfy({ (0...9).contains($0) }) else { return nil }
+        let (hour, minute) = (digits[0] * 10 + digits[1], digits[2] * 10 + digits[3])
+        return hour < 24 && minute < 60 ? hour * 60 + minute : nil
+    }
+
+    /// Octal digits, with or without `0o`.
+    static func fileMode(_ text: String) -> UInt16? {
+        let digits = text.hasPrefix("0o") ? text.dropFirst(2) : text[...]
+        guard !digits.isEmpty, digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x37).contains($0) }),
+            let mode = UInt16(digits, radix: 8), mode <= 0o7777
+        else { return nil }
+        return mode
+    }
+
+    /// A whole number as YAML writes it: decimal, `0x` or `0o`.
+    static func integer(_ text: String) -> Int64? {
+        if text.hasPrefix("0x") { return Int64(text.dropFirst(2), radix: 16) }
+        if text.hasPrefix("0o") { return Int64(text.dropFirst(2), radix: 8) }
+        return Int64(text)
+    }
+
+    static func number(_ text: String) -> Double? {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }) else { return nil }
+        return Double(text).flatMap { $0.isFinite ? $0 : nil }
+    }
+}
+
+/// Walks over the bytes of one value.
+private struct Scanner {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ text: String) { bytes = Array(text.utf8) }
+
+    var isAtEnd: Bool { position == bytes.count }
+    private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    /// Digits, and perhaps a dot and more digits.
+    mutating func decimal() -> Decimal? {
+        guard let whole = digits(), whole.count <= 18 else { return nil }
+        var fraction: ArraySlice<UInt8> = []
+        if next == UInt8(ascii: ".") {
+            position += 1
+            guard let digits = digits(), digits.count <= 9 else { return nil }
+            fraction = digits
+        }
+        return Decimal(whole: whole, fraction: fraction)
+    }
+
+    private mutating func digits() -> ArraySlice<UInt8>? {
+        let start = position
+        while let byte = next, (0x30...0x39).contains(byte) { position += 1 }
+        return start == position ? nil : bytes[start..<position]
+    }
+
+    /// In nanoseconds.
+    mutating func durationUnit() -> Int64? {
+        switch word() {
+        case "ms": 1_000_000
+        case "s": 1_000_000_000
+        case "m": 60_000_000_000
+        case "h": 3_600_000_000_000
+        case "d": 86_400_000_000_000
+        default: nil
+        }
+    }
+
+    mutating func sizeUnit() -> Int64? {
+        switch word() {
+        case "", "B": 1
+        case "kB": 1000
+        case "MB": 1_000_000
+        case "GB": 1_000_000_000
+        case "TB": 1_000_000_000_000
+        case "KiB": 1 << 10
+        case "MiB": 1 << 20
+        case "GiB": 1 << 30
+        case "TiB": 1 << 40
+        default: nil
+        }
+    }
+
+    private mutating func word() -> String {
+        let start = position
+        while let byte = next, (0x61...0x7A).contains(byte | 0x20) { position += 1 }
+        return String(decoding: bytes[start..<position], as: UTF8.self)
+    }
+}
+
+/// A decimal number that is never rounded.
+private struct Decimal {
+    let whole: Int64
+    let fraction: Int64
+    let scale: Int64
+    var hasFraction: Bool { fraction != 0 }
+
+    init(whole: ArraySlice<UInt8>, fraction: ArraySlice<UInt8>) {
+        self.whole = whole.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+        self.fraction = fraction.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+        scale = fraction.reduce(1) { scale, _ in scale * 10 }
+    }
+
+    func times(_ unit: Int64) -> Int64? {
+        let (product, overflow) = whole.multipliedReportingOverflow(by: unit)
+        let part = fraction.multipliedFullWidth(by: unit)
+        let (sum, tooLarge) = product.addingReportingOverflow(scale.dividingFullWidth(part).quotient)
+        return overflow || tooLarge ? nil : sum
+    }
+}

@@ -1,0 +1,47 @@
+/// The reference of the job language for people, written from the table.
+package enum JobReference {
+    package static func markdown() -> String {
+        var page = ReferenceText.opening
+        for section in Catalog.sections { page += self.section(section) }
+        return page + ReferenceText.closing
+    }
+
+    private static func section(_ section: SectionDocument) -> String {
+        var text = "\n## \(section.title)\n\n"
+        if !section.introduction.isEmpty { text += section.introduction + "\n\n" }
+        if let example = ReferenceText.examples[section.name] { text += "```yaml\n\(example)\n```\n\n" }
+        if section.name == "defaults" { return text }
+        for rule in section.rules { text += words(rule) + "\n\n" }
+        let hasTypes = section.keys.contains { $0.types != .all }
+        text +=
+            hasTypes
+            ? "| key | for | value | default | meaning |\n| --- | --- | --- | --- | --- |\n"
+            : "| key | value | default | meaning |\n| --- | --- | --- | --- |\n"
+        for key in section.keys { text += row(key, hasTypes: hasTypes) }
+        return text
+    }
+
+    private static func words(_ rule: SectionDocument.Rule) -> String {
+        switch rule {
+        case .exactlyOne(let names): "Exactly one of \(Shape.oneOf(names)) is there."
+        case .atMostOne(let names): "At most one of \(Shape.oneOf(names)) is there."
+        }
+    }
+
+    private static func row(_ key: KeyDocument, hasTypes: Bool) -> String {
+        var meaning = key.meaning
+        switch key.state {
+        case .built: break
+        case .partly(let words): meaning += ". *Built so far: \(words).*"
+        case .later: meaning += ". *Not built yet.*"
+        }
+        let types = hasTypes ? " \(key.types.words) |" : ""
+        let cells =
+            "| `\(key.name)` |\(types) \(escaped(key.shape.words)) | \(escaped(key.standard)) | \(escaped(meaning)) |"
+        return cells + "\n"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.split(separator: "|", omittingEmptySubsequences: false).joined(separator: "\\|")
+    }
+}

@@ -1,0 +1,127 @@
+import TransferModel
+import YAMLTree
+
+/// A body as it is read: the first kind that is written, and how many were.
+struct BodyDraft: Blank, Sendable {
+    var body: RequestBody?
+    static var blank: BodyDraft { BodyDraft() }
+}
+
+extension Sections {
+    static let body = Section<BodyDraft>(
+        "body", in: "`body`", "What a request carries: one of these. A body is replaced as a whole, never merged.",
+        keys: [
+            bodyKey("data", .scalar, "this text") { node, reader in
+                reader.secretText(node, .scalar, place: .body).map { .data($0) }
+            },
+            bodyKey(
+                "base64", .pattern("^[A-Za-z0-9+/\\s]*={0,2}\\s*$", words: "base64"), "the bytes that this stands for"
+            ) {
+                $1.base64($0).map { .base64($0) }
+            },
+            bodyKey("json", .json, "this value as JSON") { $1.jsonTemplate($0).map { .json($0) } },
+            bodyKey(
+                "form", .map(.either([.scalar, .list(.scalar)])),
+                "these fields, encoded as a form; a list gives several of one name"
+            ) { node, reader in
+                reader.formFields(node).map { .form($0) }
+            },
+            bodyKey("file", .path, "this file") { $1.pathText($0).map { .file($0) } },
+            bodyKey("stream", .object("stream"), "what this command writes, made anew for each attempt", .later) {
+                $1.stream($0)
+            },
+            bodyKey("multipart", .list(.object("part")), "these parts, as `multipart/form-data`", .later) {
+                $1.parts($0).map { .multipart($0) }
+            },
+        ],
+        rules: [.exactlyOne(["data", "base64", "json", "form", "file", "stream", "multipart"])])
+
+    private static func bodyKey(
+        _ name: StaticString, _ shape: Shape, _ meaning: String, _ availability: Availability<BodyDraft> = .built,
+        read: @escaping @Sendable (NodeID, Reader) -> RequestBody?
+    ) -> Key<BodyDraft> {
+        Key(name, \.body, shape, default: "none", meaning, availability) { read($0, $1).map { .some($0) } }
+    }
+
+    static let stream = Section<StreamDraft>(
+        "stream", in: "`stream`", title: "`body.stream`",
+        keys: [
+            .command("command", \.command, default: "required", "the program and its arguments; no shell"),
+            .size("length", \.length, default: "unknown", "how many bytes it writes"),
+        ])
+
+    struct StreamDraft: Blank, Sendable {
+        var command: [SecretText]?
+        var length: Int64?
+        static var blank: StreamDraft { StreamDraft() }
+    }
+
+    static let part = Section<PartDraft>(
+        "part", in: "a part of `multipart`", title: "`body.multipart`",
+        keys: [
+            .text("name", \.name, default: "required", "the field's name"),
+            partKey("data", .scalar, "this text") { $1.secretText($0, .scalar, place: .body).map { .data($0) } },
+            partKey("json", .json, "this value as JSON") { $1.jsonTemplate($0).map { .json($0) } },
+            partKey("file", .path, "this file") { $1.pathText($0).map { .file($0) } },
+            .text("filename", \.filename, default: "the file's own", "the name the server is told"),
+            .text("contentType", \.contentType, default: "from the kind of part", "its type"),
+        ],
+        rules: [.exactlyOne(["data", "json", "file"])])
+
+    private static func partKey(
+        _ name: StaticString, _ shape: Shape, _ meaning: String,
+        read: @escaping @Sendable (NodeID, Reader) -> RequestBody.Part.Content?
+    ) -> Key<PartDraft> {
+        Key(name, \.content, shape, default: "none", meaning) { read($0, $1).map { .some($0) } }
+    }
+
+    struct PartDraft: Blank, Sendable {
+        var name: String?
+        var content: RequestBody.Part.Content?
+        var filename: String?
+        var contentType: String?
+        static var blank: PartDraft { PartDraft() }
+    }
+}
+
+extension Reader {
+    func formFields(_ node: NodeID) -> [RequestBody.FormField]? {
+        guard tree.kind(node) == .mapping else {
+            wrongType(node, .map(.scalar))
+            return nil
+        }
+        return named(node).flatMap { name, _, value in
+            isNull(value)
+                ? []
+                : oneOrMore(value).compactMap { element in
+                    secretText(element, .scalar, place: .body).map { RequestBody.FormField(name: name, value: $0) }
+                }
+        }
+    }
+
+    func stream(_ node: NodeID) -> RequestBody? {
+        var draft = Sections.StreamDraft()
+        Sections.stream.decode(node, into: &draft, self)
+        return draft.command.map { .stream(command: $0, length: draft.length) }
+    }
+
+    func parts(_ node: NodeID) -> [RequestBody.Part]? {
+        maps(node, Sections.part, .blank)?.compactMap { draft in
+            guard let name = draft.name, let content = draft.content else { return nil }
+            var part = RequestBody.Part(name: name, content: content)
+            part.filename = draft.filename
+            part.contentType = draft.contentType
+            return part
+        }
+    }
+
+    func base64(_ node: NodeID) -> [UInt8]? {
+        guard let text = text(node, .text) else { return nil }
+        let compact = text.filter { !$0.isWhitespace }
+        guard let bytes = decodeBase64(compact) else {
+            error("invalid-value", "`\(key)` must be base64", hint: "RFC 4648, with `=` at its end", node)
+            return nil
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,116 @@
+import TransferModel
+import YAMLTree
+
+extension ChallengeRule: Blank { static var blank: ChallengeRule { ChallengeRule(disposition: .default) } }
+
+/// A credential as it is written, before it is known which kind it is.
+struct CredentialDraft: Blank, Sendable {
+    var host: HostPattern?
+    var realm: String?
+    var method: Credential.Method?
+    var user: SecretText?
+    var password: SecretText?
+    var token: SecretText?
+    var helper: [SecretText]?
+    var netrc = false
+    var accessKey: SecretText?
+    var secretKey: SecretText?
+    var sessionToken: SecretText?
+    var region: String?
+    var service: String?
+    var proxy = false
+    var preemptive = false
+    var maximumFailures = 1
+    var persistence = Credential.Persistence.session
+    static var blank: CredentialDraft { CredentialDraft() }
+}
+
+extension Sections {
+    static let credential = Section<CredentialDraft>(
+        "credential", in: "a credential", title: "`credentials`",
+        "Each of the list is a map. Of what a server offers and a credential fits, the strongest method is taken.",
+        keys: [
+            .host("host", \.host, default: "any (needed for a token)", "where it may be used"),
+            .text("realm", \.realm, default: "any", "the realm it is for"),
+            .optionalChoice("method", \.method, default: "any", "the only method it may be used with"),
+            .secretText("user", \.user, default: "none", "with `password`"),
+            .secretText("password", \.password, default: "none", "with `user`"),
+            .secretText("token", \.token, default: "none", "for `method: bearer`"),
+            .command("helper", \.helper, default: "none", "a program that speaks the git-credential protocol"),
+            .boolean("netrc", \.netrc, default: "false", "read the user's `.netrc`"),
+            .secretText("accessKey", \.accessKey, default: "none", "for `method: awsSigV4`"),
+            .secretText("secretKey", \.secretKey, default: "none", "for `method: awsSigV4`"),
+            .secretText("sessionToken", \.sessionToken, default: "none", "for `method: awsSigV4`"),
+            .text("region", \.region, default: "none", "for `method: awsSigV4`"),
+            .text("service", \.service, default: "none", "for `method: awsSigV4`"),
+            .boolean("proxy", \.proxy, default: "false", "it is a proxy's"),
+            .boolean("preemptive", \.preemptive, default: "false", "send it before anybody asks"),
+            .integer("maximumFailures", \.maximumFailures, 1...100, default: "1", "how often it may be refused"),
+            .choice("persistence", \.persistence, default: "session", "how long a credential that worked is kept"),
+        ])
+
+    static let challenge = Section<ChallengeRule>(
+        "challenge", in: "a rule of `challenges`", title: "`challenges`",
+        """
+        Each of the list is a map; the first that matches decides. `use` takes the matching credential; `default` goes on \
+        without (a 401 is then the result); `reject` passes to the next method the server offers; `cancel` cancels the task.
+        """,
+        keys: [
+            .optionalChoice("method", \.method, default: "any", "the kind of challenge"),
+            .host("host", \.host, default: "any", "who asks"),
+            .text("realm", \.realm, default: "any", "the realm it is about"),
+            .choice("do", \.disposition, default: "required", "what to do"),
+        ])
+}
+
+extension Reader {
+    func credentials(_ node: NodeID) -> [Credential]? {
+        guard expectList(node, .list(.object("credential"))) else { return nil }
+        return tree.children(node).compactMap { element in
+            var draft = CredentialDraft()
+            Sections.credential.decode(element, into: &draft, self)
+            guard tree.kind(element) == .mapping, let source = source(of: draft, element) else { return nil }
+            var credential = Credential(source: source)
+            credential.host = draft.host
+            credential.realm = draft.realm
+            credential.method = draft.method ?? (draft.token == nil ? .any : .bearer)
+            credential.isForProxy = draft.proxy
+            credential.preemptive = draft.preemptive
+            credential.maximumFailures = draft.maximumFailures
+            credential.persistence = draft.persistence
+            return credential
+        }
+    }
+
+    private func source(of draft: CredentialDraft, _ node: NodeID) -> Credential.Source? {
+        if draft.method == .awsSigV4 { return signature(draft, node) }
+        var sources: [Credential.Source] = []
+        if let password = draft.password, let user = draft.user {
+            sources.append(.password(user: user, password: password))
+        }
+        if let token = draft.token { sources.append(.token(token)) }
+        if let helper = draft.helper { sources.append(.helper(helper)) }
+        if draft.netrc { sources.append(.netrc) }
+        if sources.count == 1 { return sources[0] }
+        let hint = "give it `user` and `password`, or one of `token`, `helper` and `netrc: true`"
+        if sources.isEmpty {
+            error("missing-key", "a credential must say what to show", hint: hint, at: beginning(node))
+        } else {
+            error("conflicting-keys", "a credential has one source", hint: hint, at: beginning(node))
+        }
+        return nil
+    }
+
+    private func signature(_ draft: CredentialDraft, _ node: NodeID) -> Credential.Source? {
+        guard let access = draft.accessKey, let secret = draft.secretKey, let region = draft.region,
+            let service = draft.service
+        else {
+            error(
+                "missing-key", "`method: awsSigV4` needs `accessKey`, `secretKey`, `region` and `service`",
+                at: beginning(node))
+            return nil
+        }
+        return .aws(
+            accessKey: access, secretKey: secret, sessionToken: draft.sessionToken, region: region, service: service)
+    }
+}

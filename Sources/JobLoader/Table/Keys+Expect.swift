@@ -1,0 +1,205 @@
+import TransferModel
+import YAMLTree
+
+extension Expectations: Blank { static var blank: Expectations { Expectations() } }
+
+extension Sections {
+    static let expect = Section<Expectations>(
+        "expect", in: "`expect`", "What an answer must be to count; all checked before anything is published.",
+        keys: [
+            .statuses("status", \.status, default: "2xx", "the HTTP status"),
+            .text(
+                "mimeType", \.mimeType, default: "any",
+                "the type, such as `application/json`; may hold `*`, as in `image/*`"),
+            .size("size", \.size, default: "any", "the exact number of bytes"),
+            .size("minimumSize", \.minimumSize, default: "none", "the least number of bytes"),
+            Key(
+                "magic", \.magic,
+                .either([
+                    .choice(["gzip", "zip", "xz", "zstd", "pdf", "elf"]),
+                    .pattern("^([0-9A-Fa-f]{2})+$", words: "hex digits"),
+                ]),
+                default: "any", "how the bytes begin", .later
+            ) { $1.magic($0).map { .some($0) } },
+            .boolean(
+                "notHTML", \.notHTML, default: "false", "the body must not be a web page",
+                .except("`false`", { !$0.notHTML })),
+            Key(
+                "headers", over: \.headers, .map(.regex), default: "none",
+                "header name → what one of its values must match", .later
+            ) {
+                $2.headerMatches($1, into: &$0)
+            },
+            Key("body", over: \.self, .object("expectBody"), default: "any", "what must stand in the body", .later) {
+                expectBody.decode($1, into: &$0, $2)
+            }.resetting { ($0.bodyContains, $0.bodyMatches, $0.bodyJSON) = (nil, nil, []) },
+        ])
+
+    static let expectBody = Section<Expectations>(
+        "expectBody", in: "`body`", title: "`expect.body`",
+        keys: [
+            .secretText("contains", \.bodyContains, default: "none", "a text that must be in it"),
+            Key("matches", \.bodyMatches, .regex, default: "none", "what it must match") {
+                $1.regex($0).map { .some($0) }
+            },
+            Key("json", over: \.bodyJSON, .map(.json), default: "none", "JSON path → the value that must be there") {
+                $2.jsonMatches($1, into: &$0)
+            },
+        ])
+
+    static let capture = Section<CaptureDraft>(
+        "capture", in: "a capture", title: "`capture`",
+        "A map of name → what to take from the answer; others use it as `${tasks.ID.NAME}`.",
+        keys: [
+            Key("header", \.header, .text, default: "none", "the value of this header") {
+                $1.text($0).map { .some($0) }
+            },
+            Key("json", \.json, .jsonPath, default: "none", "the one value at this JSON path") {
+                $1.jsonPath($0).map { .some($0) }
+            },
+            Key("regex", \.regex, .regex, default: "none", "the first group of this expression, or all of its match") {
+                $1.regex($0).map { .some($0) }
+            },
+            .boolean("secret", \.secret, default: "false", "it is masked wherever it would appear"),
+            .hosts("hosts", \.hosts, default: "any", "the only hosts it may be sent to"),
+        ],
+        rules: [.exactlyOne(["header", "json", "regex"])])
+
+    struct CaptureDraft: Blank, Sendable {
+        var header: String?
+        var json: String?
+        var regex: String?
+        var secret = false
+        var hosts: [HostPattern]?
+        static var blank: CaptureDraft { CaptureDraft() }
+    }
+
+    static let onResponse = Section<ResponseDraft>(
+        "onResponse", in: "a rule of `onResponse`", title: "`onResponse`",
+        "Rules asked when the headers are there, before the body; the first that matches decides.",
+        keys: [
+            .text("mimeType", \.mimeType, default: "any", "the answer's type; may hold `*`"),
+            Key("status", \.status, .statuses, default: "any", "the answer's status") {
+                $1.statuses($0).map { .some($0) }
+            },
+            .size("largerThan", \.largerThan, default: "any", "the answer's length, where it says one"),
+            .choice("do", \.action, default: "required", "`download` turns the running data task into a download"),
+            .path("to", \.to, default: "none", "for `do: download`: a file, or a folder ending in `/`"),
+        ])
+
+    struct ResponseDraft: Blank, Sendable {
+        var mimeType: String?
+        var status: StatusSet?
+        var largerThan: Int64?
+        var action = ResponseRule.Action.allow
+        var to: String?
+        static var blank: ResponseDraft { ResponseDraft() }
+    }
+
+    static let checksum = Section<ChecksumDraft>(
+        "checksum", in: "`checksum`", "A checksum file: GNU and BSD lines, or one bare hash.",
+        keys: [
+            Key("from", \.from, .text, default: "required", "the task that downloads it, or its URL") { node, reader in
+                reader.text(node, .text).map { .some(ChecksumDraft.From(text: $0, node: node)) }
+            },
+            .optionalChoice("algorithm", \.algorithm, default: "from the hash's length", "how the hash was made"),
+            .text("entry", \.entry, default: "the last component of the task's URL", "which file of it is meant"),
+        ])
+
+    struct ChecksumDraft: Blank, Sendable {
+        struct From: Sendable {
+            var text: String
+            var node: NodeID
+        }
+        var from: From?
+        var algorithm: DigestAlgorithm?
+        var entry: String?
+        static var blank: ChecksumDraft { ChecksumDraft() }
+    }
+}
+
+extension Reader {
+    func magic(_ node: NodeID) -> Expectations.Magic? {
+        let known = ["gzip", "zip", "xz", "zstd", "pdf", "elf"]
+        guard let text = text(node) else { return nil }
+        switch text {
+        case "gzip": return .gzip
+        case "zip": return .zip
+        case "xz": return .xz
+        case "zstd": return .zstd
+        case "pdf": return .pdf
+        case "elf": return .elf
+        default:
+            if let bytes = decodeHex(text), !bytes.isEmpty, bytes.count <= 64 { return .bytes(bytes) }
+            let hint = closest(text, known).map { "did you mean `\($0)`?" }
+            error(
+                "invalid-value", "`\(key)` must be \(Shape.oneOf(known)), or hex digits, not `\(Self.short(text))`",
+                hint: hint, node)
+            return nil
+        }
+    }
+
+    func headerMatches(_ node: NodeID, into matches: inout [Expectations.HeaderMatch]) {
+        for (name, key, value) in named(node, .map(.regex)) {
+            matches.removeAll { Self.sameHeader($0.name, name) }
+            guard !name.isEmpty, name.utf8.allSatisfy(Token.isTokenByte) else {
+                error("invalid-header", "`\(Self.short(name))` is no header name", key)
+                continue
+            }
+            guard !isNull(value), let pattern = regex(value) else { continue }
+            matches.append(Expectations.HeaderMatch(name: name, pattern: pattern))
+        }
+    }
+
+    func jsonMatches(_ node: NodeID, into matches: inout [Expectations.JSONMatch]) {
+        for (path, key, value) in named(node, .map(.json)) {
+            guard checkJSONPath(path, key), let wanted = plainValue(value) else { continue }
+            matches.removeAll { $0.path == path }
+            matches.append(Expectations.JSONMatch(path: path, value: wanted))
+        }
+    }
+
+    func captures(_ node: NodeID, into captures: inout [Capture]) {
+        for (name, key, value) in named(node, .map(.object("capture"))) {
+            captures.removeAll { $0.name == name }
+            guard Names.isWellFormed(name) else {
+                badName(name, key, "a captured value")
+                continue
+            }
+            if isNull(value) { continue }
+            var draft = Sections.CaptureDraft()
+            Sections.capture.decode(value, into: &draft, self)
+            let source: Capture.Source? =
+                draft.header.map { .header($0) } ?? draft.json.map { .json($0) } ?? draft.regex.map { .regex($0) }
+            guard let source else { continue }
+            var capture = Capture(name: name, source: source)
+            capture.isSecret = draft.secret
+            capture.hosts = draft.hosts
+            captures.append(capture)
+        }
+    }
+
+    func badName(_ name: String, _ key: NodeID, _ what: String) {
+        error(
+            "invalid-name", "`\(Self.short(name))` is no name for \(what)",
+            hint: "a letter or `_`, then letters, digits, `_` and `-`", key)
+    }
+
+    func responseRules(_ node: NodeID) -> [ResponseRule]? {
+        guard expectList(node, .list(.object("onResponse"))) else { return nil }
+        return tree.children(node).map { element in
+            var draft = Sections.ResponseDraft()
+            Sections.onResponse.decode(element, into: &draft, self)
+            if draft.action == .download, draft.to == nil {
+                error("missing-key", "`do: download` needs `to`", at: beginning(element))
+            } else if draft.action != .download, draft.to != nil {
+                error("conflicting-keys", "`to` is only for `do: download`", at: beginning(element))
+            }
+            var rule = ResponseRule(action: draft.action)
+            (rule.mimeType, rule.status, rule.largerThan, rule.to) = (
+                draft.mimeType, draft.status, draft.largerThan, draft.to
+            )
+            return rule
+        }
+    }
+}

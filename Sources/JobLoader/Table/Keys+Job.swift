@@ -1,0 +1,187 @@
+import TransferModel
+import YAMLTree
+
+/// The top level while it is read. Parts that need others first (sessions, tasks) are remembered as nodes.
+struct JobDraft: Blank, Sendable {
+    var name: String?
+    var variables: NodeID?
+    var secrets: NodeID?
+    var sessions: NodeID?
+    var defaults: NodeID?
+    var tasks: NodeID?
+    var limits = RunLimits()
+    var failFast = false
+    var onOverlap = OverlapPolicy.fail
+    var groups: [GroupSpecification] = []
+    var report = ReportPlan()
+    var onFinish: [SecretText]?
+    static var blank: JobDraft { JobDraft() }
+}
+
+extension RunLimits: Blank { static var blank: RunLimits { RunLimits() } }
+extension ReportPlan: Blank { static var blank: ReportPlan { ReportPlan() } }
+
+extension Sections {
+    static let job = Section<JobDraft>(
+        "job", in: "the job", title: "Top level",
+        keys: [
+            Key("version", over: \.self, .integer(1...1), default: "1", "the job language's version") {
+                $2.version($1)
+            },
+            .text(
+                "name", \.name, default: "the file's stem", "shown in reports; names the job and its sessions' stores"),
+            node(
+                "variables", \.variables, .map(.scalar), "none",
+                "name → text, number or boolean; `--set name=value` overrides"),
+            node(
+                "secrets", \.secrets, .map(.object("secret")), "none",
+                "name → where a secret comes from, and the only hosts it may be sent to"),
+            node("sessions", \.sessions, .map(.object("session")), "one implicit `default` session", "name → session"),
+            node("defaults", \.defaults, .object("defaults"), "none", "task keys that every task starts from"),
+            node("tasks", \.tasks, .list(.object("task")), "required", "the tasks"),
+            Key(
+                "limits", \.limits, section: limits, default: "{ maximumConcurrentTasks: 64 }",
+                "for the run, over all sessions"),
+            .boolean("failFast", \.failFast, default: "false", "the first failure cancels the rest"),
+            .choice(
+                "onOverlap", \.onOverlap, default: "fail", "what to do while another run of this job is under way",
+                .except("`fail`", { $0.onOverlap == .fail })),
+            Key(
+                "groups", \.groups, .map(.object("group")), default: "none",
+                "name → downloads that are published together or not at all", .later
+            ) {
+                $1.groups($0)
+            },
+            Key(
+                "report", over: \.report, .either([.path, .object("report")]),
+                default: "`<stem>.report.json` in the working folder", "a path, a map of paths, or `none` for no file"
+            ) { $2.report($1, into: &$0) },
+            .command(
+                "onFinish", \.onFinish, default: "none",
+                """
+                a command (no shell, at most 10 minutes, in the job's folder) run once after the report is written, with \
+                `TRANSFER_RUN_HOOK_REPORT`, `…_HOOK_OUTCOME`, `…_HOOK_IDENTIFIER` and `…_HOOK_DELIVERY_ID` set; its \
+                failure is reported and turns 0 into 1
+                """, .later),
+        ])
+
+    private static func node(
+        _ name: StaticString, _ path: any WritableKeyPath<JobDraft, NodeID?> & Sendable, _ shape: Shape,
+        _ standard: String,
+        _ meaning: String
+    ) -> Key<JobDraft> {
+        Key(name, path, shape, default: standard, meaning) { node, _ in .some(node) }
+    }
+
+    static let secret = Section<SecretDraft>(
+        "secret", in: "a secret", title: "`secrets`",
+        "A secret comes from `--secrets-file`, then `$CREDENTIALS_DIRECTORY/NAME`, then from here, else the environment's `NAME`.",
+        keys: [
+            Key(
+                "env", \.environment, .text, default: "the secret's name",
+                "the variable of the environment that holds it"
+            ) {
+                $1.text($0).map { .some($0) }
+            },
+            .path("file", \.file, default: "none", "the file that holds it; one line break at its end is dropped"),
+            .hosts("hosts", \.hosts, default: "any", "the only hosts it may be sent to"),
+        ],
+        rules: [.atMostOne(["env", "file"])])
+
+    struct SecretDraft: Blank, Sendable {
+        var environment: String?
+        var file: String?
+        var hosts: [HostPattern]?
+        static var blank: SecretDraft { SecretDraft() }
+    }
+
+    static let limits = Section<RunLimits>(
+        "limits", in: "`limits`", "For the run, over all sessions.",
+        keys: [
+            .integer("maximumConcurrentTasks", \.maximumConcurrentTasks, 1...1_000_000, default: "64", "running tasks"),
+            .rate("bandwidth", \.bandwidth, "bytes a second", .later),
+            Key(
+                "timeout", \.timeout, .duration, default: "none",
+                "then what is unfinished is cancelled (`timedOut`) and the run ends with 1", .later
+            ) {
+                $1.duration($0, positive: true).map { .some($0) }
+            },
+            Key(
+                "finishBy", \.finishBy, .moment, default: "none",
+                "then the run stops cleanly with 75; the next one goes on", .later
+            ) {
+                $1.moment($0).map { .some($0) }
+            },
+            .size("minimumFreeDisk", \.minimumFreeDisk, default: "none", "what downloads leave free", .later),
+            .size("maximumBytes", \.maximumBytes, default: "none", "what the run may receive in all", .later),
+            Key(
+                "hosts", \.hosts, .map(.object("hostLimit")), default: "none",
+                "host pattern → limits for each host that matches, over all sessions", .later
+            ) {
+                $1.hostLimits($0)
+            },
+        ])
+
+    static let hostLimit = Section<HostLimitDraft>(
+        "hostLimit", in: "a host's limits", title: "`limits.hosts`",
+        keys: [
+            .integer(
+                "maximumConnections", \.maximumConnections, 1...10_000, default: "none", "simultaneous connections"),
+            Key(
+                "requestsPerSecond", \.rate, .either([.number(0.001...1_000_000), .object("requestRate")]),
+                default: "none", "requests a second"
+            ) {
+                $1.requestRate($0).map { .some($0) }
+            },
+        ])
+
+    struct HostLimitDraft: Blank, Sendable {
+        var maximumConnections: Int?
+        var rate: RequestRate?
+        static var blank: HostLimitDraft { HostLimitDraft() }
+    }
+
+    static let group = Section<GroupDraft>(
+        "group", in: "a group", title: "`groups`",
+        """
+        Downloads whose `group` names it are staged and verified together and published in one step, or not at all. A \
+        `to` that is a symlink is switched, a folder exchanged.
+        """,
+        keys: [
+            Key("to", \.to, .path, default: "required", "the folder") { $1.pathText($0).map { .some($0) } },
+            .choice("publish", \.publish, default: "atomic", "in one step"),
+            .choice("extraneous", \.extraneous, default: "keep", "what happens to files that no member names"),
+        ])
+
+    struct GroupDraft: Blank, Sendable {
+        enum Publish: String, CaseIterable, Sendable { case atomic }
+        var to: SecretText?
+        var publish = Publish.atomic
+        var extraneous = GroupSpecification.Extraneous.keep
+        static var blank: GroupDraft { GroupDraft() }
+    }
+
+    static let report = Section<ReportPlan>(
+        "report", in: "`report`", "Each is a path; relative ones start at the working folder.",
+        keys: [
+            Key("json", \.json, .path, default: "`<stem>.report.json`", "the report; `none` for no file") {
+                node, reader in
+                if reader.isWord(node, "none") { return ReportPlan.JSONReport.none }
+                return reader.outputPath(node).map { .path($0) }
+            },
+            output("events", \.events, "one JSON object a line, as things happen"),
+            output("junit", \.junit, "JUnit XML"), output("html", \.html, "a page for people"),
+            output("har", \.har, "an HTTP archive"),
+            output("prometheus", \.prometheus, "metrics for a textfile collector"),
+            output("markdown", \.markdown, "a table"),
+        ])
+
+    private static func output(
+        _ name: StaticString, _ path: any WritableKeyPath<ReportPlan, String?> & Sendable, _ meaning: String
+    ) -> Key<ReportPlan> {
+        let isLater = name.description != "events"
+        return Key(name, path, .path, default: "none", meaning, isLater ? .later : .built) {
+            $1.outputPath($0).map { .some($0) }
+        }
+    }
+}

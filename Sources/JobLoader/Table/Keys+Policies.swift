@@ -1,0 +1,151 @@
+import TransferModel
+
+extension RetryPolicy: Blank { static var blank: RetryPolicy { RetryPolicy() } }
+extension RedirectPolicy: Blank { static var blank: RedirectPolicy { RedirectPolicy() } }
+extension TransferPolicies: Blank { static var blank: TransferPolicies { TransferPolicies() } }
+
+/// The table of keys, section by section. Everything a job file may say stands here once.
+enum Sections {
+    static let backoff = Section<RetryPolicy>(
+        "backoff", in: "`backoff`", title: "`retry.backoff`", "How long to wait before the next attempt.",
+        keys: [
+            .duration("initial", \.initialBackoff, default: "1s", "before the second attempt"),
+            Key(
+                "multiplier", \.multiplier, .number(1...1000), default: "2",
+                "by which each wait is longer than the one before"
+            ) {
+                $1.number($0, 1...1000)
+            },
+            .duration("maximum", \.maximumBackoff, default: "60s", "no wait is longer"),
+            .choice(
+                "jitter", \.jitter, default: "full",
+                "`full` waits a random part of the time, so that many tasks do not come back at once; `none` waits all of it"
+            ),
+        ])
+
+    static let retryAfter = Section<RetryPolicy>(
+        "retryAfter", in: "`retryAfter`", title: "`retry.retryAfter`",
+        "What a server's `Retry-After` counts for. It holds back the whole host.",
+        keys: [
+            .boolean("honor", \.honorsRetryAfter, default: "true", "wait as long as the server asks"),
+            .duration(
+                "maximum", \.maximumRetryAfter, default: "10m",
+                "a longer wait fails the task at once, or goes to the next of `urls`"),
+        ])
+
+    static let retry = Section<RetryPolicy>(
+        "retry", in: "`retry`", "What happens after a failed attempt.",
+        keys: [
+            .integer("attempts", \.attempts, 1...1_000_000, default: "3", "in all, the first one counted"),
+            Key(
+                "backoff", over: \.self, .object("backoff"), default: "see `retry.backoff`",
+                "how long to wait before the next one"
+            ) {
+                backoff.decode($1, into: &$0, $2)
+            }.resetting {
+                let blank = RetryPolicy()
+                ($0.initialBackoff, $0.multiplier) = (blank.initialBackoff, blank.multiplier)
+                ($0.maximumBackoff, $0.jitter) = (blank.maximumBackoff, blank.jitter)
+            },
+            .statuses(
+                "statuses", \.statuses, default: "[408, 425, 429, 500, 502, 503, 504]",
+                "the HTTP statuses that are worth another attempt"),
+            Key(
+                "retryAfter", over: \.self, .object("retryAfter"), default: "see `retry.retryAfter`",
+                "what `Retry-After` counts for"
+            ) {
+                retryAfter.decode($1, into: &$0, $2)
+            }.resetting {
+                let blank = RetryPolicy()
+                ($0.honorsRetryAfter, $0.maximumRetryAfter) = (blank.honorsRetryAfter, blank.maximumRetryAfter)
+            },
+            .boolean(
+                "nonIdempotent", \.nonIdempotent, default: "false",
+                "retry a POST even where the server may have acted on it already"),
+        ])
+
+    static let rewrite = Section<RewriteDraft>(
+        "rewrite", in: "a rule of `rewrite`", title: "`redirects.rewrite`",
+        "Rules for where a redirect really goes; the first match wins.",
+        keys: [
+            Key("match", \.match, .regex, default: "required", "what the redirect's URL must match") { $1.regex($0) },
+            Key("to", \.to, .text, default: "required", "the new URL; `$1` is the first group") { $1.text($0) },
+        ])
+
+    static let redirects = Section<RedirectPolicy>(
+        "redirects", in: "`redirects`", "Which redirects are followed. None ever leaves http and https.",
+        keys: [
+            .choice("follow", \.follow, default: "always", "which redirects to follow"),
+            .integer(
+                "maximum", \.maximum, 0...1000, default: "20", "how many to follow; one more fails `tooManyRedirects`"),
+            .boolean("allowDowngrade", \.allowDowngrade, default: "false", "follow from https to http"),
+            .hosts("allowHosts", \.allowHosts, default: "any", "the only hosts a redirect may lead to"),
+            Key(
+                "rewrite", \.rewrite, .list(.object("rewrite")), default: "none", "sends a redirect elsewhere",
+                .except("none", { $0.rewrite.isEmpty })
+            ) { node, reader in
+                reader.maps(node, rewrite, .blank)?.map { RedirectPolicy.Rewrite(match: $0.match, to: $0.to) }
+            },
+            .choice(
+                "onRefuse", \.onRefuse, default: "fail",
+                "a refused redirect fails the task, or (`accept`) its 3xx response and body are the result"),
+        ])
+
+    struct RewriteDraft: Blank, Sendable {
+        var match = ""
+        var to = ""
+        static var blank: RewriteDraft { RewriteDraft() }
+    }
+
+    // MARK: What a task shares with its session
+
+    static let policies: [Key<TransferPolicies>] = [
+        .choice(
+            "cachePolicy", \.cachePolicy, default: "useProtocolCachePolicy", "when an answer may come from the cache",
+            .except("`useProtocolCachePolicy` and `reloadIgnoringCacheData`") {
+                $0.cachePolicy == .useProtocolCachePolicy || $0.cachePolicy == .reloadIgnoringCacheData
+            }),
+        .duration(
+            "timeoutForRequest", \.timeoutForRequest, default: "60s",
+            "no byte moved for this long: the attempt fails `timedOut`", positive: true),
+        .duration(
+            "timeoutForResource", \.timeoutForResource, default: "7d",
+            "for the whole task, from the moment nothing but the network holds it back; retries and waits count",
+            positive: true),
+        Key("retry", \.retry, section: retry, default: "see `retry`", "what happens after a failed attempt"),
+        Key("redirects", \.redirects, section: redirects, default: "see `redirects`", "which redirects are followed"),
+        Key(
+            "credentials", \.credentials, .list(.object("credential")), default: "none",
+            "who to be where a server or proxy asks", .except("an empty list", { $0.credentials.isEmpty })
+        ) { $1.credentials($0) },
+        Key(
+            "challenges", \.challenges, .list(.object("challenge")), default: "default handling",
+            "rules for what to do when a server asks who one is; the first match wins",
+            .except("an empty list", { $0.challenges.isEmpty })
+        ) { node, reader in
+            reader.maps(node, challenge, ChallengeRule(disposition: .default))
+        },
+        .boolean(
+            "allowsCellularAccess", \.allowsCellularAccess, default: "true",
+            "bytes may take a cellular network; a task cannot loosen its session's `false`",
+            .except("`true`", { $0.allowsCellularAccess })),
+        .boolean(
+            "allowsExpensiveNetworkAccess", \.allowsExpensiveNetworkAccess, default: "true",
+            "bytes may take a network that costs money", .except("`true`", { $0.allowsExpensiveNetworkAccess })),
+        .boolean(
+            "allowsConstrainedNetworkAccess", \.allowsConstrainedNetworkAccess, default: "true",
+            "bytes may take a network in low data mode", .except("`true`", { $0.allowsConstrainedNetworkAccess })),
+        .boolean(
+            "waitsForConnectivity", \.waitsForConnectivity, default: "false (background: always true)",
+            "with no permitted network wait for one, up to `timeoutForResource`, instead of failing at once",
+            .except("`false`", { !$0.waitsForConnectivity })),
+    ]
+}
+
+extension Key {
+    func resetting(_ reset: @escaping @Sendable (_ target: inout Target) -> Void) -> Key {
+        var key = self
+        key.reset = reset
+        return key
+    }
+}

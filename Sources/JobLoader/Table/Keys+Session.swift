@@ -1,0 +1,195 @@
+import TransferModel
+import YAMLTree
+
+/// A session while it is read: the configuration, and what is only needed to check it.
+struct SessionDraft: Blank, Sendable {
+    var configuration: SessionConfiguration
+    var extends: String?
+    var writesDurability = false
+    static var blank: SessionDraft { SessionDraft(configuration: SessionConfiguration(name: "")) }
+}
+
+extension SessionConfiguration: Blank {
+    static var blank: SessionConfiguration { SessionConfiguration(name: "") }
+}
+extension TLSConfiguration: Blank { static var blank: TLSConfiguration { TLSConfiguration() } }
+extension HTTPConfiguration: Blank { static var blank: HTTPConfiguration { HTTPConfiguration() } }
+
+extension Sections {
+    static let trust = Section<TLSConfiguration>(
+        "trust", in: "`trust`", title: "`tls.trust`", "Whom to believe.",
+        keys: [
+            .path("ca", \.ca, default: "the system's", "a file of CA certificates"),
+            Key(
+                "pin", \.pins, .list(pinShape), default: "none",
+                "public keys, any of which the server must have: `sha256//…`"
+            ) {
+                $1.pins($0)
+            },
+            .choice(
+                "policy", \.policy, default: "system",
+                "`system` checks as the system does; `only` believes nothing but `ca` and `pin`; `insecure` checks nothing"
+            ),
+        ])
+
+    static let pinShape = Shape.pattern("^sha256//[A-Za-z0-9+/]{43}=$", words: "a pin such as `sha256//…=`")
+
+    static let clientCertificate = Section<CertificateDraft>(
+        "clientCertificate", in: "a client certificate", title: "`tls.clientCertificates`",
+        keys: [
+            .host("host", \.host, default: "required", "who may see it"),
+            .path("certificate", \.certificate, default: "required", "a PEM file"),
+            .path("key", \.key, default: "in the certificate's file", "a PEM file"),
+            .secretText("password", \.password, default: "none", "the key's"),
+        ])
+
+    struct CertificateDraft: Blank, Sendable {
+        var host: HostPattern?
+        var certificate: String?
+        var key: String?
+        var password: SecretText?
+        static var blank: CertificateDraft { CertificateDraft() }
+    }
+
+    static let tls = Section<TLSConfiguration>(
+        "tls", in: "`tls`", "How connections are made safe.",
+        keys: [
+            .choice("minimum", \.minimum, default: "\"1.2\"", "the lowest version to speak"),
+            .optionalChoice("maximum", \.maximum, default: "none", "the highest version to speak"),
+            Key("trust", over: \.self, .object("trust"), default: "the system's", "whom to believe") {
+                trust.decode($1, into: &$0, $2)
+            }.resetting { ($0.ca, $0.pins, $0.policy) = (nil, [], .system) },
+            Key(
+                "clientCertificates", \.clientCertificates, .list(.object("clientCertificate")), default: "none",
+                "certificates to show, by host", .except("an empty list", { $0.clientCertificates.isEmpty })
+            ) { node, reader in
+                reader.maps(node, clientCertificate, .blank)?.compactMap { draft in
+                    guard let host = draft.host, let certificate = draft.certificate else { return nil }
+                    return TLSConfiguration.ClientCertificate(
+                        host: host, certificate: certificate, key: draft.key, password: draft.password)
+                }
+            },
+        ])
+
+    static let http = Section<HTTPConfiguration>(
+        "http", in: "`http`", "Which HTTP, and how.",
+        keys: [
+            .choice("version", \.version, default: "auto", "`auto` lets TLS choose HTTP/2"),
+            .boolean(
+                "compression", \.compression, default: "true",
+                "ask for gzip, br and zstd on data tasks and upload answers", .except("`false`", { !$0.compression })),
+            .integer(
+                "maximumStreamsPerConnection", \.maximumStreamsPerConnection, 1...10_000, default: "100",
+                "requests that share one HTTP/2 connection"),
+            .boolean("expectContinue", \.expectContinue, default: "false", "send `Expect: 100-continue` with a body"),
+            Key("pipelining", over: \.self, .boolean, default: "false", "accepted, warned about, and without effect") {
+                if $2.boolean($1) == true {
+                    $2.warning(
+                        "no-effect", "`pipelining` does nothing", hint: "HTTP/2 shares a connection better",
+                        at: $2.tree.span($1))
+                }
+                _ = $0
+            },
+        ])
+
+    // MARK: The session itself
+
+    static let session = Section<SessionDraft>(
+        "session", in: "a session", title: "`sessions`",
+        """
+        A map of name → session. `configuration` decides what persists and who does the work: `default` keeps cache, \
+        cookies and resume data on disk; `ephemeral` leaves nothing behind but finished files; `background` hands the \
+        work to a process that outlives the command.
+        """,
+        keys: sessionIdentity + sessionLimits + sessionStores + sessionNetwork + sessionTiming
+            + policies.map { $0.lifted(\SessionDraft.configuration.taskDefaults) })
+
+    private static let sessionIdentity: [Key<SessionDraft>] = [
+        .choice(
+            "configuration", \.configuration.kind, default: "default", "what persists, and who does the work",
+            .except("`default` and `ephemeral`", { $0.configuration.kind != .background })),
+        Key(
+            "identifier", \.configuration.identifier,
+            .pattern(TaskName.pattern, words: "letters, digits, `.`, `_` and `-`"),
+            default: "background only, required there", "unique on the machine per user; the handle to come back by"
+        ) { $1.identifier($0).map { .some($0) } },
+        Key(
+            "extends", \.extends, .text, default: "none",
+            "a session whose configuration this one copies and then overrides"
+        ) {
+            $1.text($0).map { .some($0) }
+        },
+        .choice(
+            "onInvalidate", \.configuration.onInvalidate, default: "finish",
+            "what running tasks do when the run ends early by `failFast` or `finishBy`: `finish`, or `cancel`"),
+        Key(
+            "durability", over: \.self, .choice(SessionConfiguration.Durability.allCases.map(\.rawValue)),
+            default: "none (background: flush)",
+            "`flush`: a task is done only when its bytes and its name would survive a power cut; `none`: the system writes when it likes"
+        ) {
+            guard let durability = $2.choice($1, as: SessionConfiguration.Durability.self) else { return }
+            $0.configuration.durability = durability
+            $0.writesDurability = true
+        }.resetting {
+            $0.configuration.durability = .none
+            $0.writesDurability = false
+        },
+        .command(
+            "onFinish", \.configuration.onFinish, default: "none",
+            "background only: a command run once, when the session's last task ended", .later),
+    ]
+
+    private static let sessionLimits: [Key<SessionDraft>] = [
+        .integer(
+            "maximumConnectionsPerHost", \.configuration.maximumConnectionsPerHost, 1...10_000, default: "6",
+            "simultaneous connections to one host (scheme, host, port), over all tasks of the session"),
+        .integer(
+            "maximumConcurrentTasks", \.configuration.maximumConcurrentTasks, 1...1_000_000, default: "none",
+            "running tasks of this session"),
+        Key(
+            "requestsPerSecond", \.configuration.requestsPerSecond,
+            .either([.number(0.001...1_000_000), .object("requestRate")]),
+            default: "none", "to one host, over all tasks: evenly spaced, or with a burst", .later
+        ) { $1.requestRate($0).map { .some($0) } },
+        .rate("bandwidth", \.configuration.bandwidth, "bytes a second for the session", .later),
+    ]
+
+    private static let sessionNetwork: [Key<SessionDraft>] = [
+        .duration(
+            "connectTimeout", \.configuration.connectTimeout, default: "30s", "for making a connection", positive: true),
+        Key(
+            "headers", over: \.configuration.headers, .map(.headerValue), default: "none",
+            "sent with each request; a task's own win"
+        ) { $2.headers($1, into: &$0) },
+        Key("tls", \.configuration.tls, section: tls, default: "{ minimum: \"1.2\" }", "how connections are made safe"),
+        Key(
+            "proxy", over: \.configuration.proxy, .either([.choice(["none"]), .url, .object("proxy")]),
+            default: "from the environment", "`none`, a URL (`http://`, `https://`, `socks5h://`…), or a map by scheme",
+            .except("`none`") { if case .none = $0.configuration.proxy { true } else { false } }
+        ) { $2.proxy($1, into: &$0) },
+        Key(
+            "http", \.configuration.http, section: http, default: "{ version: auto, compression: true }",
+            "which HTTP, and how"),
+        Key(
+            "protocols", \.configuration.protocols, .list(.object("protocol")), default: "none",
+            "own schemes, asked last to first; not in background sessions",
+            .except("an empty list", { $0.configuration.protocols.isEmpty })
+        ) { node, reader in
+            reader.maps(node, ownProtocol, .blank)?.compactMap { draft in
+                draft.command.map { OwnProtocol(scheme: draft.scheme, command: $0) }
+            }
+        },
+    ]
+
+    private static let sessionTiming: [Key<SessionDraft>] = [
+        Key(
+            "discretionary", \.configuration.discretionary, .boolean, default: "false",
+            "run when it costs nobody: an unmetered network, mains power, inside `window`",
+            .except("`false`", { $0.configuration.discretionary != true })
+        ) { $1.boolean($0).map { .some($0) } },
+        Key(
+            "window", over: \.configuration.window, .object("window"), default: "none",
+            "when tasks may run; outside it they wait", .later
+        ) { $2.window($1, into: &$0) },
+    ]
+}

@@ -1,0 +1,191 @@
+import TransferModel
+import YAMLTree
+
+extension CacheConfiguration: Blank { static var blank: CacheConfiguration { CacheConfiguration() } }
+extension CookieConfiguration: Blank { static var blank: CookieConfiguration { CookieConfiguration() } }
+
+extension Sections {
+    static let sessionStores: [Key<SessionDraft>] = [
+        Key(
+            "cache", over: \.configuration.cache, .either([.choice(["none"]), .object("cache")]),
+            default: "{ memoryCapacity: 16MiB, diskCapacity: 256MiB }", "`none` for no cache",
+            .except("`none`", { !$0.configuration.cache.isEnabled })
+        ) { cache, node, reader in
+            if reader.isWord(node, "none") {
+                cache.isEnabled = false
+            } else if reader.tree.kind(node) != .mapping {
+                reader.wrongType(node, .either([.choice(["none"]), .object("cache")]))
+            } else {
+                cache.isEnabled = true
+                Sections.cache.decode(node, into: &cache, reader)
+            }
+        },
+        Key(
+            "cookies", \.configuration.cookies, section: cookies, default: "{ accept: always, send: true }",
+            "which cookies are kept and sent", .later),
+    ]
+
+    static let cache = Section<CacheConfiguration>(
+        "cache", in: "`cache`",
+        "What is kept of answers, for data and upload tasks; downloads follow the policy alone.",
+        keys: [
+            .size("memoryCapacity", \.memoryCapacity, default: "16MiB", "in memory"),
+            .size("diskCapacity", \.diskCapacity, default: "256MiB", "on disk"),
+            .path("path", \.path, default: "private to the user and the session", "a folder for it"),
+            .size("maximumEntry", \.maximumEntry, default: "5 % of the capacity", "a larger answer is not kept"),
+            .choice("revalidation", \.revalidation, default: "conditional", "how a stored answer is checked"),
+            .choice("storage", \.storage, default: "allowed", "where answers may be kept"),
+            Key(
+                "rules", \.rules, .list(.object("cacheRule")), default: "none",
+                "set `storage` by scheme, host or MIME type; the first match wins"
+            ) {
+                node, reader in
+                reader.maps(node, cacheRule, .blank)?.map {
+                    CacheConfiguration.Rule(
+                        scheme: $0.scheme, host: $0.host, mimeType: $0.mimeType, storage: $0.storage)
+                }
+            },
+        ])
+
+    static let cacheRule = Section<CacheRuleDraft>(
+        "cacheRule", in: "a rule of `cache`", title: "`cache.rules`",
+        keys: [
+            .text("scheme", \.scheme, default: "any", "`http` or `https`"),
+            .host("host", \.host, default: "any", "the answer's host"),
+            .text("mimeType", \.mimeType, default: "any", "the answer's type; may hold `*`"),
+            .choice("storage", \.storage, default: "required", "where such an answer may be kept"),
+        ])
+
+    struct CacheRuleDraft: Blank, Sendable {
+        var scheme: String?
+        var host: HostPattern?
+        var mimeType: String?
+        var storage = CacheConfiguration.Storage.allowed
+        static var blank: CacheRuleDraft { CacheRuleDraft() }
+    }
+
+    static let cookies = Section<CookieConfiguration>(
+        "cookies", in: "`cookies`", "Which cookies are kept and sent.",
+        keys: [
+            .choice("accept", \.accept, default: "always", "which cookies of answers are kept"),
+            .boolean("send", \.send, default: "true", "send the ones that are kept"),
+            Key("preset", \.preset, .list(.object("cookie")), default: "none", "cookies that are there from the start")
+            { node, reader in
+                reader.maps(node, cookie, .blank)?.compactMap { $0.preset }
+            },
+        ])
+
+    static let cookie = Section<CookieDraft>(
+        "cookie", in: "a cookie", title: "`cookies.preset`",
+        keys: [
+            .text("name", \.name, default: "required", "the cookie's name"),
+            .secretText("value", \.value, default: "required", "its value"),
+            .text("domain", \.domain, default: "required", "where it goes; with a leading dot to the hosts below, too"),
+            .text("path", \.path, default: "/", "the paths it goes to"),
+            .boolean("secure", \.secure, default: "false", "goes over https only"),
+            Key("expires", \.expires, dateShape, default: "with the session", "when it ends") {
+                $1.date($0).map { .some($0) }
+            },
+        ])
+
+    static let dateShape = Shape.pattern(
+        "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}", words: "a date such as `2026-11-21T07:00:00Z`")
+
+    struct CookieDraft: Blank, Sendable {
+        var name: String?
+        var value: SecretText?
+        var domain: String?
+        var path: String?
+        var secure = false
+        var expires: WallTime?
+        static var blank: CookieDraft { CookieDraft() }
+
+        var preset: CookieConfiguration.Preset? {
+            guard let name, let value, let domain else { return nil }
+            var preset = CookieConfiguration.Preset(name: name, value: value, domain: domain)
+            preset.path = path ?? "/"
+            preset.secure = secure
+            preset.expires = expires
+            return preset
+        }
+    }
+
+    // MARK: Proxies, own schemes, rates, windows
+
+    static let proxy = Section<ProxyDraft>(
+        "proxy", in: "`proxy`", "Proxies by the scheme of the request.",
+        keys: [
+            proxyKey("http", \.http, "for http requests"), proxyKey("https", \.https, "for https requests"),
+            proxyKey("ftp", \.ftp, "for ftp requests"), proxyKey("all", \.all, "for those that no other key names"),
+            Key(
+                "bypass", \.bypass, .list(.text), default: "none",
+                "host patterns and CIDR ranges that are reached directly"
+            ) {
+                $1.bypasses($0)
+            },
+        ])
+
+    private static func proxyKey(
+        _ name: StaticString, _ path: any WritableKeyPath<ProxyDraft, SecretText?> & Sendable, _ meaning: String
+    ) -> Key<ProxyDraft> {
+        Key(name, path, .url, default: "none", meaning) { $1.proxyURL($0).map { .some($0) } }
+    }
+
+    struct ProxyDraft: Blank, Sendable {
+        var http: SecretText?
+        var https: SecretText?
+        var ftp: SecretText?
+        var all: SecretText?
+        var bypass: [String] = []
+        static var blank: ProxyDraft { ProxyDraft() }
+    }
+
+    static let ownProtocol = Section<ProtocolDraft>(
+        "protocol", in: "an own protocol", title: "`protocols`",
+        """
+        The command gets the request as JSON on standard input and answers like a CGI program: header lines \
+        (`Status: 404` if not 200), an empty line, the body. Exit 0 is an answer, 64 passes to the next, another is a failure.
+        """,
+        keys: [
+            Key(
+                "scheme", \.scheme, .pattern("^[A-Za-z][A-Za-z0-9+.-]*$", words: "a scheme"), default: "required",
+                "the scheme it answers for"
+            ) {
+                $1.scheme($0)
+            },
+            .command("command", \.command, default: "required", "the program and its arguments; no shell"),
+        ])
+
+    struct ProtocolDraft: Blank, Sendable {
+        var scheme = ""
+        var command: [SecretText]?
+        static var blank: ProtocolDraft { ProtocolDraft() }
+    }
+
+    static let requestRate = Section<RequestRate>(
+        "requestRate", in: "`requestsPerSecond`", title: "`requestsPerSecond`",
+        keys: [
+            Key("rate", \.perSecond, .number(0.001...1_000_000), default: "required", "requests a second") {
+                $1.number($0, 0.001...1_000_000)
+            },
+            .integer("burst", \.burst, 1...1_000_000, default: "1", "how many may go at once after a pause"),
+        ])
+
+    static let window = Section<TimeWindow>(
+        "window", in: "`window`", "Over midnight when `to` is earlier than `from`. Running transfers pause at its end.",
+        keys: [
+            Key("from", \.from, .timeOfDay, default: "required", "when it opens") { $1.timeOfDay($0) },
+            Key("to", \.to, .timeOfDay, default: "required", "when it closes") { $1.timeOfDay($0) },
+            Key("days", \.days, .list(.choice(dayNames)), default: "every day", "on which days it opens") {
+                $1.days($0)
+            },
+            Key("timezone", \.timezone, .timeZone, default: "the machine's", "an IANA name") {
+                $1.timeZone($0).map { .some($0) }
+            },
+        ])
+
+    static let dayNames = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+}
+
+extension RequestRate: Blank { static var blank: RequestRate { RequestRate(perSecond: 1) } }
+extension TimeWindow: Blank { static var blank: TimeWindow { TimeWindow(from: 0, to: 0) } }

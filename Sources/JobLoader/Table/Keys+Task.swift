@@ -1,0 +1,213 @@
+import TransferModel
+import YAMLTree
+
+extension Sections {
+    /// In the order in which they are read: `to` after `group`.
+    static let taskHead: [Key<TaskHead>] = [
+        Key(
+            "id", \.id, .pattern(TaskName.pattern, words: "letters, digits, `.`, `_` and `-`"), default: "required",
+            "unique; with `forEach`, `${name.index}` always makes it so"
+        ) {
+            $1.taskID($0).map { .some($0) }
+        },
+        .optionalChoice(
+            "type", \.type, default: "`download` with `to`, `upload` with `body`, else `data`",
+            "what kind of task it is"),
+        Key(
+            "session", \.session, .text, default: "the only session, or the one named `default`",
+            "the session that runs it"
+        ) {
+            $1.text($0).map { .some($0) }
+        },
+        Key(
+            "url", \.location, .url, default: "this or `urls`",
+            "what to fetch, or where to send; spaces and non-ASCII are encoded, never twice"
+        ) {
+            $1.location($0).map { .some($0) }
+        },
+        Key(
+            "urls", \.mirrors, .list(.url), default: "this or `url`",
+            "the same resource at several places, tried as written"
+        ) {
+            $1.locations($0)
+        },
+        Key(
+            "query", over: \.query, .map(.either([.scalar, .list(.scalar)])), default: "none",
+            "added to the URL, encoded; a list gives several of one name"
+        ) {
+            $2.query($1, into: &$0)
+        },
+        Key(
+            "needs", \.needs, .list(.text), default: "none",
+            "ids of tasks that must succeed first, patterns of them (`debs-*`), or `group.NAME`; else this one is skipped"
+        ) { $1.needs($0) },
+        Key("forEach", over: \.self, .map(forEachShape), default: "none", "makes one task of each value; see `forEach`")
+        { _, _, _ in },
+        Key(
+            "group", \.group, .text, default: "none",
+            "the group it is published with; its `to` is then relative to the group's folder", .later
+        ) {
+            $1.text($0).map { .some($0) }
+        },
+        Key(
+            "to", \.to, .path, default: "required",
+            "a file, or a folder ending in `/`: the name then comes from the server or the URL, made safe"
+        ) {
+            $1.destination($0).map { .some($0) }
+        }.only(for: .download),
+    ]
+
+    static let forEachShape = Shape.either([
+        .list(.json), .pattern("^-?[0-9]+\\.\\.-?[0-9]+$", words: "a range such as `1..20`"), .object("forEachSource"),
+    ])
+
+    static let taskOptions: [Key<TaskOptions.Values>] =
+        taskRequest + taskRules + taskFiles + taskEcho
+        + policies.map { $0.lifted(\TaskOptions.Values.policies) }
+
+    private static let taskRequest: [Key<TaskOptions.Values>] = [
+        Key(
+            "method", \.method, .pattern("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", words: "an HTTP method"),
+            default: "GET (POST with a `body`)", "the HTTP method"
+        ) {
+            $1.method($0).map { .some($0) }
+        },
+        Key(
+            "headers", over: \.headers, .map(.headerValue), default: "none",
+            "sent with each request; a list gives several lines of one name, `null` takes a name away"
+        ) {
+            $2.headers($1, into: &$0)
+        },
+        Key("body", \.body, .object("body"), default: "upload: required", "what the request carries") { node, reader in
+            guard reader.tree.kind(node) == .mapping else {
+                reader.wrongType(node, .object("body"))
+                return nil
+            }
+            var draft = BodyDraft()
+            body.decode(node, into: &draft, reader)
+            return draft.body.map { .some($0) }
+        },
+        Key("contentType", \.contentType, .text, default: "from the kind of body", "the body's `Content-Type`") {
+            $1.secretText($0, .text, place: .header).map { .some($0) }
+        },
+        .boolean(
+            "resumable", \.resumable, default: "false", "the IETF resumable upload protocol, when the server speaks it",
+            .except("`false`", { !$0.resumable })
+        )
+        .only(for: .upload),
+        .boolean(
+            "cookies", \.cookies, default: "true", "`false`: no cookie is sent or kept for this task",
+            .except("`false`", { !$0.cookies })),
+        Key(
+            "mainDocument", \.mainDocument, .url, default: "none",
+            "the URL that `onlyFromMainDocumentDomain` compares with", .later
+        ) {
+            $1.url($0).map { .some($0) }
+        },
+    ]
+
+    private static let taskRules: [Key<TaskOptions.Values>] = [
+        Key(
+            "allowFailure", over: \.allowFailure, .either([.boolean, .object("allowFailure")]), default: "false",
+            "such a failure is `tolerated`: it neither fails the run nor skips what needs this task"
+        ) {
+            $2.allowFailure($1, into: &$0)
+        },
+        Key(
+            "priority", \.priority, .either([.number(0...1), .choice(["low", "default", "high"])]), default: "0.5",
+            "0…1, or `low` (0.25), `default` (0.5), `high` (0.75)"
+        ) {
+            $1.priority($0)
+        },
+        Key("earliestBegin", \.earliestBegin, .moment, default: "none", "nothing is sent before", .later) {
+            $1.moment($0).map { .some($0) }
+        },
+        Key("expect", \.expect, section: expect, default: "{ status: 2xx }", "what an answer must be to count"),
+        Key(
+            "capture", over: \.captures, .map(.object("capture")), default: "none",
+            "name → what to take from the answer", .later
+        ) {
+            $2.captures($1, into: &$0)
+        },
+        .boolean(
+            "suspended", \.suspended, default: "false", "starts suspended: nothing is sent until it is resumed",
+            .except("`false`", { !$0.suspended })),
+        .rate("bandwidth", \.bandwidth, "bytes a second for this task", .later),
+        Key(
+            "onResponse", \.onResponse, .list(.object("onResponse")), default: "allow",
+            "rules asked when the headers are there", .later
+        ) {
+            $1.responseRules($0)
+        }.only(for: [.data, .download]),
+    ]
+
+    private static let taskFiles: [Key<TaskOptions.Values>] = [
+        Key(
+            "checksum", \.checksum, .either([checksumShape, .object("checksum")]), default: "none",
+            "of the bytes written to `to`",
+            .except("a literal one") { if case .literal = $0.checksum { true } else { $0.checksum == nil } }
+        ) { $1.checksum($0).map { .some($0) } }.only(for: .download),
+        .choice(
+            "existing", \.existing, default: "revalidate",
+            "what to do when `to` is there: ask whether it changed, keep it, replace it, or fail"
+        )
+        .only(for: .download),
+        .boolean(
+            "resume", \.resume, default: "true", "continue a half-done transfer",
+            .except("`false`", { !$0.resume })
+        )
+        .only(for: .download),
+        .integer(
+            "segments", \.segments, 1...64, default: "1", "parallel ranges of one large file",
+            .except("`1`", { $0.segments == 1 })
+        )
+        .only(for: .download),
+        .size("sizeHint", \.sizeHint, default: "none", "for the scheduler and the progress").only(for: [
+            .data, .download,
+        ]),
+        .size(
+            "maximumSize", \.maximumSize, default: "data: 16MiB",
+            "a longer body fails `dataLengthExceedsMaximum` as soon as it is known"
+        )
+        .only(for: [.data, .download]),
+        .boolean("requireLength", \.requireLength, default: "false", "a body whose end nothing proves is an error")
+            .only(for: [.data, .download]),
+        Key("mode", \.mode, .fileMode, default: "0644 less umask", "the file's mode") {
+            $1.fileMode($0).map { .some($0) }
+        }
+        .only(for: .download),
+        .boolean(
+            "preserveTime", \.preserveTime, default: "true", "give the file the time the server says it was changed"
+        )
+        .only(for: .download),
+        .boolean(
+            "decompress", \.decompress, default: "false", "ask for a compressed body and write what it unpacks to",
+            .except("`false`", { !$0.decompress })
+        )
+        .only(for: .download),
+    ]
+
+    private static let taskEcho: [Key<TaskOptions.Values>] = [
+        .text("description", \.description, default: "none", "free text, echoed in the report"),
+        Key("labels", over: \.labels, .map(.scalar), default: "none", "a map, echoed in the report") {
+            $2.labels($1, into: &$0)
+        },
+    ]
+
+    static let checksumShape = Shape.pattern(
+        "^(sha256:[0-9A-Fa-f]{64}|(sha512|blake2b):[0-9A-Fa-f]{128}|sha1:[0-9A-Fa-f]{40}|md5:[0-9A-Fa-f]{32})$",
+        words: "a checksum such as `sha256:2c26…`")
+
+    static let allowFailure = Section<FailureDraft>(
+        "allowFailure", in: "`allowFailure`",
+        keys: [
+            Key("status", \.statuses, .statuses, default: "required", "only an answer of one of these is tolerated") {
+                $1.statuses($0).map { .some($0) }
+            }
+        ])
+
+    struct FailureDraft: Blank, Sendable {
+        var statuses: StatusSet?
+        static var blank: FailureDraft { FailureDraft() }
+    }
+}

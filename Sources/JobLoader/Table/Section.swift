@@ -1,0 +1,113 @@
+import Diagnostics
+import YAMLTree
+
+/// What the schema and the reference know of a section.
+struct SectionDocument: Sendable {
+    enum Rule: Sendable {
+        /// Exactly one of these keys stands in the map.
+        case exactlyOne([String])
+        case atMostOne([String])
+    }
+
+    let name: String
+    /// Its heading in the reference.
+    let title: String
+    let introduction: String
+    let keys: [KeyDocument]
+    let rules: [Rule]
+}
+
+/// The keys that one kind of map may have.
+struct Section<Target>: Sendable {
+    let name: String
+    /// Follows "unknown key … in": `a session`, `retry`.
+    let place: String
+    let title: String
+    let introduction: String
+    let keys: [Key<Target>]
+    let rules: [SectionDocument.Rule]
+    private let index: KeyIndex
+
+    init(
+        _ name: String, in place: String, title: String? = nil, _ introduction: String = "", keys: [Key<Target>],
+        rules: [SectionDocument.Rule] = []
+    ) {
+        self.name = name
+        self.place = place
+        self.title = title ?? "`\(name)`"
+        self.introduction = introduction
+        self.keys = keys
+        self.rules = rules
+        index = KeyIndex(keys.map(\.document.name))
+    }
+
+    var document: SectionDocument {
+        SectionDocument(
+            name: name, title: title, introduction: introduction, keys: keys.map(\.document), rules: rules)
+    }
+
+    func find(_ key: NodeID, _ tree: YAMLTree) -> Int? { tree.withUTF8(key) { index.find($0) } }
+
+    /// Reads a map over `target`. What is wrong is reported and left as it stood.
+    func decode(_ node: NodeID, into target: inout Target, _ reader: Reader) {
+        guard reader.expectMap(node, place) else { return }
+        let outerKey = reader.key
+        defer { reader.key = outerKey }
+        for (keyNode, value) in reader.tree.entries(node) {
+            guard let number = find(keyNode, reader.tree) else {
+                reader.unknownKey(keyNode, in: place, known: keys.map { $0.document.name.description })
+                continue
+            }
+            apply(number, keyNode, value, to: &target, reader)
+        }
+        checkRules(node, reader)
+    }
+
+    func apply(_ number: Int, _ keyNode: NodeID, _ value: NodeID, to target: inout Target, _ reader: Reader) {
+        let key = keys[number]
+        if reader.isNull(value) { return key.reset(&target) }
+        reader.key = key.document.name
+        key.decode(&target, value, reader)
+        if let needsLater = key.needsLater, needsLater(target) { reader.notBuilt(keyNode, key.document.name) }
+    }
+
+    private func checkRules(_ node: NodeID, _ reader: Reader) {
+        for key in keys where key.document.isRequired && !has(node, [key.document.name.description], reader) {
+            reader.error(
+                "missing-key", "\(place) needs `\(key.document.name)`", hint: "it must be \(key.document.shape.words)",
+                at: reader.beginning(node))
+        }
+        for rule in rules {
+            switch rule {
+            case .exactlyOne(let names):
+                let present = presentNames(node, names, reader)
+                if present.isEmpty {
+                    reader.error(
+                        "missing-key", "\(place) needs one of \(Shape.oneOf(names))", at: reader.beginning(node))
+                }
+                refuseSeveral(present, reader)
+            case .atMostOne(let names): refuseSeveral(presentNames(node, names, reader), reader)
+            }
+        }
+    }
+
+    private func refuseSeveral(_ present: [(name: String, key: NodeID)], _ reader: Reader) {
+        guard present.count > 1 else { return }
+        reader.error(
+            "conflicting-keys", "`\(present[0].name)` and `\(present[1].name)` exclude each other in \(place)",
+            hint: "keep one of them", at: reader.tree.span(present[1].key))
+    }
+
+    private func has(_ node: NodeID, _ names: [String], _ reader: Reader) -> Bool {
+        !presentNames(node, names, reader).isEmpty
+    }
+
+    private func presentNames(_ node: NodeID, _ names: [String], _ reader: Reader) -> [(name: String, key: NodeID)] {
+        var present: [(String, NodeID)] = []
+        for (key, value) in reader.tree.entries(node) where !reader.isNull(value) {
+            let name = reader.tree.text(key)
+            if names.contains(name) { present.append((name, key)) }
+        }
+        return present
+    }
+}

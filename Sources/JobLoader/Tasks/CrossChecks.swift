@@ -1,0 +1,402 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// What can only be said of a task when all others are known.
+struct CrossChecks {
+    struct Needs {
+        let task: UInt32
+        let list: Int
+    }
+    struct Capture {
+        let task: UInt32
+        let use: Reader.CaptureUse
+    }
+    struct Named {
+        let task: UInt32
+        let named: ChecksumTask
+    }
+    struct Read {
+        let task: UInt32
+        let path: String
+        let node: NodeID
+    }
+
+    var needs: [Needs] = []
+    var captures: [Capture] = []
+    var checksums: [Named] = []
+    /// Tasks whose files `forEach` goes over.
+    var forEachTasks: [ChecksumTask] = []
+    var reads: [Read] = []
+    /// Patterns of the ids of tasks that are not known yet.
+    var deferredIDs: [String] = []
+
+    /// A task that only stood for others is gone again.
+    mutating func forget(task: UInt32) {
+        needs.removeAll { $0.task >= task }
+        captures.removeAll { $0.task >= task }
+        checksums.removeAll { $0.task >= task }
+        reads.removeAll { $0.task >= task }
+    }
+}
+
+/// The checks over all tasks together.
+struct TaskChecker {
+    /// More edges than any scheduler should carry.
+    static let maximumEdges = 20_000_000
+
+    let reader: Reader
+    let ids: NameTable
+    let checks: CrossChecks
+    let groups: [String: GroupSpecification]
+    var tasks: [TaskSpecification]
+    private var destinations: NameTable
+    private var sortedIDs: [(id: String, task: UInt32)]?
+    private var patterns: [String: [TaskIndex]] = [:]
+    private var nodesByLine: [UInt32: NodeID]?
+    private var guesses = 0
+
+    init(_ loader: TaskLoader) {
+        reader = loader.reader
+        ids = loader.ids
+        checks = loader.checks
+        groups = loader.groups
+        tasks = loader.tasks
+        loader.tasks = []
+        destinations = NameTable(expecting: tasks.count)
+    }
+
+    mutating func run() {
+        checkDestinations()
+        resolveNeeds()
+        addImpliedNeeds()
+        checkForEachTasks()
+        if TaskGraph.mayHaveCycle(tasks) { reportCycle() }
+        checkReads()
+    }
+
+    private func span(_ task: UInt32) -> SourceSpan {
+        let line = Int32(tasks[Int(task)].line)
+        return SourceSpan(line: line, column: 1, endLine: line, endColumn: 2)
+    }
+
+    // MARK: Destinations
+
+    private mutating func checkDestinations() {
+        for number in tasks.indices {
+            guard let destination = tasks[number].destination, destination.utf8.last != UInt8(ascii: "/") else {
+                continue
+            }
+            let path = Paths.resolvingDots(destination)
+            guard let first = destinations.insert(path, owner: UInt32(number)) else { continue }
+            let (other, this) = (tasks[Int(first)], tasks[number])
+            reader.error(
+                "duplicate-destination",
+                "the tasks `\(other.id)` and `\(this.id)` both write `\(Reader.short(shown(path)))`",
+                hint: "give each a `to` of its own", at: place(of: "to", this))
+        }
+    }
+
+    private func shown(_ path: String) -> String {
+        let folder = reader.baseDirectory == "/" ? "/" : reader.baseDirectory + "/"
+        return path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path
+    }
+
+    /// Where a task says this; the task's beginning when that stands in `defaults`.
+    private mutating func place(of key: StaticString, _ task: TaskSpecification) -> SourceSpan {
+        guard let node = node(of: task) else { return SourceSpan(line: Int(task.line), column: 1) }
+        for (name, value) in reader.tree.entries(node) where reader.tree.text(name, is: key) {
+            return reader.beginning(value)
+        }
+        return reader.beginning(node)
+    }
+
+    /// Only asked when something is wrong, and then perhaps of every task.
+    private mutating func node(of task: TaskSpecification) -> NodeID? {
+        if nodesByLine == nil { nodesByLine = collectNodes() }
+        return nodesByLine?[task.line]
+    }
+
+    private func collectNodes() -> [UInt32: NodeID] {
+        var nodes: [UInt32: NodeID] = [:]
+        guard let root = reader.tree.root else { return nodes }
+        for (key, value) in reader.tree.entries(root) where reader.tree.text(key, is: "tasks") {
+            for node in reader.tree.children(value) { nodes[UInt32(reader.tree.span(node).line)] = node }
+        }
+        return nodes
+    }
+
+    /// An id that may have been meant. Comparing with all ids is dear: only the first mistakes get a guess.
+    private mutating func guess(_ text: String) -> String? {
+        guard guesses < 20, tasks.count <= 50_000 else { return nil }
+        guesses += 1
+        return reader.closest(text, tasks.map(\.id)).map { "did you mean `\($0)`?" }
+    }
+
+    // MARK: Needs
+
+    private mutating func resolveNeeds() {
+        var resolved: [Int: (tasks: [TaskIndex], groups: [String])] = [:]
+        var edges = 0
+        for need in checks.needs {
+            let list: (tasks: [TaskIndex], groups: [String])
+            if let known = resolved[need.list] {
+                list = known
+            } else {
+                list = resolve(reader.needLists.lists[need.list])
+                resolved[need.list] = list
+            }
+            edges += list.tasks.count
+            guard edges <= Self.maximumEdges else {
+                reader.error(
+                    "too-many-needs", "all `needs` together come to more than \(Self.maximumEdges)", at: span(need.task)
+                )
+                return
+            }
+            assign(list, to: Int(need.task), entries: reader.needLists.lists[need.list])
+        }
+    }
+
+    private mutating func assign(
+        _ list: (tasks: [TaskIndex], groups: [String]), to task: Int, entries: [NeedLists.Entry]
+    ) {
+        let itself = TaskIndex(raw: UInt32(task))
+        if list.tasks.contains(itself) {
+            if let entry = entries.first(where: { $0.text == tasks[task].id }) {
+                reader.error("needs-cycle", "the task `\(entry.text)` needs itself", entry.node)
+            }
+            // A pattern that fits the task too means the others.
+            tasks[task].needs = list.tasks.filter { $0 != itself }
+        } else {
+            tasks[task].needs = list.tasks
+        }
+        if !list.groups.isEmpty {
+            var values = tasks[task].options.values
+            values.neededGroups = list.groups
+            tasks[task].options = TaskOptions(values)
+        }
+    }
+
+    private mutating func resolve(_ entries: [NeedLists.Entry]) -> (tasks: [TaskIndex], groups: [String]) {
+        var found: [TaskIndex] = []
+        var seen: Set<TaskIndex> = []
+        var neededGroups: [String] = []
+        for entry in entries {
+            if entry.text.hasPrefix("group."), ids.owner(of: entry.text) == nil {
+                if let group = group(entry) { neededGroups.append(group) }
+                continue
+            }
+            let matches = matches(entry)
+            if entries.count == 1 { return (matches, []) }
+            for match in matches where seen.insert(match).inserted { found.append(match) }
+        }
+        return (found, neededGroups)
+    }
+
+    private func group(_ entry: NeedLists.Entry) -> String? {
+        let name = String(entry.text.dropFirst(6))
+        reader.problems.isNotBuilt("needing a group", at: reader.tree.span(entry.node), in: reader.source)
+        if groups[name] != nil { return name }
+        let hint = reader.closest(name, groups.keys.sorted()).map { "did you mean `group.\($0)`?" }
+        reader.error("unknown-group", "there is no group `\(Reader.short(name))`", hint: hint, entry.node)
+        return nil
+    }
+
+    private mutating func matches(_ entry: NeedLists.Entry) -> [TaskIndex] {
+        if let task = ids.owner(of: entry.text) { return [TaskIndex(raw: task)] }
+        if Glob.isPattern(entry.text) {
+            let found = matches(pattern: entry.text)
+            if found.isEmpty, !fitsDeferred(entry.text) {
+                reader.error("unknown-task", "no task id matches `\(Reader.short(entry.text))`", entry.node)
+            }
+            return found
+        }
+        if !fitsDeferred(entry.text) { reportUnknown(entry.text, entry.node) }
+        return []
+    }
+
+    /// Tasks that will be there when another has succeeded have ids of a form that is known.
+    private func fitsDeferred(_ text: String) -> Bool {
+        checks.deferredIDs.contains { pattern in
+            Glob.matches(Array(text.utf8), Array(pattern.utf8)) || Glob.matches(Array(pattern.utf8), Array(text.utf8))
+        }
+    }
+
+    private mutating func reportUnknown(_ text: String, _ node: NodeID) {
+        let hint = guess(text)
+        reader.error(
+            "unknown-task", "there is no task `\(Reader.short(text))`", hint: hint, node
+        )
+    }
+
+    /// Only ids that begin as the pattern does are compared: many patterns over many tasks stay cheap.
+    private mutating func matches(pattern: String) -> [TaskIndex] {
+        if let known = patterns[pattern] { return known }
+        let sorted = sortedIDs ?? tasks.enumerated().map { ($0.element.id, UInt32($0.offset)) }.sorted { $0.0 < $1.0 }
+        sortedIDs = sorted
+        let bytes = Array(pattern.utf8)
+        let prefix = String(decoding: bytes.prefix { $0 != 0x2A && $0 != 0x3F && $0 != 0x5B }, as: UTF8.self)
+        var low = 0
+        var high = sorted.count
+        while low < high {
+            let middle = (low + high) / 2
+            if sorted[middle].id < prefix { low = middle + 1 } else { high = middle }
+        }
+        var found: [TaskIndex] = []
+        while low < sorted.count, sorted[low].id.hasPrefix(prefix) {
+            if Glob.matches(Array(sorted[low].id.utf8), bytes) { found.append(TaskIndex(raw: sorted[low].task)) }
+            low += 1
+        }
+        found.sort()
+        patterns[pattern] = found
+        return found
+    }
+
+    // MARK: Implied needs
+
+    private mutating func addImpliedNeeds() {
+        for capture in checks.captures {
+            let use = capture.use
+            guard let owner = ids.owner(of: use.task) else {
+                let hint = guess(use.task)
+                reader.error(
+                    "unknown-name",
+                    "unknown name `tasks.\(Reader.short(use.task)).\(use.name)`: there is no task `\(Reader.short(use.task))`",
+                    hint: hint, at: use.span)
+                continue
+            }
+            let known = tasks[Int(owner)].options.values.captures.map(\.name)
+            guard known.contains(use.name) else {
+                let near = reader.closest(use.name, known).map { "did you mean `\($0)`?" }
+                reader.error(
+                    "unknown-name", "unknown name `tasks.\(use.task).\(use.name)`: that task captures no `\(use.name)`",
+                    hint: near
+                        ?? (known.isEmpty
+                            ? "say under its `capture` where it comes from" : "it captures \(Shape.oneOf(known))"),
+                    at: use.span)
+                continue
+            }
+            if owner == capture.task {
+                reader.error("needs-cycle", "the task `\(use.task)` cannot use what it captures itself", at: use.span)
+                continue
+            }
+            add(owner, to: Int(capture.task))
+        }
+        for checksum in checks.checksums { addChecksum(checksum) }
+    }
+
+    private mutating func add(_ need: UInt32, to task: Int) {
+        let index = TaskIndex(raw: need)
+        if !tasks[task].needs.contains(index) { tasks[task].needs.append(index) }
+    }
+
+    private mutating func addChecksum(_ checksum: CrossChecks.Named) {
+        let (text, node) = (checksum.named.text, checksum.named.node)
+        guard let owner = ids.owner(of: text) else {
+            if !fitsDeferred(text) { reportUnknown(text, node) }
+            return
+        }
+        var values = tasks[Int(checksum.task)].options.values
+        if case .task(_, let algorithm, let entry)? = values.checksum {
+            values.checksum = .task(TaskIndex(raw: owner), algorithm: algorithm, entry: entry)
+            tasks[Int(checksum.task)].options = TaskOptions(values)
+        }
+        if !TaskGraph.reaches(from: checksum.task, owner, tasks) {
+            reader.error(
+                "missing-need", "this task reads what `\(text)` writes but does not need it",
+                hint: "add `needs: [\(text)]`", node)
+        }
+    }
+
+    private mutating func checkForEachTasks() {
+        for named in checks.forEachTasks {
+            guard let owner = ids.owner(of: named.text) else {
+                reportUnknown(named.text, named.node)
+                continue
+            }
+            if tasks[Int(owner)].type != .download {
+                reader.error(
+                    "not-for-type", "`\(named.text)` is no download: it leaves no file to go over",
+                    at: reader.beginning(named.node))
+            }
+        }
+    }
+
+    // MARK: Cycles and files
+
+    private mutating func reportCycle() {
+        guard let cycle = TaskGraph.cycle(tasks) else { return }
+        let names = (cycle + [cycle[0]]).map { tasks[Int($0)].id }
+        let shown = names.count <= 10 ? names : Array(names.prefix(6)) + ["..."] + Array(names.suffix(2))
+        reader.error(
+            "needs-cycle", "tasks need each other: \(shown.joined(separator: " -> "))",
+            hint: "one of them must go first", at: place(of: "needs", tasks[Int(cycle[0])]))
+    }
+
+    private func checkReads() {
+        for read in checks.reads {
+            let path = Paths.resolvingDots(read.path)
+            guard Int(read.task) < tasks.count, let writer = destinations.owner(of: path), writer != read.task else {
+                continue
+            }
+            if TaskGraph.reaches(from: read.task, writer, tasks) { continue }
+            let id = tasks[Int(writer)].id
+            reader.error(
+                "missing-need",
+                "this task reads `\(Reader.short(shown(path)))`, which `\(id)` writes, but does not need it",
+                hint: "add `needs: [\(id)]`", at: reader.beginning(read.node))
+        }
+    }
+}
+
+/// `needs` as a graph. Nothing here calls itself: chains may be as long as a job.
+enum TaskGraph {
+    /// When every task needs only tasks before it there is none.
+    static func mayHaveCycle(_ tasks: [TaskSpecification]) -> Bool {
+        for (number, task) in tasks.enumerated() where !task.needs.isEmpty {
+            if task.needs.contains(where: { $0.raw >= UInt32(number) }) { return true }
+        }
+        return false
+    }
+
+    /// The tasks of one cycle, in the order in which they need each other.
+    static func cycle(_ tasks: [TaskSpecification]) -> [UInt32]? {
+        enum Mark: UInt8 { case new, open, done }
+        var marks = [Mark](repeating: .new, count: tasks.count)
+        var path: [(task: UInt32, next: Int)] = []
+        for start in tasks.indices where marks[start] == .new {
+            path = [(UInt32(start), 0)]
+            marks[start] = .open
+            while let (task, next) = path.last {
+                let needs = tasks[Int(task)].needs
+                guard next < needs.count else {
+                    marks[Int(task)] = .done
+                    path.removeLast()
+                    continue
+                }
+                path[path.count - 1].next += 1
+                let need = needs[next].raw
+                if marks[Int(need)] == .open, let from = path.firstIndex(where: { $0.task == need }) {
+                    return path[from...].map(\.task)
+                }
+                if marks[Int(need)] == .new {
+                    marks[Int(need)] = .open
+                    path.append((need, 0))
+                }
+            }
+        }
+        return nil
+    }
+
+    static func reaches(from task: UInt32, _ wanted: UInt32, _ tasks: [TaskSpecification]) -> Bool {
+        if tasks[Int(task)].needs.contains(TaskIndex(raw: wanted)) { return true }
+        var seen: Set<UInt32> = [task]
+        var rest = tasks[Int(task)].needs.map(\.raw)
+        while let next = rest.popLast() {
+            if next == wanted { return true }
+            guard seen.insert(next).inserted else { continue }
+            rest += tasks[Int(next)].needs.map(\.raw)
+        }
+        return false
+    }
+}

@@ -1,0 +1,122 @@
+import TransferModel
+import YAMLTree
+
+/// What every task says for itself, while it is read.
+struct TaskHead: Blank {
+    var id: String?
+    var type: TaskType?
+    var session: String?
+    var location: TaskSpecification.Location?
+    /// With `urls`: all of them.
+    var mirrors: [TaskSpecification.Location] = []
+    /// As it was written: it is absolute only when its group is known.
+    var to: String?
+    var group: String?
+    /// Which of the loader's lists of needs is its own; negative: none.
+    var needs = -1
+    var query: [QueryField] = []
+    static var blank: TaskHead { TaskHead() }
+
+    struct QueryField {
+        let name: String
+        let value: SecretText
+    }
+}
+
+extension TaskOptions.Values: Blank {
+    static var blank: TaskOptions.Values { TaskOptions.Values(policies: TransferPolicies()) }
+}
+
+/// The rows of a task: those that every task has are read into its head, the rest into options that tasks share.
+struct TaskTable: Sendable {
+    enum Row: Sendable {
+        case head(Key<TaskHead>)
+        case options(Key<TaskOptions.Values>)
+
+        var document: KeyDocument {
+            switch self {
+            case .head(let key): key.document
+            case .options(let key): key.document
+            }
+        }
+    }
+
+    static let shared = TaskTable()
+
+    let rows: [Row]
+    let index: KeyIndex
+    let names: [String]
+    /// Bit sets of row numbers.
+    let headRows: UInt64
+    let id, type, session, url, urls, to, group, needs, forEach, body, query, cellular, redirects, waits, checksum: Int
+    private let rowsByType: [UInt64]
+
+    private init() {
+        rows = Sections.taskHead.map { .head($0) } + Sections.taskOptions.map { .options($0) }
+        precondition(rows.count <= 64, "more task keys than a bit set holds")
+        let documents = rows.map(\.document)
+        let names = documents.map(\.name.description)
+        self.names = names
+        index = KeyIndex(documents.map(\.name))
+        headRows = (1 << UInt64(Sections.taskHead.count)) - 1
+        func number(_ name: String) -> Int {
+            guard let number = names.firstIndex(of: name) else { preconditionFailure("no row for \(name)") }
+            return number
+        }
+        (id, type, session, url, urls) = (
+            number("id"), number("type"), number("session"), number("url"), number("urls")
+        )
+        (to, group, needs, forEach) = (number("to"), number("group"), number("needs"), number("forEach"))
+        (body, query, redirects) = (number("body"), number("query"), number("redirects"))
+        (cellular, waits) = (number("allowsCellularAccess"), number("waitsForConnectivity"))
+        checksum = number("checksum")
+        rowsByType = [TypeSet.data, .download, .upload].map { type in
+            documents.enumerated().reduce(0) { $1.element.types.contains(type) ? $0 | 1 << UInt64($1.offset) : $0 }
+        }
+    }
+
+    func rows(for type: TaskType) -> UInt64 {
+        switch type {
+        case .data: rowsByType[0]
+        case .download: rowsByType[1]
+        case .upload: rowsByType[2]
+        }
+    }
+}
+
+/// The entries of one task's map, or of `defaults`, by row.
+struct WrittenKeys {
+    /// Rows that have a value, and rows that are `null`.
+    var present: UInt64 = 0
+    var nulls: UInt64 = 0
+    private var keys: [NodeID]
+    private var values: [NodeID]
+
+    init(rows: Int) {
+        keys = Array(repeating: NodeID(raw: 0), count: rows)
+        values = keys
+    }
+
+    func has(_ row: Int) -> Bool { present & (1 << UInt64(row)) != 0 }
+    func key(_ row: Int) -> NodeID { keys[row] }
+    func value(_ row: Int) -> NodeID { values[row] }
+
+    mutating func clear() { (present, nulls) = (0, 0) }
+
+    mutating func set(_ row: Int, _ key: NodeID, _ value: NodeID, isNull: Bool) {
+        keys[row] = key
+        values[row] = value
+        if isNull { nulls |= 1 << UInt64(row) } else { present |= 1 << UInt64(row) }
+    }
+}
+
+/// Walks over the numbers of the bits that are set, lowest first.
+struct Bits: Sequence, IteratorProtocol {
+    private var rest: UInt64
+    init(_ bits: UInt64) { rest = bits }
+    mutating func next() -> Int? {
+        guard rest != 0 else { return nil }
+        defer { rest &= rest - 1 }
+        return rest.trailingZeroBitCount
+    }
+}

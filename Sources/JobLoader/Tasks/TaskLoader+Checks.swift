@@ -1,0 +1,92 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// What is wrong with a task that shows in the task alone.
+extension TaskLoader {
+    /// Keys that are written in a task of a type they are not for. A default that does not fit is left out silently.
+    func checkKeys(_ draft: TaskDraft) {
+        let misplaced = written.present & ~table.rows(for: draft.type)
+        guard misplaced != 0 else { return }
+        for row in Bits(misplaced) {
+            let document = table.rows[row].document
+            reader.error(
+                "not-for-type", "`\(document.name)` is not for \(draft.type.rawValue) tasks",
+                hint: "it is for: \(document.types.words)", at: reader.tree.span(written.key(row)))
+        }
+    }
+
+    func checkOptions(_ draft: TaskDraft, _ task: inout TaskSpecification) {
+        let values = task.options.values
+        checkBody(draft, values)
+        noteReads(values.body, UInt32(tasks.count))
+        if written.has(table.cellular), values.policies.allowsCellularAccess,
+            !draft.configuration.taskDefaults.allowsCellularAccess
+        {
+            reader.warning(
+                "cannot-loosen", "a task cannot loosen `allowsCellularAccess: false` of its session",
+                hint: "it has no effect",
+                at: reader.tree.span(written.value(table.cellular)))
+            var changed = values
+            changed.policies.allowsCellularAccess = false
+            task.options = TaskOptions(changed)
+        }
+        if draft.head.mirrors.count > 1 {
+            var changed = task.options.values
+            changed.mirrors = draft.head.mirrors.map { withQuery($0, draft.head) }
+            task.options = TaskOptions(changed)
+        }
+    }
+
+    func checkBody(_ draft: TaskDraft, _ values: TaskOptions.Values) {
+        guard values.body != nil else {
+            let isWritten =
+                written.has(table.body) || defaults.written.has(table.body) && written.nulls & bit(table.body) == 0
+            if draft.type == .upload, !isWritten {
+                reader.error("missing-key", "an upload needs a `body`", at: reader.beginning(draft.node))
+            }
+            return
+        }
+        guard let method = values.method, method == "GET" || method == "HEAD" else { return }
+        let place = written.has(table.body) ? reader.tree.span(written.key(table.body)) : reader.beginning(draft.node)
+        reader.error(
+            "body-with-get", "a \(method) request has no body", hint: "leave `method` or `body` out", at: place)
+    }
+
+    func noteReads(_ body: RequestBody?, _ number: UInt32) {
+        guard let body else { return }
+        let node = written.has(table.body) ? written.value(table.body) : defaults.written.value(table.body)
+        func note(_ path: SecretText) {
+            guard let plain = path.plain else { return }
+            checks.reads.append(.init(task: number, path: plain, node: node))
+        }
+        switch body {
+        case .file(let path): note(path)
+        case .multipart(let parts):
+            for case .file(let path) in parts.map(\.content) { note(path) }
+        case .data, .base64, .json, .form, .stream: break
+        }
+    }
+
+    func checkBackground(_ draft: TaskDraft, _ task: TaskSpecification) {
+        let values = task.options.values
+        if values.policies.redirects.follow != .always, written.has(table.redirects) {
+            reader.error(
+                "background-restriction", "a background session always follows redirects",
+                hint: "leave `follow` out", written.value(table.redirects))
+        }
+        if let body = values.body, case .file = body {
+        } else if values.body != nil {
+            let place = written.has(table.body) ? written.value(table.body) : draft.node
+            reader.error(
+                "background-restriction", "in a background session a body comes from a file",
+                hint: "write `body: { file: … }`", at: reader.beginning(place))
+        }
+        if written.has(table.waits), !values.policies.waitsForConnectivity {
+            reader.warning(
+                "no-effect", "`waitsForConnectivity: false` has no effect in a background session",
+                hint: "it always waits",
+                at: reader.tree.span(written.value(table.waits)))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// Where a task fetches from and writes to.
+extension TaskLoader {
+    func location(_ draft: TaskDraft) -> TaskSpecification.Location? {
+        let head = draft.head
+        if written.has(table.url), written.has(table.urls) {
+            reader.error(
+                "conflicting-keys", "`url` and `urls` exclude each other", hint: "keep one of them",
+                at: reader.tree.span(written.key(table.urls)))
+        }
+        guard let first = head.location ?? head.mirrors.first else {
+            let places = bit(table.url) | bit(table.urls)
+            if (written.present | defaults.written.present & ~written.nulls) & places == 0 {
+                reader.error("missing-key", "a task needs `url` or `urls`", at: reader.beginning(draft.node))
+            }
+            return nil
+        }
+        let row = written.has(table.urls) || written.has(table.url) ? written : defaults.written
+        let key = row.has(table.urls) ? table.urls : table.url
+        if head.mirrors.count > 1 {
+            reader.problems.isNotBuilt(
+                "`urls` with several places", at: reader.tree.span(row.key(key)), in: reader.source)
+        }
+        for place in head.location.map({ [$0] }) ?? head.mirrors { checkScheme(place, draft, row.value(key)) }
+        return withQuery(first, head)
+    }
+
+    func withQuery(_ location: TaskSpecification.Location, _ head: TaskHead) -> TaskSpecification.Location {
+        guard !head.query.isEmpty, case .url(let url) = location else { return location }
+        for field in head.query where field.value.plain == nil {
+            guard let name = field.value.secretBarred(from: url.origin) else { continue }
+            let place = written.has(table.query) ? written.value(table.query) : defaults.written.value(table.query)
+            reader.error(
+                "secret-elsewhere", "the secret `\(name)` may not be sent to `\(url.host)`",
+                hint: "its `hosts` say where it may go", at: reader.beginning(place))
+        }
+        let encoded = head.query.map {
+            "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value.plain ?? $0.value.revealed))"
+        }
+        return .url(url.adding(encodedQuery: encoded.joined(separator: "&")))
+    }
+
+    func checkScheme(_ location: TaskSpecification.Location, _ draft: TaskDraft, _ node: NodeID) {
+        guard let url = location.url else { return }
+        if url.userInformation != nil {
+            reader.problems.isNotBuilt("a user and password in a URL", at: reader.tree.span(node), in: reader.source)
+        }
+        if url.isHTTP { return }
+        if draft.configuration.kind == .background {
+            return reader.error(
+                "background-restriction", "a background session knows http and https only, not `\(url.scheme)`", node)
+        }
+        let scheme = url.scheme
+        if draft.configuration.protocols.contains(where: { $0.scheme == scheme }) { return }
+        switch scheme {
+        case "file", "data": break
+        case "ftp": reader.problems.isNotBuilt("`ftp:`", at: reader.tree.span(node), in: reader.source)
+        default:
+            reader.warning(
+                "unknown-scheme", "no session knows `\(scheme):`, the task will fail with `unsupportedURL`",
+                hint: reader.closest(scheme, ["http", "https", "file", "ftp", "data"]).map { "did you mean `\($0)`?" },
+                at: reader.tree.span(node))
+        }
+    }
+
+    func destination(_ draft: TaskDraft) -> String? {
+        guard draft.type == .download else { return nil }
+        guard let to = draft.head.to else {
+            if !written.has(table.to), !defaults.written.has(table.to) || written.nulls & bit(table.to) != 0 {
+                reader.error(
+                    "missing-key", "a download needs `to`", hint: "a file, or a folder ending in `/`",
+                    at: reader.beginning(draft.node))
+            }
+            return nil
+        }
+        return Paths.absolute(to, in: folder(draft.head.group))
+    }
+
+    func folder(_ group: String?) -> String {
+        guard let group else { return reader.baseDirectory }
+        guard let folder = groups[group] else {
+            let place = written.has(table.group) ? written.value(table.group) : defaults.written.value(table.group)
+            let known = groups.keys.sorted()
+            let hint = reader.closest(group, known).map { "did you mean `\($0)`?" }
+            reader.error("unknown-group", "there is no group `\(Reader.short(group))`", hint: hint, place)
+            return reader.baseDirectory
+        }
+        return folder.to.plain.map { $0.hasSuffix("/") && $0 != "/" ? String($0.dropLast()) : $0 }
+            ?? reader.baseDirectory
+    }
+}

@@ -1,0 +1,276 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// Makes tasks of the maps under `tasks`. What only shows when all are there is checked at the end (`Checks`).
+final class TaskLoader {
+    static let maximumTasks = 1_000_000
+
+    let reader: Reader
+    let table = TaskTable.shared
+    let sessions: SessionTable
+    let groups: [String: GroupSpecification]
+    var tasks: [TaskSpecification] = []
+    var ids: NameTable
+    var checks = CrossChecks()
+    var defaults: Defaults
+    var written: WrittenKeys
+    /// The options of tasks that set none, by session.
+    private var bases: [SessionBase?]
+    var isOverBudget = false
+
+    /// What the tasks of a session start from.
+    private struct SessionBase {
+        let values: TaskOptions.Values
+        let options: TaskOptions
+    }
+
+    /// `defaults`: what is the same for every task is read once, what is interpolated in each.
+    struct Defaults {
+        var written: WrittenKeys
+        var dynamic: UInt64 = 0
+    }
+
+    init(reader: Reader, sessions: SessionTable, groups: [GroupSpecification], defaults: NodeID?, expecting count: Int)
+    {
+        self.reader = reader
+        self.sessions = sessions
+        self.groups = Dictionary(groups.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        written = WrittenKeys(rows: table.rows.count)
+        self.defaults = Defaults(written: WrittenKeys(rows: table.rows.count))
+        bases = Array(repeating: nil, count: sessions.configurations.count)
+        ids = NameTable(expecting: count)
+        tasks.reserveCapacity(count)
+        if let defaults { readDefaults(defaults) }
+    }
+
+    // MARK: Walking
+
+    func readAll(_ list: NodeID) {
+        for node in reader.tree.children(list) {
+            read(node)
+            if isOverBudget { return }
+        }
+    }
+
+    func read(_ node: NodeID) {
+        guard gather(node, into: &written, isDefaults: false) else { return }
+        if written.has(table.forEach)
+            || (defaults.written.has(table.forEach) && written.nulls & bit(table.forEach) == 0)
+        {
+            expand(node)
+        } else {
+            var shared: TaskOptions?
+            makeTask(node, isShared: false, &shared)
+        }
+    }
+
+    func bit(_ row: Int) -> UInt64 { 1 << UInt64(row) }
+
+    func gather(_ node: NodeID, into written: inout WrittenKeys, isDefaults: Bool) -> Bool {
+        let place = isDefaults ? "`defaults`" : "a task"
+        guard reader.expectMap(node, place) else { return false }
+        written.clear()
+        let tree = reader.tree
+        for (key, value) in tree.entries(node) {
+            guard let row = tree.withUTF8(key, { table.index.find($0) }) else {
+                reader.unknownKey(key, in: place, known: table.names)
+                continue
+            }
+            if isDefaults, row == table.id {
+                reader.error("not-in-defaults", "`id` cannot stand in `defaults`", hint: "every task has its own", key)
+                continue
+            }
+            written.set(row, key, value, isNull: reader.isNull(value))
+        }
+        return true
+    }
+
+    func readDefaults(_ node: NodeID) {
+        guard gather(node, into: &defaults.written, isDefaults: true) else { return }
+        for row in Bits(defaults.written.present) where reader.hasDollarBelow(defaults.written.value(row)) {
+            defaults.dynamic |= bit(row)
+        }
+        // Says what is wrong with them even when no task is there to find it.
+        for session in sessions.configurations.indices { _ = base(SessionIndex(raw: UInt16(session))) }
+        var head = TaskHead()
+        for row in Bits(defaults.written.present & table.headRows & ~defaults.dynamic) where row != table.forEach {
+            apply(row, defaults.written, to: &head)
+        }
+        reader.captureUses = []
+    }
+
+    // MARK: One task
+
+    func makeTask(_ node: NodeID, isShared: Bool, _ shared: inout TaskOptions?) {
+        guard tasks.count < Self.maximumTasks else { return reportBudget(node) }
+        var head = TaskHead()
+        readHead(&head)
+        let session = session(of: head, node)
+        let base = base(session)
+        var options = base.options
+        if let shared {
+            options = shared
+        } else if hasOwnOptions {
+            options = TaskOptions(readOptions(over: base.values))
+            if isShared { shared = options }
+        }
+        finish(node, head, session, options)
+    }
+
+    /// Reads what every task says for itself; a task's own word takes the place of its default.
+    func readHead(_ head: inout TaskHead) {
+        var own = written.present & table.headRows
+        var fallback = defaults.written.present & table.headRows & ~written.nulls
+        // `url` and `urls` are one thing said in two ways.
+        let places = bit(table.url) | bit(table.urls)
+        if own & places != 0 { fallback &= ~places }
+        own &= ~bit(table.forEach)
+        fallback &= ~bit(table.forEach)
+        for row in Bits(own | fallback) {
+            if fallback & bit(row) != 0, own & bit(row) == 0 || row == table.query {
+                apply(row, defaults.written, to: &head)
+            }
+            if own & bit(row) != 0 { apply(row, written, to: &head) }
+        }
+    }
+
+    func apply(_ row: Int, _ written: WrittenKeys, to head: inout TaskHead) {
+        guard case .head(let key) = table.rows[row] else { return }
+        reader.key = key.document.name
+        key.decode(&head, written.value(row), reader)
+        if let needsLater = key.needsLater, needsLater(head) { reader.notBuilt(written.key(row), key.document.name) }
+    }
+
+    var hasOwnOptions: Bool {
+        (written.present | written.nulls | defaults.dynamic) & ~table.headRows != 0
+    }
+
+    func readOptions(over base: TaskOptions.Values) -> TaskOptions.Values {
+        var values = base
+        for row in Bits(defaults.dynamic & ~table.headRows & ~written.nulls) where !isReplaced(row) {
+            apply(row, defaults.written, to: &values)
+        }
+        for row in Bits(written.nulls & ~table.headRows) {
+            if case .options(let key) = table.rows[row] { key.reset(&values) }
+        }
+        for row in Bits(written.present & ~table.headRows) { apply(row, written, to: &values) }
+        return values
+    }
+
+    /// Whether the task's own value leaves nothing of the default: only maps merge.
+    func isReplaced(_ row: Int) -> Bool {
+        written.has(row) && reader.tree.kind(written.value(row)) != .mapping
+    }
+
+    func apply(_ row: Int, _ written: WrittenKeys, to values: inout TaskOptions.Values) {
+        guard case .options(let key) = table.rows[row] else { return }
+        reader.key = key.document.name
+        key.decode(&values, written.value(row), reader)
+        if let needsLater = key.needsLater, needsLater(values) { reader.notBuilt(written.key(row), key.document.name) }
+    }
+
+    private func base(_ session: SessionIndex) -> SessionBase {
+        if let base = bases[Int(session.raw)] { return base }
+        let configuration = sessions.configurations[Int(session.raw)]
+        var values = TaskOptions.Values(policies: configuration.taskDefaults)
+        values.headers = configuration.headers
+        for row in Bits(defaults.written.nulls & ~table.headRows) {
+            if case .options(let key) = table.rows[row] { key.reset(&values) }
+        }
+        for row in Bits(defaults.written.present & ~defaults.dynamic & ~table.headRows) {
+            apply(row, defaults.written, to: &values)
+        }
+        let base = SessionBase(values: values, options: TaskOptions(values))
+        bases[Int(session.raw)] = base
+        return base
+    }
+
+    func session(of head: TaskHead, _ node: NodeID) -> SessionIndex {
+        let row = table.session
+        if let name = head.session {
+            if let index = sessions.index(of: name) { return index }
+            let place = written.has(row) ? written.value(row) : defaults.written.value(row)
+            let hint = reader.closest(name, sessions.names).map { "did you mean `\($0)`?" } ?? sessions.known
+            reader.error("unknown-session", "there is no session `\(Reader.short(name))`", hint: hint, place)
+            return SessionIndex(raw: 0)
+        }
+        if let standard = sessions.standard { return standard }
+        if !written.has(row), !defaults.written.has(row) {
+            reader.error(
+                "missing-session", "this task must name its `session`",
+                hint: "\(sessions.known), and none is called `default`", at: reader.beginning(node))
+        }
+        return SessionIndex(raw: 0)
+    }
+
+    // MARK: Finishing
+
+    func finish(_ node: NodeID, _ head: TaskHead, _ session: SessionIndex, _ options: TaskOptions) {
+        let number = UInt32(tasks.count)
+        var draft = TaskDraft(
+            node: node, head: head, session: session, configuration: sessions.configurations[Int(session.raw)])
+        draft.type = type(of: head, options)
+        checkKeys(draft)
+        let location = location(draft)
+        let destination = destination(draft)
+        var task = TaskSpecification(
+            id: head.id ?? "", type: draft.type, session: session, location: location ?? .awaitingCapture(""),
+            destination: destination, line: UInt32(reader.tree.span(node).line), options: options)
+        checkID(head, number, node)
+        if head.needs >= 0 { checks.needs.append(.init(task: number, list: head.needs)) }
+        if hasOwnOptions || defaults.written.present & ~table.headRows != 0 || draft.type == .upload {
+            checkOptions(draft, &task)
+        }
+        if draft.configuration.kind == .background { checkBackground(draft, task) }
+        noteUses(number)
+        tasks.append(task)
+    }
+
+    func type(of head: TaskHead, _ options: TaskOptions) -> TaskType {
+        if let type = head.type { return type }
+        let to = bit(table.to), body = bit(table.body)
+        let present = written.present | (defaults.written.present & ~written.nulls)
+        return present & to != 0 ? .download : present & body != 0 ? .upload : .data
+    }
+
+    func checkID(_ head: TaskHead, _ number: UInt32, _ node: NodeID) {
+        guard let id = head.id else {
+            if !written.has(table.id), !isDeferred {
+                let hint = "an id is letters, digits, `.`, `_` and `-`, and no other task has it"
+                reader.error("missing-key", "a task needs an `id`", hint: hint, at: reader.beginning(node))
+            }
+            return
+        }
+        if !isDeferred, let first = ids.insert(id, owner: number) {
+            let line = tasks[Int(first)].line
+            let isSameTask = line == UInt32(reader.tree.span(node).line)
+            reader.error(
+                "duplicate-id",
+                isSameTask
+                    ? "`forEach` makes the task id `\(id)` twice"
+                    : "the task id `\(id)` is used twice, first in line \(line)",
+                hint: isSameTask ? indexHint : "every task has an id of its own", written.value(table.id))
+        }
+    }
+
+    var indexHint: String {
+        "put \(reader.bindings.map { "`${\($0.name).index}`" }.joined(separator: " and ")) into the id"
+    }
+
+    func noteUses(_ number: UInt32) {
+        for use in reader.captureUses { checks.captures.append(.init(task: number, use: use)) }
+        if !reader.captureUses.isEmpty { reader.captureUses = [] }
+        for named in reader.checksumTasks { checks.checksums.append(.init(task: number, named: named)) }
+        if !reader.checksumTasks.isEmpty { reader.checksumTasks = [] }
+    }
+}
+
+/// A task on its way from what is written to what is meant.
+struct TaskDraft {
+    let node: NodeID
+    let head: TaskHead
+    let session: SessionIndex
+    let configuration: SessionConfiguration
+    var type = TaskType.data
+}

@@ -1,0 +1,45 @@
+import SystemIO
+
+/// Where rendered tasks lie until the report is put together: a file without a name beside the report, so that a
+/// report of a million tasks never sits in memory, and nothing is left of it whatever happens.
+final class Spool {
+    private let file: SystemIO.Descriptor
+    private var length: Int64 = 0
+    private var hasFailed = false
+
+    /// `nil` where the file system has no files without a name: then memory must do.
+    init?(folder: String) {
+        do throws(SystemError) {
+            file = try SystemIO.Descriptor.openFolder(folder).openUnnamed(mode: 0o600)
+        } catch {
+            return nil
+        }
+    }
+
+    /// Where the bytes lie from now on; `nil` when they could not be written, for good.
+    func append(_ bytes: [UInt8]) -> Int64? {
+        guard !hasFailed else { return nil }
+        do throws(SystemError) {
+            try file.writeAll(bytes)
+        } catch {
+            hasFailed = true
+            return nil
+        }
+        defer { length += Int64(bytes.count) }
+        return length
+    }
+
+    func read(_ count: Int, at offset: Int64) throws(OutputProblem) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let got = bytes.withUnsafeMutableBytes { buffer in
+                (try? file.read(
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: offset + Int64(filled))) ?? 0
+            }
+            guard got > 0 else { throw OutputProblem("cannot read what was put aside for the report") }
+            filled += got
+        }
+        return bytes
+    }
+}

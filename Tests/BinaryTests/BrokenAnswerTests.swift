@@ -1,0 +1,139 @@
+import TestSupport
+import Testing
+import TextFormats
+
+/// Answers that must not become a file. Whatever is wrong, the task fails, the old file stays, nothing else is left.
+@Suite struct BrokenAnswerTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let name: String
+        let script: Script
+        let error: String
+        let keys: String
+
+        init(_ name: String, _ error: String, _ script: Script, keys: String = "") {
+            self.name = name
+            self.error = error
+            self.script = script
+            self.keys = keys
+        }
+        var testDescription: String { name }
+    }
+
+    private static func raw(_ head: String, _ body: String = "", then: Script.Step = .close) -> Script {
+        [.send("HTTP/1.1 200 OK\r\n\(head)\r\n\r\n\(body)"), then]
+    }
+
+    static let cases: [Case] = [
+        Case("not found", "unexpectedResponse", .respond(404, body: "an error page")),
+        Case("server error", "unexpectedResponse", .respond(500, body: "an error page")),
+        Case("cut before the announced length", "networkConnectionLost", raw("Content-Length: 100", "short")),
+        Case("reset in the body", "networkConnectionLost", raw("Content-Length: 100", "short", then: .reset)),
+        Case("cut in the headers", "badServerResponse", [.send("HTTP/1.1 200 OK\r\nContent-Le"), .close]),
+        Case("no answer", "networkConnectionLost", [.close]),
+        Case("no HTTP", "badServerResponse", [.send("SSH-2.0-OpenSSH_9.2\r\n"), .close]),
+        Case("chunks without an end", "networkConnectionLost", raw("Transfer-Encoding: chunked", "5\r\nhello\r\n")),
+        Case("cut in a chunk", "networkConnectionLost", raw("Transfer-Encoding: chunked", "50\r\nhello")),
+        Case(
+            "a chunk of no size", "networkConnectionLost", raw("Transfer-Encoding: chunked", "zz\r\nhello\r\n0\r\n\r\n")
+        ),
+        Case("two lengths", "badServerResponse", raw("Content-Length: 5\r\nContent-Length: 6", "hello")),
+        Case("a negative length", "cannotParseResponse", raw("Content-Length: -5", "hello")),
+        Case(
+            "a length too long for any disk", "badServerResponse", raw("Content-Length: 99999999999999999999", "hello")),
+        Case(
+            "an end that nothing proves", "lengthUnproven", raw("Connection: close", "hello"),
+            keys: "requireLength: true"),
+        Case("another size", "unexpectedResponse", .respond(200, body: "hello"), keys: "expect: { size: 6 }"),
+        Case(
+            "another size in chunks", "unexpectedResponse", .chunked(200, [Array("hello".utf8)]),
+            keys: "expect: { size: 6 }"),
+        Case("too small", "unexpectedResponse", .respond(200, body: "hello"), keys: "expect: { minimumSize: 6 }"),
+        Case("too large", "dataLengthExceedsMaximum", .respond(200, body: "hello"), keys: "maximumSize: 4"),
+        Case(
+            "too large in chunks", "dataLengthExceedsMaximum",
+            .chunked(200, [Array("hel".utf8), Array("lo".utf8)]), keys: "maximumSize: 4"),
+        Case(
+            "another type", "unexpectedResponse",
+            .respond(200, headers: [("Content-Type", "text/html")], body: "hello"),
+            keys: "expect: { mimeType: application/* }"),
+        Case(
+            "other bytes than the checksum's", "checksumMismatch", .respond(200, body: "hello"),
+            keys: "checksum: md5:00000000000000000000000000000000"),
+    ]
+
+    @Test(arguments: cases) func theOldFileStays(_ given: Case) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", given.script)
+        let stage = try Stage()
+        try stage.folder.write("kept", "old")
+        let run = try stage.run(
+            """
+            defaults: { retry: { attempts: 1 } }
+            tasks:
+              - id: fresh
+                url: \(server.url("/a"))
+                to: new/folder/fresh
+                \(given.keys)
+              - id: over
+                url: \(server.url("/a"))
+                to: kept
+                existing: replace
+                \(given.keys)
+            """)
+        #expect(run.status == 1)
+        #expect(try stage.text("kept") == "old")
+        #expect(stage.files.filter { !$0.hasSuffix("/") } == ["kept"])
+        for id in ["fresh", "over"] {
+            let error = try run.task(id, "error.name")
+            #expect(error == given.error)
+            #expect(try run.task(id, "outcome") == "failed")
+            #expect(try run.task(id, "explanation")?.isEmpty == false)
+            #expect(run.story(of: id).contains("fileFinished") == false)
+        }
+        #expect(run.errorText.contains("FAILED"))
+    }
+
+    @Test func largeBodiesThatBreakLeaveNothing() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let size = 3 << 20
+        let head = Script.head(200, [("Content-Length", "\(size)")])
+        server.on("/cut", [.bytes(head), .pattern(count: size - 1), .close])
+        server.on("/whole", .respond(200, patternOf: size))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            defaults: { retry: { attempts: 1 } }
+            tasks:
+              - { id: cut, url: "\(server.url("/cut"))", to: cut }
+              - { id: whole, url: "\(server.url("/whole"))", to: whole }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("cut", "error.name") == "networkConnectionLost")
+        #expect(stage.files == ["whole"])
+        #expect(try stage.folder.bytes("whole") == Script.patternBytes(size))
+        #expect(try run.task("whole", "file.bytes") == "\(size)")
+    }
+
+    @Test func wholeAnswersOfEachFraming() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let body = Array("hello".utf8)
+        server.on("/length", .respond(200, body: body))
+        server.on("/chunked", .chunked(200, [Array("hel".utf8), Array("lo".utf8)], trailers: [("X-Sum", "1")]))
+        server.on("/close", .untilClose(200, body: body))
+        server.on("/empty", .respond(204))
+        let stage = try Stage()
+        let tasks = ["length", "chunked", "close", "empty"].map {
+            "  - { id: \($0), url: '\(server.url("/\($0)"))', to: \($0) }\n"
+        }
+        let run = try stage.run("tasks:\n" + tasks.joined())
+        #expect(run.status == 0)
+        for name in ["length", "chunked", "close"] { #expect(try stage.text(name) == "hello") }
+        #expect(try stage.text("empty") == "")
+        #expect(try run.task("length", "length") == "verified")
+        #expect(try run.task("chunked", "length") == "verified")
+        #expect(try run.task("close", "length") == "unverified")
+    }
+}

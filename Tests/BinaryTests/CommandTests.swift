@@ -1,0 +1,199 @@
+import TestSupport
+import Testing
+import TextFormats
+
+/// What the program says without a run, and the runs it refuses.
+@Suite struct CommandTests {
+    @Test func versionNamesTheLibraries() throws {
+        let result = try Binary().run("--version")
+        #expect(result.exitStatus == 0)
+        let lines = result.outputText.split(separator: "\n")
+        #expect(lines.first == "transfer-run 0.1.0")
+        for name in ["libcurl ", "TLS ", "libyaml ", "SQLite "] {
+            #expect(lines.contains { $0.hasPrefix(name) && $0.contains { $0.isNumber } }, "\(name)")
+        }
+        #expect(result.errorOutput.isEmpty)
+    }
+
+    @Test(arguments: [["--help"], ["help"], ["help", "run"], ["run", "--help"], ["help", "check"]])
+    func helpGoesToStandardOutput(_ words: [String]) throws {
+        let result = try Binary().run(arguments: words)
+        #expect(result.exitStatus == 0)
+        #expect(result.outputText.contains(words.contains("check") ? "--format" : "JOB"))
+        #expect(result.errorOutput.isEmpty)
+    }
+
+    @Test(arguments: [
+        ["plan", "job.yaml"], ["simulate", "job.yaml"], ["rerun", "r.json"], ["explain", "r.json"], ["status"],
+        ["attach", "a.b"], ["suspend", "a.b"], ["resume", "a.b"], ["cancel", "a.b"], ["reset", "s"], ["daemon"],
+        ["completions", "bash"], ["run", "job.yaml", "--junit", "j.xml"], ["run", "job.yaml", "--confine", "."],
+    ])
+    func whatIsNotBuiltSaysSo(_ words: [String]) throws {
+        let binary = try Binary()
+        let result = try binary.run(arguments: words)
+        #expect(result.exitStatus == 2)
+        #expect(result.errorText.contains("not built yet"))
+        #expect(result.output.isEmpty)
+        #expect(binary.folder.list().isEmpty)
+    }
+
+    @Test(arguments: [["--no-such-flag"], ["run"], ["chekc", "job.yaml"], ["missing.yaml"], ["run", "a", "--report"]])
+    func aWrongCommandLineEndsWithTwo(_ words: [String]) throws {
+        let result = try Binary().run(arguments: words)
+        #expect(result.exitStatus == 2)
+        #expect(result.errorText.contains("error: "))
+        #expect(result.output.isEmpty)
+    }
+
+    @Test func aWrongFileShowsTheLineWithACaretAndTransfersNothing() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml",
+            """
+            version: 1
+            sessions:
+              s: { maxConnectionsPerHost: 4 }
+            tasks:
+              - id: a
+                url: \(server.url("/a"))
+                to: a
+                exsisting: skip
+            """)
+        let result = try binary.run("job.yaml")
+        #expect(result.exitStatus == 2)
+        // Both at once, each where it stands, each with what was probably meant.
+        #expect(result.errorText.contains("job.yaml:3:8: error: "))
+        #expect(result.errorText.contains("job.yaml:8:5: error: "))
+        #expect(result.errorText.contains("^^^^^^^^^"))
+        #expect(result.errorText.contains("did you mean `maximumConnectionsPerHost`?"))
+        #expect(result.errorText.contains("did you mean `existing`?"))
+        #expect(server.requests().isEmpty)
+        #expect(binary.folder.list() == ["job.yaml"])
+
+        let check = try binary.run("check", "--format", "json", "job.yaml")
+        #expect(check.exitStatus == 2)
+        let lines = try JSONPath("$.diagnostics[*].line").select(from: JSONParser.parse(check.output))
+        #expect(lines.map { $0.plainText } == ["3", "8"])
+    }
+
+    /// What README.md says is not built: members of a task, or of its session.
+    @Test(arguments: [
+        ("segments: 4", ""), ("suspended: true", ""), ("earliestBegin: 1s", ""), ("decompress: true", ""),
+        ("onResponse: [{ status: 404, do: cancel }]", ""), ("capture: { name: { header: X } }", ""),
+        ("expect: { body: { contains: x } }", ""), ("expect: { headers: { X: y } }", ""), ("bandwidth: 1MB/s", ""),
+        ("checksum: { from: 'http://127.0.0.1:9/sums' }", ""), ("body: { stream: { command: [echo] } }", ""),
+        ("body: { multipart: [{ name: a, data: b }] }", ""), ("redirects: { rewrite: [{ match: a, to: b }] }", ""),
+        ("", "configuration: background, identifier: a.b"), ("", "cookies: { send: false }"),
+        ("", "cache: { path: c }"), ("", "proxy: 'http://127.0.0.1:9'"), ("", "requestsPerSecond: 3"),
+        ("", "credentials: [{ host: a, user: b, password: c }]"), ("", "challenges: [{ do: cancel }]"),
+    ])
+    func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck(_ ofTask: String, _ ofSession: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let binary = try Binary()
+        let member = ofTask.isEmpty ? "" : ", \(ofTask)"
+        try binary.folder.write(
+            "job.yaml",
+            """
+            sessions: { default: { \(ofSession) } }
+            tasks: [{ id: a, url: '\(server.url("/a"))', to: a\(member) }]
+            """)
+        let result = try binary.run("job.yaml")
+        #expect(result.exitStatus == 2)
+        #expect(result.errorText.contains("job.yaml:\(ofTask.isEmpty ? 1 : 2):"))
+        #expect(result.errorText.contains("not built yet"))
+        #expect(server.requests().isEmpty)
+        #expect(binary.folder.list() == ["job.yaml"])
+        #expect(try binary.run("check", "job.yaml").exitStatus == 0)
+    }
+
+    @Test func schemaIsJSON() throws {
+        let result = try Binary().run("schema")
+        #expect(result.exitStatus == 0)
+        #expect(try JSONParser.parse(result.output)["$schema"]?.plainText?.contains("2020-12") == true)
+    }
+}
+
+/// Where the report and the events go.
+@Suite struct OutputPlaceTests {
+    private func job(_ server: ScriptedServer) -> String {
+        server.on("/a", .respond(200, body: "text"))
+        return "tasks: [{ id: a, url: '\(server.url("/a"))', to: out }]\n"
+    }
+
+    @Test func theReportIsNamedAfterTheJobInTheWorkingFolder() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write("inner/nightly.yaml", job(server))
+        #expect(try binary.run("inner/nightly.yaml").exitStatus == 0)
+        #expect(binary.folder.list() == ["inner/", "inner/nightly.yaml", "inner/out", "nightly.report.json"])
+    }
+
+    @Test func aJobFromStandardInputTakesPathsFromTheWorkingFolder() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let binary = try Binary()
+        let result = try binary.run("-", "--no-report", input: job(server))
+        #expect(result.exitStatus == 0)
+        #expect(binary.folder.list() == ["out"])
+        #expect(result.output.isEmpty)
+    }
+
+    @Test func standardOutputCarriesDataOnlyWhenAsked() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let text = job(server)
+        let report = try Binary().run("-", "--report", "-", input: text)
+        #expect(report.exitStatus == 0)
+        #expect(try JSONParser.parse(report.output)["format"]?.plainText == "transfer-run/report")
+
+        let events = try Binary().run("-", "--no-report", "--events", "-", input: text)
+        #expect(events.exitStatus == 0)
+        let names = try events.output.split(separator: 0x0A).map { try JSONParser.parse(Array($0))["event"]?.plainText }
+        #expect(names.first == "sessionStarted")
+        #expect(names.last == "runFinished")
+    }
+
+    @Test func aReportThatCannotBeWrittenEndsWithFourBeforeAnythingIsSent() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let binary = try Binary()
+        let result = try binary.run("-", "--report", "no/such/folder/r.json", input: job(server))
+        #expect(result.exitStatus == 4)
+        #expect(result.errorText.contains("no/such/folder/r.json"))
+        #expect(server.requests().isEmpty)
+    }
+
+    @Test func gitHubGetsAnAnnotationOnTheTasksLine() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml", "version: 1\ntasks:\n  - id: gone\n    url: \(server.url("/gone"))\n    to: gone\n")
+        let result = try binary.run("job.yaml", environment: ["GITHUB_ACTIONS": "true"])
+        #expect(result.exitStatus == 1)
+        #expect(result.errorText.contains("::error file=job.yaml,line=3"))
+    }
+
+    @Test func variablesSelectionsAndLimitsComeFromTheCommandLine() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let binary = try Binary()
+        let text = """
+            variables: { site: "http://127.0.0.1:9", name: nobody }
+            tasks:
+              - { id: first-a, url: "${site}/${name}-1", to: a }
+              - { id: first-b, url: "${site}/${name}-2", to: b }
+              - { id: second, url: "${site}/${name}-3", to: c }
+            """
+        let result = try binary.run(
+            "-", "--set", "site=\(server.origin)", "--set", "name=ada", "--only", "first-*", "--except", "first-b",
+            "--no-report", input: text)
+        #expect(result.exitStatus == 0)
+        #expect(server.requests().map { $0.target } == ["/ada-1"])
+        #expect(binary.folder.list() == ["a"])
+    }
+}

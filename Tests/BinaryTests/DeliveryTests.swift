@@ -1,0 +1,145 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What stands on disk after a run, and how it came there.
+@Suite struct DeliveryTests {
+    @Test func existingFilesAreTreatedAsTheJobSays() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "new") }
+        defer { server.stop() }
+        let stage = try Stage()
+        for name in ["skip", "replace", "fail", "same"] { try stage.folder.write(name, name == "same" ? "new" : "old") }
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: skip, url: "\(server.url("/skip"))", to: skip, existing: skip }
+              - { id: replace, url: "\(server.url("/replace"))", to: replace, existing: replace }
+              - { id: fail, url: "\(server.url("/fail"))", to: fail, existing: fail }
+              - { id: same, url: "\(server.url("/same"))", to: same, existing: replace }
+            """)
+        #expect(run.status == 1)
+        #expect(try ["skip", "replace", "fail", "same"].map { try stage.text($0) } == ["old", "new", "old", "new"])
+        #expect(try run.task("skip", "source") == "unchanged")
+        #expect(try run.task("fail", "error.name") == "destinationExists")
+        #expect(try run.values("$.tasks[*].changed") == ["false", "true", "false", "false"])
+        #expect(Set(server.requests().map { $0.target }) == ["/replace", "/same"])
+    }
+
+    @Test func modesTimesAndFolders() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let time = ("Last-Modified", "Wed, 01 Jan 2020 12:00:00 GMT")
+        server.on("/kept", .respond(200, headers: [time], body: "a"))
+        server.on("/now", .respond(200, headers: [time], body: "a"))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: kept, url: "\(server.url("/kept"))", to: deep/er/, mode: "0640" }
+              - { id: now, url: "\(server.url("/now"))", to: now, preserveTime: false }
+            """)
+        #expect(run.status == 0)
+        #expect(stage.files == ["deep/", "deep/er/", "deep/er/kept", "now"])
+        #expect(stage.folder.mode("deep/er/kept") == 0o640)
+        #expect(modified(stage, "deep/er/kept") == 1_577_880_000)
+        #expect(modified(stage, "now") > 1_700_000_000)
+    }
+
+    private func modified(_ stage: Stage, _ name: String) -> Int {
+        var information = stat()
+        return lstat(stage.folder.path(name), &information) == 0 ? information.st_mtim.tv_sec : -1
+    }
+
+    @Test(arguments: [
+        ("attachment; filename=\"report.pdf\"", "report.pdf"),
+        ("attachment; filename=\"../../../tmp/evil\"", "evil"),
+        ("attachment; filename=\"/etc/passwd\"", "passwd"),
+        ("attachment; filename*=UTF-8''gr%C3%BC%C3%9Fe.txt", "grüße.txt"),
+    ])
+    func namesFromTheNetworkStayInTheirFolder(_ header: String, _ name: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/get", .respond(200, headers: [("Content-Disposition", header)], body: "x"))
+        let stage = try Stage()
+        let run = try stage.run("tasks: [{ id: a, url: '\(server.url("/get?id=4"))', to: in/ }]")
+        #expect(run.status == 0)
+        #expect(stage.files == ["in/", "in/\(name)"])
+    }
+
+    @Test func aNameThatIsALinkIsReplacedAndNotFollowed() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "new") }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("target", "untouched")
+        try stage.folder.link("name", to: "target")
+        let run = try stage.run("tasks: [{ id: a, url: '\(server.url("/a"))', to: name, existing: replace }]")
+        #expect(run.status == 0)
+        #expect(stage.files == ["name", "target"])
+        #expect(try stage.text("target") == "untouched")
+        #expect(try stage.text("name") == "new")
+    }
+
+    @Test func flushedFilesAreReportedAfterTheFlush() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "durable") }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            sessions: { default: { durability: flush } }
+            tasks:
+              - { id: "t-${n}", forEach: { n: 1..30 }, url: "\(server.origin)/${n}", to: "out/${n}" }
+            """)
+        #expect(run.status == 0)
+        for number in 1...30 { #expect(try stage.text("out/\(number)") == "durable") }
+        #expect(try run.values("$.tasks[*].waits[?@.reason=='flush'].duration").count > 0)
+        let story = run.story(of: "t-1")
+        #expect(story.firstIndex(of: "fileFinished")! < story.firstIndex(of: "taskFinished")!)
+    }
+
+    @Test func aFullDiskLeavesTheOldFile() throws {
+        let stage = try Stage()
+        try stage.folder.makeFolder("small")
+        let folder = stage.folder.path("small")
+        let mounted = try Binary(program: "/bin/mount").run("-t", "tmpfs", "-o", "size=64k", "none", folder)
+        guard mounted.exitStatus == 0 else {
+            print("skipped: no right to mount a small filesystem: \(mounted.errorText)")
+            return
+        }
+        defer { _ = try? Binary(program: "/bin/umount").run(folder) }
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/large", .respond(200, patternOf: 1 << 20))
+        server.on("/chunked", .chunked(200, (0..<8).map { Script.patternBytes(40_000, from: $0) }))
+        server.on("/fits", .respond(200, body: "fits"))
+        try stage.folder.write("small/kept", "old")
+        let run = try stage.run(
+            """
+            limits: { maximumConcurrentTasks: 1 }
+            tasks:
+              - { id: large, url: "\(server.url("/large"))", to: small/kept, existing: replace }
+              - { id: chunked, url: "\(server.url("/chunked"))", to: small/new }
+              - { id: fits, url: "\(server.url("/fits"))", to: small/fits }
+            """)
+        #expect(run.status == 1)
+        #expect(try stage.text("small/kept") == "old")
+        #expect(stage.files == ["small/", "small/fits", "small/kept"])
+        for id in ["large", "chunked"] {
+            #expect(try run.task(id, "error.name") == "cannotWriteToFile")
+            #expect(try run.task(id, "error.errno") == "\(ENOSPC)")
+            // A full disk does not get better by asking again.
+            #expect(try run.values("$.tasks[?@.id=='\(id)'].attempts[*].number") == ["1"])
+        }
+        #expect(try stage.text("small/fits") == "fits")
+    }
+
+    @Test func aFolderThatMayNotBeWrittenFailsTheTask() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("file", "old")
+        let run = try stage.run("tasks: [{ id: a, url: '\(server.url("/a"))', to: file/below }]")
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "cannotCreateFile")
+        #expect(try stage.text("file") == "old")
+    }
+}

@@ -1,0 +1,180 @@
+import TestSupport
+import Testing
+import TextFormats
+
+/// Every job in `examples/`, run by the built program against a server that has the files of `examples/site`.
+@Suite struct ExampleTests {
+    /// The examples with their site in a folder of their own, and a server for them.
+    private final class Place {
+        let stage: Stage
+        let server: ScriptedServer
+        private static let examples = "\(Binary.packageRoot)/examples"
+
+        init() throws {
+            stage = try Stage()
+            server = try ScriptedServer()
+            server.on("/search", .respond(200, headers: [("Content-Type", "application/json")], body: "[]"))
+            server.on("/subscriptions", .respond(201))
+            server.on("/builds", .respond(201, headers: [("Content-Type", "application/json")], body: "{}"))
+            for name in ["manual", "linux-amd64", "linux-arm64"] {
+                server.on("PUT /builds/2026.11/app-1.4.0-\(name).txt", .respond(201))
+            }
+            for file in try Self.list("site") {
+                let bytes = try TemporaryTree.bytes(at: "\(Self.examples)/site/\(file)")
+                try stage.folder.write("site/\(file)", bytes)
+                var resource = ServedResource(bytes)
+                if file.hasSuffix(".json") { resource.contentType = "application/json" }
+                server.serve("/\(file)", resource)
+            }
+            for file in try Self.list("") where !file.hasPrefix("site/") {
+                try stage.folder.write(file, TemporaryTree.bytes(at: "\(Self.examples)/\(file)"))
+            }
+        }
+
+        deinit { server.stop() }
+
+        /// Regular files below a folder of the examples.
+        private static func list(_ folder: String) throws -> [String] {
+            let found = try Binary(program: "/usr/bin/find").run(
+                "\(examples)/\(folder)", "-type", "f", "-printf", "%P\\n")
+            return found.outputText.split(separator: "\n").map { String($0) }.sorted()
+        }
+
+        func run(
+            _ example: String, environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation
+        ) throws -> Stage.Run {
+            try stage.run(
+                stage.text(example), "--set", "site=\(server.origin)", environment: environment,
+                sourceLocation: sourceLocation)
+        }
+
+        func expectSame(_ file: String, as served: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+            let same = try stage.folder.bytes(file) == stage.folder.bytes("site/\(served)")
+            #expect(same, "\(file) is not site/\(served)", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func everyExampleIsRunHere() throws {
+        let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && echo *.yaml")
+        #expect(
+            found.outputText
+                == "api-checks.yaml mirror-list.yaml publish-build.yaml quickstart.yaml release-artefacts.yaml suite-matrix.yaml\n"
+        )
+    }
+
+    @Test(arguments: ["api-checks", "mirror-list", "publish-build", "quickstart", "release-artefacts", "suite-matrix"])
+    func checkFindsNothing(_ name: String) throws {
+        let result = try Binary().run(
+            "check", "\(Binary.packageRoot)/examples/\(name).yaml", environment: ["PUBLISH_TOKEN": "t"])
+        #expect(result.exitStatus == 0)
+        #expect(result.errorText == "")
+    }
+
+    @Test func quickstart() throws {
+        let place = try Place()
+        let run = try place.run("quickstart.yaml")
+        #expect(run.status == 0)
+        try place.expectSame("downloads/notes.txt", as: "notes.txt")
+        #expect(try run.task("status", "body.text") == place.stage.text("site/status.json"))
+        #expect(try run.value("$.totals.succeeded") == "2")
+    }
+
+    @Test func releaseArtefactsAreCheckedAndDamageIsRepaired() throws {
+        let place = try Place()
+        let names = ["manual", "linux-amd64", "linux-arm64"].map { "app-1.4.0-\($0).txt" }
+        #expect(try place.run("release-artefacts.yaml").status == 0)
+        for name in names { try place.expectSame("release/\(name)", as: "releases/\(name)") }
+        #expect(place.server.requests().count == 3)
+
+        // Nothing to do: not even a request.
+        let again = try place.run("release-artefacts.yaml")
+        #expect(again.status == 0)
+        #expect(try again.values("$.tasks[*].source") == ["unchanged", "unchanged", "unchanged"])
+        #expect(place.server.requests().count == 3)
+
+        try place.stage.folder.write("release/\(names[1])", "damaged")
+        let repair = try place.run("release-artefacts.yaml")
+        #expect(repair.status == 0)
+        #expect(place.server.requests().count == 4)
+        for name in names { try place.expectSame("release/\(name)", as: "releases/\(name)") }
+    }
+
+    @Test func suiteMatrix() throws {
+        let place = try Place()
+        let run = try place.run("suite-matrix.yaml")
+        #expect(run.status == 0)
+        for suite in ["stable", "testing"] {
+            for arch in ["amd64", "arm64", "riscv64"] {
+                try place.expectSame("suites/\(suite)/\(arch).txt", as: "suites/\(suite)-\(arch).txt")
+                #expect(place.stage.folder.mode("suites/\(suite)/\(arch).txt") == 0o600)
+            }
+        }
+        try place.expectSame("suites/notes.txt", as: "notes.txt")
+        #expect(place.server.requests().last?.target == "/notes.txt")
+        #expect(try run.values("$.tasks[*].id").first == "packages-stable-amd64")
+    }
+
+    @Test func publishBuild() throws {
+        let place = try Place()
+        let run = try place.run("publish-build.yaml", environment: ["PUBLISH_TOKEN": "s3cr3t-token"])
+        #expect(run.status == 0)
+        for name in ["manual", "linux-amd64", "linux-arm64"] {
+            let file = "app-1.4.0-\(name).txt"
+            let arrived = try #require(place.server.requests("/builds/2026.11/\(file)").first)
+            #expect(arrived.method == "PUT")
+            #expect(try arrived.body == place.stage.folder.bytes("site/releases/\(file)"))
+            #expect(arrived.header("Authorization") == "Bearer s3cr3t-token")
+        }
+        let announced = try #require(place.server.requests().last)
+        #expect(announced.method == "POST")
+        #expect(announced.bodyText == #"{"build":"2026.11","complete":true,"platforms":["linux"]}"#)
+        #expect(announced.header("Content-Type") == "application/json")
+
+        let told = [run.report.plainText ?? "", run.errorText, run.result.outputText]
+        #expect(!(told + run.events.compactMap { $0.plainText }).contains { $0.contains("s3cr3t-token") })
+    }
+
+    @Test func publishBuildWithoutItsTokenSendsNothing() throws {
+        let place = try Place()
+        let run = try place.run("publish-build.yaml")
+        #expect(run.status == 2)
+        #expect(run.errorText.contains("PUBLISH_TOKEN"))
+        #expect(place.server.requests().isEmpty)
+    }
+
+    @Test func apiChecks() throws {
+        let place = try Place()
+        let run = try place.run("api-checks.yaml")
+        #expect(run.status == 0)
+        let targets = place.server.requests().map { $0.target }
+        #expect(targets.first == "/status.json?verbose=true&author=Ada%20Lovelace%20%26%20friends")
+        #expect(Set(targets.dropFirst()) == ["/search", "/subscriptions", "/v0/status.json"])
+        let search = try #require(place.server.requests("/search").first)
+        let author = "Ada Lovelace & friends"
+        #expect(search.bodyText == #"{"author":"\#(author)","limit":10,"tags":["engine","notes"],"draft":null}"#)
+        let form = try #require(place.server.requests("/subscriptions").first)
+        #expect(form.header("Content-Type") == "application/x-www-form-urlencoded")
+        #expect(
+            ["name=Ada+Lovelace+%26+friends&every=1+day", "name=Ada%20Lovelace%20%26%20friends&every=1%20day"]
+                .contains(form.bodyText))
+        #expect(place.server.requests().allSatisfy { $0.header("Accept") == "application/json" })
+        #expect(try run.task("old-endpoint", "outcome") == "failed")
+        #expect(try run.task("old-endpoint", "tolerated") == "true")
+        #expect(try run.value("$.totals.tolerated") == "1")
+        #expect(try run.value("$.outcome") == "succeeded")
+    }
+
+    @Test func mirrorList() throws {
+        let place = try Place()
+        let run = try place.run("mirror-list.yaml")
+        #expect(run.status == 0)
+        for file in ["notes.txt", "suites/stable-amd64.txt", "suites/testing-riscv64.txt"] {
+            try place.expectSame("mirror/\(file)", as: file)
+        }
+        #expect(try run.values("$.tasks[*].labels.note").last == "new, and still moving")
+
+        let again = try place.run("mirror-list.yaml")
+        #expect(again.status == 0)
+        #expect(place.server.requests().count == 3)
+    }
+}

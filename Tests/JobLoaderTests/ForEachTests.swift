@@ -1,0 +1,131 @@
+import JobLoader
+import Testing
+import TransferModel
+
+struct ForEachTests {
+    private func ids(_ forEach: String, _ id: String, files: [String: String] = [:]) -> [String]? {
+        load(
+            "tasks:\n  - { id: \"\(id)\", forEach: \(forEach), url: https://example.org/, type: data }", files: files
+        ).job?.tasks.map(\.id)
+    }
+
+    @Test func listsRangesAndProducts() {
+        #expect(ids("{ a: [x, 2, 3.10] }", "t-${a}-${a.index}") == ["t-x-1", "t-2-2", "t-3.10-3"])
+        #expect(ids("{ n: 8..11 }", "t${n}") == ["t8", "t9", "t10", "t11"])
+        #expect(ids("{ n: 08..11 }", "t${n}") == ["t08", "t09", "t10", "t11"])
+        #expect(ids("{ n: -1..1 }", "t${n}") == ["t-1", "t0", "t1"])
+        #expect(ids("{ a: [x, y], n: 1..2 }", "${a}${n}") == ["x1", "x2", "y1", "y2"])
+        #expect(ids("{ m: [{ k: a, v: { w: 1 } }, { k: b }] }", "${m.k}") == ["a", "b"])
+    }
+
+    @Test func files() {
+        let files = [
+            "/job/lines": "one\r\n\ntwo", "/job/t.csv": "name,\"the url\"\n\"a\",\"x,\"\"y\"\"\"\nb,z\n",
+            "/job/t.json": #"[{"k": "a", "n": 1.50}, {"k": "b", "n": 2}]"#, "/job/plain.json": #"["p", 7]"#,
+            "/job/sums":
+                "\(String(repeating: "0a", count: 32))  a.bin\nMD5 (b c.bin) = \(String(repeating: "1", count: 32))\n",
+            "/job/pics/1.jpg": "", "/job/pics/sub/2.jpg": "", "/job/pics/sub/.hidden.jpg": "", "/job/pics/x.png": "",
+        ]
+        #expect(ids("{ l: { lines: lines } }", "${l}", files: files) == ["one", "two"])
+        #expect(ids("{ r: { csv: t.csv } }", "${r.name}", files: files) == ["a", "b"])
+        #expect(ids("{ j: { json: t.json } }", "${j.k}${j.n}", files: files) == ["a1.50", "b2"])
+        #expect(ids("{ j: { json: plain.json } }", "${j}", files: files) == ["p", "7"])
+        #expect(ids("{ f: { files: \"pics/**/*.jpg\" } }", "${f.name}", files: files) == ["1.jpg", "2.jpg"])
+        #expect(ids("{ f: { files: \"pics/*.jpg\" } }", "${f.index}-${f.name}", files: files) == ["1-1.jpg"])
+        let sums = load(
+            "tasks:\n  - { id: \"s${s.index}\", forEach: { s: { checksums: sums } }, url: \"https://example.org/${s.path}\", to: \"${s.path}\", checksum: \"${s.checksum}\" }",
+            files: files
+        ).job?.tasks
+        #expect(sums?.map { $0.location.url?.text } == ["https://example.org/a.bin", "https://example.org/b%20c.bin"])
+        guard case .literal(let checksum)? = sums?[1].options.values.checksum else {
+            Issue.record("no checksum")
+            return
+        }
+        #expect(checksum.algorithm == .md5)
+    }
+
+    @Test func aTaskOfAnotherIsAcceptedAndNotBuilt() {
+        let result = load(
+            """
+            tasks:
+              - { id: list, url: https://example.org/l, to: l }
+              - { id: "f-${n.index}", forEach: { n: { csv: { task: list } } }, url: "${n.url}", to: "${n.name}", checksum: "${n.sum}" }
+              - { id: all, needs: ["f-*", f-7], url: https://example.org/ }
+            """)
+        #expect(result.summary == [])
+        #expect(result.laterPlaces == ["3:48 "])
+    }
+}
+
+struct NeedsTests {
+    private func needs(_ lines: String) -> [[UInt32]]? {
+        load("tasks:\n" + lines).job?.tasks.map { $0.needs.map(\.raw) }
+    }
+
+    @Test func idsAndPatterns() {
+        let text = """
+              - { id: all, needs: ["d*"], url: https://example.org/ }
+              - { id: "d${n}", forEach: { n: 1..3 }, url: https://example.org/ }
+              - { id: dz, needs: ["d?", all, d1], url: https://example.org/ }
+            """
+        #expect(needs(text) == nil)
+        #expect(
+            needs(text.replacing(", all, d1", with: ", d1").replacing("\"d*\"", with: "\"d[0-9]\"")) == [
+                [1, 2, 3], [], [], [], [1, 2, 3],
+            ])
+    }
+
+    @Test func aPatternMeansTheOthers() {
+        let text = """
+              - { id: d1, url: https://example.org/ }
+              - { id: d2, needs: ["d*"], url: https://example.org/ }
+            """
+        #expect(needs(text) == [[], [0]])
+    }
+
+    @Test func longChainsAndRandomGraphsAgreeWithASlowSearch() {
+        let seed = Seed.value
+        var generator = Seed.generator(seed)
+        for _ in 0..<Seed.rounds(60) {
+            let count = Int.random(in: 2...12, using: &generator)
+            var edges: [[Int]] = []
+            for task in 0..<count {
+                edges.append((0..<count).filter { $0 != task && Int.random(in: 0..<count * 2, using: &generator) == 0 })
+            }
+            var text = ""
+            for (task, needs) in edges.enumerated() {
+                text +=
+                    "  - { id: t\(task), needs: [\(needs.map { "t\($0)" }.joined(separator: ", "))], url: https://example.org/ }\n"
+            }
+            #expect((needs(text) == nil) == Self.hasCycle(edges), "TRANSFER_RUN_SEED=\(seed)")
+        }
+    }
+
+    /// Takes tasks away that need nothing, until none is left or all need something.
+    private static func hasCycle(_ edges: [[Int]]) -> Bool {
+        var left = Set(edges.indices)
+        while let free = left.first(where: { edges[$0].allSatisfy { !left.contains($0) } }) { left.remove(free) }
+        return !left.isEmpty
+    }
+
+    @Test func aLongChainIsNoStack() {
+        var text = ""
+        let count = 5_000
+        for task in 0..<count {
+            text += "  - { id: t\(task), needs: [t\((task + 1) % count)], url: https://example.org/ }\n"
+        }
+        let result = load("tasks:\n" + text)
+        #expect(result.summary == ["2:22 needs-cycle"])
+    }
+
+    @Test func filesAreFollowedThroughOthers() {
+        let text = """
+            tasks:
+              - { id: get, url: https://example.org/, to: x }
+              - { id: between, needs: [get], url: https://example.org/ }
+              - { id: put, needs: [between], url: https://example.org/, body: { file: ./x } }
+            """
+        #expect(load(text).summary == [])
+        #expect(load(text.replacing(", needs: [between]", with: "")).summary == ["4:49 missing-need"])
+    }
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# What the compiler does not check. Every finding is `file:line: what`; the status is 1 when there was one.
+# At the end stand the rooms with their sizes and with how many others import them.
+#
+# usage: tools/lint.sh [--linkage]    (with --linkage only what the release binary is linked to, which must be there)
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export LC_ALL=C
+
+# Longest file and longest function; the share of all lines above which a room should be two.
+file_limit=700
+function_limit=100
+room_share=20
+
+# Which targets may see a C module: docs/architecture.md says why.
+declare -A c_rooms=(
+    [CLibcurl]="CurlCore TransferModelTests"
+    [CLibYAML]="YAMLTree"
+    [CSQLite]="Stores"
+    [CLibSSL]="Digests CurlCore TestSupport"
+    [CLibIDN2]="TransferModel"
+    [CPCRE2]="TextFormats"
+    [CLinuxShims]="SystemIO"
+    [CTestShims]="TestSupport"
+    [CAllocationCounter]="transfer-run-bench"
+)
+problems=$(mktemp)
+measured=$(mktemp)
+trap 'rm -f "$problems" "$measured"' EXIT
+mapfile -t sources < <(find Sources -name '*.swift' | sort)
+mapfile -t all < <(find Sources Tests -name '*.swift' | sort)
+
+report() { cat >>"$problems"; }
+
+check_format() {
+    # Its own `path:line:column: error: [Rule] what`, made relative.
+    swift format lint --strict --parallel --recursive Sources Tests Package.swift 2>&1 | sed "s|^$PWD/||" | report
+}
+
+# An import statement with whatever stands before it: an access level, an attribute.
+readonly importing='^[[:space:]]*((@[A-Za-z()]+|public|package|internal|fileprivate|private)[[:space:]]+)*import[[:space:]]+((struct|class|enum|func|var|let|typealias|protocol)[[:space:]]+)?'
+
+check_c_imports() {
+    local line file module room
+    while IFS= read -r line; do
+        file=${line%%:*}
+        module=$(sed -E 's/.*import[[:space:]]+(([a-z]+)[[:space:]]+)?([A-Za-z0-9]+).*/\3/' <<<"$line")
+        room=$(cut -d/ -f2 <<<"$file")
+        if [[ -z ${c_rooms[$module]+known} ]]; then
+            echo "$(cut -d: -f1,2 <<<"$line"): the C module $module stands in no row of tools/lint.sh"
+        elif [[ " ${c_rooms[$module]} " != *" $room "* ]]; then
+            echo "$(cut -d: -f1,2 <<<"$line"): $room may not import $module; only ${c_rooms[$module]// /, } may"
+        fi
+    done < <(grep -HnE "${importing}C[A-Z][A-Za-z0-9]*[[:space:]]*(//.*)?$" "${all[@]}" | grep -vE 'import[[:space:]]+C(urlCore|ommandLineTool|odecs|onditions)\b') | report
+}
+
+check_forbidden() {
+    # Foundation: tens of megabytes and milliseconds, and a second URL parser.
+    grep -HnE "${importing}(Foundation|FoundationNetworking)([.[:space:]]|$)" "${sources[@]}" |
+        sed -E 's/^([^:]*:[0-9]+):.*/\1: imports Foundation/' | report
+    grep -HnE '\b(TODO|FIXME)\b|\btry!|\bfatalError\(' "${sources[@]}" |
+        sed -E 's/^([^:]*:[0-9]+):[[:space:]]*(.*)/\1: not allowed here: \2/' | report
+    # A silenced check needs its proof in a comment, no more than three lines away.
+    awk '
+        function judge(  i, near, reason) {
+            for (i = 1; i <= count; i++) {
+                if (text[i] !~ /@unchecked +Sendable|nonisolated\(unsafe\)/ || text[i] ~ /^ *\/\//) continue
+                reason = 0
+                for (near = i - 3; near <= i + 3; near++) if (text[near] ~ /\/\//) reason = 1
+                if (!reason) print path ":" i ": says `unsafe` or `@unchecked` without a reason beside it"
+            }
+        }
+        FNR == 1 { judge(); path = FILENAME; delete text }
+        { text[FNR] = $0; count = FNR }
+        END { judge() }
+    ' "${sources[@]}" | report
+}
+
+check_sizes() {
+    awk -f tools/measure.awk -v fileLimit=$file_limit -v functionLimit=$function_limit "${all[@]}" >"$measured"
+    sed -n 's/^long //p' "$measured" | report
+}
+
+check_linkage() {
+    local binary=.build/release/transfer-run
+    if [[ ! -x $binary ]]; then
+        if [[ $1 == required ]]; then echo "$binary:1: is not built" | report; fi
+        echo "lint: $binary is not built: its linkage was not checked"
+        return
+    fi
+    ldd "$binary" | awk -v binary="$binary" '
+        /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime/ { print binary ":1: links " $1 " dynamically" }' | report
+}
+
+# Lines, medians and fan-in of each room that ships or supports.
+print_rooms() {
+    local room fan
+    echo "room                 files  lines  share  median file  median function  imported by"
+    for room in $(find Sources -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort); do
+        find "Sources/$room" -name '*.swift' | grep -q . || continue
+        fan=$(grep -lE "${importing}$room([.[:space:]]|$)" "${sources[@]}" | cut -d/ -f2 | sort -u | grep -cvx "$room")
+        echo "$room $fan"
+    done | awk -v share=$room_share '
+        function median(list, n,    i, j, value, sorted) {
+            for (i = 1; i <= n; i++) {
+                value = list[i]
+                for (j = i - 1; j >= 1 && sorted[j] > value; j--) sorted[j + 1] = sorted[j]
+                sorted[j + 1] = value
+            }
+            return n == 0 ? 0 : n % 2 ? sorted[(n + 1) / 2] : (sorted[n / 2] + sorted[n / 2 + 1]) / 2
+        }
+        function pick(values, prefix, n,    i) { split("", picked); for (i = 1; i <= n; i++) picked[i] = values[prefix, i] }
+        FNR == NR {
+            if ($1 == "file") { files[$2, ++fileCount[$2]] = $3; lines[$2] += $3 }
+            if ($1 == "function") functions[$2, ++functionCount[$2]] = $3
+            next
+        }
+        { order[++rooms] = $1; fan[$1] = $2; total += lines[$1] }
+        END {
+            for (r = 1; r <= rooms; r++) {
+                name = order[r]
+                pick(files, name, fileCount[name]); fileMedian = median(picked, fileCount[name])
+                pick(functions, name, functionCount[name]); functionMedian = median(picked, functionCount[name])
+                printf "%-20s %5d %6d %5.1f%% %12.1f %16.1f %12d%s\n", name, fileCount[name], lines[name], \
+                    100 * lines[name] / total, fileMedian, functionMedian, fan[name], \
+                    (100 * lines[name] / total > share ? "  <- more than " share " % of all lines: two rooms?" : "")
+            }
+            printf "%-20s %5s %6d\n", "all", "", total
+        }' "$measured" -
+    awk '$1 == "file" { n += $3 } END { print "Sources and Tests together: " n " lines" }' "$measured"
+}
+
+if [[ ${1:-} == --linkage ]]; then
+    check_linkage required
+else
+    check_format
+    check_c_imports
+    check_forbidden
+    check_sizes
+    check_linkage optional
+    print_rooms
+fi
+if [[ -s $problems ]]; then
+    echo
+    sort -u "$problems"
+    echo "lint: $(sort -u "$problems" | wc -l) findings"
+    exit 1
+fi
+echo "lint: nothing found"

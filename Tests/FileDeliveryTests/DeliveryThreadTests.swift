@@ -15,7 +15,7 @@ struct DeliveryThreadTests {
         var destination = Destination(path: tree.path("f\(number)"))
         destination.flush = true
         return .publish(
-            TaskIndex(raw: UInt32(number)), desk.staging(), destination, rest: [1], lengthUnverified: false)
+            TaskIndex(raw: UInt32(number)), desk.staging(), destination, rest: .bytes([1]), lengthUnverified: false)
     }
 
     @Test func flushesComeAfterTheirFilesAndInOneBatch() throws {
@@ -139,13 +139,35 @@ struct DeliveryThreadTests {
         let id = desk.staging()
         let piece = [UInt8](repeating: 7, count: 4 << 20)
         for count in 1...15 {
-            desk.submit(.append(id, folder: tree.path, algorithm: .sha512, piece))
+            desk.submit(.append(id, folder: tree.path, algorithm: .sha512, .bytes(piece)))
             let written = (try? FileFacts.of(tree.path(".transfer-run-test-1")).size) ?? 0
             #expect(Int64(count * piece.count) - written <= Int64(DeliveryThread.maximumOutstanding))
         }
         desk.submit(
-            .publish(TaskIndex(raw: 1), id, Destination(path: tree.path("big")), rest: [1], lengthUnverified: false))
+            .publish(
+                TaskIndex(raw: 1), id, Destination(path: tree.path("big")), rest: .bytes([1]), lengthUnverified: false))
         #expect(try desk.outcome().get().bytes == 15 * (4 << 20) + 1)
+    }
+
+    /// However an order ends, its buffer comes back empty for the next.
+    @Test func buffersAreUsedAgain() throws {
+        let desk = try Desk()
+        let first = desk.thread.pool.take()
+        for number in 0..<20 {
+            let buffer = number == 0 ? first : desk.thread.pool.take()
+            #expect(buffer === first && buffer.count == 0)
+            [UInt8](repeating: UInt8(number), count: 100).withUnsafeBytes { buffer.append($0) }
+            // Every other destination is a folder, where nothing can be published.
+            let path = number % 2 == 0 ? tree.path("f") : tree.path
+            desk.submit(
+                .publish(
+                    TaskIndex(raw: 1), desk.staging(), Destination(path: path), rest: .buffer(buffer),
+                    lengthUnverified: false))
+            // The buffer is given back before the answer is handed over.
+            let record = try? desk.outcome().get()
+            #expect((record != nil) == (number % 2 == 0))
+            if number % 2 == 0 { #expect(try tree.bytes("f") == [UInt8](repeating: UInt8(number), count: 100)) }
+        }
     }
 
     /// On a filesystem of one mebibyte.

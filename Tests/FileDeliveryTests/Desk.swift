@@ -33,6 +33,14 @@ final class Desk {
         return StagingID(raw: stagings)
     }
 
+    /// The bytes as a download of many pieces hands them over, or as a short one does.
+    func piece(_ bytes: [UInt8], pooled: Bool) -> BodyPiece {
+        guard pooled else { return .bytes(bytes) }
+        let buffer = thread.pool.take()
+        bytes.withUnsafeBytes { buffer.append($0) }
+        return .buffer(buffer)
+    }
+
     func submit(_ orders: DeliveryOrder...) {
         thread.submit(orders, bytes: orders.reduce(0) { $0 + $1.byteCount })
     }
@@ -56,9 +64,9 @@ final class Desk {
         change(&destination)
         let id = staging()
         for piece in pieces.dropLast() {
-            submit(.append(id, folder: destination.folder, algorithm: destination.checksum?.algorithm, piece))
+            submit(.append(id, folder: destination.folder, algorithm: destination.checksum?.algorithm, .bytes(piece)))
         }
-        submit(.publish(TaskIndex(raw: 7), id, destination, rest: pieces.last ?? [], lengthUnverified: false))
+        submit(.publish(TaskIndex(raw: 7), id, destination, rest: .bytes(pieces.last ?? []), lengthUnverified: false))
         return try outcome()
     }
 

@@ -23,13 +23,14 @@ import TransferModel
         let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles)
         try tree.write("f", "old")
         let id = desk.staging()
-        desk.submit(.append(id, folder: tree.path, algorithm: nil, bytes("new")))
+        desk.submit(.append(id, folder: tree.path, algorithm: nil, .bytes(bytes("new"))))
         desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("f"), nil))
         _ = try desk.next()
         #expect(try tree.text("f") == "old")
         desk.submit(
             .publish(
-                TaskIndex(raw: 1), id, Destination(path: tree.path("f")), rest: bytes("er"), lengthUnverified: true))
+                TaskIndex(raw: 1), id, Destination(path: tree.path("f")), rest: .bytes(bytes("er")),
+                lengthUnverified: true))
         let record = try desk.outcome().get()
         #expect(record.changed && record.lengthUnverified)
         #expect(try tree.text("f") == "newer")
@@ -89,12 +90,14 @@ import TransferModel
         let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles)
         _ = try desk.publish([bytes("x")], to: tree.path("d/first")).get()
         let id = desk.staging()
-        desk.submit(.append(id, folder: tree.path("d"), algorithm: nil, bytes("y")))
+        desk.submit(.append(id, folder: tree.path("d"), algorithm: nil, .bytes(bytes("y"))))
         desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("d/first"), nil))
         _ = try desk.next()
         #expect(rename(tree.path("d"), tree.path("old")) == 0)
         desk.submit(
-            .publish(TaskIndex(raw: 1), id, Destination(path: tree.path("d/second")), rest: [], lengthUnverified: false)
+            .publish(
+                TaskIndex(raw: 1), id, Destination(path: tree.path("d/second")), rest: .bytes([]),
+                lengthUnverified: false)
         )
         #expect(try desk.outcome().get().bytes == 1)
         #expect(tree.list() == ["d/", "d/second", "old/", "old/first"])
@@ -143,10 +146,10 @@ import TransferModel
     @Test(arguments: [false, true]) func discardLeavesNothing(lacksUnnamedFiles: Bool) throws {
         let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles)
         let id = desk.staging()
-        desk.submit(.append(id, folder: tree.path("d"), algorithm: nil, bytes("x")))
+        desk.submit(.append(id, folder: tree.path("d"), algorithm: nil, .bytes(bytes("x"))))
         desk.submit(.discard(id), .discard(desk.staging()))
         let left = desk.staging()
-        desk.submit(.append(left, folder: tree.path("d"), algorithm: nil, bytes("x")))
+        desk.submit(.append(left, folder: tree.path("d"), algorithm: nil, .bytes(bytes("x"))))
         desk.finish()
         #expect(tree.list() == ["d/"])
     }

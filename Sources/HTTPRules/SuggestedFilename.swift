@@ -33,6 +33,7 @@ package enum SuggestedFilename {
     /// that makes a terminal or a file manager show another name than it is. Works on scalars throughout: to Swift
     /// a `/` that a combining mark follows is another character, to the kernel it is a `/`.
     package static func safe(_ name: String) -> String? {
+        if isPlain(name) { return name }
         let last = Array(name.unicodeScalars).split { $0 == "/" || $0 == "\\" }.last ?? []
         var scalars = last.map { isHarmless($0) ? $0 : "_" }[...]
         scalars = scalars.drop { $0 == " " }
@@ -42,6 +43,16 @@ package enum SuggestedFilename {
         if scalars.first == "." { scalars[scalars.startIndex] = "_" }
         let result = shortened(scalars)
         return result.isEmpty ? nil : result
+    }
+
+    /// Nothing in it needs a closer look, as in nearly every name: printable ASCII, no separator, not hidden, not long.
+    private static func isPlain(_ name: String) -> Bool {
+        guard let first = name.utf8.first, first != UInt8(ascii: "."), name.utf8.count <= maximumLength else {
+            return false
+        }
+        return name.utf8.allSatisfy {
+            (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\")
+        }
     }
 
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {

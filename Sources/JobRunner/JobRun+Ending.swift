@@ -4,9 +4,11 @@ import TransferModel
 
 extension JobRun {
     /// The event of an attempt's end, from what the engine kept of it; `nil` when none had begun.
-    func endAttempt(_ task: TaskIndex, _ outcome: TaskOutcome, backoff: TimeSpan?) -> AttemptResult? {
+    ///
+    /// It lasted until `now`, when the scheduler heard of its end: what follows is a wait, and nothing lies between.
+    func endAttempt(_ task: TaskIndex, _ outcome: TaskOutcome, backoff: TimeSpan?, _ now: Now) -> AttemptResult? {
         guard let result = engine.takeResult(of: task) else { return nil }
-        let duration = result.endedAt - result.startedAt.instant - result.flushWait
+        let duration = now.instant - result.startedAt.instant - result.flushWait
         log.append(
             .attemptFinished(
                 AttemptRecord(
@@ -16,9 +18,9 @@ extension JobRun {
         return result
     }
 
-    func finish(_ task: TaskIndex, _ conclusion: Conclusion) {
+    func finish(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
         let specification = job.tasks[Int(task.raw)]
-        let result = endAttempt(task, conclusion.outcome, backoff: nil)
+        let result = endAttempt(task, conclusion.outcome, backoff: nil, now)
         var waits = conclusion.waits
         if let flush = result?.flushWait, flush > .zero {
             waits.append(TaskRecord.Wait(reason: .flush, duration: flush))

@@ -109,8 +109,8 @@ package final class JobRun {
             switch action {
             case .perform(let command): engine.perform(command, now: now)
             case .waiting(let task, let reason): log.append(.waiting(reason), task: task, session: session(task))
-            case .willRetry(let task, let backoff): _ = endAttempt(task, .failed, backoff: backoff)
-            case .finished(let task, let conclusion): finish(task, conclusion)
+            case .willRetry(let task, let backoff): _ = endAttempt(task, .failed, backoff: backoff, now)
+            case .finished(let task, let conclusion): finish(task, conclusion, now)
             }
         }
     }

@@ -149,6 +149,27 @@ struct DeliveryThreadTests {
         #expect(try desk.outcome().get().bytes == 15 * (4 << 20) + 1)
     }
 
+    /// However an order ends, its buffer comes back empty for the next.
+    @Test func buffersAreUsedAgain() throws {
+        let desk = try Desk()
+        let first = desk.thread.pool.take()
+        for number in 0..<20 {
+            let buffer = number == 0 ? first : desk.thread.pool.take()
+            #expect(buffer === first && buffer.count == 0)
+            [UInt8](repeating: UInt8(number), count: 100).withUnsafeBytes { buffer.append($0) }
+            // Every other destination is a folder, where nothing can be published.
+            let path = number % 2 == 0 ? tree.path("f") : tree.path
+            desk.submit(
+                .publish(
+                    TaskIndex(raw: 1), desk.staging(), Destination(path: path), rest: .buffer(buffer),
+                    lengthUnverified: false))
+            // The buffer is given back before the answer is handed over.
+            let record = try? desk.outcome().get()
+            #expect((record != nil) == (number % 2 == 0))
+            if number % 2 == 0 { #expect(try tree.bytes("f") == [UInt8](repeating: UInt8(number), count: 100)) }
+        }
+    }
+
     /// On a filesystem of one mebibyte.
     @Test(.enabled(if: Mounting.isAllowed)) func aFullDiskLeavesNothing() throws {
         let small = try tree.makeFolder("small")

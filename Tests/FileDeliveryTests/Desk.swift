@@ -33,6 +33,14 @@ final class Desk {
         return StagingID(raw: stagings)
     }
 
+    /// The bytes as a download of many pieces hands them over, or as a short one does.
+    func piece(_ bytes: [UInt8], pooled: Bool) -> BodyPiece {
+        guard pooled else { return .bytes(bytes) }
+        let buffer = thread.pool.take()
+        bytes.withUnsafeBytes { buffer.append($0) }
+        return .buffer(buffer)
+    }
+
     func submit(_ orders: DeliveryOrder...) {
         thread.submit(orders, bytes: orders.reduce(0) { $0 + $1.byteCount })
     }

@@ -96,12 +96,8 @@ import TransferModel
         #expect(rename(tree.path("d"), tree.path("old")) == 0)
         desk.submit(
             .publish(
-<<<<<<< HEAD
-                TaskIndex(raw: 1), id, Destination(path: tree.path("d/second")), rest: .none, lengthUnverified: false)
-=======
                 TaskIndex(raw: 1), id, Destination(path: tree.path("d/second")), rest: .bytes([]),
                 lengthUnverified: false)
->>>>>>> rules
         )
         #expect(try desk.outcome().get().bytes == 1)
         #expect(tree.list() == ["d/", "d/second", "old/", "old/first"])

@@ -31,13 +31,9 @@ struct RandomDeliveryTests {
                     let piece = random.bytes(random.below(300))
                     open[place].content += piece
                     let folder = Destination(path: tree.path(open[place].path)).folder
-<<<<<<< HEAD
-                    desk.submit(.append(open[place].id, folder: folder, algorithm: nil, .bytes(piece)))
-=======
                     desk.submit(
                         .append(
                             open[place].id, folder: folder, algorithm: nil, desk.piece(piece, pooled: random.oneIn(2))))
->>>>>>> rules
                 default:
                     try publish(open.remove(at: place), tree, desk, &files, &random)
                 }
@@ -58,14 +54,10 @@ struct RandomDeliveryTests {
         let isSame = open.content.isEmpty && old != nil && random.oneIn(2)
         let rest = isSame ? old ?? [] : random.bytes(random.below(50))
         let content = open.content + rest
-<<<<<<< HEAD
-        desk.submit(.publish(TaskIndex(raw: 1), open.id, destination, rest: .bytes(rest), lengthUnverified: false))
-=======
         desk.submit(
             .publish(
                 TaskIndex(raw: 1), open.id, destination, rest: desk.piece(rest, pooled: random.oneIn(2)),
                 lengthUnverified: false))
->>>>>>> rules
         switch (try desk.outcome(), destination.existing) {
         case (.failure(let error), .fail): #expect(old != nil && error.name == .destinationExists)
         case (.failure(let error), _): Issue.record("\(error)")

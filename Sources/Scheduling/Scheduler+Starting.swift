@@ -164,8 +164,10 @@ extension Scheduler {
     mutating func learn(_ origin: OriginID, _ version: HTTPProtocol, _ now: Instant) {
         while origins.count <= Int(origin.raw) { origins.append(OriginState()) }
         guard origins[Int(origin.raw)].version != version else { return }
+        let isFirst = origins[Int(origin.raw)].version == nil
         origins[Int(origin.raw)].version = version
         for lane in origins[Int(origin.raw)].lanes {
+            if isFirst, version == .http2 { lanes[lane].waitedForOneConnection() }
             (lanes[lane].capacity, lanes[lane].isShared) = capacity(lanes[lane].session, version)
             lanes[lane].noteState(at: now)
             note(changed: lane)

@@ -70,6 +70,9 @@ struct TaskLane: Sendable {
         noteState(at: now)
     }
 
+    /// Until the first answer told that the connection is shared, all but one of the slots in use only waited for it.
+    mutating func waitedForOneConnection() { peak = min(peak, 1) }
+
     mutating func give(at now: Instant) {
         inUse -= 1
         precondition(inUse >= 0, "a slot was given back twice")

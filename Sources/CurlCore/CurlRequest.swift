@@ -38,6 +38,9 @@ package struct CurlRequest {
     /// silently send it again.
     package var needsFreshConnection = false
     package var receiveBuffer = 64 << 10
+    /// Requests with the same object here differ in nothing but the path of their URL: a handle that carried one is not
+    /// set up anew for the next.
+    package var likeness: AnyObject?
 
     package init(url: String, method: String, tls: TLSSettings, pool: ConnectionPool) {
         self.url = url

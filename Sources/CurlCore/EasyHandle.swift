@@ -31,6 +31,11 @@ internal import CLibcurl
         unsafe note(CURLOPT_ERRORBUFFER, tr_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer))
     }
 
+    func clearMessage() {
+        firstFailure = nil
+        unsafe errorBuffer[0] = 0
+    }
+
     /// libcurl's message about the last failure; empty when it had none.
     var message: String { unsafe String(cString: errorBuffer) }
 

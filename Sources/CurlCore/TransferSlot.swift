@@ -17,6 +17,7 @@ import TransferModel
     var tlsVersion: UInt16 = 0
     var tlsCipher: UInt16 = 0
     var secureConnection: UnsafeRawPointer?
+    private var lastLikeness: AnyObject?
     private var headerBytes: [UInt8] = []
     private var status = 0
     private var version = HTTPProtocol.http1
@@ -42,6 +43,12 @@ import TransferModel
         tlsVersion = 0
         tlsCipher = 0
         unsafe secureConnection = nil
+        if let likeness = request.likeness, likeness === lastLikeness {
+            easy.clearMessage()
+            easy.set(CURLOPT_URL, request.url)
+            return
+        }
+        lastLikeness = request.likeness
         easy.reset()
         setBasics(request)
         setSecurity(request)

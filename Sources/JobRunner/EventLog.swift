@@ -38,6 +38,7 @@ package final class EventLog: EventSink {
         guard !turn.isEmpty else { return }
         thread.post(turn)
         turn = []
+        turn.reserveCapacity(128)
     }
 
     /// After the last event: waits for the consumers and gives back the first error any of them met.

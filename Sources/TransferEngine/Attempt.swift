@@ -26,6 +26,7 @@ final class Outbox {
         guard !orders.isEmpty else { return }
         delivery.submit(orders, bytes: bytes)
         orders = []
+        orders.reserveCapacity(32)
         bytes = 0
     }
 }
@@ -90,6 +91,7 @@ final class Attempt: TransferReceiver {
     var flushStartedAt: Instant?
     var lengthUnverified = false
     var lastProgressAt: Instant
+    let rules: AttemptRules
     /// Of the first request; a redirect may take some off.
     let headerLines: [String]
     var hasNews = false
@@ -112,7 +114,8 @@ final class Attempt: TransferReceiver {
         self.news = news
         self.outbox = outbox
         self.pool = pool
-        life = AttemptLife(url, session.rules(for: specification))
+        rules = session.rules(for: specification)
+        life = AttemptLife(url, rules)
         headerLines = session.headerLines
         startedAt = now
         requestStartedAt = now.wall

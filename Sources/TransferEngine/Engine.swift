@@ -206,6 +206,9 @@ package final class Engine {
             curl.connectTimeout = attempt.session.configuration.connectTimeout
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
             curl.receiveBuffer = receiveBuffer
+            if attempt.transactions.isEmpty, !request.sendsBody, let origin = attempt.origin {
+                curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
+            }
             if request.sendsBody {
                 let body = try BodySource(attempt.specification.options.values.body)
                 attempt.body = body

@@ -163,7 +163,7 @@ struct SchedulerTests {
         stage.scheduler.take(.protocolIs(host, .http2), now: stage.clock.now)
         stage.turn()
         #expect(stage.running == Array(0..<10))
-        #expect(stage.scheduler.hosts(of: SessionIndex(raw: 0)).map(\.peak) == [2])
+        #expect(stage.scheduler.hosts(of: SessionIndex(raw: 0)).map(\.peak) == [1])
         // It was another server after all: nothing new before the old limit holds again.
         stage.scheduler.take(.protocolIs(host, .http1), now: stage.clock.now)
         for task in 0..<8 { stage.end(task) }

@@ -9,7 +9,7 @@ import YAMLTree
 extension CommandLineTool {
     /// Every diagnostic, no network. What is not built yet is no mistake of the file's.
     static func check(_ options: CheckOptions, _ environment: [String: String], _ console: Console) -> Int32 {
-        let source = JobSource(arguments: options.arguments, environment: environment)
+        let source = JobSource(arguments: options.arguments, environment: environment, isForRun: false)
         var found: [Diagnostic] = []
         var hasErrors = false
         for path in options.arguments.jobs {

@@ -35,7 +35,7 @@ struct RunningJob {
 
     /// `nil` when its diagnostics said why not.
     private func load(_ path: String) throws(UsageError) -> Job? {
-        let source = JobSource(arguments: options.arguments, environment: environment)
+        let source = JobSource(arguments: options.arguments, environment: environment, isForRun: true)
         let result = try source.load(path).get()
         // What is not built yet refuses the run, beside the mistakes of the file: never a silent ignore.
         let found = (result.diagnostics.sorted() + result.notBuilt)

@@ -49,6 +49,8 @@ package final class Engine {
     private var stagingCount: UInt64 = 0
     private let receiveBuffer: Int
     private var lastType: (text: String, type: MediaType?) = ("", nil)
+    /// Whose file a path is, from the first file on that a server names.
+    var claims: [String: TaskIndex]?
     /// Files published since the delivery thread was last told not to wait for more.
     var unhurriedFlushes = 0
     var now: Now

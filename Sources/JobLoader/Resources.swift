@@ -23,7 +23,7 @@ package struct Resources: Sendable {
     }
 
     /// No environment and no files: what a test starts from.
-    package static func nothing(workingDirectory: String = "/work") -> Resources {
+    package static func nothing(workingDirectory: String = "/here") -> Resources {
         Resources(
             environment: { _ in nil }, readFile: { _, _ in .failure(.notFound) },
             listFiles: { _, _ in .failure(.notFound) }, workingDirectory: workingDirectory)

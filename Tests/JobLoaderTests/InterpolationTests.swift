@@ -98,7 +98,7 @@ struct InterpolationTests {
     @Test func theCommandLineWins() throws {
         let text = dataTask("description: \"${a}-${b}-${c}\"", head: "variables: { a: 1, b: 2, c: 3 }\n")
         let options = LoadOptions(set: [("b", "x"), ("b", "y")], variablesFile: "vars.yaml")
-        let result = load(text, files: ["/work/vars.yaml": "a: f\nb: f\n"], options: options)
+        let result = load(text, files: ["/here/vars.yaml": "a: f\nb: f\n"], options: options)
         #expect(result.job?.tasks[0].options.values.description == "f-y-3")
         #expect(result.job?.variables.map(\.name) == ["a", "b", "c"])
     }
@@ -113,7 +113,7 @@ struct SecretTests {
             let result = load(text, environment: environment, files: files, options: LoadOptions(secretsFile: file))
             return result.job?.tasks[0].options.values.headers.first?.value.revealed
         }
-        let files = ["/work/s": "# mine\nK=from file=1\n", "/creds/K": "from creds\n\n", "/job/k": "declared\r\n"]
+        let files = ["/here/s": "# mine\nK=from file=1\n", "/creds/K": "from creds\n\n", "/job/k": "declared\r\n"]
         let environment = ["CREDENTIALS_DIRECTORY": "/creds", "K": "from env", "OTHER": "other"]
         #expect(value(environment, files, "s") == "from file=1")
         #expect(value(environment, files, nil) == "from creds\n" || value(environment, files, nil) == nil)

@@ -120,10 +120,10 @@ struct MergingTests {
     }
 
     @Test func reportsGoToTheWorkingFolder() throws {
-        #expect(try #require(load(task(head: "report: r.json\n")).job).report.json == .path("/work/r.json"))
+        #expect(try #require(load(task(head: "report: r.json\n")).job).report.json == .path("/here/r.json"))
         #expect(try #require(load(task(head: "report: none\n")).job).report.json == .none)
         let plan = try #require(load(task(head: "report: { events: e, json: none }\n")).job).report
-        #expect(plan.events == "/work/e")
+        #expect(plan.events == "/here/e")
         #expect(plan.json == .none)
         #expect(load(task(head: "report: { junit: x }\n")).laterPlaces == ["1:11 "])
     }
@@ -132,11 +132,11 @@ struct MergingTests {
         func base(_ file: String, _ directory: String? = nil) -> String? {
             load(task(), file: file, options: LoadOptions(directory: directory)).job?.baseDirectory
         }
-        #expect(base("-") == "/work")
-        #expect(base("jobs.yaml") == "/work")
-        #expect(base("sub/jobs.yaml") == "/work/sub")
+        #expect(base("-") == "/here")
+        #expect(base("jobs.yaml") == "/here")
+        #expect(base("sub/jobs.yaml") == "/here/sub")
         #expect(base("/x.yaml") == "/")
-        #expect(base("a/jobs.yaml", "d/") == "/work/d")
+        #expect(base("a/jobs.yaml", "d/") == "/here/d")
     }
 }
 

@@ -24,7 +24,7 @@ func world(environment: [String: String] = [:], files: [String: String] = [:]) -
             let found = files.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
             return found.isEmpty ? .failure(.notFound) : .success(found)
         },
-        workingDirectory: "/work")
+        workingDirectory: "/here")
 }
 
 extension LoadResult {

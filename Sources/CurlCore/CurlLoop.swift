@@ -86,11 +86,14 @@ package import TransferModel
         free.append(slot.index)
     }
 
-    /// Ends a transfer without a completion; its connection is closed.
-    package func stop(_ id: TransferID) {
-        guard let slot = slot(of: id) else { return }
+    /// Ends a transfer without a completion; its connection is closed. Says what was measured up to here.
+    @discardableResult
+    package func stop(_ id: TransferID) -> CurlMetrics? {
+        guard let slot = slot(of: id) else { return nil }
+        let metrics = measure(slot)
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
         recycle(slot)
+        return metrics
     }
 
     private func slot(of id: TransferID) -> TransferSlot? {

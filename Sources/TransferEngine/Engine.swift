@@ -99,6 +99,7 @@ package final class Engine {
         let session = sessions[Int(session.raw)]
         return (session.connectionsOpened, session.connectionsReused)
     }
+
     /// Something is to be told or handed over already: the next turn must not wait.
     package var isPending: Bool { !reports.isEmpty || !outbox.isEmpty }
 
@@ -125,6 +126,7 @@ package final class Engine {
         case .start(let task, let number, _): start(task, number)
         case .grant(let task, let origin): granted(task, origin)
         case .cancel(let task, _): cancel(task)
+        // No rule that exists asks for these yet: windows and bandwidth will.
         case .pause, .resume: break
         }
     }
@@ -228,7 +230,7 @@ package final class Engine {
 
     func stopTransfer(_ attempt: Attempt) {
         guard let transfer = attempt.transfer else { return }
-        loop.stop(transfer)
+        if let metrics = loop.stop(transfer) { note(metrics, attempt) }
         forgetTransfer(attempt)
     }
 
@@ -312,13 +314,18 @@ package final class Engine {
         return lastType.type
     }
 
+    /// What a request cost is told however it ended.
+    private func note(_ metrics: CurlMetrics, _ attempt: Attempt) {
+        attempt.note(metrics)
+        attempt.session.connectionsOpened += metrics.openedConnections
+        if metrics.isReused { attempt.session.connectionsReused += 1 }
+    }
+
     private func complete(_ completion: CurlCompletion) {
         guard let attempt = completion.receiver as? Attempt, attempt.transfer != nil else { return }
         if attempt.hasNewHead { announce(attempt) }
         if attempt.received > 0 { emitProgress(attempt) }
-        attempt.note(completion.metrics)
-        attempt.session.connectionsOpened += completion.metrics.openedConnections
-        if completion.metrics.isReused { attempt.session.connectionsReused += 1 }
+        note(completion.metrics, attempt)
         forgetTransfer(attempt)
         if attempt.body != nil, completion.metrics.uploadedBytes > 0 {
             emit(

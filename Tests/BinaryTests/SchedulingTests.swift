@@ -187,6 +187,9 @@ import TransferModel
         #expect(try run.task("mute", "error.code") == "-1001")
         #expect(stage.files == [])
         #expect(run.result.duration < .seconds(10))
+        // What was measured is told although nothing completed.
+        #expect(try run.values("$.tasks[*].attempts[0].transactions[*].request.method") == ["GET", "GET", "GET"])
+        #expect(try run.values("$.tasks[1].attempts[0].transactions[0].response.status") == ["200"])
     }
 
     @Test func noServerIsAnError() throws {

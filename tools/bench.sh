@@ -2,11 +2,11 @@
 # Everything `make bench` measures: the stages of a run against their budgets, and whole runs beside other programs.
 # A small nginx serves 10,000 files of 1 KiB on 127.0.0.1; it is ended by its own process id.
 #
-# usage: tools/bench.sh [PORT]
+# usage: [BENCH_FOLDER=DIR] tools/bench.sh [PORT]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 port=${1:-18480}
-place=$PWD/.bench
+place=${BENCH_FOLDER:-$PWD/.bench}
 run=$place/run.$$
 mkdir -p "$place/docroot/small" "$run/nginx"
 
@@ -39,4 +39,4 @@ done
 echo
 python3 tools/bench.py "http://127.0.0.1:$port" "$place/docroot/small" "$run/whole"
 echo
-echo "The files written stay in .bench until \`make clean\`: removing them now would slow the next round on ext4."
+echo "The files written stay in $place until \`make clean\` or you remove them: removing them now would slow the next round on ext4."

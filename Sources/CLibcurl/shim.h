@@ -32,10 +32,6 @@ typedef CURLcode (*tr_ssl_context_callback)(CURL *, void *, void *);
 static inline CURLcode tr_easy_set_ssl_context_callback(CURL *easy, tr_ssl_context_callback value) {
     return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
-typedef curl_socket_t (*tr_open_socket_callback)(void *, curlsocktype, struct curl_sockaddr *);
-static inline CURLcode tr_easy_set_open_socket_callback(CURL *easy, tr_open_socket_callback value) {
-    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
-}
 static inline CURLcode tr_easy_get_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
 }
@@ -76,8 +72,6 @@ static inline curl_version_info_data *tr_curl_version(void) { return curl_versio
 
 // Macros with casts, which Swift does not import.
 enum {
-    tr_write_pause = CURL_WRITEFUNC_PAUSE,
     tr_read_abort = CURL_READFUNC_ABORT,
-    tr_read_pause = CURL_READFUNC_PAUSE,
 };
 #endif

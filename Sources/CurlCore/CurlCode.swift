@@ -8,9 +8,6 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
     init(_ code: CURLcode) { rawValue = code.rawValue }
 
     package static let ok = CurlCode(CURLE_OK)
-    package static let partialFile = CurlCode(CURLE_PARTIAL_FILE)
-    package static let writeError = CurlCode(CURLE_WRITE_ERROR)
-    package static let abortedByCallback = CurlCode(CURLE_ABORTED_BY_CALLBACK)
 
     /// The error of the catalogue that a user knows this one by. `verifyResult` is OpenSSL's word on the chain.
     package func errorName(verifyResult: Int) -> ErrorName {

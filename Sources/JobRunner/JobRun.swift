@@ -69,8 +69,7 @@ package final class JobRun {
                     log.wall = now.wall
                     return now
                 })
-            now = Clocks.now()
-            log.wall = now.wall
+            now = engine.now
             for report in reports { take(report, now) }
         }
         engine.close()

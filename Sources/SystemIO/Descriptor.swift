@@ -138,11 +138,6 @@ package struct Descriptor: ~Copyable, Sendable {
         let raw = raw
         try Syscall.check("syncfs") { tr_syncfs(raw) }
     }
-
-    package borrowing func sync() throws(SystemError) {
-        let raw = raw
-        try Syscall.check("fsync") { fsync(raw) }
-    }
 }
 
 /// `UTIME_OMIT` is a macro with a cast.

@@ -53,7 +53,8 @@ package final class Engine {
     var claims: [String: TaskIndex]?
     /// Files published since the delivery thread was last told not to wait for more.
     var unhurriedFlushes = 0
-    var now: Now
+    /// The clocks as read after the last wait, once for all that a turn does.
+    package private(set) var now: Now
 
     /// Ends the engine's wait, from any thread.
     package var wake: @Sendable () -> Void {

@@ -13,8 +13,6 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// `https://mirror.example.org:443`: the form of `hosts[].host` in the report, the port always there.
     package var description: String { "\(scheme)://\(host):\(port)" }
-    /// `mirror.example.org:443`: the form of a challenge's `host`.
-    package var hostAndPort: String { "\(host):\(port)" }
 }
 
 /// A number for an origin, given out by the run's `OriginTable`: what the scheduler counts by.

@@ -52,15 +52,4 @@ import TransferModel
         #expect(status(.failed, tolerated: true) == 9)
         #expect(status(.deferred) == 75)
     }
-
-    @Test func theFoldCountsTheEndsOfTasks() {
-        let story = Story(random: .init(seed: 9), tasks: 40)
-        let fold = ExitStatusFold(job: story.job)
-        fold.consume(story.events[...])
-        #expect(fold.status == .failed)
-        fold.facts.signal = 15
-        #expect(fold.status.code == 143)
-        #expect(ExitStatusFold(job: story.job).status == .succeeded)
-        #expect(ExitStatusFold(job: story.job, reportsUnchanged: true).status == .unchanged)
-    }
 }

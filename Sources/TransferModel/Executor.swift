@@ -27,7 +27,8 @@ package enum ExecutorReport: Sendable {
     /// Bytes moved in either direction since the last such report.
     case moved(TaskIndex, bytes: Int64)
     /// The attempt goes on with another request, here or elsewhere, and waits for a slot there. It holds none now.
-    case needsGrant(TaskIndex, OriginID)
+    /// `isAlone`: on a connection that it shares with no other stream.
+    case needsGrant(TaskIndex, OriginID, isAlone: Bool = false)
     /// The attempt gave back its slot at this origin. Comes before `ended` for the last one held.
     case released(TaskIndex, OriginID)
     /// The last byte moved; only local work is left, which no limit on running tasks counts.

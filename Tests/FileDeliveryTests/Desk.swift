@@ -14,11 +14,12 @@ final class Desk {
     private var stagings: UInt64 = 0
     private var isFinished = false
 
-    init(lacksUnnamedFiles: Bool = false, run: String = "test") throws {
+    init(lacksUnnamedFiles: Bool = false, run: String = "test", groupHook: GroupHook? = nil) throws {
         let wake = WakeSignal()
         self.wake = wake
         box = Mailbox(wake: { wake.signal() })
-        thread = try DeliveryThread(run: run, reports: box, lacksUnnamedFiles: lacksUnnamedFiles)
+        thread = try DeliveryThread(
+            run: run, reports: box, lacksUnnamedFiles: lacksUnnamedFiles, groupHook: groupHook)
     }
 
     deinit { finish() }

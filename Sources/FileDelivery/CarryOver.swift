@@ -49,7 +49,7 @@ struct CarryOver {
     private mutating func carry(_ index: Int) throws(TransferError) {
         guard case .carried(let members) = fates[index] else { return }
         let old = try snapshot.open(index)
-        let new = try groupStep("making", snapshot.path(index)) { () throws(SystemError) in
+        let new = try attempting("making", snapshot.path(index)) { () throws(SystemError) in
             try staging.folder(snapshot.list.names(index))
         }
         var known = 0
@@ -111,7 +111,7 @@ struct CarryOver {
             return
         }
         guard entry.facts.isRegular || entry.facts.isLink else { throw obstacle(entry, index) }
-        try groupStep("carrying over", snapshot.path(index, entry.name)) { () throws(SystemError) in
+        try attempting("carrying over", snapshot.path(index, entry.name)) { () throws(SystemError) in
             try old.carry(entry.name, entry.facts, into: new)
         }
         guard entry.facts.isRegular else { return }
@@ -137,12 +137,14 @@ struct CarryOver {
     /// What the folder was like beside its contents.
     private func finish(_ index: Int) throws(TransferError) {
         let facts = snapshot.folders[index].facts
-        try groupStep("completing", snapshot.path(index)) { () throws(SystemError) in
+        try attempting("completing", snapshot.path(index)) { () throws(SystemError) in
             let new = try staging.folder(snapshot.list.names(index))
             // Only root may give a folder away; for everybody else it is theirs already.
             try? new.descriptor.setOwner(facts.owner, group: facts.group)
             try new.descriptor.setMode(facts.permissions)
-            if !touched.contains(index) { try new.descriptor.setModificationTime(nanoseconds: facts.modifiedNanoseconds) }
+            if !touched.contains(index) {
+                try new.descriptor.setModificationTime(nanoseconds: facts.modifiedNanoseconds)
+            }
         }
     }
 }

@@ -63,7 +63,8 @@ package enum DeliveryReport: Sendable {
     /// A member is verified and waits for its group: `FileRecord.path` is where it will stand, `changed` whether it
     /// differs from what stands there now. No `flushed` follows.
     case staged(TaskIndex, FileRecord)
-    /// With a `flush`, what stands there now would survive a power cut. On an error nothing has changed.
+    /// With a `flush`, what stands there now would survive a power cut. On an error nothing has changed,
+    /// unless it is the flush that failed (`cannotWriteToFile`).
     case groupPublished(GroupIndex, TransferError?)
     /// Follows `published` where a flush was asked for.
     case flushed(TaskIndex)

@@ -211,17 +211,30 @@ struct DeliveryWorker {
             if destination.modificationTime != nil {
                 destination.modificationTime = WallTime(nanoseconds: file.facts.modifiedNanoseconds)
             }
-            let place = Publisher.Place(
-                folder: destination.folder, group: destination.group, reserve: destination.reserve)
-            let algorithm = destination.checksum?.algorithm
-            try LocalFiles.read(file, source, maximum: maximum) { piece in
-                _ = publisher.append(id, place, algorithm, .bytes(Array(piece)))
-            }
+            try transcribe(file, source, task, id, destination, maximum)
             publish(task, id, destination, .none, false)
         } catch {
             publisher.discard(id)
             answers.append(.failed(task, error))
         }
+    }
+
+    /// A file for which there is no room fails before it is read.
+    private func transcribe(
+        _ file: borrowing LocalFiles.OpenFile, _ source: String, _ task: TaskIndex, _ id: StagingID,
+        _ destination: Destination, _ maximum: Int64?
+    ) throws(TransferError) {
+        let place = Publisher.Place(
+            folder: destination.folder, group: destination.group, reserve: destination.reserve)
+        if file.facts.size >= DiskSpace.smallest || place.reserve > 0 {
+            try publisher.announce(id, task, place.folder, length: file.facts.size, reserve: place.reserve)
+        }
+        var failure: TransferError?
+        try LocalFiles.read(file, source, maximum: maximum) { piece in
+            let lost = publisher.append(id, place, destination.checksum?.algorithm, .bytes(Array(piece)))
+            failure = failure ?? lost?.1
+        }
+        if let failure { throw failure }
     }
 
     private mutating func read(_ task: TaskIndex, _ path: String, _ maximum: Int64) {

@@ -28,6 +28,8 @@ final class DiskSpace {
 
     /// So many bytes of one body go to disk between two looks, unless the filesystem is nearly full.
     static let interval: Int64 = 16 << 20
+    /// A body shorter than this is worth no look.
+    static let smallest: Int64 = 1 << 20
 
     /// Refuses a body for which there is no room beside those that were announced before.
     func announce(_ id: StagingID, _ folder: String, length: Int64, reserve: Int64) throws(TransferError) {

@@ -69,7 +69,7 @@ final class MemberFolder {
 }
 
 /// Names the path when a step of a group's publication fails.
-func groupStep<Result>(
+func attempting<Result>(
     _ doing: String, _ path: @autoclosure () -> String, _ step: () throws(SystemError) -> Result
 ) throws(TransferError) -> Result {
     do throws(SystemError) {

@@ -107,7 +107,7 @@ struct GroupSwap {
         guard let now = try? target.parent.descriptor.facts(of: target.name), now.isSameFile(as: facts) else {
             throw TransferError(.groupChanged, "\(folder) was changed by somebody else")
         }
-        try groupStep("switching", folder) { () throws(SystemError) in
+        try attempting("switching", folder) { () throws(SystemError) in
             try target.parent.descriptor.rename(spare, into: target.parent.descriptor, as: target.name)
         }
         isReplaced = true
@@ -141,7 +141,7 @@ struct GroupSwap {
         {
             return RawName(bytes: above + tree.bytes)
         }
-        let path = try groupStep("finding", folder) { () throws(SystemError) in try target.beside.descriptor.path() }
+        let path = try attempting("finding", folder) { () throws(SystemError) in try target.beside.descriptor.path() }
         return RawName(bytes: Array(path.bytes) + [UInt8(ascii: "/")] + tree.bytes)
     }
 
@@ -170,7 +170,8 @@ struct GroupSwap {
         } catch {
             let old = (try? target.old?.descriptor.path()).map { "; the old tree is \($0)" } ?? ""
             throw TransferError(
-                .groupNotPublished, "\(folder) was changed by somebody else, and going back failed: \(error.reason)\(old)",
+                .groupNotPublished,
+                "\(folder) was changed by somebody else, and going back failed: \(error.reason)\(old)",
                 errno: error.errno)
         }
     }
@@ -205,11 +206,15 @@ struct GroupSwap {
         }
     }
 
-    /// The names are on the disk when it returns.
+    /// The names are on the disk when it returns. Its failure is the only one that leaves the new tree in place.
     func flush() throws(TransferError) {
-        try groupStep("flushing", folder) { () throws(SystemError) in
+        do throws(SystemError) {
             try target.parent.descriptor.sync()
             if target.beside !== target.parent { try target.beside.descriptor.sync() }
+        } catch {
+            throw TransferError(
+                .cannotWriteToFile, "\(folder) is published, but flushing it failed: \(error.reason)",
+                errno: error.errno)
         }
     }
 

@@ -24,7 +24,7 @@ struct GroupTarget {
     static func look(at place: GroupPlace, _ folders: FolderCache) throws(TransferError) -> GroupTarget {
         let (above, last) = Folders.split(place.folder)
         guard !last.isEmpty else { throw refusal("\(place.folder) cannot be a group's folder", errno: EBUSY) }
-        let parent = try groupStep("opening", above) { () throws(SystemError) in try folders.folder(above) }
+        let parent = try attempting("opening", above) { () throws(SystemError) in try folders.folder(above) }
         let name = RawName(last)
         let facts: FileFacts
         do throws(SystemError) {
@@ -35,7 +35,7 @@ struct GroupTarget {
         }
         if facts.isLink { return try link(place, parent, name, facts) }
         guard facts.isFolder else { throw refusal("\(place.folder) is no folder", errno: ENOTDIR) }
-        let old = try groupStep("opening", place.folder) { () throws(SystemError) in try parent.child(name) }
+        let old = try attempting("opening", place.folder) { () throws(SystemError) in try parent.child(name) }
         try check(old, beside: parent, place)
         return GroupTarget(parent: parent, name: name, standing: .folder, beside: parent, old: old)
     }
@@ -43,20 +43,20 @@ struct GroupTarget {
     private static func link(
         _ place: GroupPlace, _ parent: FolderCache.Folder, _ name: RawName, _ facts: FileFacts
     ) throws(TransferError) -> GroupTarget {
-        let text = try groupStep("reading the link", place.folder) { () throws(SystemError) in
+        let text = try attempting("reading the link", place.folder) { () throws(SystemError) in
             try parent.descriptor.linkTarget(of: name)
         }
-        let old = try groupStep("following the link \(place.folder) to", "\(text)") { () throws(SystemError) in
+        let old = try attempting("following the link \(place.folder) to", "\(text)") { () throws(SystemError) in
             try FolderCache.Folder(parent.descriptor.folder(behind: name))
         }
-        let path = try groupStep("following the link", place.folder) { () throws(SystemError) in
+        let path = try attempting("following the link", place.folder) { () throws(SystemError) in
             try old.descriptor.path()
         }
         let slash = path.bytes.lastIndex(of: UInt8(ascii: "/")) ?? path.bytes.startIndex
         let folder = RawName(bytes: path.bytes[path.bytes.index(after: slash)...])
         guard path.bytes.count > 1 else { throw refusal("\(place.folder) leads to the root folder", errno: EBUSY) }
         let above = slash == path.bytes.startIndex ? RawName("/") : RawName(bytes: path.bytes[..<slash])
-        let beside = try groupStep("opening", "\(above)") { () throws(SystemError) in
+        let beside = try attempting("opening", "\(above)") { () throws(SystemError) in
             try FolderCache.Folder(.openFolder(above))
         }
         try check(old, beside: beside, place)

@@ -38,7 +38,7 @@ final class Groups {
     func staging(_ place: GroupPlace) throws(TransferError) -> GroupStaging {
         if let known = stagings[place.index] { return known }
         let target = try GroupTarget.look(at: place, folders)
-        let made = try groupStep("staging beside", place.folder) { () throws(SystemError) in
+        let made = try attempting("staging beside", place.folder) { () throws(SystemError) in
             try GroupStaging(place, beside: target.beside, names, lacksUnnamedFiles: folders.lacksUnnamedFiles)
         }
         stagings[place.index] = made
@@ -93,6 +93,11 @@ final class Groups {
         let isSame =
             standing.map { $0.facts.isRegular && file.hasSameContent(as: member.name.description, in: $0.folder) }
             ?? false
+        if let standing, isSame, looksAlike(file, standing.facts, destination) {
+            try keep(standing, member, path, task, place)
+            file.remove()
+            return .placed(changed: false)
+        }
         let staging = try staging(place)
         do throws(SystemError) {
             let entry = MemberFolder.Member(task: task, mustBeNew: protects && standing == nil)
@@ -101,6 +106,12 @@ final class Groups {
             throw memberError(error, path)
         }
         return .placed(changed: !isSame)
+    }
+
+    /// Then the old file serves as well, and a group of such members need not be exchanged.
+    private func looksAlike(_ file: Staging, _ old: FileFacts, _ destination: Destination) -> Bool {
+        guard let new = try? file.file.facts(), new.mode == old.mode, new.owner == old.owner else { return false }
+        return destination.modificationTime.map { $0.nanoseconds == old.modifiedNanoseconds } ?? true
     }
 
     /// What stands at a member's place in the tree that is there now.
@@ -162,24 +173,34 @@ final class Groups {
     }
 
     private func publish(_ staging: GroupStaging) throws(TransferError) -> Bool {
-        if !staging.hasNewMembers, staging.place.extraneous == .keep { return true }
+        if !staging.hasNewMembers, staging.place.extraneous == .keep {
+            try flush(staging)
+            return true
+        }
         let target = try GroupTarget.look(at: staging.place, folders)
         var snapshot: TreeSnapshot?
         if let old = target.old {
             var carrying = try CarryOver(staging, from: old)
             try carrying.run()
-            if !carrying.hasChange { return true }
             snapshot = carrying.snapshot
-        }
-        if staging.place.flush {
-            try groupStep("flushing", staging.place.folder) { () throws(SystemError) in
-                try staging.root.descriptor.syncFilesystem()
+            if !carrying.hasChange {
+                try flush(staging)
+                return true
             }
         }
+        try flush(staging)
         guard goesOn(.prepared) else { return false }
         try look(again: target, snapshot, staging.place)
         guard goesOn(.looked) else { return false }
         return try swap(staging, target, snapshot)
+    }
+
+    /// One flush for all: an fsync for each file and folder costs many times that.
+    private func flush(_ staging: GroupStaging) throws(TransferError) {
+        guard staging.place.flush else { return }
+        try attempting("flushing", staging.place.folder) { () throws(SystemError) in
+            try staging.root.descriptor.syncFilesystem()
+        }
     }
 
     /// Everything is as it was when it was carried over.

@@ -101,7 +101,7 @@ final class Publisher {
     private func open(_ place: Place, mode: UInt16?) throws(TransferError) -> Staging {
         if let group = place.group {
             let root = try groups.staging(group).root
-            return try groupStep("staging beside", group.folder) { () throws(SystemError) in
+            return try attempting("staging beside", group.folder) { () throws(SystemError) in
                 try Staging(in: root, mode: mode, names: names)
             }
         }

@@ -25,10 +25,11 @@ struct TreeSnapshot {
     }
 
     private mutating func read(_ index: Int) throws(TransferError) {
-        let folder = try groupStep("opening", path(index)) { () throws(SystemError) in try list.open(index) }
+        let folder = try attempting("opening", path(index)) { () throws(SystemError) in try list.open(index) }
         // Before its names: whatever comes or goes from here on changes the folder's time.
-        let facts = try groupStep("looking at", path(index)) { () throws(SystemError) in try folder.descriptor.facts() }
-        let names = try groupStep("reading", path(index)) { () throws(SystemError) in
+        let facts = try attempting("looking at", path(index)) { () throws(SystemError) in try folder.descriptor.facts()
+        }
+        let names = try attempting("reading", path(index)) { () throws(SystemError) in
             try folder.descriptor.names().sorted()
         }
         var entries: [Entry] = []

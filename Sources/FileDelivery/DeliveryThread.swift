@@ -3,6 +3,16 @@ import Synchronization
 package import SystemIO
 import TransferModel
 
+/// What tests take away from the filesystems of this machine, so that the ways round it are walked.
+package struct FilesystemLack: OptionSet, Sendable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+    /// O_TMPFILE.
+    package static let unnamedFiles = FilesystemLack(rawValue: 1)
+    /// RENAME_EXCHANGE.
+    package static let exchange = FilesystemLack(rawValue: 2)
+}
+
 /// The thread that touches files, so that the loop never waits for a disk: it gets whole buffers, never single
 /// chunks, in batches, and answers in batches.
 package final class DeliveryThread: Sendable {
@@ -22,10 +32,10 @@ package final class DeliveryThread: Sendable {
     static let flushCount = 1_000
     static let flushAfter = TimeSpan.milliseconds(200)
 
-    /// `reports` gets the answers; `run` goes into temporary names. For tests: `lacksUnnamedFiles` is as if no
-    /// filesystem here knew O_TMPFILE, and `groupHook` is called on this thread at each step of a group's publication.
+    /// `reports` gets the answers; `run` goes into temporary names. For tests: what the filesystems
+    /// lack, and a hook that is called on this thread at each step of a group's publication.
     package init(
-        run: String, reports: Mailbox<DeliveryReport>, lacksUnnamedFiles: Bool = false, groupHook: GroupHook? = nil
+        run: String, reports: Mailbox<DeliveryReport>, lacking: FilesystemLack = [], groupHook: GroupHook? = nil
     ) throws(SystemError) {
         let wake = wake
         orders = Mailbox(wake: { wake.signal() })
@@ -33,7 +43,7 @@ package final class DeliveryThread: Sendable {
         let pool = pool
         let started = try Thread(named: "delivery") { [self] in
             var worker = DeliveryWorker(
-                run: run, reports: reports, pool: pool, lacksUnnamedFiles: lacksUnnamedFiles, groupHook: groupHook)
+                run: run, reports: reports, pool: pool, lacking: lacking, groupHook: groupHook)
             work(&worker)
         }
         thread.withLock { $0 = started }
@@ -115,11 +125,10 @@ struct DeliveryWorker {
     private var copies: UInt64 = 1 << 63
 
     init(
-        run: String, reports: Mailbox<DeliveryReport>, pool: BufferPool, lacksUnnamedFiles: Bool,
-        groupHook: GroupHook? = nil
+        run: String, reports: Mailbox<DeliveryReport>, pool: BufferPool, lacking: FilesystemLack, groupHook: GroupHook?
     ) {
         self.pool = pool
-        publisher = Publisher(run: run, lacksUnnamedFiles: lacksUnnamedFiles, groupHook: groupHook)
+        publisher = Publisher(run: run, lacking: lacking, groupHook: groupHook)
         self.reports = reports
     }
 

@@ -7,6 +7,8 @@ struct GroupSwap {
     private let staging: GroupStaging
     private let target: GroupTarget
     private let names: TemporaryNames
+    /// For tests: as if no filesystem here could exchange names.
+    private let lacksExchange: Bool
     /// In the folder of `to`: the link that is renamed over it, then the one that was there.
     private var spareLink: RawName?
     /// Where the tree lies for good when a link leads to it.
@@ -14,7 +16,8 @@ struct GroupSwap {
     /// This filesystem cannot exchange names: the old link is gone, not put aside.
     private var isReplaced = false
 
-    init(_ staging: GroupStaging, _ target: GroupTarget, _ names: TemporaryNames) {
+    init(_ staging: GroupStaging, _ target: GroupTarget, _ names: TemporaryNames, lacksExchange: Bool) {
+        self.lacksExchange = lacksExchange
         self.staging = staging
         self.target = target
         self.names = names
@@ -53,7 +56,10 @@ struct GroupSwap {
         case .link(_, let facts, _):
             guard let spareLink, !isReplaced else { return }
             let taken = try? target.parent.descriptor.facts(of: spareLink)
-            guard taken?.inode == facts.inode else { throw snapshot.changed(folder) }
+            // Nobody holds a link open, so that a new one may have got its number.
+            guard let taken, taken.isSameFile(as: facts), taken.modifiedNanoseconds == facts.modifiedNanoseconds else {
+                throw snapshot.changed(folder)
+            }
         }
     }
 
@@ -87,7 +93,13 @@ struct GroupSwap {
     }
 
     private func exchange() throws(SystemError) {
-        try staging.root.descriptor.exchange(GroupStaging.treeName, with: target.parent.descriptor, target.name)
+        try exchange(staging.root, GroupStaging.treeName)
+    }
+
+    /// With what stands at `to`.
+    private func exchange(_ folder: FolderCache.Folder, _ name: RawName) throws(SystemError) {
+        if lacksExchange { throw SystemError(call: "rename", errno: EINVAL) }
+        try folder.descriptor.exchange(name, with: target.parent.descriptor, target.name)
     }
 
     // MARK: A symlink
@@ -97,14 +109,14 @@ struct GroupSwap {
         let spare = try makeLink(to: linkText(text, tree))
         spareLink = spare
         do throws(SystemError) {
-            try target.parent.descriptor.exchange(spare, with: target.parent.descriptor, target.name)
+            try exchange(target.parent, spare)
             staging.isHandsOff = true
             return
         } catch {
             guard error.errno == EINVAL || error.errno == ENOSYS else { throw failure("switching \(folder)", error) }
         }
         // Then the moment between this look and the renaming is open: another link that comes in it is lost.
-        guard let now = try? target.parent.descriptor.facts(of: target.name), now.isSameFile(as: facts) else {
+        guard (try? target.parent.descriptor.facts(of: target.name)) == facts else {
             throw TransferError(.groupChanged, "\(folder) was changed by somebody else")
         }
         try attempting("switching", folder) { () throws(SystemError) in
@@ -184,7 +196,7 @@ struct GroupSwap {
             try folder.descriptor.rename(spare, into: folder.descriptor, as: target.name)
             spareLink = nil
         } else {
-            try folder.descriptor.exchange(spare, with: folder.descriptor, target.name)
+            try exchange(folder, spare)
         }
     }
 

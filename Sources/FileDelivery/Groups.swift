@@ -22,9 +22,11 @@ final class Groups {
     private let folders: FolderCache
     private let names: TemporaryNames
     private let hook: GroupHook?
+    private let lacksExchange: Bool
     private var stagings: [GroupIndex: GroupStaging] = [:]
 
-    init(_ folders: FolderCache, _ names: TemporaryNames, hook: GroupHook?) {
+    init(_ folders: FolderCache, _ names: TemporaryNames, hook: GroupHook?, lacksExchange: Bool) {
+        self.lacksExchange = lacksExchange
         self.folders = folders
         self.names = names
         self.hook = hook
@@ -220,7 +222,7 @@ final class Groups {
     private func swap(
         _ staging: GroupStaging, _ target: GroupTarget, _ snapshot: TreeSnapshot?
     ) throws(TransferError) -> Bool {
-        var swap = GroupSwap(staging, target, names)
+        var swap = GroupSwap(staging, target, names, lacksExchange: lacksExchange)
         do throws(TransferError) {
             try swap.perform()
             guard goesOn(.swapped) else { return false }

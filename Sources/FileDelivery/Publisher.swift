@@ -25,10 +25,10 @@ final class Publisher {
     /// Announced bodies whose failure was told.
     private var told: Set<StagingID> = []
 
-    init(run: String, lacksUnnamedFiles: Bool, groupHook: GroupHook?) {
+    init(run: String, lacking: FilesystemLack, groupHook: GroupHook?) {
         names = TemporaryNames(run: run)
-        folders = FolderCache(lacksUnnamedFiles: lacksUnnamedFiles)
-        groups = Groups(folders, names, hook: groupHook)
+        folders = FolderCache(lacksUnnamedFiles: lacking.contains(.unnamedFiles))
+        groups = Groups(folders, names, hook: groupHook, lacksExchange: lacking.contains(.exchange))
     }
 
     deinit {

@@ -101,6 +101,75 @@ import TransferModel
         withExtendedLifetime(old) {}
     }
 
+    /// Without an exchange of names a link can still be switched, and back.
+    @Test func withoutExchange() throws {
+        try prepare(.link)
+        let old = try Descriptor.openFolder(tree.path("site/d"))
+        let raw = old.raw
+        let once = Flag()
+        let stage = try GroupStage(tree, flush: true, lacksExchange: true) { step in
+            if step == .swapped, once.take() { close(openat(raw, "theirs", O_CREAT | O_WRONLY, 0o600)) }
+            return true
+        }
+        try stage.stage("member", "new")
+        #expect(try stage.publish()?.name == .groupChanged)
+        #expect(try tree.text("site/member") == "old" && tree.target("site") == "releases/first")
+        #expect(tree.leftovers == [] && tree.list("releases").allSatisfy { $0.hasPrefix("first") })
+        try stage.stage("member", "new")
+        #expect(try stage.publish() == nil)
+        #expect(try tree.text("site/member") == "new" && tree.target("site") != "releases/first")
+        #expect(tree.leftovers == [])
+        withExtendedLifetime(old) {}
+    }
+
+    /// Then a link that comes just before is seen, and a folder cannot be exchanged at all.
+    @Test func withoutExchangeNothingIsLost() throws {
+        try prepare(.link)
+        try tree.makeFolder("theirs")
+        let tree = tree
+        let stage = try GroupStage(tree, lacksExchange: true) { step in
+            if step == .looked {
+                tree.remove("site")
+                try? tree.link("site", to: "theirs")
+            }
+            return true
+        }
+        try stage.stage("member", "new")
+        #expect(try stage.publish()?.name == .groupChanged)
+        #expect(try tree.target("site") == "theirs")
+        #expect(tree.leftovers == [] && tree.list("releases").allSatisfy { $0.hasPrefix("first") })
+        tree.remove("site")
+        rename(tree.path("releases/first"), tree.path("site"))
+        let folder = try GroupStage(tree, lacksExchange: true)
+        try folder.stage("member", "new")
+        let error = try folder.publish()
+        #expect(error?.name == .groupNotPublished && error?.message.contains("symlink") == true)
+        #expect(try tree.text("site/member") == "old")
+        #expect(tree.leftovers == [])
+    }
+
+    /// The old tree must come back, and its place is gone: it is kept, and the error says where.
+    @Test(arguments: [Standing.folder, .link]) func whenThereIsNoWayBack(standing: Standing) throws {
+        try prepare(standing)
+        let old = try Descriptor.openFolder(tree.path("site"))
+        let raw = old.raw
+        let tree = tree
+        let stage = try GroupStage(tree) { step in
+            if step == .swapped {
+                close(openat(raw, "theirs", O_CREAT | O_WRONLY, 0o600))
+                rename(tree.path("site"), tree.path("away"))
+            }
+            return true
+        }
+        try stage.stage("member", "new")
+        let error = try stage.publish()
+        let place = try old.path().description
+        #expect(error?.name == .groupNotPublished && error?.message.contains(place) == true)
+        #expect(String(decoding: try TemporaryTree.bytes(at: place + "/member"), as: UTF8.self) == "old")
+        #expect(try tree.text("away/member") == "new")
+        withExtendedLifetime(old) {}
+    }
+
     /// Somebody puts another folder, link or file in the place of the group's.
     @Test(arguments: Standing.allCases, [GroupStep.prepared, .looked])
     func anotherFolderInItsPlace(standing: Standing, step: GroupStep) throws {

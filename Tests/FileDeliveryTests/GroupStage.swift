@@ -31,12 +31,12 @@ final class GroupStage {
 
     init(
         _ tree: TemporaryTree, extraneous: GroupSpecification.Extraneous = .keep, flush: Bool = false,
-        lacksUnnamedFiles: Bool = false, hook: GroupHook? = nil
+        lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, hook: GroupHook? = nil
     ) throws {
         self.tree = tree
         place = GroupPlace(
             index: GroupIndex(raw: 3), folder: tree.path("site"), extraneous: extraneous, flush: flush)
-        desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles, groupHook: hook)
+        desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles, lacksExchange: lacksExchange, groupHook: hook)
     }
 
     func nextTask() -> TaskIndex {

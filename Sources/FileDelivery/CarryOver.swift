@@ -66,10 +66,11 @@ struct CarryOver {
                 leave(index)
             }
         }
-        // Members whose names are new here.
-        if known < (members?.files.count ?? 0) + (members?.folders.count ?? 0) { touched.insert(index) }
+        // Members whose names are not here: new ones, or kept ones that somebody took away meanwhile.
+        if known < (members?.files.count ?? 0) + (members?.folders.count ?? 0) { leave(index) }
     }
 
+    /// Something in the folder will not be as it was.
     private mutating func leave(_ index: Int) {
         touched.insert(index)
         hasChange = true

@@ -212,8 +212,10 @@ struct GroupSwap {
     func clear() {
         guard case .link(_, _, let folder) = target.standing else { return }
         if let spareLink, !isReplaced { try? target.parent.descriptor.unlink(spareLink) }
-        guard let old = target.old, (try? old.descriptor.facts().owner) == geteuid() else { return }
-        if folder.bytes.starts(with: "\(target.name)\(TemporaryNames.prefix)".utf8) {
+        guard folder.bytes.starts(with: "\(target.name)\(TemporaryNames.prefix)".utf8), let old = target.old,
+            let facts = try? target.beside.descriptor.facts(of: folder)
+        else { return }
+        if facts.inode == old.inode, facts.owner == geteuid() {
             try? TreeRemoval.remove(folder, in: target.beside)
         }
     }

@@ -142,7 +142,8 @@ struct CarryOver {
             let new = try staging.folder(snapshot.list.names(index))
             // Only root may give a folder away; for everybody else it is theirs already.
             try? new.descriptor.setOwner(facts.owner, group: facts.group)
-            try new.descriptor.setMode(facts.permissions)
+            // The tree itself is still to be moved, for which its owner must be able to write in it.
+            try new.descriptor.setMode(index == 0 ? facts.permissions | 0o700 : facts.permissions)
             if !touched.contains(index) {
                 try new.descriptor.setModificationTime(nanoseconds: facts.modifiedNanoseconds)
             }

@@ -225,7 +225,7 @@ final class Groups {
     ) throws(TransferError) -> Bool {
         var swap = GroupSwap(staging, target, names, lacksExchange: lacksExchange)
         do throws(TransferError) {
-            try swap.perform()
+            try swap.perform(mode: snapshot?.folders[0].facts.permissions)
             guard goesOn(.swapped) else { return false }
             try swap.confirm(snapshot)
         } catch {

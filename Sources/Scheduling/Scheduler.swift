@@ -76,12 +76,13 @@ package struct Scheduler {
 
     package mutating func command(_ command: RunCommand, now: Now) {
         guard stopping != .cancelling else { return }
+        let error: TransferError
+        switch command {
+        case .stop: error = TransferError(.cancelled, "the run was stopped by a signal")
+        case .timeOut: error = TransferError(.timedOut, "the run's `limits.timeout` is over")
+        case .suspend, .resume, .cancel: return
+        }
         stopping = .cancelling
-        let error =
-            switch command {
-            case .stop: TransferError(.cancelled, "the run was stopped by a signal")
-            case .timeOut: TransferError(.timedOut, "the run's `limits.timeout` is over")
-            }
         for index in tasks.indices {
             end(TaskIndex(raw: UInt32(index)), Ending(outcome: .cancelled, error: error), now.instant)
         }

@@ -75,4 +75,9 @@ package enum RunCommand: Hashable, Sendable {
     case stop(signal: Int32)
     /// The run's own time is over.
     case timeOut
+    /// Nothing more is sent for these tasks until they are resumed; what they hold of the limits goes to others.
+    case suspend([TaskIndex])
+    case resume([TaskIndex])
+    /// With `keepPartial`, what can be resumed is kept.
+    case cancel([TaskIndex], keepPartial: Bool)
 }

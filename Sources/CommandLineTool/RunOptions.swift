@@ -66,6 +66,7 @@ package struct RunOptions: Sendable {
     package var maximumConcurrentTasks: Int?
     package var failFast: Bool
     package var exitUnchanged: Bool
+    package var stateDirectory: String?
     package var progress: Progress
     package var color: ColorChoice
     package var amount: Amount
@@ -84,6 +85,7 @@ package struct RunOptions: Sendable {
         maximumConcurrentTasks = try meant.count(.maxConcurrent)
         failFast = meant.isSet(.failFast)
         exitUnchanged = meant.isSet(.exitUnchanged)
+        stateDirectory = meant.value(.stateDir)
         progress = meant.value(.progress).flatMap { Progress(rawValue: $0) } ?? .auto
         color = meant.value(.color).flatMap { ColorChoice(rawValue: $0) } ?? .auto
         amount =

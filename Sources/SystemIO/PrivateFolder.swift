@@ -86,6 +86,19 @@ package enum PrivateFolder {
         PrivacyProblem(kind: error.errno == ENOTDIR ? .wrongKind : .system(error), path: path)
     }
 
-    /// Takes an empty folder away; one that holds something, or is somebody else's, stays.
-    package static func removeIfEmpty(_ path: String) { unsafe rmdir(path) }
+    /// What `make` would have to make, the folder itself first.
+    package static func missing(_ path: String) -> [String] {
+        var missing: [String] = []
+        var path = path
+        while path.utf8.count > 1, unsafe access(path, F_OK) != 0 {
+            missing.append(path)
+            path = Folders.split(path).folder
+        }
+        return missing
+    }
+
+    /// Takes empty folders away, in this order; one that holds something, or is somebody else's, stays.
+    package static func removeIfEmpty(_ paths: [String]) {
+        for path in paths { unsafe rmdir(path) }
+    }
 }

@@ -16,7 +16,11 @@ package enum WholeFile {
 
     /// For whoever wants to keep what was read open.
     package static func open(_ path: String) throws(Problem) -> Descriptor {
-        do throws(SystemError) { return try Descriptor.open(path, O_RDONLY | O_NONBLOCK) } catch { throw problem(error) }
+        do throws(SystemError) {
+            return try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+        } catch {
+            throw problem(error)
+        }
     }
 
     package static func read(_ file: borrowing Descriptor, limit: Int) throws(Problem) -> [UInt8] {

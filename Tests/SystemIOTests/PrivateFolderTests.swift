@@ -68,8 +68,13 @@ struct PrivateFolderTests {
         let tree = try TemporaryTree()
         try tree.write("full/file", "")
         try tree.makeFolder("empty")
-        PrivateFolder.removeIfEmpty(tree.path("full"))
-        PrivateFolder.removeIfEmpty(tree.path("empty"))
+        PrivateFolder.removeIfEmpty([tree.path("full"), tree.path("empty"), tree.path("none")])
+        #expect(tree.list() == ["full/", "full/file"])
+        let missing = PrivateFolder.missing(tree.path("full/a/b"))
+        #expect(missing == [tree.path("full/a/b"), tree.path("full/a")])
+        _ = try PrivateFolder.make(tree.path("full/a/b"))
+        #expect(PrivateFolder.missing(tree.path("full/a/b")).isEmpty)
+        PrivateFolder.removeIfEmpty(missing)
         #expect(tree.list() == ["full/", "full/file"])
     }
 

@@ -77,8 +77,8 @@ let package = Package(
         room(
             "CommandLineTool",
             [
-                "JobRunner", "Reporting", "RunControl", "JobLoader", "YAMLTree", "Diagnostics", "Digests", "TextFormats",
-                "Stores", "CurlCore", "SystemIO", "TransferModel",
+                "JobRunner", "Reporting", "RunControl", "JobLoader", "YAMLTree", "Diagnostics", "Digests",
+                "TextFormats", "Stores", "CurlCore", "SystemIO", "TransferModel",
             ]),
         .executableTarget(
             name: "transfer-run", dependencies: ["CommandLineTool"], path: "Sources/transfer-run",

@@ -3,7 +3,7 @@ package import SystemIO
 package import TransferModel
 
 /// Keeps a second run of a job away for as long as this process lives. The system lets go of it however the process
-/// ends; `release` only tidies up.
+/// ends.
 package protocol JobLock: AnyObject {
     func attempt() throws(JobLockProblem) -> LockAttempt
     func release()

@@ -5,8 +5,8 @@ import TransferModel
 
 /// A job's lock in the state folder: `locks/<sha256 of who the job is>.lock`.
 ///
-/// The file goes with the run, so that jobs that are gone leave nothing. Whoever got the lock of a file that had just
-/// lost its name has the lock of nothing, and asks again.
+/// The file stays, because making it anew costs a run more than locking it. Where nothing may stay it goes with the
+/// run; whoever got the lock of a file that had just lost its name has the lock of nothing, and asks again.
 final class LockFile: JobLock {
     private let state: String
     private let folder: String
@@ -54,7 +54,7 @@ final class LockFile: JobLock {
                 return .held(by: LockTable.holder(of: file) ?? LockNote.holder(in: "\(self.folder)/\(name)"))
             }
             guard let named = try? folder.facts(of: name), try named.inode == file.facts().inode else { return nil }
-            try file.replaceContent(LockNote.text(Surroundings.processID(), Clocks.wall()))
+            try file.overwrite(LockNote.text(Surroundings.processID(), Clocks.wall()))
         } catch {
             throw PrivacyProblem(kind: .system(error), path: "\(self.folder)/\(name)")
         }
@@ -63,8 +63,8 @@ final class LockFile: JobLock {
     }
 
     func release() {
-        // The name first: whoever makes it anew is alone with it.
-        try? held?.folder.unlink(name)
+        // The name before the lock: whoever makes it anew is alone with it.
+        if leavesNothing { try? held?.folder.unlink(name) }
         held = nil
         guard leavesNothing else { return }
         PrivateFolder.removeIfEmpty([folder] + made)
@@ -79,8 +79,12 @@ enum LockNote {
         writer.member("pid", Int64(process))
         writer.member("startedAt", start)
         writer.endObject()
-        return writer.bytes + [0x0A]
+        // Of one length, whatever stood there before.
+        let padding = repeatElement(UInt8(ascii: " "), count: max(0, width - writer.bytes.count))
+        return writer.bytes + padding + [0x0A]
     }
+
+    private static let width = 63
 
     static func holder(in path: String) -> Int32? {
         guard let bytes = try? WholeFile.read(path, limit: 4096),

@@ -101,7 +101,6 @@ import TransferModel
         #expect(try run.values("$.tasks[*].outcome") == ["cancelled", "cancelled", "cancelled"])
         #expect(stage.files.filter { !$0.hasSuffix("/") } == ["out/old"])
         #expect(try stage.text("out/old") == "old")
-        #expect(stage.binary.home.list("state/transfer-run/locks").isEmpty)
     }
 
     @Test func killLeavesWholeFilesAndWholeLinesOnly() throws {

@@ -9,14 +9,14 @@ struct PrivateFolderTests {
         let path = tree.path("deep/er/folder")
         let folder = try PrivateFolder.make(path)
         let file = try PrivateFolder.file("a", in: folder, at: path)
-        try file.replaceContent(Array("longer".utf8))
-        try file.replaceContent(Array("short".utf8))
-        #expect(try tree.text("deep/er/folder/a") == "short")
+        try file.overwrite(Array("longer".utf8))
+        try file.overwrite(Array("short".utf8))
+        #expect(try tree.text("deep/er/folder/a") == "shortr")
         for made in ["deep", "deep/er", "deep/er/folder"] { #expect(tree.mode(made) == 0o700) }
         #expect(tree.mode("deep/er/folder/a") == 0o600)
         // Both are taken as they are the next time.
         let again = try PrivateFolder.open(path)
-        #expect(try PrivateFolder.file("a", in: again, at: path).facts().size == 5)
+        #expect(try PrivateFolder.file("a", in: again, at: path).facts().size == 6)
     }
 
     @Test func refusesWhatOthersCanWrite() throws {

@@ -90,7 +90,7 @@ let package = Package(
             name: "transfer-run-bench",
             dependencies: [
                 "CAllocationCounter", "CurlCore", "Diagnostics", "FileDelivery", "JobLoader", "JobRunner", "Reporting",
-                "Scheduling", "SystemIO", "TransferModel",
+                "RunControl", "Scheduling", "Stores", "SystemIO", "TransferModel",
             ],
             path: "Sources/transfer-run-bench", swiftSettings: house),
         .target(name: "CTestShims", path: "Sources/CTestShims"),

@@ -17,7 +17,7 @@ struct Overlap {
     let console: Console
 
     /// How long another run's end can go unnoticed. Signals end the wait at once.
-    private static let pause = 50
+    private static let pause = 100
 
     /// Before any place is opened to which the other run may be writing.
     func enter(_ file: JobFile?) -> Outcome {

@@ -237,6 +237,7 @@ struct ListenerTests {
         let listener = try listen(limits)
         defer { listener.close() }
         let place = try PrivateFolder.open(folder)
+        let before = Clocks.instant()
         var waiting: [JobFile] = []
         // More of them than are let in; each holds its place for as long as it may.
         for _ in 0..<5 {
@@ -245,6 +246,8 @@ struct ListenerTests {
             waiting.append(JobFile(caller))
         }
         #expect(try asks() == .changed(["suspend", "false"]))
+        // Only when the first had been sent away was there a place.
+        #expect(Clocks.instant() - before >= limits.patience)
         // The answer says why they were.
         let answer = try LocalSocket.receive(waiting[0].descriptor)
         #expect(try error(answer ?? [])?.contains("no whole request came in time") == true)
@@ -270,6 +273,22 @@ struct ListenerTests {
         let listener = try listen { $0.reply(.changed(ids)) }
         #expect(try asks() == .changed(ids))
         listener.close()
+    }
+
+    @Test func whoNeverTakesTheAnswerIsLeft() throws {
+        var limits = ControlListener.Limits()
+        limits.patience = .milliseconds(200)
+        limits.connections = 1
+        let ids = (0..<60_000).map { "a-task-with-a-long-name-\($0)" }
+        let listener = try listen(limits) { request in
+            if request.action == .resume { request.reply(.changed(ids)) } else { Self.echo(request) }
+        }
+        defer { listener.close() }
+        let place = try PrivateFolder.open(folder)
+        let deaf = try LocalSocket.connect("run-\(Self.process).socket", in: place, at: folder)
+        _ = try LocalSocket.send(ControlMessage(.resume).line[...], deaf)
+        #expect(try asks() == .changed(["suspend", "false"]))
+        _ = consume deaf
     }
 
     // MARK: The end of a run

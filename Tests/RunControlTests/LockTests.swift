@@ -161,6 +161,10 @@ struct LockTests {
                         guard let lock, try lock.attempt() == .taken else { continue }
                         #expect(inside.add(1, ordering: .sequentiallyConsistent).newValue == 1)
                         taken.add(1, ordering: .relaxed)
+                        // Long enough for somebody else to come in, were there a way.
+                        let end = Clocks.instant() + .microseconds(100)
+                        while Clocks.instant() < end {}
+                        #expect(inside.load(ordering: .sequentiallyConsistent) == 1)
                         inside.subtract(1, ordering: .sequentiallyConsistent)
                         lock.release()
                     } catch { Issue.record("\(error)") }

@@ -94,7 +94,7 @@ package enum FlagTable {
 
     private static let limits: [Flag] = [
         flag(.maxConcurrent, .value("N"), "at most so many tasks at a time, over `limits.maximumConcurrentTasks`"),
-        flag(.bandwidth, .value("RATE"), "a rate for the whole run, such as `10MiB/s`", isBuilt: false),
+        flag(.bandwidth, .value("RATE"), "a rate for the whole run, such as `10MiB/s`, over `limits.bandwidth`"),
         flag(.failFast, .toggle, "the first failure cancels the rest"),
         flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
         flag(

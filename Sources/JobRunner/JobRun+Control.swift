@@ -7,8 +7,8 @@ extension JobRun {
     func take(_ request: ControlRequest, _ now: Now) {
         let chosen = TaskChoice(request.patterns, of: job)
         if let pattern = chosen.unmatched { return request.reply(.refused(refusal(of: pattern))) }
-        scheduler.command(request.command(chosen.tasks), now: now)
-        request.reply(.changed(chosen.tasks.map { job.tasks[Int($0.raw)].id }))
+        let changed = scheduler.command(request.command(chosen.tasks), now: now)
+        request.reply(.changed(changed.map { job.tasks[Int($0.raw)].id }))
     }
 
     private func refusal(of pattern: TaskPattern) -> String {

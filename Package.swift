@@ -73,11 +73,12 @@ let package = Package(
             "JobRunner",
             ["TransferEngine", "Scheduling", "Stores", "SystemIO", "TextFormats", "TransferModel"]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
+        room("RunControl", ["JobRunner", "Digests", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
         room(
             "CommandLineTool",
             [
-                "JobRunner", "Reporting", "JobLoader", "YAMLTree", "Diagnostics", "Digests", "TextFormats", "Stores",
-                "CurlCore", "SystemIO", "TransferModel",
+                "JobRunner", "Reporting", "RunControl", "JobLoader", "YAMLTree", "Diagnostics", "Digests",
+                "TextFormats", "Stores", "CurlCore", "SystemIO", "TransferModel",
             ]),
         .executableTarget(
             name: "transfer-run", dependencies: ["CommandLineTool"], path: "Sources/transfer-run",
@@ -89,7 +90,7 @@ let package = Package(
             name: "transfer-run-bench",
             dependencies: [
                 "CAllocationCounter", "CurlCore", "Diagnostics", "FileDelivery", "JobLoader", "JobRunner", "Reporting",
-                "Scheduling", "SystemIO", "TransferModel",
+                "RunControl", "Scheduling", "Stores", "SystemIO", "TransferModel",
             ],
             path: "Sources/transfer-run-bench", swiftSettings: house),
         .target(name: "CTestShims", path: "Sources/CTestShims"),
@@ -112,7 +113,10 @@ let package = Package(
         tests("StoresTests", ["Stores", "SystemIO", "TransferModel", "TestSupport"]),
         tests("FileDeliveryTests", ["FileDelivery", "SystemIO", "TransferModel", "TestSupport"]),
         tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
-        tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
+        tests(
+            "RunControlTests",
+            ["RunControl", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),
+        tests("CommandLineToolTests", ["CommandLineTool", "JobRunner", "TestSupport"]),
         tests("BinaryTests", ["TestSupport", "TextFormats", "TransferModel", "SystemIO"]),
     ]
 )

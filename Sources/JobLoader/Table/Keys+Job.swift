@@ -102,7 +102,7 @@ extension Sections {
         "limits", in: "`limits`", "For the run, over all sessions.",
         keys: [
             .integer("maximumConcurrentTasks", \.maximumConcurrentTasks, 1...1_000_000, default: "64", "running tasks"),
-            .rate("bandwidth", \.bandwidth, "bytes a second of bodies, either way"),
+            .rate("bandwidth", \.bandwidth, "bytes a second of bodies, either way; transfers then use HTTP/1.1"),
             Key(
                 "timeout", \.timeout, .duration, default: "none",
                 "then what is unfinished is cancelled (`timedOut`) and the run ends with 1"

@@ -131,7 +131,7 @@ extension Sections {
         },
         .boolean(
             "suspended", \.suspended, default: "false", "starts suspended: nothing is sent until it is resumed"),
-        .rate("bandwidth", \.bandwidth, "bytes a second for this task"),
+        .rate("bandwidth", \.bandwidth, "bytes a second for this task, which then uses HTTP/1.1"),
         Key(
             "onResponse", \.onResponse, .list(.object("onResponse")), default: "allow",
             "rules asked when the headers are there", .later

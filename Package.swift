@@ -113,6 +113,8 @@ let package = Package(
         tests("FileDeliveryTests", ["FileDelivery", "SystemIO", "TransferModel", "TestSupport"]),
         tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
         tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
-        tests("BinaryTests", ["TestSupport", "TextFormats", "TransferModel", "SystemIO"]),
+        tests(
+            "BinaryTests",
+            ["TestSupport", "JobLoader", "Diagnostics", "TextFormats", "TransferModel", "SystemIO"]),
     ]
 )

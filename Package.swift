@@ -71,7 +71,7 @@ let package = Package(
             ]),
         room(
             "JobRunner",
-            ["TransferEngine", "Scheduling", "Stores", "SystemIO", "TransferModel"]),
+            ["TransferEngine", "Scheduling", "Stores", "SystemIO", "TextFormats", "TransferModel"]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
         room(
             "CommandLineTool",

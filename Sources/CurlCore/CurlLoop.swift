@@ -43,6 +43,8 @@ package import TransferModel
     }
 
     func clock() -> Instant { turnTime }
+    /// As read at the beginning of the turn.
+    package var now: Instant { turnTime }
 
     /// A transfer that was started; stale once it completed.
     package struct TransferID: Hashable, Sendable {
@@ -99,6 +101,15 @@ package import TransferModel
     private func slot(of id: TransferID) -> TransferSlot? {
         let slot = slots[id.index]
         return slot.generation == id.generation && slot.receiver != nil ? slot : nil
+    }
+
+    /// Lets a transfer go on whose receiver said `pause`. The receiver may be called before this returns.
+    package func resume(_ id: TransferID) {
+        guard let slot = slot(of: id) else { return }
+        // Time in which it was to stand still is none in which the other side was silent.
+        slot.lastActivity = Clocks.instant()
+        // What goes wrong here comes back as the transfer's end.
+        unsafe curl_easy_pause(slot.easy.raw, CURLPAUSE_CONT)
     }
 
     /// When a byte last moved in either direction; `nil` when the transfer is over.

@@ -37,6 +37,8 @@ package struct CurlRequest {
     /// A request that must not be sent twice never rides on a connection that may be dead already: libcurl would
     /// silently send it again.
     package var needsFreshConnection = false
+    /// Whether others may use its connection afterwards.
+    package var keepsConnection = true
     package var receiveBuffer = 64 << 10
     /// Requests with the same object here differ in nothing but the path of their URL: a handle that carried one is not
     /// set up anew for the next.
@@ -55,12 +57,25 @@ package struct CurlRequest {
 package protocol TransferReceiver: AnyObject {
     /// The headers of the final answer (never of a 1xx). `false` ends the transfer.
     func received(head: ResponseHead) -> Bool
-    /// `false` ends the transfer.
-    func received(body bytes: UnsafeRawBufferPointer) -> Bool
-    /// How many bytes were put into `buffer`; 0 at the end, `nil` ends the transfer.
-    func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int?
+    func received(body bytes: UnsafeRawBufferPointer) -> BodyReply
+    func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill
     /// Whether the body can be sent again from `offset`.
     func rewindBody(to offset: Int64) -> Bool
+}
+
+package enum BodyReply: Sendable {
+    case taken
+    /// Not taken: they come again after `CurlLoop.resume`.
+    case pause
+    case stop
+}
+
+package enum BodyFill: Sendable {
+    /// So many were put into the buffer; 0 at the end.
+    case bytes(Int)
+    /// Ask again after `CurlLoop.resume`.
+    case pause
+    case stop
 }
 
 /// A final answer's status line and headers.

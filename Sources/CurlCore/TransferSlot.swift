@@ -77,11 +77,9 @@ import TransferModel
             easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             easy.set(CURLOPT_PIPEWAIT, true)
         }
-        if request.needsFreshConnection {
-            easy.set(CURLOPT_FRESH_CONNECT, true)
-            // Nobody waits for it: kept open it would only count against the host's limit.
-            easy.set(CURLOPT_FORBID_REUSE, true)
-        }
+        if request.needsFreshConnection { easy.set(CURLOPT_FRESH_CONNECT, true) }
+        // Nobody waits for a fresh one either: kept open it would only count against the host's limit.
+        if request.needsFreshConnection || !request.keepsConnection { easy.set(CURLOPT_FORBID_REUSE, true) }
         if !request.headers.isEmpty { easy.set(headers: request.headers) }
     }
 
@@ -194,14 +192,14 @@ import TransferModel
         tlsCipher = unsafe SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(ssl))
     }
 
-    func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+    func receive(body bytes: UnsafeRawBufferPointer) -> BodyReply {
         lastActivity = loop.clock()
-        return unsafe receiver?.received(body: bytes) ?? false
+        return unsafe receiver?.received(body: bytes) ?? .stop
     }
 
-    func send(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    func send(into buffer: UnsafeMutableRawBufferPointer) -> BodyFill {
         lastActivity = loop.clock()
-        return unsafe receiver?.fillBody(buffer)
+        return unsafe receiver?.fillBody(buffer) ?? .stop
     }
 }
 
@@ -227,7 +225,11 @@ private func receiveBody(
 ) -> Int {
     guard count > 0 else { return 0 }
     guard let slot = unsafe slot(user), let bytes = unsafe bytes else { return -1 }
-    return unsafe slot.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? count : -1
+    switch unsafe slot.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) {
+    case .taken: return count
+    case .pause: return Int(tr_write_pause)
+    case .stop: return -1
+    }
 }
 
 private func sendBody(
@@ -235,7 +237,11 @@ private func sendBody(
 ) -> Int {
     guard let slot = unsafe slot(user), let bytes = unsafe bytes else { return Int(tr_read_abort) }
     let buffer = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-    return unsafe slot.send(into: buffer) ?? Int(tr_read_abort)
+    switch unsafe slot.send(into: buffer) {
+    case .bytes(let count): return count
+    case .pause: return Int(tr_read_pause)
+    case .stop: return Int(tr_read_abort)
+    }
 }
 
 private func seekBody(_ user: UnsafeMutableRawPointer?, _ offset: Int, _ origin: Int32) -> Int32 {

@@ -6,22 +6,33 @@ extension JobRun {
     /// The event of an attempt's end, from what the engine kept of it; `nil` when none had begun.
     ///
     /// It lasted until `now`, when the scheduler heard of its end: what follows is a wait, and nothing lies between.
-    func endAttempt(_ task: TaskIndex, _ outcome: TaskOutcome, backoff: TimeSpan?, _ now: Now) -> AttemptResult? {
+    ///
+    /// `held` was waiting within it, and `staged` waiting after it.
+    func endAttempt(
+        _ task: TaskIndex, _ outcome: TaskOutcome, _ backoff: TimeSpan?, held: TimeSpan, staged: TimeSpan = .zero,
+        _ now: Now
+    ) -> AttemptResult? {
         guard let result = engine.takeResult(of: task) else { return nil }
-        let duration = now.instant - result.startedAt.instant - result.flushWait
+        let waited = held + staged + result.flushWait + result.bandwidthWait
+        let duration = now.instant - result.startedAt.instant - waited
         log.append(
             .attemptFinished(
                 AttemptRecord(
                     number: result.number, url: result.url, outcome: outcome, resumedFrom: 0,
                     startedAt: result.startedAt.wall, duration: duration, error: result.error, backoff: backoff,
                     transactions: result.transactions)), task: task, session: session(task))
+        if result.bandwidthWait > .zero { bandwidthWaits[task, default: .zero] += result.bandwidthWait }
         return result
     }
 
     func finish(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
         let specification = job.tasks[Int(task.raw)]
-        let result = endAttempt(task, conclusion.outcome, backoff: nil, now)
+        let result = endAttempt(
+            task, conclusion.outcome, nil, held: conclusion.held, staged: conclusion.staged, now)
         var waits = conclusion.waits
+        if let bandwidth = bandwidthWaits.removeValue(forKey: task) {
+            waits.append(TaskRecord.Wait(reason: .bandwidth, duration: bandwidth))
+        }
         if let flush = result?.flushWait, flush > .zero {
             waits.append(TaskRecord.Wait(reason: .flush, duration: flush))
         }
@@ -32,7 +43,8 @@ extension JobRun {
             body: result?.body, lengthUnverified: result?.lengthUnverified ?? false, captures: [],
             duration: conclusion.duration,
             explanation: Explanation.sentence(
-                outcome: conclusion.outcome, error: conclusion.error, waits: waits, attempts: conclusion.attempts))
+                outcome: conclusion.outcome, error: conclusion.error, waits: waits, attempts: conclusion.attempts,
+                deferral: conclusion.deferral))
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)
         tasksLeft[Int(specification.session.raw)] -= 1
@@ -62,7 +74,8 @@ extension JobRun {
         log.append(
             .runFinished(
                 RunRecord(
-                    outcome: status.outcome, exitStatus: Int(status.code), duration: now.instant - beganAt.instant)))
+                    outcome: status.outcome, exitStatus: Int(status.code), duration: now.instant - beganAt.instant,
+                    groups: groupRecords)))
         return status
     }
 }

@@ -10,6 +10,8 @@ package struct RunSettings: Sendable {
     /// Of the back-off's random part.
     package var seed: UInt64
     package var failFast = false
+    /// Somebody listens to what keeps tasks from a free place.
+    package var tellsLimitWaits = false
     /// `--exit-unchanged`
     package var reportsUnchanged = false
 
@@ -30,6 +32,10 @@ package final class JobRun {
     let beganAt: Now
     var facts = ExitFacts()
     var tasksLeft: [Int]
+    var groupRecords: [RunRecord.Group]
+    /// Time in which a task's attempts stood still for want of bandwidth.
+    var bandwidthWaits: [TaskIndex: TimeSpan] = [:]
+    private var knownOrigins = 0
 
     /// `inbox` takes commands from any thread; `wake` is set to what ends the loop's wait.
     package init(
@@ -43,14 +49,28 @@ package final class JobRun {
         beganAt = now
         facts.reportsUnchanged = settings.reportsUnchanged
         log.wall = now.wall
-        let plan = RunPlan(job, seed: settings.seed, failFast: settings.failFast || job.failFast)
+        let plan = RunPlan(job, settings: settings)
         engine = try Engine(
             job: job, origins: plan.origins, events: log, userAgent: settings.userAgent,
             run: String(UInt64(settings.seed), radix: 36), now: now)
         scheduler = Scheduler(plan.scheduling, now: now)
+        groupRecords = job.groups.map { RunRecord.Group(name: $0.name, published: false, error: nil) }
         tasksLeft = Array(repeating: 0, count: job.sessions.count)
         for task in job.tasks { tasksLeft[Int(task.session.raw)] += 1 }
         inbox = makeInbox(engine.wake)
+        limitOrigins()
+    }
+
+    /// Tells the scheduler what `limits.hosts` says of origins that were met since the last time.
+    private func limitOrigins() {
+        guard !job.limits.hosts.isEmpty else { return }
+        while knownOrigins < engine.origins.origins.count {
+            let origin = OriginID(raw: UInt32(knownOrigins))
+            knownOrigins += 1
+            guard let limits = job.limits.limits(of: engine.origins[origin]) else { continue }
+            scheduler.limit(origin, to: limits)
+            if limits.maximumConnections != nil { engine.limitConnections(to: origin) }
+        }
     }
 
     /// Runs to the end and says how it ended. Every event, `runFinished` too, is in the log when it returns.
@@ -70,6 +90,7 @@ package final class JobRun {
                     return now
                 })
             now = engine.now
+            limitOrigins()
             for report in reports { take(report, now) }
         }
         engine.close()
@@ -78,8 +99,9 @@ package final class JobRun {
 
     private func wait(from now: Now) -> TimeSpan {
         if engine.isPending { return .zero }
-        var due = min(engine.nextDeadline, now.instant + .seconds(60))
-        if let deadline = scheduler.nextDeadline { due = min(due, deadline) }
+        // A clock that is set wakes nobody: who waits for a date looks at it now and then.
+        var due = min(engine.nextDeadline, now.instant + .seconds(scheduler.waitsForDate ? 1 : 60))
+        if let deadline = scheduler.nextDeadline(now: now) { due = min(due, deadline) }
         return max(.zero, due - now.instant)
     }
 
@@ -90,7 +112,7 @@ package final class JobRun {
         for (index, task) in job.tasks.enumerated() {
             let number = TaskIndex(raw: UInt32(index))
             log.append(.taskCreated, task: number, session: task.session)
-            log.append(.taskResumed, task: number, session: task.session)
+            if !task.options.values.suspended { log.append(.taskResumed, task: number, session: task.session) }
         }
     }
 
@@ -108,8 +130,12 @@ package final class JobRun {
             switch action {
             case .perform(let command): engine.perform(command, now: now)
             case .waiting(let task, let reason): log.append(.waiting(reason), task: task, session: session(task))
-            case .willRetry(let task, let backoff): _ = endAttempt(task, .failed, backoff: backoff, now)
+            case .resumed(let task): log.append(.taskResumed, task: task, session: session(task))
+            case .attemptEnded(let task, let end): _ = endAttempt(task, end.outcome, end.backoff, held: end.held, now)
             case .finished(let task, let conclusion): finish(task, conclusion, now)
+            case .groupFinished(let group, let published, let error):
+                groupRecords[Int(group.raw)].published = published
+                groupRecords[Int(group.raw)].error = error
             }
         }
     }

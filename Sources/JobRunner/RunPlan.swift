@@ -1,4 +1,5 @@
 import Scheduling
+import TextFormats
 import TransferModel
 
 /// A job turned into the scheduler's numbers.
@@ -6,25 +7,52 @@ struct RunPlan {
     var scheduling = SchedulingPlan()
     var origins = OriginTable()
 
-    init(_ job: Job, seed: UInt64, failFast: Bool) {
-        scheduling.seed = seed
-        scheduling.failFast = failFast
+    init(_ job: Job, settings: RunSettings) {
+        scheduling.seed = settings.seed
+        scheduling.failFast = settings.failFast || job.failFast
+        scheduling.tellsLimitWaits = settings.tellsLimitWaits
         scheduling.maximumConcurrentTasks = job.limits.maximumConcurrentTasks
-        scheduling.sessions = job.sessions.map { session in
-            SchedulingPlan.Session(
-                maximumConnectionsPerHost: session.maximumConnectionsPerHost,
-                maximumConcurrentTasks: session.maximumConcurrentTasks,
-                streamsPerConnection: session.http.maximumStreamsPerConnection,
-                cancelsOnInvalidation: session.onInvalidate == .cancel)
+        scheduling.bandwidth = job.limits.bandwidth
+        scheduling.timeout = job.limits.timeout
+        scheduling.finishBy = job.limits.finishBy
+        scheduling.maximumBytes = job.limits.maximumBytes
+        scheduling.groupCount = job.groups.count
+        scheduling.sessions = job.sessions.map { Self.session($0) }
+        addTasks(job)
+    }
+
+    private static func session(_ session: SessionConfiguration) -> SchedulingPlan.Session {
+        var plan = SchedulingPlan.Session(
+            maximumConnectionsPerHost: session.maximumConnectionsPerHost,
+            maximumConcurrentTasks: session.maximumConcurrentTasks,
+            streamsPerConnection: session.http.maximumStreamsPerConnection,
+            cancelsOnInvalidation: session.onInvalidate == .cancel)
+        plan.requestsPerSecond = session.requestsPerSecond
+        plan.bandwidth = session.bandwidth
+        plan.window = session.window.map { rule(of: $0) }
+        return plan
+    }
+
+    private static func rule(of window: TimeWindow) -> WindowRule {
+        let hours = WindowHours(window, zone: window.timezone.map { TimeZoneFile.load($0) } ?? TimeZoneFile.local())
+        return WindowRule { date in
+            WindowRule.State(isOpen: hours.isOpen(at: date), changesAt: hours.nextChange(after: date))
         }
+    }
+
+    private mutating func addTasks(_ job: Job) {
+        let groups = Dictionary(
+            job.groups.enumerated().map { ($1.name, GroupIndex(raw: UInt16($0))) },
+            uniquingKeysWith: { first, _ in first })
         scheduling.tasks.reserveCapacity(job.tasks.count)
-        var known: (options: TaskOptions, retry: Int)?
+        // Most tasks share their options with the one before, and its host.
+        var known: (options: TaskOptions, policy: Int)?
         var lastURL: (url: ResourceURL, origin: OriginID?)?
         for task in job.tasks {
             let options = task.options.values
             if known?.options !== task.options {
-                scheduling.retries.append(options.policies.retry)
-                known = (task.options, scheduling.retries.count - 1)
+                scheduling.policies.append(Self.policy(options))
+                known = (task.options, scheduling.policies.count - 1)
             }
             var origin: OriginID?
             if let url = task.location.url {
@@ -37,9 +65,32 @@ struct RunPlan {
             }
             scheduling.tasks.append(
                 SchedulingPlan.Task(
-                    session: task.session, origin: origin, needs: task.needs, priority: options.priority,
-                    retry: known?.retry ?? 0, timeoutForResource: options.policies.timeoutForResource,
-                    allowFailure: options.allowFailure))
+                    session: task.session, origin: origin, policy: known?.policy ?? 0, needs: task.needs,
+                    group: options.group.flatMap { groups[$0] },
+                    neededGroups: options.neededGroups.compactMap { groups[$0] }))
         }
+    }
+
+    private static func policy(_ options: TaskOptions.Values) -> SchedulingPlan.TaskPolicy {
+        var policy = SchedulingPlan.TaskPolicy()
+        policy.priority = options.priority
+        policy.retry = options.policies.retry
+        policy.timeoutForResource = options.policies.timeoutForResource
+        policy.allowFailure = options.allowFailure
+        policy.bandwidth = options.bandwidth
+        policy.earliestBegin = options.earliestBegin
+        policy.isSuspended = options.suspended
+        return policy
+    }
+}
+
+extension RunLimits {
+    /// What `limits.hosts` says of an origin: of several patterns that match, the strictest word of each kind.
+    func limits(of origin: Origin) -> OriginLimits? {
+        let matching = hosts.filter { $0.pattern.matches(origin) }
+        guard !matching.isEmpty else { return nil }
+        return OriginLimits(
+            maximumConnections: matching.compactMap(\.maximumConnections).min(),
+            requestsPerSecond: matching.compactMap(\.requestsPerSecond).min { $0.perSecond < $1.perSecond })
     }
 }

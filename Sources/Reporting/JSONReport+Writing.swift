@@ -111,7 +111,7 @@ extension JSONReport {
         writer.key("groups")
         writer.beginArray()
         for group in job.groups {
-            let result = groups.first { $0.name == group.name }
+            let result = run?.groups.first { $0.name == group.name }
             writer.beginObject()
             writer.member("name", group.name)
             writer.member("published", result?.published ?? false)

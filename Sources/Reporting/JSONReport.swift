@@ -21,7 +21,6 @@ package final class JSONReport: EventConsumer {
 
     /// Sessions that were found running and come back to.
     package var reassociated: Set<SessionIndex> = []
-    package var groups: [GroupResult] = []
     package var hooks: [HookResult] = []
     /// What the report says instead of what `runFinished` said: a hook that failed turns 0 into 1.
     package var correction: (outcome: RunOutcome, exitStatus: Int)?

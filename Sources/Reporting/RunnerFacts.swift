@@ -15,19 +15,6 @@ package struct RunnerFacts: Hashable, Sendable {
     }
 }
 
-/// How a group of downloads ended.
-package struct GroupResult: Hashable, Sendable {
-    package var name: String
-    package var published: Bool
-    package var error: TransferError?
-
-    package init(name: String, published: Bool, error: TransferError?) {
-        self.name = name
-        self.published = published
-        self.error = error
-    }
-}
-
 /// What became of an `onFinish` command. The report is written before it runs and once more after it.
 package struct HookResult: Hashable, Sendable {
     package var command: [String]

@@ -56,32 +56,21 @@ struct Heap<Element: HeapElement> {
 
 extension Heap: Sendable where Element: Sendable {}
 
-/// A lane that has a task to start and a slot for it, and its place in the order: priority, then the lane with
-/// fewer slots in use (so that no host holds up another), then file order.
-struct ReadyLane: Sendable {
-    let lane: Int
-    /// Its place among its session's lanes.
-    let place: Int
-    let priority: Double
-    let inUse: Int
-    let task: TaskIndex
-
-    func isBefore(_ other: ReadyLane) -> Bool {
-        if priority != other.priority { return priority > other.priority }
-        if inUse != other.inUse { return inUse < other.inUse }
-        return task < other.task
-    }
+/// An element with a place of its own, so that it can be moved or taken out.
+protocol Placed: HeapElement {
+    /// Small and unique within its heap.
+    var place: Int { get }
 }
 
-/// A session's ready lanes, the best first. Each is in it once and moves when its standing changes.
-struct LaneHeap: Sendable {
-    private var items: [ReadyLane] = []
-    /// Where each lane stands in `items`, by its place in the session; -1 is not at all.
+/// A heap in which each place stands once and moves when its standing changes.
+struct PlacedHeap<Element: Placed> {
+    private var items: [Element] = []
+    /// Where each place stands in `items`; -1 is not at all.
     private var positions: [Int32] = []
 
-    var first: ReadyLane? { items.first }
+    var first: Element? { items.first }
 
-    mutating func put(_ entry: ReadyLane) {
+    mutating func put(_ entry: Element) {
         while positions.count <= entry.place { positions.append(-1) }
         if positions[entry.place] < 0 {
             items.append(entry)
@@ -122,5 +111,38 @@ struct LaneHeap: Sendable {
         items.swapAt(left, right)
         positions[items[left].place] = Int32(left)
         positions[items[right].place] = Int32(right)
+    }
+}
+
+extension PlacedHeap: Sendable where Element: Sendable {}
+
+/// A lane that has a task to start and a slot for it, and its place in its session's order: priority, then the lane
+/// with fewer slots in use (so that no host holds up another), then file order.
+struct ReadyLane: Placed, Sendable {
+    let lane: Int
+    let place: Int
+    let priority: Double
+    let inUse: Int
+    let task: TaskIndex
+
+    func isBefore(_ other: ReadyLane) -> Bool {
+        if priority != other.priority { return priority > other.priority }
+        if inUse != other.inUse { return inUse < other.inUse }
+        return task < other.task
+    }
+}
+
+/// A session that may run one more: priority, then the session of which fewer run, then file order.
+struct ReadySession: Placed, Sendable {
+    /// The session's number.
+    let place: Int
+    let priority: Double
+    let running: Int
+    let task: TaskIndex
+
+    func isBefore(_ other: ReadySession) -> Bool {
+        if priority != other.priority { return priority > other.priority }
+        if running != other.running { return running < other.running }
+        return task < other.task
     }
 }

@@ -3,55 +3,103 @@ package import TransferModel
 /// Who may start, when, and why not yet: one pure state machine. Time is an argument, what to do is returned.
 ///
 /// A turn: tell it what happened (`take`, `command`), then `turn` for what to do. A task's life here:
-/// blocked by needs → queued in its lane → running → (backing off → queued …) → finished.
+/// blocked by needs → held until it may begin → queued in its lane → running → (backing off → queued …) → finished.
 package struct Scheduler {
     package let plan: SchedulingPlan
     package internal(set) var finishedCount = 0
+    /// As told by the last call.
+    var now: Now
+    var lastTurn: Now
+    let beganAt: Instant
     var tasks: [TaskState]
     var lanes: [TaskLane] = []
     var sessions: [SessionState]
+    /// Sessions with a task to start and a place for it.
+    var readySessions = PlacedHeap<ReadySession>()
     /// By an origin's number.
     var origins: [OriginState] = []
+    /// `limits.hosts`, by an origin's number.
+    var originLimits: [OriginLimits?] = []
+    var groups: [GroupState]
     /// Lanes whose slots are to be given out anew.
     var changedLanes: [Int] = []
     var timers = Heap<Timer>()
+    var dateTimers = Heap<DateTimer>()
     /// Timers of tasks that have finished meanwhile, still in the heap.
     var voidTimers = 0
-    var dependants: Dependants
+    let dependants: Dependants
+    let groupDependants: Dependants
+    let groupMembers: Dependants
+    var bandwidth: BandwidthShare?
+    var bytesMoved: Int64 = 0
     var running = 0
     var actions: [SchedulerAction] = []
     var random: RandomBits
     /// Set by a signal, a deadline or the first failure: nothing new starts.
     var stopping: Stop?
-    let beganAt: Instant
     /// What a running task was told to end with; its executor may still say otherwise.
     var endings: [TaskIndex: Ending] = [:]
     /// Tasks to be skipped because one they need did not succeed.
     var skipped: [TaskIndex] = []
     var isSkipping = false
+    /// Queued in this turn; told what they wait for if it does not start them.
+    var newlyQueued: [TaskIndex] = []
+    /// Tasks that wait for others, or for somebody who is not there: when all do, the run is over.
+    var idleCount = 0
+    var suspendedByFileCount = 0
 
     package init(_ plan: SchedulingPlan, now: Now) {
         self.plan = plan
-        tasks = plan.tasks.map { TaskState(openNeeds: UInt32($0.needs.count), since: now.instant) }
-        dependants = Dependants(plan.tasks)
-        sessions = plan.sessions.map { SessionState(limit: $0.maximumConcurrentTasks ?? .max) }
-        random = RandomBits(seed: plan.seed)
+        self.now = now
+        lastTurn = now
         beganAt = now.instant
-        for index in plan.tasks.indices {
-            let task = TaskIndex(raw: UInt32(index))
-            if plan.tasks[index].needs.isEmpty {
-                enqueue(task, now.instant)
-            } else {
-                tasks[index].phase = .blocked
-                actions.append(.waiting(task, .dependency))
-            }
+        tasks = plan.tasks.map {
+            TaskState(openNeeds: UInt32($0.needs.count + $0.neededGroups.count), since: now.instant)
         }
+        dependants = Dependants(plan.tasks, count: plan.tasks.count) { $0.needs.map { Int($0.raw) } }
+        groupDependants = Dependants(plan.tasks, count: plan.groupCount) { $0.neededGroups.map { Int($0.raw) } }
+        groupMembers = Dependants(plan.tasks, count: plan.groupCount) { $0.group.map { [Int($0.raw)] } ?? [] }
+        sessions = plan.sessions.map { SessionState(limit: $0.maximumConcurrentTasks ?? .max) }
+        groups = Array(repeating: GroupState(), count: plan.groupCount)
+        random = RandomBits(seed: plan.seed)
+        if plan.bandwidth != nil || plan.sessions.contains(where: { $0.bandwidth != nil })
+            || plan.policies.contains(where: { $0.bandwidth != nil })
+        {
+            bandwidth = BandwidthShare(run: plan.bandwidth, sessions: plan.sessions.map(\.bandwidth), now: now.instant)
+        }
+        setDeadlines()
+        readWindows()
+        formGroups()
+        for index in plan.tasks.indices { create(TaskIndex(raw: UInt32(index))) }
+    }
+
+    private mutating func create(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        if policy(of: task).isSuspended {
+            tasks[index].isSuspended = true
+            tasks[index].isSuspendedByFile = true
+        }
+        guard tasks[index].openNeeds > 0 else { return makeReady(task) }
+        tasks[index].phase = .blocked
+        idleCount += 1
+        actions.append(.waiting(task, .dependency))
     }
 
     package var isFinished: Bool { finishedCount == tasks.count }
 
-    /// When `turn` has to be called again although nothing happened.
-    package var nextDeadline: Instant? { timers.first?.due }
+    /// When `turn` has to be called again although nothing happened, if the clocks go on as they do.
+    package func nextDeadline(now: Now) -> Instant? {
+        var due = timers.first?.due
+        if let tick = bandwidth?.nextTick { due = min(due ?? tick, tick) }
+        if let date = dateTimers.first?.due {
+            let instant = now.instant + max(.zero, date - now.wall)
+            due = min(due ?? instant, instant)
+        }
+        return due
+    }
+
+    /// Something depends on the date: a clock that is set must be noticed.
+    package var waitsForDate: Bool { dateTimers.first != nil }
 
     /// Peak connections and number of tasks of each origin that a session met. Streams that share a connection
     /// count as one.
@@ -61,37 +109,60 @@ package struct Scheduler {
         }
     }
 
+    func policy(of task: TaskIndex) -> SchedulingPlan.TaskPolicy { plan.policies[plan.tasks[Int(task.raw)].policy] }
+
     // MARK: What happened
 
+    /// Limits over all sessions, told before the origin is first used.
+    package mutating func limit(_ origin: OriginID, to limits: OriginLimits) {
+        while originLimits.count <= Int(origin.raw) { originLimits.append(nil) }
+        originLimits[Int(origin.raw)] = limits
+        guard Int(origin.raw) < origins.count else { return }
+        origins[Int(origin.raw)].apply(limits)
+        noteAll(lanesOf: origin)
+    }
+
     package mutating func take(_ report: ExecutorReport, now: Now) {
+        self.now = now
         switch report {
-        case .moved: break
-        case .needsGrant(let task, let origin): askForSlot(task, origin, now.instant)
-        case .released(let task, _): giveBackSlot(task, now.instant)
-        case .transferred(let task): stopCounting(task, now.instant)
-        case .protocolIs(let origin, let version): learn(origin, version, now.instant)
-        case .ended(let task, let verdict): attemptEnded(task, verdict, now.instant)
+        case .moved(let task, let bytes): moved(task, bytes)
+        case .needsGrant(let task, let origin, let isAlone): askForSlot(task, origin, isAlone: isAlone)
+        case .released(let task, _): giveBackSlot(task)
+        case .transferred(let task):
+            wholeAnswer(task)
+            stopCounting(task)
+        case .protocolIs(let origin, let version): learn(origin, version)
+        case .answered(let task, let answer): answered(task, answer)
+        case .ended(let task, let verdict): attemptEnded(task, verdict)
+        case .published(let group, let error): published(group, error)
         }
     }
 
-    package mutating func command(_ command: RunCommand, now: Now) {
-        guard stopping != .cancelling else { return }
-        stopping = .cancelling
-        let error =
-            switch command {
-            case .stop: TransferError(.cancelled, "the run was stopped by a signal")
-            case .timeOut: TransferError(.timedOut, "the run's `limits.timeout` is over")
-            }
-        for index in tasks.indices {
-            end(TaskIndex(raw: UInt32(index)), Ending(outcome: .cancelled, error: error), now.instant)
+    /// Gives back the tasks on which it had an effect.
+    @discardableResult
+    package mutating func command(_ command: RunCommand, now: Now) -> [TaskIndex] {
+        self.now = now
+        switch command {
+        case .stop:
+            stopAll(TransferError(.cancelled, "the run was stopped by a signal"))
+            return []
+        case .suspend(let chosen): return chosen.filter { suspend($0) }
+        case .resume(let chosen): return chosen.filter { resume($0) }
+        case .cancel(let chosen, let keepPartial):
+            let error = TransferError(.cancelled, "the task was cancelled by a command")
+            return chosen.filter { end($0, .finish(.cancelled, error, nil), keepPartial: keepPartial) }
         }
     }
 
     /// What to do now. Starts as many tasks as the limits let.
     package mutating func turn(now: Now) -> [SchedulerAction] {
-        fireTimers(now.instant)
-        giveOutSlots(now.instant)
-        startWhatMay(now.instant)
+        noteClocks(now)
+        fireTimers()
+        giveOutSlots()
+        startWhatMay()
+        deferTheSuspended()
+        shareBandwidth()
+        tellWaits()
         dropVoidTimers()
         defer { actions = [] }
         return actions
@@ -100,13 +171,9 @@ package struct Scheduler {
 
 /// How a run ends before its tasks do.
 enum Stop: Hashable, Sendable {
-    /// Nothing new starts; what runs may finish.
-    case finishing
+    /// The first failure: nothing new starts; what runs may finish.
+    case failing
+    /// A deadline: the same, and what is left over is for the next run.
+    case deferring(Deferral)
     case cancelling
-}
-
-/// How a task ends that is not left to its own end.
-struct Ending: Sendable {
-    let outcome: TaskOutcome
-    let error: TransferError
 }

@@ -6,26 +6,40 @@ package struct SchedulingPlan: Sendable {
     package struct Task: Sendable {
         package var session: SessionIndex
         package var origin: OriginID?
+        /// Index into `policies`.
+        package var policy: Int
         package var needs: [TaskIndex]
-        package var priority: Double
-        /// Index into `retries`.
-        package var retry: Int
-        package var timeoutForResource: TimeSpan
-        /// Tolerated whatever happened, or when the answer had one of these statuses.
-        package var allowFailure: AllowFailure
+        /// The group it is published with.
+        package var group: GroupIndex?
+        /// Groups that must be published before it may begin.
+        package var neededGroups: [GroupIndex]
 
         package init(
-            session: SessionIndex, origin: OriginID?, needs: [TaskIndex], priority: Double, retry: Int,
-            timeoutForResource: TimeSpan, allowFailure: AllowFailure
+            session: SessionIndex, origin: OriginID?, policy: Int, needs: [TaskIndex] = [], group: GroupIndex? = nil,
+            neededGroups: [GroupIndex] = []
         ) {
             self.session = session
             self.origin = origin
+            self.policy = policy
             self.needs = needs
-            self.priority = priority
-            self.retry = retry
-            self.timeoutForResource = timeoutForResource
-            self.allowFailure = allowFailure
+            self.group = group
+            self.neededGroups = neededGroups
         }
+    }
+
+    /// What many tasks have in common.
+    package struct TaskPolicy: Sendable {
+        package var priority = 0.5
+        package var retry = RetryPolicy()
+        package var timeoutForResource = TimeSpan.seconds(7 * 86_400)
+        /// Tolerated whatever happened, or when the answer had one of these statuses.
+        package var allowFailure = AllowFailure.no
+        /// Bytes a second for each of these tasks.
+        package var bandwidth: Int64?
+        package var earliestBegin: Moment?
+        /// The job file says `suspended: true`.
+        package var isSuspended = false
+        package init() {}
     }
 
     package struct Session: Sendable {
@@ -33,6 +47,10 @@ package struct SchedulingPlan: Sendable {
         package var maximumConcurrentTasks: Int?
         package var streamsPerConnection: Int
         package var cancelsOnInvalidation: Bool
+        /// To one host, over all tasks.
+        package var requestsPerSecond: RequestRate?
+        package var bandwidth: Int64?
+        package var window: WindowRule?
         package init(
             maximumConnectionsPerHost: Int, maximumConcurrentTasks: Int?, streamsPerConnection: Int,
             cancelsOnInvalidation: Bool
@@ -45,14 +63,48 @@ package struct SchedulingPlan: Sendable {
     }
 
     package var tasks: [Task] = []
+    package var policies: [TaskPolicy] = []
     package var sessions: [Session] = []
-    /// The distinct retry policies; tasks refer to them by index.
-    package var retries: [RetryPolicy] = []
+    /// How many groups the tasks name.
+    package var groupCount = 0
     package var maximumConcurrentTasks = 64
+    /// Bytes a second over all sessions.
+    package var bandwidth: Int64?
+    package var timeout: TimeSpan?
+    package var finishBy: Moment?
+    package var maximumBytes: Int64?
     package var failFast = false
+    /// Somebody listens to what keeps a task from a free place. Told only then: a hundred thousand tasks wait for one.
+    package var tellsLimitWaits = false
     /// Of the random part of back-off; the same seed gives the same run.
     package var seed: UInt64 = 1
     package init() {}
+}
+
+/// `limits.hosts` for one origin, over all sessions.
+package struct OriginLimits: Hashable, Sendable {
+    package var maximumConnections: Int?
+    package var requestsPerSecond: RequestRate?
+    package init(maximumConnections: Int? = nil, requestsPerSecond: RequestRate? = nil) {
+        self.maximumConnections = maximumConnections
+        self.requestsPerSecond = requestsPerSecond
+    }
+}
+
+/// A session's `window`: a pure function of the date, so that the scheduler knows no time zones.
+package struct WindowRule: Sendable {
+    package struct State: Hashable, Sendable {
+        package var isOpen: Bool
+        /// `nil`: it stays so.
+        package var changesAt: WallTime?
+        package init(isOpen: Bool, changesAt: WallTime?) {
+            self.isOpen = isOpen
+            self.changesAt = changesAt
+        }
+    }
+    private let rule: @Sendable (WallTime) -> State
+    package init(_ rule: @escaping @Sendable (WallTime) -> State) { self.rule = rule }
+    package func state(at date: WallTime) -> State { rule(date) }
 }
 
 /// What a turn of the scheduler asks of the shell, in order.
@@ -60,9 +112,22 @@ package enum SchedulerAction: Sendable {
     case perform(ExecutorCommand)
     /// Worth an event: the task begins to wait for this.
     case waiting(TaskIndex, WaitReason)
-    /// An attempt ended and another will follow after `backoff`.
-    case willRetry(TaskIndex, backoff: TimeSpan)
+    /// A suspended task was resumed.
+    case resumed(TaskIndex)
+    /// The end of an attempt that is not its task's last.
+    case attemptEnded(TaskIndex, AttemptEnd)
     case finished(TaskIndex, Conclusion)
+    case groupFinished(GroupIndex, published: Bool, TransferError?)
+}
+
+/// The end of an attempt that another will follow.
+package struct AttemptEnd: Sendable {
+    package var outcome: TaskOutcome
+    package var error: TransferError?
+    /// The wait before the next attempt; `nil` when something other than time must pass.
+    package var backoff: TimeSpan?
+    /// Time within the attempt in which it waited for a slot or a rate: told in the task's waits.
+    package var held: TimeSpan
 }
 
 /// The end of a task, as the scheduler sees it.
@@ -73,4 +138,10 @@ package struct Conclusion: Sendable {
     package var waits: [TaskRecord.Wait]
     package var attempts: Int
     package var duration: TimeSpan
+    /// Of the last attempt, as in `AttemptEnd`.
+    package var held: TimeSpan
+    /// How long ago its last attempt ended, when it had to wait for others of its group.
+    package var staged: TimeSpan
+    /// Why a deferred task was put off.
+    package var deferral: Deferral?
 }

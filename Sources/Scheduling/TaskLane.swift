@@ -8,20 +8,25 @@ struct TaskLane: Sendable {
     let origin: OriginID?
     /// Slots in use, by running tasks and by attempts that came here on a redirect.
     private(set) var inUse = 0
+    /// Of those, slots on connections of their own beside a shared one.
+    private(set) var alone = 0
     /// The most connections at one time.
     private(set) var peak = 0
     var tasks = 0
+    /// Streams of a shared connection, or connections.
     var capacity: Int
+    let maximumConnections: Int
     /// Its slots are streams of one connection.
     var isShared = false
+    /// `requestsPerSecond` of the session.
+    var rate: RateGate?
+    /// A timer is set for this moment, at which the rate lets the next one through.
+    var gateTimer: Instant?
     /// Running attempts that wait for a slot here; they go before tasks that have not begun.
     var grantsAwaited = TaskQueue()
     /// It stands among the scheduler's changed lanes.
     var hasChanged = false
-    /// Runs while it has no free slot and is not parked.
-    private(set) var fullClock = StateClock()
-    private(set) var parkedClock = StateClock()
-    private var isParked = false
+    private(set) var ledger = WaitLedger()
     /// Highest priority first; none is empty but the last one left.
     private var waiting: [PriorityClass] = []
 
@@ -30,15 +35,35 @@ struct TaskLane: Sendable {
         var queue: TaskQueue
     }
 
-    init(session: SessionIndex, place: Int, origin: OriginID?, capacity: Int) {
+    init(session: SessionIndex, place: Int, origin: OriginID?, maximumConnections: Int) {
         self.session = session
         self.place = place
         self.origin = origin
-        self.capacity = capacity
+        self.maximumConnections = maximumConnections
+        capacity = maximumConnections
     }
 
-    /// Nothing may begin here now.
-    var isClosed: Bool { isParked || inUse >= capacity }
+    /// What keeps anything from beginning here now.
+    var closure: WaitLedger.Closure? { ledger.closure }
+
+    /// Connections that its slots in use come to.
+    var connections: Int { isShared ? min(inUse - alone, 1) + alone : inUse }
+
+    /// Whether one more slot has no room.
+    func isFull(forAlone wantsAlone: Bool) -> Bool {
+        guard isShared else { return inUse >= capacity }
+        if wantsAlone || inUse == alone { return connections >= maximumConnections }
+        return inUse - alone >= capacity
+    }
+
+    mutating func set(_ closure: WaitLedger.Closure?, at now: Instant) { ledger.set(closure, at: now) }
+
+    func reading(at now: Instant) -> WaitLedger.Reading { ledger.reading(at: now) }
+
+    /// Those of its queue that are wanted; one that has moved on may still be in it.
+    func queued(where isWanted: (TaskIndex) -> Bool) -> [TaskIndex] {
+        waiting.flatMap { $0.queue.filter(isWanted) }
+    }
 
     /// Whether the task became the one that goes next.
     mutating func enqueue(_ task: TaskIndex, priority: Double) -> Bool {
@@ -64,30 +89,55 @@ struct TaskLane: Sendable {
         if waiting[0].queue.isEmpty, waiting.count > 1 { waiting.removeFirst() }
     }
 
-    mutating func take(at now: Instant) {
+    mutating func take(isAlone: Bool) {
         inUse += 1
-        peak = max(peak, isShared ? 1 : inUse)
-        noteState(at: now)
+        if isAlone { alone += 1 }
+        peak = max(peak, connections)
     }
 
     /// Until the first answer told that the connection is shared, all but one of the slots in use only waited for it.
     mutating func waitedForOneConnection() { peak = min(peak, 1) }
 
-    mutating func give(at now: Instant) {
+    mutating func give(isAlone: Bool) {
         inUse -= 1
+        if isAlone { alone -= 1 }
         precondition(inUse >= 0, "a slot was given back twice")
-        noteState(at: now)
+    }
+}
+
+/// What kept a lane closed, and for how long: a task's share is the difference of two readings.
+struct WaitLedger: Sendable {
+    /// When several hold, the first counts.
+    enum Closure: Int, Sendable {
+        case window, hostParked, requestRate, hostLimit
+
+        var reason: WaitReason {
+            switch self {
+            case .window: .window
+            case .hostParked: .hostParked
+            case .requestRate: .requestRate
+            case .hostLimit: .hostLimit
+            }
+        }
+    }
+    typealias Reading = SIMD4<Int64>
+
+    private(set) var closure: Closure?
+    private var totals = Reading()
+    private var since = Instant(nanoseconds: 0)
+
+    mutating func set(_ closure: Closure?, at now: Instant) {
+        guard closure != self.closure else { return }
+        totals = reading(at: now)
+        self.closure = closure
+        since = now
     }
 
-    mutating func park(until due: Instant?, _ now: Instant) {
-        isParked = due != nil
-        noteState(at: now)
-    }
-
-    /// Keeps the clocks right after anything that opens or closes the lane.
-    mutating func noteState(at now: Instant) {
-        parkedClock.set(isParked, at: now)
-        fullClock.set(!isParked && inUse >= capacity, at: now)
+    func reading(at now: Instant) -> Reading {
+        guard let closure else { return totals }
+        var reading = totals
+        reading[closure.rawValue] += (now - since).nanoseconds
+        return reading
     }
 }
 
@@ -111,6 +161,7 @@ struct TaskQueue: Sendable {
             start = 0
         }
     }
+    func filter(_ isWanted: (TaskIndex) -> Bool) -> [TaskIndex] { items[start...].filter(isWanted) }
     mutating func remove(_ task: TaskIndex) {
         guard let place = items[start...].firstIndex(of: task) else { return }
         items.remove(at: place)

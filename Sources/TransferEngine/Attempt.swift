@@ -78,6 +78,12 @@ final class Attempt: TransferReceiver {
     var unreportedBytes: Int64 = 0
     var sentSomething = false
 
+    // Under a `bandwidth`.
+    /// Bytes that it may still move; `nil` is any number. What was read at once may exceed it.
+    private(set) var credit: Int64?
+    private(set) var pausedAt: Instant?
+    private(set) var bandwidthWait = TimeSpan.zero
+
     // The result.
     var result: AttemptResult?
     var staging: StagingID
@@ -95,6 +101,7 @@ final class Attempt: TransferReceiver {
     /// Of the first request; a redirect may take some off.
     let headerLines: [String]
     var hasNews = false
+    private unowned let loop: CurlLoop
     private let news: News
     private let outbox: Outbox
     private let pool: BufferPool
@@ -104,23 +111,54 @@ final class Attempt: TransferReceiver {
 
     init(
         task: TaskIndex, number: Int, specification: TaskSpecification, session: EngineSession, url: ResourceURL,
-        staging: StagingID, news: News, outbox: Outbox, pool: BufferPool, now: Now
+        staging: StagingID, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool, loop: CurlLoop,
+        now: Now
     ) {
         self.task = task
         self.number = number
         self.specification = specification
         self.session = session
         self.staging = staging
+        self.loop = loop
         self.news = news
         self.outbox = outbox
         self.pool = pool
-        rules = session.rules(for: specification)
+        self.rate = rate
+        rules = session.rules(for: specification, isMetered: rate != nil)
         life = AttemptLife(url, rules)
         headerLines = session.headerLines
         startedAt = now
         requestStartedAt = now.wall
         lastProgressAt = now.instant
         idleLimit = specification.options.values.policies.timeoutForRequest
+        if rate != nil { credit = 0 }
+    }
+
+    /// The lowest `bandwidth` it is under.
+    let rate: Int64?
+
+    /// Whether it can go on now and could not before.
+    func add(credit bytes: Int64, at now: Instant) -> Bool {
+        guard let credit else { return false }
+        self.credit = credit + bytes
+        guard credit + bytes > 0 else { return false }
+        return endPause(at: now)
+    }
+
+    /// Whether it stood still for want of credit.
+    @discardableResult
+    func endPause(at now: Instant) -> Bool {
+        guard let since = pausedAt else { return false }
+        bandwidthWait += now - since
+        pausedAt = nil
+        return true
+    }
+
+    /// Whether it has nothing left to move bytes with; it stands still from now on.
+    private func isOutOfCredit() -> Bool {
+        guard let credit, credit <= 0 else { return false }
+        if pausedAt == nil { pausedAt = loop.now }
+        return true
     }
 
     /// Ready for the next request of the same attempt.
@@ -166,23 +204,25 @@ final class Attempt: TransferReceiver {
         return decision != .abort
     }
 
-    func received(body bytes: UnsafeRawBufferPointer) -> Bool {
+    func received(body bytes: UnsafeRawBufferPointer) -> BodyReply {
+        if isOutOfCredit() { return .pause }
         noteNews()
+        if let credit { self.credit = credit - Int64(bytes.count) }
         received += Int64(bytes.count)
         unreportedBytes += Int64(bytes.count)
         switch decision {
         case .keep:
             if let maximum = life.maximumSize, received > maximum {
                 endedByUs = true
-                return false
+                return .stop
             }
             if specification.type == .download { coalesce(bytes) } else { kept.append(contentsOf: bytes) }
-            return true
+            return .taken
         case .discard:
             if received > Self.longestDiscard { endedByUs = true }
-            return !endedByUs
+            return endedByUs ? .stop : .taken
         case .abort:
-            return false
+            return .stop
         }
     }
 
@@ -207,12 +247,17 @@ final class Attempt: TransferReceiver {
             .append(staging, folder: destination.folder, algorithm: destination.checksum?.algorithm, piece))
     }
 
-    func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        guard let body, let count = body.fill(buffer) else { return nil }
+    func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {
+        if isOutOfCredit() { return .pause }
+        let most = min(Int64(buffer.count), credit ?? .max)
+        guard let body, let count = body.fill(UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(most)])) else {
+            return .stop
+        }
         noteNews()
+        if let credit { self.credit = credit - Int64(count) }
         sentSomething = true
         unreportedBytes += Int64(count)
-        return count
+        return .bytes(count)
     }
 
     func rewindBody(to offset: Int64) -> Bool {

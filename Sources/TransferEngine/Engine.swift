@@ -24,6 +24,8 @@ package struct AttemptResult: Sendable {
     package var error: TransferError?
     /// Time at the end in which only the batch flush was waited for.
     package var flushWait: TimeSpan
+    /// Time in which it stood still for want of bandwidth.
+    package var bandwidthWait: TimeSpan
 }
 
 /// The executor on libcurl: performs what the scheduler says and what `AttemptLife` decides. It decides nothing
@@ -45,9 +47,12 @@ package final class Engine {
     private var transferring: [Attempt] = []
     /// What each origin last answered in, told to the scheduler when it changes.
     private var protocols: [OriginID: HTTPProtocol] = [:]
+    private var unkeptOrigins: Set<OriginID> = []
     private var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
     private let receiveBuffer: Int
+    /// Some transfers are under a `bandwidth`.
+    private let isMetered: Bool
     private var lastType: (text: String, type: MediaType?) = ("", nil)
     /// Whose file a path is, from the first file on that a server names.
     var claims: [String: TaskIndex]?
@@ -81,6 +86,9 @@ package final class Engine {
             sessions.append(try EngineSession(configuration, userAgent: userAgent))
         }
         self.sessions = sessions
+        isMetered =
+            job.limits.bandwidth != nil || job.sessions.contains { $0.bandwidth != nil }
+            || job.tasks.contains { $0.options.values.bandwidth != nil }
         receiveBuffer = concurrency <= 8 ? 512 << 10 : 64 << 10
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
@@ -116,6 +124,12 @@ package final class Engine {
         return attempt
     }
 
+    /// Over all sessions the origin may have only so many connections: with several sessions, an idle one of each would
+    /// be one too many.
+    package func limitConnections(to origin: OriginID) {
+        if job.sessions.count > 1 { unkeptOrigins.insert(origin) }
+    }
+
     /// When the engine must be given a turn although nothing arrived.
     package var nextDeadline: Instant { nextIdleCheck }
 
@@ -127,9 +141,22 @@ package final class Engine {
         case .start(let task, let number, _): start(task, number)
         case .grant(let task, let origin): granted(task, origin)
         case .cancel(let task, _): cancel(task)
-        // No rule that exists asks for these yet: windows and bandwidth will.
-        case .pause, .resume: break
+        case .credit(let task, let bytes): credit(task, bytes)
+        case .publish, .discard: break
         }
+    }
+
+    private func credit(_ task: TaskIndex, _ bytes: Int64) {
+        guard let attempt = attempt(of: task), attempt.add(credit: bytes, at: now.instant),
+            let transfer = attempt.transfer
+        else { return }
+        loop.resume(transfer)
+    }
+
+    /// The lowest rate that the task is under.
+    private func rate(_ task: TaskSpecification) -> Int64? {
+        let session = sessions[Int(task.session.raw)].configuration.bandwidth
+        return [job.limits.bandwidth, session, task.options.values.bandwidth].compactMap { $0 }.min()
     }
 
     private func start(_ task: TaskIndex, _ number: Int) {
@@ -142,7 +169,8 @@ package final class Engine {
         let attempt = Attempt(
             task: task, number: number, specification: specification,
             session: sessions[Int(specification.session.raw)], url: url, staging: StagingID(raw: stagingCount),
-            news: news, outbox: outbox, pool: delivery.pool, now: now)
+            rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
+            loop: loop, now: now)
         attempts[Int(task.raw)] = attempt
         emit(.attemptStarted(AttemptStart(number: number, url: url.text)), attempt)
         attempt.origin = origins.slotOrigin(of: url)
@@ -210,7 +238,10 @@ package final class Engine {
             curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
             curl.connectTimeout = attempt.session.configuration.connectTimeout
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
-            curl.receiveBuffer = receiveBuffer
+            // Small enough that what is read at once is no burst.
+            curl.receiveBuffer =
+                attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
+            curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
             if attempt.transactions.isEmpty, !request.sendsBody, let origin = attempt.origin {
                 curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
             }
@@ -292,6 +323,10 @@ package final class Engine {
     private func announce(_ attempt: Attempt) {
         attempt.hasNewHead = false
         guard let head = attempt.head else { return }
+        if attempt.origin != nil {
+            reports.append(
+                .answered(attempt.task, Answer(status: head.status, quota: RateLimit.quota(head.headers))))
+        }
         if attempt.life.request.mayUseHTTP2, let origin = attempt.origin, protocols[origin] != head.version {
             protocols[origin] = head.version
             reports.append(.protocolIs(origin, head.version))
@@ -353,6 +388,11 @@ package final class Engine {
         var next = Instant.distantFuture
         for attempt in transferring.reversed() {
             guard let transfer = attempt.transfer, let last = loop.lastActivity(of: transfer) else { continue }
+            // That it stands still is our doing.
+            if attempt.pausedAt != nil {
+                next = min(next, now.instant + attempt.idleLimit)
+                continue
+            }
             let due = last + attempt.idleLimit
             guard due <= now.instant else {
                 next = min(next, due)
@@ -385,13 +425,14 @@ package final class Engine {
         }
     }
 
-    /// The next request, at once under the slot it holds, or after it was granted one elsewhere.
+    /// The next request. Each asks anew, at the same origin too: its rate counts requests.
     private func goOn(_ attempt: Attempt, _ request: OutgoingRequest) {
         let origin = origins.id(of: request.url.origin)
-        if origin == attempt.origin { return send(request, attempt) }
+        // What was a stream of a shared connection and now is alone needs a connection more.
+        let isAlone = origin == attempt.origin && attempt.head?.version == .http2 && !request.mayUseHTTP2
         releaseSlot(attempt)
         attempt.phase = .awaitingGrant(request)
-        reports.append(.needsGrant(attempt.task, origin))
+        reports.append(.needsGrant(attempt.task, origin, isAlone: isAlone))
     }
 
     func releaseSlot(_ attempt: Attempt) {
@@ -424,6 +465,7 @@ package final class Engine {
             outbox.add(.discard(attempt.staging))
         }
         releaseSlot(attempt)
+        attempt.endPause(at: now.instant)
         let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
         attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
@@ -431,7 +473,7 @@ package final class Engine {
             body: attempt.specification.type == .download || attempt.head == nil && source == .network
                 ? nil : attempt.kept,
             file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
-            error: verdict.error, flushWait: flushWait)
+            error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait)
         reports.append(.ended(attempt.task, verdict))
     }
 

@@ -42,9 +42,9 @@ final class EngineSession {
     }
 
     /// The rules of a task. Tasks that say nothing of their own share their options, and so their rules.
-    func rules(for task: TaskSpecification) -> AttemptRules {
+    func rules(for task: TaskSpecification, isMetered: Bool) -> AttemptRules {
         if let lastRules, lastOptions === task.options, lastType == task.type { return lastRules }
-        let rules = makeRules(task)
+        let rules = makeRules(task, isMetered: isMetered)
         lastOptions = task.options
         lastType = task.type
         lastRules = rules
@@ -52,7 +52,7 @@ final class EngineSession {
         return rules
     }
 
-    private func makeRules(_ task: TaskSpecification) -> AttemptRules {
+    private func makeRules(_ task: TaskSpecification, isMetered: Bool) -> AttemptRules {
         let options = task.options.values
         let hasBody = options.body != nil
         let method = options.method ?? (hasBody ? "POST" : "GET")
@@ -62,7 +62,9 @@ final class EngineSession {
         if task.type != .download, maximumSize == nil { maximumSize = 16 << 20 }
         return AttemptRules(
             type: task.type, method: method, headers: headers(options, hasBody: hasBody), hasBody: announcesBody,
-            version: configuration.http.version, redirects: options.policies.redirects, expect: options.expect,
+            // This libcurl cannot let one stream of a shared connection stand still: under a `bandwidth` each transfer
+            // has a connection of its own.
+            version: isMetered ? .http1 : configuration.http.version, redirects: options.policies.redirects, expect: options.expect,
             maximumSize: maximumSize, requireLength: options.requireLength, hasChecksum: options.checksum != nil,
             mirrors: options.mirrors.compactMap(\.url), bodyTexts: options.body?.texts ?? [])
     }

@@ -257,13 +257,25 @@ package final class SessionRecord: Sendable {
 
 /// The end of the run.
 package final class RunRecord: Sendable {
+    package struct Group: Hashable, Sendable {
+        package var name: String
+        package var published: Bool
+        package var error: TransferError?
+        package init(name: String, published: Bool, error: TransferError?) {
+            self.name = name
+            self.published = published
+            self.error = error
+        }
+    }
     package let outcome: RunOutcome
     package let exitStatus: Int
     package let duration: TimeSpan
-    package init(outcome: RunOutcome, exitStatus: Int, duration: TimeSpan) {
+    package let groups: [Group]
+    package init(outcome: RunOutcome, exitStatus: Int, duration: TimeSpan, groups: [Group] = []) {
         self.outcome = outcome
         self.exitStatus = exitStatus
         self.duration = duration
+        self.groups = groups
     }
 }
 

@@ -5,31 +5,69 @@
 
 /// From the scheduler to the executor.
 package enum ExecutorCommand: Hashable, Sendable {
-    /// Begin attempt `number` of the task. A slot at the origin of its first request is granted with it.
+    /// Begin attempt `number` of the task, where an earlier one stopped if that can be resumed. A slot at the origin of
+    /// its first request is granted with it.
     case start(TaskIndex, attempt: Int, mirror: Int)
     /// The slot that the task asked for with `needsGrant`.
     case grant(TaskIndex, OriginID)
-    case pause(TaskIndex)
-    case resume(TaskIndex)
-    /// Ends the attempt; `ended` comes for it all the same. With `keepPartial`, what can be resumed is kept.
+    /// The body may move so many bytes more, in either direction. Only tasks under a `bandwidth` need credit; what was
+    /// read at once may exceed it, and is made up for later.
+    case credit(TaskIndex, bytes: Int64)
+    /// Ends the attempt; `ended` comes for it all the same. With `keepPartial`, what can be resumed is kept. A suspended
+    /// transfer is ended so and started again later: a server closes a connection on which nothing moves.
     case cancel(TaskIndex, keepPartial: Bool)
+    /// All members of the group are verified: put them in place in one step.
+    case publish(GroupIndex)
+    /// The group will not be published.
+    case discard(GroupIndex)
 }
 
 /// From the executor to the scheduler.
 package enum ExecutorReport: Sendable {
     /// Bytes moved in either direction since the last such report.
     case moved(TaskIndex, bytes: Int64)
-    /// The attempt goes on at another origin and waits for a slot there.
-    case needsGrant(TaskIndex, OriginID)
+    /// The attempt goes on with another request, here or elsewhere, and waits for a slot there. It holds none now.
+    /// `isAlone`: on a connection that it shares with no other stream.
+    case needsGrant(TaskIndex, OriginID, isAlone: Bool = false)
     /// The attempt gave back its slot at this origin. Comes before `ended` for the last one held.
     case released(TaskIndex, OriginID)
     /// The last byte moved; only local work is left, which no limit on running tasks counts.
     case transferred(TaskIndex)
     case protocolIs(OriginID, HTTPProtocol)
+    /// The head of an answer was read, while its slot is held.
+    case answered(TaskIndex, Answer)
     case ended(TaskIndex, Verdict)
+    /// The end of `publish`.
+    case published(GroupIndex, TransferError?)
 }
 
 package enum HTTPProtocol: Hashable, Sendable { case http1, http2 }
+
+/// What the head of an answer tells of its host.
+package struct Answer: Hashable, Sendable {
+    package var status: Int
+    package var quota: RequestQuota?
+    package init(status: Int, quota: RequestQuota? = nil) {
+        self.status = status
+        self.quota = quota
+    }
+}
+
+/// A server's own limit on requests, as its `RateLimit` headers tell it.
+package struct RequestQuota: Hashable, Sendable {
+    /// Requests that may still come before `resetsAfter` is over.
+    package var remaining: Int
+    package var resetsAfter: TimeSpan
+    /// How many may come in each `window`, when the server told its policy.
+    package var limit: Int?
+    package var window: TimeSpan?
+    package init(remaining: Int, resetsAfter: TimeSpan, limit: Int? = nil, window: TimeSpan? = nil) {
+        self.remaining = remaining
+        self.resetsAfter = resetsAfter
+        self.limit = limit
+        self.window = window
+    }
+}
 
 /// How an attempt ended, as far as the scheduler must know to go on.
 package struct Verdict: Sendable {
@@ -69,10 +107,14 @@ extension Verdict {
     }
 }
 
-/// What the outside may ask of a run; signals, deadlines and conditions all post these to its one inbox.
+/// What the outside may ask of a run; signals, the control socket and conditions all post these to its one inbox.
 package enum RunCommand: Hashable, Sendable {
     /// A first SIGINT or SIGTERM: end cleanly, keep what can be resumed.
     case stop(signal: Int32)
-    /// The run's own time is over.
-    case timeOut
+    case suspend([TaskIndex])
+    case resume([TaskIndex])
+    case cancel([TaskIndex], keepPartial: Bool)
 }
+
+/// Why a task was put off to the next run.
+package enum Deferral: String, Hashable, Sendable { case finishBy, maximumBytes, suspended }

@@ -2,14 +2,15 @@
 package enum Explanation {
     /// `nil` for a task that succeeded. `attempts` are those that were begun.
     package static func sentence(
-        outcome: TaskOutcome, error: TransferError?, waits: [TaskRecord.Wait], attempts: Int
+        outcome: TaskOutcome, error: TransferError?, waits: [TaskRecord.Wait], attempts: Int,
+        deferral: Deferral? = nil
     ) -> String? {
         switch outcome {
         case .succeeded: nil
         case .failed: join([failure(error, attempts: attempts), error?.name.whatHelps])
         case .cancelled: join([cancellation(error, attempts: attempts), (error?.name ?? .runCancelled).whatHelps])
         case .skipped: join([skip(error), (error?.name ?? .dependencyFailed).whatHelps])
-        case .deferred: join([deferral(waits), "Run the job again when that is over."])
+        case .deferred: deferral.map { words($0) } ?? join([putOff(waits), "Run the job again when that is over."])
         }
     }
 
@@ -27,8 +28,17 @@ package enum Explanation {
         error.map { "Skipped: \(ended($0.message))" } ?? "Skipped: a task it needs did not succeed."
     }
 
+    private static func words(_ deferral: Deferral) -> String {
+        switch deferral {
+        case .finishBy: "Put off: the run's `limits.finishBy` came before it was done. Run the job again to go on."
+        case .maximumBytes: "Put off: the run moved all the bytes of `limits.maximumBytes`. Run the job again to go on."
+        case .suspended:
+            "Put off: it, or a task it needs, is `suspended: true` and nothing else was left to do. Resume it, or take the key out."
+        }
+    }
+
     /// The last wait is the one that was not over when the run ended.
-    private static func deferral(_ waits: [TaskRecord.Wait]) -> String {
+    private static func putOff(_ waits: [TaskRecord.Wait]) -> String {
         waits.last.map { "Put off: it waited for \(words($0.reason)) when the run ended." }
             ?? "Put off: the run ended before its turn came."
     }

@@ -14,6 +14,13 @@ package struct SessionIndex: Hashable, Comparable, Sendable {
     package static func < (left: SessionIndex, right: SessionIndex) -> Bool { left.raw < right.raw }
 }
 
+/// A group's number: its place in `Job.groups`.
+package struct GroupIndex: Hashable, Comparable, Sendable {
+    package let raw: UInt16
+    package init(raw: UInt16) { self.raw = raw }
+    package static func < (left: GroupIndex, right: GroupIndex) -> Bool { left.raw < right.raw }
+}
+
 /// One task as its job says. The few keys that every task has stand here; the others in `options`, which tasks
 /// that say nothing unusual share, so that a million tasks stay small.
 package struct TaskSpecification: Sendable {

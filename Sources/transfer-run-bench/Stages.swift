@@ -85,12 +85,10 @@ struct Stages {
                 maximumConnectionsPerHost: connections, maximumConcurrentTasks: nil, streamsPerConnection: 100,
                 cancelsOnInvalidation: false)
         ]
-        plan.retries = [RetryPolicy()]
+        plan.policies = [SchedulingPlan.TaskPolicy()]
         for _ in 0..<tasks {
             plan.tasks.append(
-                SchedulingPlan.Task(
-                    session: SessionIndex(raw: 0), origin: OriginID(raw: 0), needs: [], priority: 0.5, retry: 0,
-                    timeoutForResource: .seconds(604_800), allowFailure: .no))
+                SchedulingPlan.Task(session: SessionIndex(raw: 0), origin: OriginID(raw: 0), policy: 0))
         }
         return plan
     }
@@ -194,8 +192,8 @@ struct Stages {
 
     private final class Sink: TransferReceiver {
         func received(head: ResponseHead) -> Bool { true }
-        func received(body bytes: UnsafeRawBufferPointer) -> Bool { true }
-        func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int? { nil }
+        func received(body bytes: UnsafeRawBufferPointer) -> BodyReply { .taken }
+        func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill { .stop }
         func rewindBody(to offset: Int64) -> Bool { false }
     }
 

@@ -110,7 +110,11 @@ struct Story {
         append(
             nil, SessionIndex(raw: 0),
             .sessionInvalidated(SessionRecord(connectionsOpened: 1, connectionsReused: 2, hosts: [host])))
-        append(nil, nil, .runFinished(RunRecord(outcome: .failed, exitStatus: 1, duration: .milliseconds(1234))))
+        let group = RunRecord.Group(name: "site", published: true, error: nil)
+        append(
+            nil, nil,
+            .runFinished(
+                RunRecord(outcome: .failed, exitStatus: 1, duration: .milliseconds(1234), groups: [group])))
     }
 
     private mutating func append(_ task: TaskIndex?, _ session: SessionIndex?, _ kind: Event.Kind) {

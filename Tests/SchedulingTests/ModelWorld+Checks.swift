@@ -11,9 +11,12 @@ extension ModelWorld {
         case .perform(.start(let task, let attempt, _)): start(task, attempt)
         case .perform(.grant(let task, let origin)): grant(task, origin)
         case .perform(.cancel(let task, _)): cancel(task)
-        case .perform(.pause), .perform(.resume): Issue.record("nobody asked for that")
+        case .perform(.credit), .perform(.publish), .perform(.discard), .resumed, .groupFinished:
+            Issue.record("nobody asked for that")
         case .waiting: break
-        case .willRetry(let task, let backoff): willRetry(task, backoff)
+        case .attemptEnded(let task, let end):
+            books[Int(task.raw)].attemptTime = books[Int(task.raw)].attemptTime - end.held
+            willRetry(task, end.backoff ?? .zero)
         case .finished(let task, let conclusion): finish(task, conclusion)
         }
     }
@@ -112,7 +115,9 @@ extension ModelWorld {
         hold(conclusion.attempts == books[index].attempts)
         hold(conclusion.duration == clock.instant - beganAt)
         let waited = conclusion.waits.reduce(TimeSpan.zero) { $0 + $1.duration }
-        hold(waited + books[index].attemptTime == conclusion.duration, "\(task): waits and attempts are not its time")
+        hold(
+            waited + books[index].attemptTime - conclusion.held == conclusion.duration,
+            "\(task): waits and attempts are not its time")
         hold(conclusion.waits.allSatisfy { $0.duration > .zero })
         hold(Set(conclusion.waits.map(\.reason)).count == conclusion.waits.count)
         checkOutcome(task, conclusion)
@@ -145,10 +150,10 @@ extension ModelWorld {
             if case .succeeded? = book.lastVerdict?.outcome { break }
             Issue.record("\(task) did not succeed")
         case .failed:
-            let due = book.begunAt.map { $0 + facts(task).timeoutForResource }
+            let due = book.begunAt.map { $0 + policy(task).timeoutForResource }
             if conclusion.error?.name == .timedOut { hold(due ?? .distantFuture <= clock.instant) }
             let tolerated: Bool =
-                switch facts(task).allowFailure {
+                switch policy(task).allowFailure {
                 case .no: false
                 case .any: true
                 case .statuses:
@@ -212,9 +217,10 @@ extension ModelWorld {
             guard let waiting = other.readySince, rival.session == facts(task).session,
                 rival.origin == facts(task).origin
             else { continue }
-            hold(rival.priority <= facts(task).priority, "\(task) went before \(index), which is more urgent")
+            let (theirs, ours) = (job.plan.policies[rival.policy].priority, policy(task).priority)
+            hold(theirs <= ours, "\(task) went before \(index), which is more urgent")
             let areFromTheStart = rival.needs.isEmpty && facts(task).needs.isEmpty && books[Int(task.raw)].attempts == 0
-            if rival.priority == facts(task).priority, waiting == since, areFromTheStart {
+            if theirs == ours, waiting == since, areFromTheStart {
                 hold(index > Int(task.raw), "\(task) went before \(index), which stands before it")
             }
         }
@@ -225,7 +231,8 @@ extension ModelWorld {
         hold(owed.isEmpty, "an ended attempt led to nothing: \(owed)")
         for (index, book) in books.enumerated() {
             let task = TaskIndex(raw: UInt32(index))
-            if let begun = book.begunAt, book.finished == nil, begun + facts(task).timeoutForResource <= clock.instant {
+            if let begun = book.begunAt, book.finished == nil, begun + policy(task).timeoutForResource <= clock.instant
+            {
                 hold(live[task]?.isCancelled == true, "\(task) outlives its timeoutForResource")
             }
             let isBackedOff = book.backoffUntil.map { $0 <= clock.instant } ?? false && !book.isRunning
@@ -247,8 +254,16 @@ extension ModelWorld {
         return slots(facts(task).session, origin) >= capacity(session(task), origin) || isBusy(origin)
     }
 
+    /// Somebody is finding out whether the host is well.
+    private func isProbed(_ origin: OriginID) -> Bool {
+        suspects.contains(origin)
+            && live.values.contains { if case .hop(origin) = $0.place { true } else { false } }
+    }
+
     /// A host that answered 429 or 503 lately may be left alone for a back-off.
-    private func isBusy(_ origin: OriginID) -> Bool { (busyUntil[origin] ?? beganAt) > clock.instant }
+    private func isBusy(_ origin: OriginID) -> Bool {
+        (busyUntil[origin] ?? beganAt) > clock.instant || isProbed(origin)
+    }
 
     func checkEnd() {
         hold(books.allSatisfy { $0.finished != nil })

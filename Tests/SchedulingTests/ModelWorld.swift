@@ -44,6 +44,8 @@ struct ModelWorld {
     /// No sooner than this may an origin that asked for quiet be met, and no later must it be.
     var quietUntil: [OriginID: Instant] = [:]
     var busyUntil: [OriginID: Instant] = [:]
+    /// Origins that did not answer, or asked for quiet: they may be met by one request first.
+    var suspects: Set<OriginID> = []
     var isStopped = false
     var hasFailedFast = false
     /// Ended attempts whose next action must come with this turn.
@@ -61,7 +63,8 @@ struct ModelWorld {
 
     func facts(_ task: TaskIndex) -> SchedulingPlan.Task { job.plan.tasks[Int(task.raw)] }
     func session(_ task: TaskIndex) -> SchedulingPlan.Session { job.plan.sessions[Int(facts(task).session.raw)] }
-    func retry(_ task: TaskIndex) -> RetryPolicy { job.plan.retries[facts(task).retry] }
+    func policy(_ task: TaskIndex) -> SchedulingPlan.TaskPolicy { job.plan.policies[facts(task).policy] }
+    func retry(_ task: TaskIndex) -> RetryPolicy { policy(task).retry }
 
     /// To the end of the run, or to the first thing that is wrong.
     mutating func run() {
@@ -85,7 +88,7 @@ struct ModelWorld {
     /// To the next thing that happens, or, as loops do, a little later.
     private mutating func advance() -> Bool {
         var next = live.values.map(\.due).min()
-        for instant in [scheduler.nextDeadline, command(job.stopAfter), command(job.timeOutAfter)] {
+        for instant in [scheduler.nextDeadline(now: clock.now), command(job.stopAfter)] {
             if let instant { next = min(next ?? instant, instant) }
         }
         guard let next else { return false }
@@ -100,11 +103,10 @@ struct ModelWorld {
     }
 
     private mutating func sendCommands() {
-        for (after, command) in [(job.stopAfter, RunCommand.stop(signal: 15)), (job.timeOutAfter, .timeOut)] {
-            guard let after, !isStopped, beganAt + after <= clock.instant else { continue }
-            scheduler.command(command, now: clock.now)
-            isStopped = true
-        }
+        if let timeout = job.plan.timeout, beganAt + timeout <= clock.instant { isStopped = true }
+        guard let after = job.stopAfter, !isStopped, beganAt + after <= clock.instant else { return }
+        scheduler.command(.stop(signal: 15), now: clock.now)
+        isStopped = true
     }
 
     private mutating func report() {
@@ -119,6 +121,9 @@ struct ModelWorld {
         case .local: end(task, attempt, cancelled: false)
         case .hop(let origin):
             learn(origin)
+            if origin != nil, random.oneIn(2) {
+                scheduler.take(.answered(task, Answer(status: 200)), now: clock.now)
+            }
             if isDone, !attempt.isCancelled, random.oneIn(3) {
                 release(task, origin)
                 scheduler.take(.transferred(task), now: clock.now)
@@ -186,10 +191,11 @@ struct ModelWorld {
         let policy = retry(task)
         guard case .failed = verdict.outcome else { return }
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
+        suspects.insert(origin)
         if let asked {
             guard asked <= policy.maximumRetryAfter else { return }
             if wasThere { quietUntil[origin] = max(quietUntil[origin] ?? clock.instant, clock.instant + asked) }
-        } else if verdict.status != 429, verdict.status != 503 {
+        } else if verdict.status != 429, verdict.status != 503, verdict.status != nil {
             return
         }
         busyUntil[origin] = max(busyUntil[origin] ?? clock.instant, clock.instant + (asked ?? policy.maximumBackoff))

@@ -7,25 +7,24 @@ struct RandomJob {
     var plan = SchedulingPlan()
     /// By origin.
     let versions: [HTTPProtocol]
-    /// When a signal comes, if one does, and the run's time-out.
+    /// When a signal comes, if one does.
     let stopAfter: TimeSpan?
-    let timeOutAfter: TimeSpan?
 
     init(_ random: inout Seeded) {
         versions = (0..<(1 + random.below(4))).map { _ in random.oneIn(3) ? .http2 : .http1 }
         stopAfter = random.oneIn(6) ? .milliseconds(Int64(random.below(20_000))) : nil
-        timeOutAfter = random.oneIn(8) ? .milliseconds(Int64(random.below(20_000))) : nil
+        plan.timeout = random.oneIn(8) ? .milliseconds(Int64(random.below(20_000))) : nil
         plan.seed = random.next()
         plan.failFast = random.oneIn(5)
         plan.maximumConcurrentTasks = 1 + random.below(8)
         for _ in 0..<(1 + random.below(3)) { plan.sessions.append(Self.session(&random)) }
-        for _ in 0..<3 { plan.retries.append(Self.retry(&random)) }
+        let retries = (0..<3).map { _ in Self.retry(&random) }
         let count = random.below(40)
         // Needs lead to what comes earlier in a shuffled order, so that they go both ways in the file.
         let order = (0..<count).shuffled(using: &random)
         var rank = Array(repeating: 0, count: count)
         for (place, task) in order.enumerated() { rank[task] = place }
-        for index in 0..<count { plan.tasks.append(task(index, rank, &random)) }
+        for index in 0..<count { addTask(index, rank, retries, &random) }
     }
 
     private static func session(_ random: inout Seeded) -> SchedulingPlan.Session {
@@ -48,22 +47,24 @@ struct RandomJob {
         return policy
     }
 
-    private func task(_ index: Int, _ rank: [Int], _ random: inout Seeded) -> SchedulingPlan.Task {
+    private mutating func addTask(_ index: Int, _ rank: [Int], _ retries: [RetryPolicy], _ random: inout Seeded) {
         var needs: Set<Int> = []
         let earlier = rank.indices.filter { rank[$0] < rank[index] }
         while !earlier.isEmpty, random.oneIn(2), needs.count < 3 { needs.insert(random.pick(earlier)) }
-        let allow: AllowFailure =
-            switch random.below(5) {
-            case 0: .any
-            case 1: .statuses(StatusSet(404, 503))
-            default: .no
-            }
-        return SchedulingPlan.Task(
-            session: SessionIndex(raw: UInt16(random.below(plan.sessions.count))),
-            origin: random.oneIn(10) ? nil : OriginID(raw: UInt32(random.below(versions.count))),
-            needs: needs.sorted().map { TaskIndex(raw: UInt32($0)) },
-            priority: random.oneIn(3) ? random.pick([0, 0.25, 0.75, 1]) : 0.5, retry: random.below(3),
-            timeoutForResource: random.oneIn(5) ? .milliseconds(Int64(1 + random.below(8_000))) : .seconds(604_800),
-            allowFailure: allow)
+        var policy = SchedulingPlan.TaskPolicy()
+        switch random.below(5) {
+        case 0: policy.allowFailure = .any
+        case 1: policy.allowFailure = .statuses(StatusSet(404, 503))
+        default: break
+        }
+        policy.priority = random.oneIn(3) ? random.pick([0, 0.25, 0.75, 1]) : 0.5
+        policy.retry = random.pick(retries)
+        if random.oneIn(5) { policy.timeoutForResource = .milliseconds(Int64(1 + random.below(8_000))) }
+        plan.policies.append(policy)
+        plan.tasks.append(
+            SchedulingPlan.Task(
+                session: SessionIndex(raw: UInt16(random.below(plan.sessions.count))),
+                origin: random.oneIn(10) ? nil : OriginID(raw: UInt32(random.below(versions.count))), policy: index,
+                needs: needs.sorted().map { TaskIndex(raw: UInt32($0)) }))
     }
 }

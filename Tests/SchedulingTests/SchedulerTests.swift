@@ -32,7 +32,7 @@ struct SchedulerTests {
                 case .perform(.start(let task, _, _)): started.append(Int(task.raw))
                 case .perform(.grant(let task, _)): granted.append(Int(task.raw))
                 case .perform(.cancel(let task, _)): cancelled.append(Int(task.raw))
-                case .willRetry(_, let backoff): backoffs.append(backoff)
+                case .attemptEnded(_, let end): if let backoff = end.backoff { backoffs.append(backoff) }
                 case .finished(let task, let conclusion):
                     ends[Int(task.raw)] = conclusion
                     order.append(Int(task.raw))
@@ -65,15 +65,14 @@ struct SchedulerTests {
                     maximumConnectionsPerHost: perHost, maximumConcurrentTasks: session, streamsPerConnection: streams,
                     cancelsOnInvalidation: false))
         }
-        var policy = RetryPolicy()
-        policy.jitter = .none
-        plan.retries = [policy]
         for index in 0..<tasks {
+            var policy = SchedulingPlan.TaskPolicy()
+            policy.retry.jitter = .none
+            plan.policies.append(policy)
             plan.tasks.append(
                 SchedulingPlan.Task(
                     session: SessionIndex(raw: UInt16(index % sessions)),
-                    origin: OriginID(raw: UInt32(index % origins)),
-                    needs: [], priority: 0.5, retry: 0, timeoutForResource: .seconds(604_800), allowFailure: .no))
+                    origin: OriginID(raw: UInt32(index % origins)), policy: index))
         }
         change(&plan)
         return plan
@@ -86,7 +85,7 @@ struct SchedulerTests {
 
     @Test func fileOrderAndPriority() {
         let priorities = [0.5, 0, 1, 0.5, 0.75, 1, 0]
-        var stage = Stage(plan(7, run: 1) { for index in 0..<7 { $0.tasks[index].priority = priorities[index] } })
+        var stage = Stage(plan(7, run: 1) { for index in 0..<7 { $0.policies[index].priority = priorities[index] } })
         while let task = stage.running.first {
             stage.end(task)
             stage.turn()
@@ -98,7 +97,7 @@ struct SchedulerTests {
     @Test func anUrgentTaskThatComesLaterGoesFirst() {
         var stage = Stage(
             plan(4, perHost: 1) {
-                $0.tasks[1].priority = 0.25
+                $0.policies[1].priority = 0.25
                 $0.tasks[2].needs = [TaskIndex(raw: 3)]
                 $0.tasks[3].origin = OriginID(raw: 1)
             })
@@ -223,13 +222,13 @@ struct SchedulerTests {
     @Test func needsSkipAndTolerate() {
         var stage = Stage(
             plan(7) {
-                $0.retries[0].attempts = 1
+                for index in $0.policies.indices { $0.policies[index].retry.attempts = 1 }
                 $0.tasks[1].needs = needs(0)
                 $0.tasks[2].needs = needs(1)
                 $0.tasks[4].needs = needs(3)
                 $0.tasks[5].needs = needs(1, 2, 4)
                 $0.tasks[6].needs = needs(0, 5)
-                $0.tasks[3].allowFailure = .any
+                $0.policies[3].allowFailure = .any
             })
         #expect(stage.running == [0, 3])
         stage.turn(after: .seconds(1))
@@ -251,7 +250,7 @@ struct SchedulerTests {
         let count = 100_000
         var stage = Stage(
             plan(count) {
-                $0.retries[0].attempts = 1
+                for index in $0.policies.indices { $0.policies[index].retry.attempts = 1 }
                 for index in 1..<count { $0.tasks[index].needs = [TaskIndex(raw: UInt32(index - 1))] }
             })
         stage.end(0, Verdict(.failed(failed)))
@@ -264,15 +263,15 @@ struct SchedulerTests {
     @Test func backoffGrowsToItsCap() {
         var stage = Stage(
             plan(1) {
-                $0.retries[0].attempts = 10
-                $0.retries[0].initialBackoff = .seconds(1)
-                $0.retries[0].maximumBackoff = .seconds(60)
+                for index in $0.policies.indices { $0.policies[index].retry.attempts = 10 }
+                for index in $0.policies.indices { $0.policies[index].retry.initialBackoff = .seconds(1) }
+                for index in $0.policies.indices { $0.policies[index].retry.maximumBackoff = .seconds(60) }
             })
         for _ in 0..<10 {
             stage.end(0, Verdict(.failed(failed)))
             stage.turn()
-            guard let due = stage.scheduler.nextDeadline, !stage.scheduler.isFinished else { break }
-            #expect(stage.turn(after: due - stage.clock.instant + TimeSpan(nanoseconds: -1)) == [])
+            guard let backoff = stage.backoffs.last, !stage.scheduler.isFinished else { break }
+            #expect(stage.turn(after: backoff + TimeSpan(nanoseconds: -1)) == [])
             #expect(stage.turn(after: TimeSpan(nanoseconds: 1)) == [0])
         }
         #expect(stage.backoffs.map { $0.nanoseconds / 1_000_000_000 } == [1, 2, 4, 8, 16, 32, 60, 60, 60])
@@ -290,7 +289,11 @@ struct SchedulerTests {
         stage.end(2, Verdict(.failed(failed)))
         stage.turn()
         #expect(stage.turn(after: .seconds(29)) == [])
-        #expect(stage.turn(after: .seconds(1)).sorted() == [0, 2])
+        // One goes first and shows whether the host is well.
+        let first = stage.turn(after: .seconds(1))
+        #expect(first.count == 1)
+        stage.scheduler.take(.answered(TaskIndex(raw: UInt32(first[0])), Answer(status: 200)), now: stage.clock.now)
+        #expect((first + stage.turn()).sorted() == [0, 2])
         stage.end(0)
         stage.end(2)
         stage.turn()
@@ -358,7 +361,7 @@ struct SchedulerTests {
     @Test func aTaskOutOfTimeFails() {
         var stage = Stage(
             plan(3, perHost: 2) {
-                for index in 0..<3 { $0.tasks[index].timeoutForResource = .seconds(10) }
+                for index in 0..<3 { $0.policies[index].timeoutForResource = .seconds(10) }
             })
         stage.turn(after: .seconds(3))
         stage.end(1, Verdict(.failed(failed), retryAfter: .seconds(60)))
@@ -376,7 +379,7 @@ struct SchedulerTests {
         var stage = Stage(plan(4, perHost: 1) { $0.tasks[3].needs = needs(1) })
         stage.turn(after: .seconds(1))
         stage.scheduler.command(.stop(signal: 2), now: stage.clock.now)
-        stage.scheduler.command(.timeOut, now: stage.clock.now)
+        stage.scheduler.command(.stop(signal: 15), now: stage.clock.now)
         stage.turn()
         #expect(stage.cancelled == [0] && stage.order == [1, 2, 3])
         stage.end(0, Verdict(.cancelled(TransferError(.cancelled, "x"))))
@@ -386,9 +389,9 @@ struct SchedulerTests {
     }
 
     @Test func whatIsDoneAlreadyMayStand() {
-        var stage = Stage(plan(1))
-        stage.scheduler.command(.timeOut, now: stage.clock.now)
-        stage.turn()
+        var stage = Stage(plan(1) { $0.timeout = .seconds(1) })
+        stage.turn(after: .seconds(1))
+        #expect(stage.cancelled == [0])
         stage.end(0)
         stage.turn()
         #expect(stage.ends[0]?.outcome == .succeeded)
@@ -398,7 +401,7 @@ struct SchedulerTests {
         var stage = Stage(
             plan(5, perHost: 2) {
                 $0.failFast = true
-                $0.retries[0].attempts = 1
+                for index in $0.policies.indices { $0.policies[index].retry.attempts = 1 }
                 $0.sessions[0].cancelsOnInvalidation = cancels
                 $0.tasks[3].needs = needs(0)
                 $0.tasks[4].needs = needs(1)
@@ -418,7 +421,7 @@ struct SchedulerTests {
         var stage = Stage(
             plan(2, perHost: 1) {
                 $0.failFast = true
-                $0.tasks[0].allowFailure = .statuses(StatusSet(404))
+                $0.policies[0].allowFailure = .statuses(StatusSet(404))
             })
         stage.end(0, Verdict(.failed(TransferError(.unexpectedResponse, "")), status: 404))
         #expect(stage.turn() == [1])
@@ -427,7 +430,7 @@ struct SchedulerTests {
 
     @Test func anEmptyJobIsFinished() {
         let stage = Stage(plan(0))
-        #expect(stage.scheduler.isFinished && stage.scheduler.nextDeadline == nil)
+        #expect(stage.scheduler.isFinished && stage.scheduler.nextDeadline(now: stage.clock.now) == nil)
     }
 
     /// The clocks of finished tasks neither pile up nor wake anybody.
@@ -437,6 +440,6 @@ struct SchedulerTests {
             stage.end(task)
             stage.turn(after: .milliseconds(1))
         }
-        #expect(stage.ends.count == 500 && stage.scheduler.nextDeadline == nil)
+        #expect(stage.ends.count == 500 && stage.scheduler.nextDeadline(now: stage.clock.now) == nil)
     }
 }

@@ -1,0 +1,80 @@
+package import TransferModel
+
+/// `RateLimit` and `RateLimit-Policy`, in the form of today's draft (`"default";r=50;t=30`), in that of the one before
+/// (`limit=100, remaining=50, reset=30`) and as three headers (`RateLimit-Remaining` …).
+package enum RateLimit {
+    /// `nil` when the server told no limit, or told it in a way that says nothing.
+    package static func quota(_ headers: HeaderBlock) -> RequestQuota? {
+        guard var quota = present(headers) else { return nil }
+        if let policy = policy(headers) { (quota.limit, quota.window) = policy }
+        return quota
+    }
+
+    private static func present(_ headers: HeaderBlock) -> RequestQuota? {
+        if let text = headers.first("ratelimit") {
+            let items = members(of: text)
+            // Of several limits the one that stops us first.
+            let told = items.compactMap { item(["r", "remaining"], ["t", "reset"], $0) }
+            if let least = told.min(by: isStricter) { return least }
+            // The older form spreads one limit over the list.
+            return item(["r", "remaining"], ["t", "reset"], items.flatMap { $0 })
+        }
+        guard let remaining = headers.first("ratelimit-remaining").flatMap(count) else { return nil }
+        return RequestQuota(
+            remaining: remaining, resetsAfter: headers.first("ratelimit-reset").flatMap(count).map(seconds) ?? .zero)
+    }
+
+    private static func isStricter(_ left: RequestQuota, _ right: RequestQuota) -> Bool {
+        if left.remaining != right.remaining { return left.remaining < right.remaining }
+        return left.resetsAfter > right.resetsAfter
+    }
+
+    private static func item(
+        _ remaining: [String], _ reset: [String], _ parameters: [(name: String, value: String)]
+    ) -> RequestQuota? {
+        guard let left = value(remaining, parameters) else { return nil }
+        return RequestQuota(remaining: left, resetsAfter: value(reset, parameters).map(seconds) ?? .zero)
+    }
+
+    /// How many requests in each window: `"default";q=100;w=60`, or `100;w=60`.
+    private static func policy(_ headers: HeaderBlock) -> (limit: Int, window: TimeSpan)? {
+        guard let text = headers.first("ratelimit-policy") ?? headers.first("ratelimit-limit") else { return nil }
+        let told = members(of: text).compactMap { parameters -> (limit: Int, window: TimeSpan)? in
+            guard let window = value(["w"], parameters) else { return nil }
+            guard let limit = value(["q"], parameters) ?? parameters.first.flatMap({ count($0.name) }) else {
+                return nil
+            }
+            return (limit, seconds(window))
+        }
+        // Of several policies the slowest in the long run.
+        return told.min { Double($0.limit) / $0.window.seconds < Double($1.limit) / $1.window.seconds }
+    }
+
+    /// The members of a list, each a list of its own of `name=value`; a bare item has an empty value.
+    private static func members(of text: String) -> [[(name: String, value: String)]] {
+        text.split(separator: ",").map { member in
+            member.split(separator: ";").map { part in
+                let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                let value = sides.count > 1 ? trimmed(sides[1]) : ""
+                return (trimmed(sides[0]), value)
+            }
+        }
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        String(text.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+
+    private static func value(_ names: [String], _ parameters: [(name: String, value: String)]) -> Int? {
+        parameters.first { names.contains($0.name) }.flatMap { count($0.value) }
+    }
+
+    /// A whole number that is not negative; what is absurdly large is as good as a billion.
+    private static func count(_ text: String) -> Int? {
+        let digits = text.utf8.filter { $0 != 0x20 }
+        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return min(Int(String(decoding: digits, as: UTF8.self)) ?? .max, 1_000_000_000)
+    }
+
+    private static func seconds(_ count: Int) -> TimeSpan { .seconds(Int64(count)) }
+}

@@ -1,0 +1,88 @@
+import TransferModel
+
+/// What all sessions know of an origin.
+struct OriginState: Sendable {
+    /// Whether the host may be asked.
+    enum Quiet: Sendable {
+        case no
+        /// It asked for quiet, or did not answer again and again.
+        case until(Instant)
+        /// The quiet is over: one request goes ahead of all others, and shows whether it lasts.
+        case probing(TaskIndex?)
+    }
+
+    var lanes: [Int] = []
+    var version: HTTPProtocol?
+    var quiet = Quiet.no
+    /// How often it was parked without an answer in between.
+    var parks = 0
+    /// Rounds of failures without an answer. Those that were under way together are one round.
+    var failedRounds = 0
+    var lastFailureAt: Instant?
+    /// Counts up; a task that waits compares it with what it was when its wait began.
+    var failedProbes: UInt32 = 0
+
+    // `limits.hosts`
+    var maximumConnections: Int?
+    var rate: RateGate?
+
+    /// Connections of all sessions together: streams that share one count once.
+    var connections = 0
+    /// Requests granted and not yet answered.
+    var unanswered = 0
+    /// How many requests the server still takes until `quotaEnds`.
+    var quota: Int?
+    var quotaEnds = Instant(nanoseconds: 0)
+    private var nextQuota: (limit: Int, window: TimeSpan)?
+    /// A timer is set for this moment, at which rate or quota let the next one through.
+    var gateTimer: Instant?
+
+    var isQuiet: Bool {
+        switch quiet {
+        case .no, .probing(nil): false
+        case .until, .probing: true
+        }
+    }
+
+    /// Whether a change here concerns lanes other than the one that it came from.
+    var isShared: Bool {
+        if maximumConnections != nil || rate != nil || quota != nil { return true }
+        if case .no = quiet { return false }
+        return true
+    }
+
+    /// When rate and quota let the next request through.
+    var gateOpensAt: Instant {
+        var due = rate?.opensAt ?? Instant(nanoseconds: 0)
+        if let quota, quota <= 0 { due = max(due, quotaEnds) }
+        return due
+    }
+
+    /// The longest that a quota may close the host; then one request asks how things are.
+    static let longestQuota = TimeSpan.seconds(600)
+
+    mutating func learn(_ told: RequestQuota, _ now: Instant) {
+        // What is on the way may or may not be in the server's count.
+        quota = max(0, told.remaining - unanswered)
+        quotaEnds = now + min(max(.zero, told.resetsAfter), Self.longestQuota)
+        nextQuota = nil
+        if let limit = told.limit, let window = told.window, window > .zero, limit > 0 {
+            nextQuota = (limit, min(window, Self.longestQuota))
+        }
+    }
+
+    /// A quota that is over is the next one, or none.
+    mutating func renewQuota(_ now: Instant) {
+        guard quota != nil, quotaEnds <= now else { return }
+        guard let nextQuota else { return quota = nil }
+        quota = max(0, nextQuota.limit - unanswered)
+        let over = (now - quotaEnds).nanoseconds / nextQuota.window.nanoseconds
+        quotaEnds = quotaEnds + TimeSpan(nanoseconds: (over + 1) * nextQuota.window.nanoseconds)
+    }
+
+    mutating func spend(_ now: Instant) {
+        unanswered += 1
+        rate?.take(at: now)
+        if let left = quota { quota = left - 1 }
+    }
+}

@@ -1,0 +1,146 @@
+import TransferModel
+
+// The end of an attempt: success, another attempt, or the task's end.
+
+extension Scheduler {
+    mutating func attemptEnded(_ task: TaskIndex, _ verdict: Verdict) {
+        let index = Int(task.raw)
+        guard tasks[index].phase == .running else { return }
+        if let status = verdict.status, tasks[index].awaitsAnswer { answered(task, Answer(status: status)) }
+        giveBackSlot(task)
+        if tasks[index].awaitsGrant {
+            lanes[Int(tasks[index].lane)].grantsAwaited.remove(task)
+            endGrantWait(index)
+        }
+        stopCounting(task)
+        let meant = endings.isEmpty ? nil : endings.removeValue(forKey: task)
+        if case .failed = verdict.outcome {
+        } else if let origin = lanes[Int(tasks[index].lane)].origin {
+            endProbe(task, origin)
+        }
+        switch verdict.outcome {
+        case .succeeded: succeed(task, verdict.status)
+        case .cancelled(let error): cancelled(task, error, meant, verdict.status)
+        case .failed(let error): failed(task, error, verdict, meant)
+        }
+    }
+
+    private mutating func succeed(_ task: TaskIndex, _ status: Int?) {
+        if let group = plan.tasks[Int(task.raw)].group {
+            stage(task, group)
+        } else {
+            finish(task, .succeeded, nil, status)
+        }
+    }
+
+    private mutating func cancelled(_ task: TaskIndex, _ error: TransferError, _ meant: Ending?, _ status: Int?) {
+        switch meant {
+        case .finish(let outcome, let error, let deferral):
+            finish(task, outcome, error, status, deferral)
+        case .interrupt:
+            interrupted(task, error, status)
+        case nil:
+            finish(task, .cancelled, error, status)
+        }
+    }
+
+    /// It was no attempt of the task's own that ended here: another follows when it may.
+    private mutating func interrupted(_ task: TaskIndex, _ error: TransferError, _ status: Int?) {
+        switch stopping {
+        case .deferring(let reason): finish(task, .deferred, nil, status, reason)
+        case .failing, .cancelling: finish(task, .cancelled, error, status)
+        case nil:
+            tasks[Int(task.raw)].tries -= 1
+            actions.append(
+                .attemptEnded(
+                    task,
+                    AttemptEnd(outcome: .cancelled, error: error, backoff: nil, held: tasks[Int(task.raw)].takeHeld())))
+            makeReady(task)
+        }
+    }
+
+    private mutating func failed(_ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?) {
+        let index = Int(task.raw)
+        let policy = policy(of: task).retry
+        let backoff = backoff(policy, attempt: tasks[index].tries)
+        let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
+        judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
+        guard mayRetry(task, error, verdict, policy) else { return finish(task, .failed, error, verdict.status) }
+        if case .finish(let outcome, let error, let deferral) = meant {
+            return finish(task, outcome, error, verdict.status, deferral)
+        }
+        if let asked, asked > policy.maximumRetryAfter {
+            return finish(task, .failed, error.adding(retryAfter: asked), verdict.status)
+        }
+        switch stopping {
+        case nil: break
+        case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
+        case .failing, .cancelling: return finish(task, .failed, error, verdict.status)
+        }
+        if let asked, asked > backoff {
+            backOff(task, error, asked, .retryAfter)
+        } else {
+            backOff(task, error, backoff, .backoff)
+        }
+    }
+
+    private mutating func backOff(_ task: TaskIndex, _ error: TransferError, _ delay: TimeSpan, _ reason: WaitReason) {
+        let index = Int(task.raw)
+        tasks[index].phase = .backingOff
+        tasks[index].since = now.instant
+        tasks[index].backoffReason = reason
+        let held = tasks[index].takeHeld()
+        timers.push(Timer(due: now.instant + delay, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
+        actions.append(
+            .attemptEnded(
+                task, AttemptEnd(outcome: .failed, error: error, backoff: delay, held: held)))
+        actions.append(.waiting(task, reason))
+    }
+
+    private func mayRetry(
+        _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy
+    ) -> Bool {
+        guard Int(tasks[Int(task.raw)].tries) < policy.attempts, mayRepeat(verdict, policy) else { return false }
+        if error.name == .unexpectedResponse { return verdict.status.map { policy.statuses.contains($0) } ?? false }
+        return error.name.canHeal
+    }
+
+    /// A POST is repeated only when nothing was sent, it was answered 429 or 503, or the job says so.
+    private func mayRepeat(_ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
+        verdict.isIdempotent || policy.nonIdempotent || !verdict.sentSomething || verdict.saysBusy
+    }
+
+    private mutating func backoff(_ policy: RetryPolicy, attempt: UInt32) -> TimeSpan {
+        let ceiling = Self.ceiling(policy, attempt: attempt)
+        switch policy.jitter {
+        case .none: return ceiling
+        case .full: return TimeSpan(nanoseconds: chance(ceiling.nanoseconds))
+        }
+    }
+
+    static func ceiling(_ policy: RetryPolicy, attempt: UInt32) -> TimeSpan {
+        let maximum = Double(policy.maximumBackoff.nanoseconds)
+        var ceiling = Double(policy.initialBackoff.nanoseconds)
+        var left = policy.multiplier == 1 ? 0 : attempt - 1
+        while left > 0, ceiling > 0, ceiling < maximum || policy.multiplier < 1 {
+            ceiling *= policy.multiplier
+            left -= 1
+        }
+        return TimeSpan(nanoseconds: Int64(min(ceiling, maximum)))
+    }
+
+    /// Anything from 0 to `most`.
+    mutating func chance(_ most: Int64) -> Int64 {
+        Int64(Double.random(in: 0...1, using: &random) * Double(most))
+    }
+}
+
+extension TransferError {
+    /// The same, saying why nobody waited.
+    fileprivate func adding(retryAfter: TimeSpan) -> TransferError {
+        var error = self
+        let seconds = retryAfter.nanoseconds / 1_000_000_000
+        error.message += "; it asks to wait \(seconds) s, longer than `retry.retryAfter.maximum`"
+        return error
+    }
+}

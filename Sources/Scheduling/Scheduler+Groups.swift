@@ -1,0 +1,84 @@
+import TransferModel
+
+/// Downloads that are published together or not at all.
+struct GroupState: Sendable {
+    /// Members that are neither verified nor done for good.
+    var open = 0
+    /// Verified; they wait for the others.
+    var staged: [TaskIndex] = []
+    var isPublishing = false
+    /// A member is missing for good: nothing is published.
+    var isBroken = false
+}
+
+extension Scheduler {
+    mutating func formGroups() {
+        for group in groups.indices { groups[group].open = groupMembers.of(group).count }
+    }
+
+    /// A member's file is verified: it waits for the others.
+    mutating func stage(_ task: TaskIndex, _ group: GroupIndex) {
+        let index = Int(task.raw)
+        tasks[index].phase = .staged
+        tasks[index].since = now.instant
+        idleCount += 1
+        groups[Int(group.raw)].staged.append(task)
+        // One that needs another member's file needs it verified, not published: that waits for both.
+        let members = dependants.of(index).filter { plan.tasks[Int($0.raw)].group == group }
+        if stopping == nil { release(members[...], true) }
+        closeMember(group)
+    }
+
+    mutating func leaveStaged(_ index: Int) -> TimeSpan {
+        idleCount -= 1
+        let waited = now.instant - tasks[index].since
+        tasks[index].addWait(.dependency, waited)
+        return waited
+    }
+
+    /// A member ended without a file. One that may be missing leaves the old file where it is.
+    mutating func memberEnded(_ group: GroupIndex, isMissing: Bool) {
+        if isMissing { breakUp(group) }
+        closeMember(group)
+    }
+
+    private mutating func closeMember(_ group: GroupIndex) {
+        let number = Int(group.raw)
+        groups[number].open -= 1
+        guard groups[number].open == 0, !groups[number].isBroken else { return }
+        guard !groups[number].staged.isEmpty else { return ended(group, published: true, nil) }
+        groups[number].isPublishing = true
+        actions.append(.perform(.publish(group)))
+    }
+
+    /// What the others have is of no use without the member that is missing.
+    mutating func breakUp(_ group: GroupIndex) {
+        let number = Int(group.raw)
+        guard !groups[number].isBroken else { return }
+        groups[number].isBroken = true
+        let error = TransferError(.runCancelled, "another member of its group did not succeed")
+        for member in groupMembers.of(number) {
+            switch stopping {
+            case .cancelling: break
+            case .deferring(let reason): end(member, .finish(.deferred, nil, reason))
+            case .failing, nil: end(member, .finish(.cancelled, error, nil))
+            }
+        }
+        actions.append(.perform(.discard(group)))
+        ended(group, published: false, nil)
+    }
+
+    mutating func published(_ group: GroupIndex, _ error: TransferError?) {
+        let number = Int(group.raw)
+        guard groups[number].isPublishing else { return }
+        groups[number].isPublishing = false
+        for task in groups[number].staged { finish(task, error == nil ? .succeeded : .failed, error, nil) }
+        groups[number].staged = []
+        ended(group, published: error == nil, error)
+    }
+
+    private mutating func ended(_ group: GroupIndex, published: Bool, _ error: TransferError?) {
+        actions.append(.groupFinished(group, published: published, error))
+        if stopping == nil { release(groupDependants.of(Int(group.raw)), published) }
+    }
+}

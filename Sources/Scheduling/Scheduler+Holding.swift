@@ -1,0 +1,191 @@
+import TransferModel
+
+// What holds a task back beside needs and limits: its time, its window, a command; and the clock of its patience.
+
+extension Scheduler {
+    /// Nothing that the task needs holds it back any more: what of the rest does?
+    mutating func makeReady(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        if tasks[index].isSuspended {
+            enterSuspended(index)
+            actions.append(.waiting(task, .suspended))
+        } else if setBegin(task) {
+            tasks[index].phase = .held
+            tasks[index].since = now.instant
+            actions.append(.waiting(task, .earliestBegin))
+        } else {
+            if tasks[index].hasBegun, !isClosed(index) { startResourceClock(task) }
+            enqueue(task)
+        }
+    }
+
+    private func isClosed(_ index: Int) -> Bool { sessions[Int(plan.tasks[index].session.raw)].isClosed }
+
+    // MARK: earliestBegin
+
+    /// Whether its time has not come; sees to it that it is not missed.
+    private mutating func setBegin(_ task: TaskIndex) -> Bool {
+        switch policy(of: task).earliestBegin {
+        case nil: return false
+        case .afterStart(let span):
+            guard beganAt + span > now.instant else { return false }
+            timers.push(Timer(due: beganAt + span, kind: .begin, index: task.raw))
+        case .at(let date):
+            guard date > now.wall else { return false }
+            dateTimers.push(DateTimer(due: date, kind: .begin, index: task.raw))
+        }
+        return true
+    }
+
+    mutating func begin(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        guard tasks[index].phase == .held else { return }
+        tasks[index].addWait(.earliestBegin, now.instant - tasks[index].since)
+        makeReady(task)
+    }
+
+    // MARK: Suspended
+
+    mutating func suspend(_ task: TaskIndex) -> Bool {
+        let index = Int(task.raw)
+        guard tasks[index].phase != .finished, tasks[index].phase != .staged, !tasks[index].isSuspended else {
+            return false
+        }
+        switch tasks[index].phase {
+        case .blocked, .suspended, .staged, .finished: break
+        case .held: tasks[index].addWait(.earliestBegin, now.instant - tasks[index].since)
+        case .queued: accountQueueTime(index)
+        case .backingOff: tasks[index].addWait(tasks[index].backoffReason, now.instant - tasks[index].since)
+        case .running:
+            guard endings[task] == nil else { return false }
+            endings[task] = .interrupt
+            actions.append(.perform(.cancel(task, keepPartial: true)))
+        }
+        tasks[index].isSuspended = true
+        guard tasks[index].phase != .running, tasks[index].phase != .blocked else { return true }
+        enterSuspended(index)
+        actions.append(.waiting(task, .suspended))
+        return true
+    }
+
+    private mutating func enterSuspended(_ index: Int) {
+        stopResourceClock(index)
+        tasks[index].phase = .suspended
+        tasks[index].since = now.instant
+        if tasks[index].isSuspendedByFile {
+            idleCount += 1
+            suspendedByFileCount += 1
+        }
+    }
+
+    mutating func resume(_ task: TaskIndex) -> Bool {
+        let index = Int(task.raw)
+        guard tasks[index].phase != .finished, tasks[index].isSuspended else { return false }
+        let wasSuspended = tasks[index].phase == .suspended
+        if wasSuspended { leaveSuspended(index) }
+        tasks[index].isSuspended = false
+        tasks[index].isSuspendedByFile = false
+        actions.append(.resumed(task))
+        if wasSuspended { makeReady(task) }
+        return true
+    }
+
+    mutating func leaveSuspended(_ index: Int) {
+        tasks[index].addWait(.suspended, now.instant - tasks[index].since)
+        guard tasks[index].isSuspendedByFile else { return }
+        idleCount -= 1
+        suspendedByFileCount -= 1
+    }
+
+    /// When only `suspended: true` holds back what is left, nobody will come: the next run may resume it.
+    mutating func deferTheSuspended() {
+        guard suspendedByFileCount > 0, finishedCount + idleCount == tasks.count, actionsLetNothingGoOn else { return }
+        stopping = .deferring(.suspended)
+        for index in tasks.indices {
+            end(TaskIndex(raw: UInt32(index)), .finish(.deferred, nil, .suspended))
+        }
+    }
+
+    /// A group that is being published will still finish tasks.
+    private var actionsLetNothingGoOn: Bool { !groups.contains { $0.isPublishing } }
+
+    // MARK: Windows
+
+    mutating func readWindows() {
+        for session in sessions.indices { readWindow(session) }
+    }
+
+    mutating func readWindow(_ session: Int) {
+        guard let window = plan.sessions[session].window else { return }
+        let state = window.state(at: now.wall)
+        if let change = state.changesAt {
+            dateTimers.push(DateTimer(due: change, kind: .window, index: UInt32(session)))
+        }
+        guard sessions[session].isClosed == state.isOpen else { return }
+        sessions[session].isClosed = !state.isOpen
+        for lane in sessions[session].lanes {
+            refresh(lane)
+            note(changed: lane)
+        }
+        for (index, task) in plan.tasks.enumerated() where Int(task.session.raw) == session {
+            if state.isOpen { opened(index) } else { closed(index) }
+        }
+    }
+
+    private mutating func closed(_ index: Int) {
+        let task = TaskIndex(raw: UInt32(index))
+        switch tasks[index].phase {
+        case .running where endings[task] == nil:
+            endings[task] = .interrupt
+            actions.append(.perform(.cancel(task, keepPartial: true)))
+            actions.append(.waiting(task, .window))
+            stopResourceClock(index)
+        case .queued, .backingOff: stopResourceClock(index)
+        default: break
+        }
+    }
+
+    private mutating func opened(_ index: Int) {
+        guard tasks[index].hasBegun, tasks[index].phase == .queued || tasks[index].phase == .backingOff else { return }
+        startResourceClock(TaskIndex(raw: UInt32(index)))
+    }
+
+    // MARK: timeoutForResource
+
+    mutating func beginResourceClock(_ task: TaskIndex) {
+        tasks[Int(task.raw)].hasBegun = true
+        tasks[Int(task.raw)].resourceTime = policy(of: task).timeoutForResource.nanoseconds
+        startResourceClock(task)
+    }
+
+    /// It runs while nothing but the network holds the task back.
+    mutating func startResourceClock(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        guard !tasks[index].resourceClockRuns else { return }
+        tasks[index].resourceClockRuns = true
+        tasks[index].resourceTime += now.instant.nanoseconds
+        timers.push(
+            Timer(due: Instant(nanoseconds: tasks[index].resourceTime), kind: .resource, index: task.raw))
+    }
+
+    mutating func stopResourceClock(_ index: Int) {
+        guard tasks[index].resourceClockRuns else { return }
+        tasks[index].resourceClockRuns = false
+        tasks[index].resourceTime -= now.instant.nanoseconds
+        voidTimers += 1
+    }
+
+    // MARK: Bandwidth
+
+    mutating func moved(_ task: TaskIndex, _ bytes: Int64) {
+        bandwidth?.moved(task, bytes)
+        guard let most = plan.maximumBytes else { return }
+        bytesMoved += bytes
+        if bytesMoved >= most { deferAll(.maximumBytes, evenRunning: true) }
+    }
+
+    mutating func shareBandwidth() {
+        guard let shares = bandwidth?.tick(now.instant) else { return }
+        for share in shares { actions.append(.perform(.credit(share.task, bytes: share.bytes))) }
+    }
+}

@@ -1,0 +1,165 @@
+import TransferModel
+
+// What is known of an origin: its protocol, its quota, and whether it wants to be left alone.
+
+extension Scheduler {
+    /// Rounds of failures without an answer after which a host is probed by one task instead of stormed by all.
+    private static let failuresToPark = 3
+
+    mutating func know(_ origin: OriginID) {
+        while origins.count <= Int(origin.raw) {
+            var state = OriginState()
+            if origins.count < originLimits.count, let limits = originLimits[origins.count] { state.apply(limits) }
+            origins.append(state)
+        }
+    }
+
+    /// On one shared HTTP/2 connection many streams may run: connections and streams are different things.
+    mutating func learn(_ origin: OriginID, _ version: HTTPProtocol) {
+        know(origin)
+        let number = Int(origin.raw)
+        guard origins[number].version != version else { return }
+        let isFirst = origins[number].version == nil
+        origins[number].version = version
+        for lane in origins[number].lanes {
+            if isFirst, version == .http2 { lanes[lane].waitedForOneConnection() }
+            let before = lanes[lane].connections
+            (lanes[lane].capacity, lanes[lane].isShared) = capacity(lanes[lane].session, version)
+            origins[number].connections += lanes[lane].connections - before
+        }
+        noteAll(lanesOf: origin)
+    }
+
+    /// The head of an answer: whatever it says, the host is there.
+    mutating func answered(_ task: TaskIndex, _ answer: Answer) {
+        let index = Int(task.raw)
+        guard tasks[index].holdsSlot, let origin = lanes[Int(tasks[index].lane)].origin else { return }
+        let number = Int(origin.raw)
+        if tasks[index].awaitsAnswer {
+            tasks[index].awaitsAnswer = false
+            origins[number].unanswered -= 1
+        }
+        if let quota = answer.quota, policy(of: task).retry.honorsRetryAfter {
+            origins[number].learn(quota, now.instant)
+            noteAll(lanesOf: origin)
+        }
+        origins[number].failedRounds = 0
+        guard answer.status != 429, answer.status != 503 else { return }
+        origins[number].parks = 0
+        if case .probing = origins[number].quiet {
+            origins[number].quiet = .no
+            noteAll(lanesOf: origin)
+        }
+    }
+
+    /// A whole answer shows that the host is well, whether or not its head was told.
+    mutating func wholeAnswer(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        guard tasks[index].phase == .running, let origin = lanes[Int(tasks[index].lane)].origin,
+            case .probing(task) = origins[Int(origin.raw)].quiet
+        else { return }
+        origins[Int(origin.raw)].quiet = .no
+        noteAll(lanesOf: origin)
+    }
+
+    // MARK: Parked hosts
+
+    /// What the failure of an attempt says of its host. `asked` is a `Retry-After` that the policy honours.
+    mutating func judgeHost(
+        of task: TaskIndex, _ error: TransferError, _ verdict: Verdict, asked: TimeSpan?, backoff: TimeSpan
+    ) {
+        let index = Int(task.raw)
+        guard let origin = lanes[Int(tasks[index].lane)].origin else { return }
+        let number = Int(origin.raw)
+        let policy = policy(of: task).retry
+        if asked != nil || verdict.saysBusy {
+            // A wait that no task would take holds back nobody.
+            guard asked ?? .zero <= policy.maximumRetryAfter else { return endProbe(task, origin) }
+            return park(origin, for: asked ?? backoff)
+        }
+        guard verdict.status == nil, error.name.saysNobodyAnswered else { return endProbe(task, origin) }
+        if case .probing(task) = origins[number].quiet {
+            origins[number].failedProbes += 1
+            parkUnanswered(origin, policy)
+            chargeProbe(origin, error)
+        } else if case .no = origins[number].quiet {
+            // What began before the last failure was part of the same breakdown.
+            if let last = origins[number].lastFailureAt, tasks[index].attemptBeganAt < last { return }
+            origins[number].lastFailureAt = now.instant
+            origins[number].failedRounds += 1
+            if origins[number].failedRounds >= Self.failuresToPark { parkUnanswered(origin, policy) }
+        }
+    }
+
+    /// A request that ended without telling anything about its host was no probe.
+    mutating func endProbe(_ task: TaskIndex, _ origin: OriginID) {
+        guard case .probing(task) = origins[Int(origin.raw)].quiet else { return }
+        origins[Int(origin.raw)].quiet = .probing(nil)
+        noteAll(lanesOf: origin)
+    }
+
+    private mutating func parkUnanswered(_ origin: OriginID, _ policy: RetryPolicy) {
+        let parks = UInt32(origins[Int(origin.raw)].parks + 1)
+        let ceiling = Self.ceiling(policy, attempt: parks)
+        // A random part as in back-off, but never so short that it is none.
+        let half = TimeSpan(nanoseconds: ceiling.nanoseconds / 2)
+        let delay = policy.jitter == .none ? ceiling : half + TimeSpan(nanoseconds: chance(half.nanoseconds))
+        park(origin, for: delay)
+    }
+
+    /// Nothing is sent to the origin for so long, whichever session it is for.
+    private mutating func park(_ origin: OriginID, for delay: TimeSpan) {
+        let number = Int(origin.raw)
+        let due = now.instant + delay
+        if case .until(let present) = origins[number].quiet, present >= due { return }
+        origins[number].parks += 1
+        origins[number].quiet = delay > .zero ? .until(due) : .probing(nil)
+        if delay > .zero { timers.push(Timer(due: due, kind: .unpark, index: origin.raw)) }
+        for lane in origins[number].lanes { refresh(lane) }
+        noteAll(lanesOf: origin)
+    }
+
+    mutating func unpark(_ number: Int) {
+        origins[number].quiet = .probing(nil)
+        noteAll(lanesOf: OriginID(raw: UInt32(number)))
+    }
+
+    /// A failed probe was tried on behalf of all that wait for the host: it counts as an attempt of each. So a dead host
+    /// ends its tasks as soon as each would have ended alone, without each of them knocking.
+    private mutating func chargeProbe(_ origin: OriginID, _ error: TransferError) {
+        let failed = origins[Int(origin.raw)].failedProbes
+        var lost: [TaskIndex] = []
+        for lane in origins[Int(origin.raw)].lanes {
+            lost += lanes[lane].queued { task in
+                let state = tasks[Int(task.raw)]
+                guard state.phase == .queued, Int(state.lane) == lane else { return false }
+                return Int(state.tries) + Int(failed - state.failedProbes) >= policy(of: task).retry.attempts
+            }
+        }
+        var told = error
+        told.message += " (found by another task: the host fails again and again)"
+        for task in lost { end(task, .finish(.failed, told, nil)) }
+    }
+}
+
+extension OriginState {
+    mutating func apply(_ limits: OriginLimits) {
+        maximumConnections = limits.maximumConnections
+        rate = limits.requestsPerSecond.map { RateGate($0) }
+    }
+}
+
+extension Verdict {
+    /// The server has more to do than it can.
+    var saysBusy: Bool { status == 429 || status == 503 }
+}
+
+extension ErrorName {
+    /// The host gave no sign of life.
+    fileprivate var saysNobodyAnswered: Bool {
+        switch self {
+        case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import TransferModel
+
+// What falls due.
+
+extension Scheduler {
+    /// The run's own deadlines.
+    mutating func setDeadlines() {
+        if let timeout = plan.timeout { timers.push(Timer(due: beganAt + timeout, kind: .timeout)) }
+        switch plan.finishBy {
+        case nil: break
+        case .afterStart(let span): timers.push(Timer(due: beganAt + span, kind: .finishBy))
+        case .at(let date): dateTimers.push(DateTimer(due: date, kind: .finishBy, index: 0))
+        }
+    }
+
+    /// A date that was set back or forth makes windows open or close out of their turn.
+    mutating func noteClocks(_ now: Now) {
+        let drift = (now.wall - lastTurn.wall) - (now.instant - lastTurn.instant)
+        self.now = now
+        lastTurn = now
+        if abs(drift.nanoseconds) > 1_000_000_000, plan.sessions.contains(where: { $0.window != nil }) { readWindows() }
+    }
+
+    mutating func fireTimers() {
+        while let timer = timers.first, timer.due <= now.instant {
+            _ = timers.pop()
+            if !isVoid(timer) { fire(timer) }
+        }
+        while let timer = dateTimers.first, timer.due <= now.wall {
+            _ = dateTimers.pop()
+            switch timer.kind {
+            case .begin: begin(TaskIndex(raw: timer.index))
+            case .window: readWindow(Int(timer.index))
+            case .finishBy: deferAll(.finishBy, evenRunning: false)
+            }
+        }
+    }
+
+    private mutating func fire(_ timer: Timer) {
+        let index = Int(timer.index)
+        let task = TaskIndex(raw: timer.index)
+        switch timer.kind {
+        case .retry:
+            tasks[index].addWait(tasks[index].backoffReason, now.instant - tasks[index].since)
+            makeReady(task)
+        case .resource:
+            let error = TransferError(.timedOut, "the task's `timeoutForResource` is over")
+            end(task, .finish(.failed, error, nil))
+        case .begin: begin(task)
+        case .unpark: unpark(index)
+        case .originGate:
+            origins[index].gateTimer = nil
+            noteAll(lanesOf: OriginID(raw: timer.index))
+        case .laneGate:
+            lanes[index].gateTimer = nil
+            note(changed: index)
+        case .timeout: stopAll(TransferError(.timedOut, "the run's `limits.timeout` is over"))
+        case .finishBy: deferAll(.finishBy, evenRunning: false)
+        }
+    }
+
+    /// Whether what the timer was set for has moved on.
+    private func isVoid(_ timer: Timer) -> Bool {
+        let index = Int(timer.index)
+        switch timer.kind {
+        case .retry: return tasks[index].phase != .backingOff || tasks[index].attempt != timer.attempt
+        case .resource:
+            return tasks[index].phase == .finished || tasks[index].phase == .staged || !tasks[index].resourceClockRuns
+                || tasks[index].resourceTime != timer.due.nanoseconds
+        case .begin: return tasks[index].phase != .held
+        case .unpark: if case .until(timer.due) = origins[index].quiet { return false } else { return true }
+        case .originGate: return origins[index].gateTimer != timer.due
+        case .laneGate: return lanes[index].gateTimer != timer.due
+        case .timeout: return stopping == .cancelling
+        case .finishBy: return stopping != nil
+        }
+    }
+
+    /// A million finished tasks must not leave a million timers behind, nor wake the loop for them.
+    mutating func dropVoidTimers() {
+        if voidTimers > 64, voidTimers > timers.count / 2 {
+            var kept = Heap<Timer>()
+            swap(&kept, &timers)
+            kept.filter { !isVoid($0) }
+            swap(&kept, &timers)
+            voidTimers = 0
+        }
+        while let timer = timers.first, isVoid(timer) { _ = timers.pop() }
+    }
+}

@@ -1,0 +1,59 @@
+import TransferModel
+
+/// A session's lanes, and how many of its tasks run.
+struct SessionState: Sendable {
+    private(set) var lanes: [Int] = []
+    var ready = PlacedHeap<ReadyLane>()
+    private(set) var fullClock = StateClock()
+    private(set) var running = 0
+    /// Outside its `window`.
+    var isClosed = false
+    private let limit: Int
+    private var numbers: [OriginID?: Int] = [:]
+    /// Most tasks of a job go where the one before went.
+    private var last: (origin: OriginID?, lane: Int)?
+
+    init(limit: Int) { self.limit = limit }
+
+    var isFull: Bool { running >= limit }
+
+    mutating func laneNumber(of origin: OriginID?) -> Int? {
+        if let last, last.origin == origin { return last.lane }
+        guard let known = numbers[origin] else { return nil }
+        last = (origin, known)
+        return known
+    }
+
+    mutating func add(lane: Int, of origin: OriginID?) {
+        lanes.append(lane)
+        numbers[origin] = lane
+        last = (origin, lane)
+    }
+
+    mutating func began(at now: Instant) {
+        running += 1
+        if isFull { fullClock.set(true, at: now) }
+    }
+
+    mutating func ended(at now: Instant) {
+        running -= 1
+        if !isFull { fullClock.set(false, at: now) }
+    }
+}
+
+/// How long something has been so, in all: a task's share is the difference of two readings.
+struct StateClock: Sendable {
+    private var total = TimeSpan.zero
+    private var since: Instant?
+
+    mutating func set(_ isSo: Bool, at now: Instant) {
+        if isSo {
+            if since == nil { since = now }
+        } else if let began = since {
+            total += now - began
+            since = nil
+        }
+    }
+
+    func reading(at now: Instant) -> TimeSpan { since.map { total + (now - $0) } ?? total }
+}

@@ -1,0 +1,130 @@
+import TransferModel
+
+/// A task as the scheduler sees it at one moment.
+struct TaskState: Sendable {
+    enum Phase: UInt8, Sendable {
+        /// Needs are open.
+        case blocked
+        /// Its time has not come.
+        case held
+        /// Somebody must resume it.
+        case suspended
+        /// Only limits hold it back.
+        case queued
+        case running
+        case backingOff
+        /// Verified; waits for the others of its group.
+        case staged
+        case finished
+    }
+    /// When the present phase, or the wait for a grant within an attempt, began.
+    var since: Instant
+    var attemptBeganAt: Instant
+    /// When `timeoutForResource` is over; while that clock stands, what is left of it.
+    var resourceTime: Int64 = 0
+    /// What the clocks of its lane and its session showed when its wait for a slot began.
+    var laneClock = WaitLedger.Reading()
+    var sessionFullClock = TimeSpan.zero
+    var waits: [TaskRecord.Wait] = []
+    /// Time within the running attempt in which it waited.
+    var held = TimeSpan.zero
+    /// The number of its last attempt.
+    var attempt: UInt32 = 0
+    /// Attempts that count against `retry.attempts`: one that was interrupted by us does not.
+    var tries: UInt32 = 0
+    var openNeeds: UInt32
+    /// Where it is queued, holds a slot, waits for one, or held its last.
+    var lane: Int32 = -1
+    /// Probes of its host that had failed when it was queued.
+    var failedProbes: UInt32 = 0
+    var phase = Phase.queued
+    /// What the present back-off waits for.
+    var backoffReason = WaitReason.backoff
+    var holdsSlot = false
+    var awaitsGrant = false
+    /// The slot it holds or waits for is to be a connection of its own.
+    var isAlone = false
+    /// Its request was granted and not answered yet.
+    var awaitsAnswer = false
+    /// It counts against the limits on running tasks.
+    var isCounted = false
+    /// Its `timeoutForResource` has begun.
+    var hasBegun = false
+    var resourceClockRuns = false
+    /// It is to be held back: by the job file, or by a command.
+    var isSuspended = false
+    /// Nobody but the next run's user can resume it: the job file suspended it.
+    var isSuspendedByFile = false
+
+    init(openNeeds: UInt32, since: Instant) {
+        self.openNeeds = openNeeds
+        self.since = since
+        attemptBeganAt = since
+    }
+
+    /// Told once: with the end of the attempt it belongs to.
+    mutating func takeHeld() -> TimeSpan {
+        defer { held = .zero }
+        return held
+    }
+
+    mutating func addWait(_ reason: WaitReason, _ duration: TimeSpan) {
+        guard duration > .zero else { return }
+        if let place = waits.firstIndex(where: { $0.reason == reason }) {
+            waits[place].duration += duration
+        } else {
+            waits.append(TaskRecord.Wait(reason: reason, duration: duration))
+        }
+    }
+}
+
+/// How a task goes on that is not left to its own end.
+enum Ending: Sendable {
+    case finish(TaskOutcome, TransferError?, Deferral?)
+    /// Its window closed or it was suspended: it begins again when it may.
+    case interrupt
+}
+
+/// Who waits for whom, as one array with a range per task or group.
+struct Dependants: Sendable {
+    private var starts: [UInt32] = []
+    private var items: [TaskIndex] = []
+
+    /// `needs` gives what each task waits for.
+    init(_ tasks: [SchedulingPlan.Task], count: Int, needs: (SchedulingPlan.Task) -> [Int]) {
+        var isEmpty = true
+        for task in tasks where !needs(task).isEmpty {
+            isEmpty = false
+            break
+        }
+        guard !isEmpty else { return }
+        starts = Array(repeating: 0, count: count + 1)
+        for task in tasks { for need in needs(task) { starts[need + 1] += 1 } }
+        for index in 1..<starts.count { starts[index] += starts[index - 1] }
+        items = Array(repeating: TaskIndex(raw: 0), count: Int(starts.last ?? 0))
+        var next = starts
+        for (index, task) in tasks.enumerated() {
+            for need in needs(task) {
+                items[Int(next[need])] = TaskIndex(raw: UInt32(index))
+                next[need] += 1
+            }
+        }
+    }
+
+    func of(_ number: Int) -> ArraySlice<TaskIndex> {
+        items.isEmpty ? [] : items[Int(starts[number])..<Int(starts[number + 1])]
+    }
+}
+
+/// SplitMix64: the same seed gives the same run.
+package struct RandomBits: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+    package init(seed: UInt64) { state = seed }
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

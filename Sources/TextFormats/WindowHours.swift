@@ -1,0 +1,43 @@
+package import TransferModel
+
+/// A `window` in its time zone: whether it is open at a date, and when that changes next.
+package struct WindowHours: Sendable {
+    private let window: TimeWindow
+    /// `nil` is UTC: a machine without zone files.
+    private let zone: TimeZoneRules?
+    private static let minute = 60_000_000_000
+
+    package init(_ window: TimeWindow, zone: TimeZoneRules?) {
+        self.window = window
+        self.zone = zone
+    }
+
+    package func isOpen(at date: WallTime) -> Bool {
+        let offset = zone?.offset(at: date) ?? 0
+        let local = floorDivide(Int(date.nanoseconds), 1_000_000_000) + offset
+        let day = floorDivide(local, 86_400)
+        let minute = floorModulo(local, 86_400) / 60
+        if window.from < window.to { return counts(day) && minute >= window.from && minute < window.to }
+        // Over midnight: the hours after it belong to the day on which they began.
+        return minute >= window.from && counts(day) || minute < window.to && counts(day - 1)
+    }
+
+    /// Minute by minute, so that no daylight-saving change is overlooked; `nil` when it is always open or never.
+    package func nextChange(after date: WallTime) -> WallTime? {
+        let isOpen = isOpen(at: date)
+        var next = (floorDivide(Int(date.nanoseconds), Self.minute) + 1) * Self.minute
+        for _ in 0..<(9 * 24 * 60) {
+            if self.isOpen(at: WallTime(nanoseconds: Int64(next))) != isOpen {
+                return WallTime(nanoseconds: Int64(next))
+            }
+            next += Self.minute
+        }
+        return nil
+    }
+
+    /// `day` is counted from 1970; 0 in `days` is Monday.
+    private func counts(_ day: Int) -> Bool {
+        if window.days.isEmpty { return true }
+        return window.days.contains(floorModulo(CivilDate.weekday(daysSince1970: day) - 1, 7))
+    }
+}

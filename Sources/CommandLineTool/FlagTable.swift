@@ -93,7 +93,7 @@ package enum FlagTable {
 
     private static let limits: [Flag] = [
         flag(.maxConcurrent, .value("N"), "at most so many tasks at a time, over `limits.maximumConcurrentTasks`"),
-        flag(.bandwidth, .value("RATE"), "a rate for the whole run, such as `10MiB/s`", isBuilt: false),
+        flag(.bandwidth, .value("RATE"), "a rate for the whole run, such as `10MiB/s`, over `limits.bandwidth`"),
         flag(.failFast, .toggle, "the first failure cancels the rest"),
         flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
         flag(.stateDir, .value("DIR"), "keep state, cache and sockets under this folder", isBuilt: false),

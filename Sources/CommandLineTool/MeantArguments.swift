@@ -1,3 +1,5 @@
+import JobLoader
+
 /// What is meant for each flag: the command line over the environment.
 package struct MeantArguments: Sendable {
     private let typed: TypedArguments
@@ -58,6 +60,14 @@ package struct MeantArguments: Sendable {
         let typed = names.filter { self.typed.has($0) }
         if !typed.isEmpty { return typed.max { self.typed.places[$0] ?? 0 < self.typed.places[$1] ?? 0 } }
         return names.first { FlagTable[$0].shape == .toggle ? isSet($0) : variable($0) != nil }
+    }
+
+    package func rate(_ name: FlagName) throws(UsageError) -> Int64? {
+        guard let text = value(name) else { return nil }
+        guard let rate = ValueText.rate(text), rate > 0 else {
+            throw UsageError("`\(FlagTable[name].long)` must be a rate such as `10MiB/s`, not `\(text)`")
+        }
+        return rate
     }
 
     package func count(_ name: FlagName) throws(UsageError) -> Int? {

@@ -64,6 +64,8 @@ package struct RunOptions: Sendable {
     package var only: [String]
     package var except: [String]
     package var maximumConcurrentTasks: Int?
+    /// Bytes a second.
+    package var bandwidth: Int64?
     package var failFast: Bool
     package var exitUnchanged: Bool
     package var progress: Progress
@@ -82,6 +84,7 @@ package struct RunOptions: Sendable {
         only = meant.list(.only)
         except = meant.list(.except)
         maximumConcurrentTasks = try meant.count(.maxConcurrent)
+        bandwidth = try meant.rate(.bandwidth)
         failFast = meant.isSet(.failFast)
         exitUnchanged = meant.isSet(.exitUnchanged)
         progress = meant.value(.progress).flatMap { Progress(rawValue: $0) } ?? .auto

@@ -72,6 +72,9 @@ struct RunOutputs {
             style: PlainProgress.Style(amount: amount, color: color, isGitHub: options.isGitHub))
     }
 
+    /// Somebody listens to every event, not only to the end of a task.
+    var tellEverything: Bool { events != nil }
+
     var consumers: [any EventConsumer] {
         var all: [any EventConsumer] = [report]
         if let events { all.append(events) }

@@ -47,6 +47,7 @@ struct RunningJob {
         guard var job = result.job, result.notBuilt.isEmpty, !result.diagnostics.hasErrors else { return nil }
         job = try TaskSelection(only: options.only, except: options.except).apply(to: job)
         if let maximum = options.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
+        if let bandwidth = options.bandwidth { job.limits.bandwidth = bandwidth }
         return job
     }
 
@@ -80,6 +81,7 @@ struct RunningJob {
         var settings = RunSettings(
             userAgent: "transfer-run/\(CommandLineTool.version)", seed: UInt64.random(in: 1...UInt64.max))
         settings.failFast = options.failFast
+        settings.tellsLimitWaits = outputs.tellEverything
         settings.reportsUnchanged = options.exitUnchanged
         let status: ExitStatus
         do {

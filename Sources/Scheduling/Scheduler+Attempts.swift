@@ -100,7 +100,8 @@ extension Scheduler {
     private func mayRetry(
         _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy
     ) -> Bool {
-        guard Int(tasks[Int(task.raw)].tries) < policy.attempts, mayRepeat(verdict, policy) else { return false }
+        let tries = tasks[Int(task.raw)].tries + tasks[Int(task.raw)].chargedProbes
+        guard Int(tries) < policy.attempts, mayRepeat(verdict, policy) else { return false }
         if error.name == .unexpectedResponse { return verdict.status.map { policy.statuses.contains($0) } ?? false }
         return error.name.canHeal
     }

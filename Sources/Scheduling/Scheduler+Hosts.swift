@@ -44,6 +44,7 @@ extension Scheduler {
             noteAll(lanesOf: origin)
         }
         origins[number].failedRounds = 0
+        tasks[index].chargedProbes = 0
         guard answer.status != 429, answer.status != 503 else { return }
         origins[number].parks = 0
         if case .probing = origins[number].quiet {
@@ -133,7 +134,8 @@ extension Scheduler {
             lost += lanes[lane].queued { task in
                 let state = tasks[Int(task.raw)]
                 guard state.phase == .queued, Int(state.lane) == lane else { return false }
-                return Int(state.tries) + Int(failed - state.failedProbes) >= policy(of: task).retry.attempts
+                let tries = state.tries + state.chargedProbes + failed - state.failedProbes
+                return Int(tries) >= policy(of: task).retry.attempts
             }
         }
         var told = error

@@ -150,6 +150,9 @@ extension Scheduler {
         tasks[index].attempt += 1
         tasks[index].tries += 1
         tasks[index].isCounted = true
+        if let origin = lanes[lane].origin {
+            tasks[index].chargedProbes += origins[Int(origin.raw)].failedProbes - tasks[index].failedProbes
+        }
         running += 1
         let session = Int(lanes[lane].session.raw)
         sessions[session].began(at: now.instant)

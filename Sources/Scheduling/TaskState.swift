@@ -37,6 +37,8 @@ struct TaskState: Sendable {
     var lane: Int32 = -1
     /// Probes of its host that had failed when it was queued.
     var failedProbes: UInt32 = 0
+    /// Probes that failed while it waited: they count as tries until its host answers.
+    var chargedProbes: UInt32 = 0
     var phase = Phase.queued
     /// What the present back-off waits for.
     var backoffReason = WaitReason.backoff

@@ -64,7 +64,8 @@ final class EngineSession {
             type: task.type, method: method, headers: headers(options, hasBody: hasBody), hasBody: announcesBody,
             // This libcurl cannot let one stream of a shared connection stand still: under a `bandwidth` each transfer
             // has a connection of its own.
-            version: isMetered ? .http1 : configuration.http.version, redirects: options.policies.redirects, expect: options.expect,
+            version: isMetered ? .http1 : configuration.http.version, redirects: options.policies.redirects,
+            expect: options.expect,
             maximumSize: maximumSize, requireLength: options.requireLength, hasChecksum: options.checksum != nil,
             mirrors: options.mirrors.compactMap(\.url), bodyTexts: options.body?.texts ?? [])
     }

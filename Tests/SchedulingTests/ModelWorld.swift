@@ -71,6 +71,8 @@ struct ModelWorld {
         for _ in 0..<100_000 {
             let actions = scheduler.turn(now: clock.now)
             for action in actions { perform(action) }
+            // An attempt that ended in this turn was told before the deadline.
+            if let timeout = job.plan.timeout, beganAt + timeout <= clock.instant { isStopped = true }
             checkState()
             if scheduler.isFinished { return checkEnd() }
             guard advance() else {
@@ -103,7 +105,6 @@ struct ModelWorld {
     }
 
     private mutating func sendCommands() {
-        if let timeout = job.plan.timeout, beganAt + timeout <= clock.instant { isStopped = true }
         guard let after = job.stopAfter, !isStopped, beganAt + after <= clock.instant else { return }
         scheduler.command(.stop(signal: 15), now: clock.now)
         isStopped = true

@@ -1,7 +1,7 @@
 import TransferModel
 
 /// How values are written: durations, sizes, rates, times. Pure functions over bytes; `nil` is "not of this form".
-enum ValueText {
+package enum ValueText {
     /// `500ms`, `30s`, `1h30m`, or a bare number of seconds. Larger units stand before smaller ones, each once.
     static func duration(_ text: String) -> TimeSpan? {
         var scanner = Scanner(text)
@@ -28,7 +28,7 @@ enum ValueText {
     }
 
     /// A size with `/s`.
-    static func rate(_ text: String) -> Int64? {
+    package static func rate(_ text: String) -> Int64? {
         text.hasSuffix("/s") ? size(String(text.dropLast(2))) : nil
     }
 

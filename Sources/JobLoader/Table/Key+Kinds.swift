@@ -50,7 +50,7 @@ extension Key where Target: Blank {
 
     static func rate(
         _ name: StaticString, _ path: any WritableKeyPath<Target, Int64?> & Sendable, _ meaning: String,
-        _ availability: Availability<Target>
+        _ availability: Availability<Target> = .built
     ) -> Key {
         Key(name, path, .rate, default: "none", meaning, availability) { $1.rate($0).map { .some($0) } }
     }

@@ -99,24 +99,26 @@ extension Sections {
         "limits", in: "`limits`", "For the run, over all sessions.",
         keys: [
             .integer("maximumConcurrentTasks", \.maximumConcurrentTasks, 1...1_000_000, default: "64", "running tasks"),
-            .rate("bandwidth", \.bandwidth, "bytes a second", .later),
+            .rate("bandwidth", \.bandwidth, "bytes a second of bodies, either way"),
             Key(
                 "timeout", \.timeout, .duration, default: "none",
-                "then what is unfinished is cancelled (`timedOut`) and the run ends with 1", .later
+                "then what is unfinished is cancelled (`timedOut`) and the run ends with 1"
             ) {
                 $1.duration($0, positive: true).map { .some($0) }
             },
             Key(
                 "finishBy", \.finishBy, .moment, default: "none",
-                "then the run stops cleanly with 75; the next one goes on", .later
+                "then the run stops cleanly with 75; the next one goes on"
             ) {
                 $1.moment($0).map { .some($0) }
             },
             .size("minimumFreeDisk", \.minimumFreeDisk, default: "none", "what downloads leave free", .later),
-            .size("maximumBytes", \.maximumBytes, default: "none", "what the run may receive in all", .later),
+            .size(
+                "maximumBytes", \.maximumBytes, default: "none",
+                "body bytes, either way, after which the run stops cleanly with 75"),
             Key(
                 "hosts", \.hosts, .map(.object("hostLimit")), default: "none",
-                "host pattern → limits for each host that matches, over all sessions", .later
+                "host pattern → limits for each host that matches, over all sessions"
             ) {
                 $1.hostLimits($0)
             },

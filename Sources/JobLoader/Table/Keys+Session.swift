@@ -149,9 +149,9 @@ extension Sections {
         Key(
             "requestsPerSecond", \.configuration.requestsPerSecond,
             .either([.number(0.001...1_000_000), .object("requestRate")]),
-            default: "none", "to one host, over all tasks: evenly spaced, or with a burst", .later
+            default: "none", "to one host, over all tasks: evenly spaced, or with a burst"
         ) { $1.requestRate($0).map { .some($0) } },
-        .rate("bandwidth", \.configuration.bandwidth, "bytes a second for the session", .later),
+        .rate("bandwidth", \.configuration.bandwidth, "bytes a second for the session; its transfers use HTTP/1.1"),
     ]
 
     private static let sessionNetwork: [Key<SessionDraft>] = [
@@ -189,7 +189,7 @@ extension Sections {
         ) { $1.boolean($0).map { .some($0) } },
         Key(
             "window", over: \.configuration.window, .object("window"), default: "none",
-            "when tasks may run; outside it they wait", .later
+            "when tasks may run; outside it they wait"
         ) { $2.window($1, into: &$0) },
     ]
 }

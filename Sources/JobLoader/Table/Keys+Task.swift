@@ -119,7 +119,7 @@ extension Sections {
         ) {
             $1.priority($0)
         },
-        Key("earliestBegin", \.earliestBegin, .moment, default: "none", "nothing is sent before", .later) {
+        Key("earliestBegin", \.earliestBegin, .moment, default: "none", "nothing is sent before") {
             $1.moment($0).map { .some($0) }
         },
         Key("expect", \.expect, section: expect, default: "{ status: 2xx }", "what an answer must be to count"),
@@ -130,9 +130,8 @@ extension Sections {
             $2.captures($1, into: &$0)
         },
         .boolean(
-            "suspended", \.suspended, default: "false", "starts suspended: nothing is sent until it is resumed",
-            .except("`false`", { !$0.suspended })),
-        .rate("bandwidth", \.bandwidth, "bytes a second for this task", .later),
+            "suspended", \.suspended, default: "false", "starts suspended: nothing is sent until it is resumed"),
+        .rate("bandwidth", \.bandwidth, "bytes a second for this task"),
         Key(
             "onResponse", \.onResponse, .list(.object("onResponse")), default: "allow",
             "rules asked when the headers are there", .later

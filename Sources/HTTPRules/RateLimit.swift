@@ -13,11 +13,12 @@ package enum RateLimit {
     private static func present(_ headers: HeaderBlock) -> RequestQuota? {
         if let text = headers.first("ratelimit") {
             let items = members(of: text)
-            // Of several limits the one that stops us first.
-            let told = items.compactMap { item(["r", "remaining"], ["t", "reset"], $0) }
-            if let least = told.min(by: isStricter) { return least }
             // The older form spreads one limit over the list.
-            return item(["r", "remaining"], ["t", "reset"], items.flatMap { $0 })
+            if items.contains(where: { $0.first?.name == "remaining" }) {
+                return item("remaining", "reset", items.flatMap { $0 })
+            }
+            // Of several limits the one that stops us first.
+            return items.compactMap { item("r", "t", $0) }.min(by: isStricter)
         }
         guard let remaining = headers.first("ratelimit-remaining").flatMap(count) else { return nil }
         return RequestQuota(
@@ -30,7 +31,7 @@ package enum RateLimit {
     }
 
     private static func item(
-        _ remaining: [String], _ reset: [String], _ parameters: [(name: String, value: String)]
+        _ remaining: String, _ reset: String, _ parameters: [(name: String, value: String)]
     ) -> RequestQuota? {
         guard let left = value(remaining, parameters) else { return nil }
         return RequestQuota(remaining: left, resetsAfter: value(reset, parameters).map(seconds) ?? .zero)
@@ -40,8 +41,8 @@ package enum RateLimit {
     private static func policy(_ headers: HeaderBlock) -> (limit: Int, window: TimeSpan)? {
         guard let text = headers.first("ratelimit-policy") ?? headers.first("ratelimit-limit") else { return nil }
         let told = members(of: text).compactMap { parameters -> (limit: Int, window: TimeSpan)? in
-            guard let window = value(["w"], parameters) else { return nil }
-            guard let limit = value(["q"], parameters) ?? parameters.first.flatMap({ count($0.name) }) else {
+            guard let window = value("w", parameters) else { return nil }
+            guard let limit = value("q", parameters) ?? parameters.first.flatMap({ count($0.name) }) else {
                 return nil
             }
             return (limit, seconds(window))
@@ -65,8 +66,8 @@ package enum RateLimit {
         String(text.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
     }
 
-    private static func value(_ names: [String], _ parameters: [(name: String, value: String)]) -> Int? {
-        parameters.first { names.contains($0.name) }.flatMap { count($0.value) }
+    private static func value(_ name: String, _ parameters: [(name: String, value: String)]) -> Int? {
+        parameters.first { $0.name == name }.flatMap { count($0.value) }
     }
 
     /// A whole number that is not negative; what is absurdly large is as good as a billion.

@@ -161,7 +161,7 @@ extension ModelWorld {
                 }
             hold(conclusion.tolerated == tolerated)
         case .cancelled:
-            hold(isStopped || hasFailedFast)
+            hold(isStopped || isTimedOut || hasFailedFast)
         case .skipped:
             hold(!isStopped && book.attempts == 0 && conclusion.error?.name == .dependencyFailed)
             let culprits = facts(task).needs.filter { need in

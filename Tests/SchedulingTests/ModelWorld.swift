@@ -47,6 +47,8 @@ struct ModelWorld {
     /// Origins that did not answer, or asked for quiet: they may be met by one request first.
     var suspects: Set<OriginID> = []
     var isStopped = false
+    /// The run's deadline came with this turn: what ended before it may still have led to a retry.
+    var isTimedOut = false
     var hasFailedFast = false
     /// Ended attempts whose next action must come with this turn.
     var owed: Set<TaskIndex> = []
@@ -70,9 +72,9 @@ struct ModelWorld {
     mutating func run() {
         for _ in 0..<100_000 {
             let actions = scheduler.turn(now: clock.now)
+            if let timeout = job.plan.timeout, beganAt + timeout <= clock.instant { isTimedOut = true }
             for action in actions { perform(action) }
-            // An attempt that ended in this turn was told before the deadline.
-            if let timeout = job.plan.timeout, beganAt + timeout <= clock.instant { isStopped = true }
+            isStopped = isStopped || isTimedOut
             checkState()
             if scheduler.isFinished { return checkEnd() }
             guard advance() else {

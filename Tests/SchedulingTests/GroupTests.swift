@@ -1,0 +1,121 @@
+import Scheduling
+import TestSupport
+import Testing
+import TransferModel
+
+/// Downloads that are published together or not at all.
+struct GroupTests {
+    private let group = GroupIndex(raw: 0)
+    private let lost = Verdict(.failed(TransferError(.checksumMismatch, "wrong")))
+
+    /// Three members; 3 needs one of them, 4 needs the group.
+    private func stage(_ change: (inout SchedulingPlan) -> Void = { _ in }) -> Stage {
+        Stage(
+            plan(5) {
+                $0.groupCount = 1
+                for index in 0..<3 { $0.tasks[index].group = group }
+                $0.tasks[3].needs = needs(0)
+                $0.tasks[4].neededGroups = [group]
+                change(&$0)
+            })
+    }
+
+    @Test func nothingIsPublishedBeforeAllAreVerified() {
+        var stage = stage()
+        stage.end(0)
+        stage.end(1)
+        stage.turn(after: .seconds(2))
+        #expect(stage.published.isEmpty && stage.ends.isEmpty && stage.running == [2])
+        stage.end(2)
+        #expect(stage.turn() == [] && stage.published == [0] && stage.ends.isEmpty)
+        stage.clock.advance(.seconds(1))
+        stage.take(.published(group, nil))
+        #expect(stage.turn().sorted() == [3, 4])
+        #expect((0..<3).allSatisfy { stage.ends[$0]?.outcome == .succeeded })
+        #expect(stage.ends[0]?.staged == .seconds(3) && stage.wait(0, .dependency) == .seconds(3))
+    }
+
+    @Test func aMemberThatFailsEndsTheOthers() {
+        var stage = stage { $0.sessions[0].maximumConnectionsPerHost = 2 }
+        #expect(stage.running == [0, 1])
+        stage.end(0)
+        stage.turn()
+        stage.end(1, lost)
+        #expect(stage.turn() == [])
+        #expect(stage.discarded == [0] && stage.cancelled == [2])
+        stage.endCancelled(2)
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .cancelled && stage.ends[0]?.error?.name == .runCancelled)
+        #expect(stage.ends[1]?.error?.name == .checksumMismatch && stage.ends[2]?.outcome == .cancelled)
+        #expect(stage.ends[3]?.outcome == .skipped && stage.ends[4]?.outcome == .skipped)
+        #expect(stage.scheduler.isFinished)
+    }
+
+    @Test func aMemberThatMayFailIsLeftOut() {
+        var stage = stage { $0.policies[1].allowFailure = .any }
+        stage.end(1, lost)
+        stage.end(0)
+        stage.end(2)
+        stage.turn()
+        #expect(stage.published == [0] && stage.ends[1]?.tolerated == true)
+    }
+
+    @Test func aSwapThatFailsFailsItsMembers() {
+        var stage = stage()
+        for task in 0..<3 { stage.end(task) }
+        stage.turn()
+        stage.take(.published(group, TransferError(.cannotMoveFile, "no")))
+        stage.turn()
+        #expect((0..<3).allSatisfy { stage.ends[$0]?.error?.name == .cannotMoveFile })
+        #expect(stage.ends[4]?.outcome == .skipped && stage.scheduler.isFinished)
+    }
+
+    /// One that needs another member's file is let go when that is verified: published it will be only with it.
+    @Test func membersThatNeedEachOther() {
+        var stage = stage { $0.tasks[2].needs = needs(0, 1) }
+        #expect(stage.running == [0, 1])
+        stage.end(0)
+        stage.end(1)
+        #expect(stage.turn() == [2])
+        stage.end(2)
+        stage.turn()
+        #expect(stage.published == [0])
+    }
+
+    @Test func aSignalLeavesTheOldFolder() {
+        var stage = stage()
+        stage.end(0)
+        stage.turn()
+        stage.scheduler.command(.stop(signal: 15), now: stage.clock.now)
+        stage.turn()
+        for task in [1, 2] { stage.endCancelled(task) }
+        stage.turn()
+        #expect(stage.published.isEmpty && stage.discarded == [0] && stage.scheduler.isFinished)
+        #expect(stage.ends[0]?.error?.message.contains("signal") == true)
+    }
+
+    @Test func whatIsBeingPublishedComesToItsEnd() {
+        var stage = stage()
+        for task in 0..<3 { stage.end(task) }
+        stage.turn()
+        stage.scheduler.command(.stop(signal: 15), now: stage.clock.now)
+        stage.turn()
+        #expect(stage.ends[0] == nil)
+        stage.take(.published(group, nil))
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .succeeded && stage.scheduler.isFinished)
+    }
+
+    @Test func finishByPutsOffTheWholeGroup() {
+        var stage = stage {
+            $0.finishBy = .afterStart(.seconds(1))
+            $0.sessions[0].maximumConnectionsPerHost = 1
+        }
+        stage.end(0)
+        stage.turn(after: .seconds(1))
+        stage.endCancelled(1)
+        stage.turn()
+        #expect((0..<3).allSatisfy { stage.ends[$0]?.outcome == .deferred })
+        #expect(stage.discarded == [0] && stage.scheduler.isFinished)
+    }
+}

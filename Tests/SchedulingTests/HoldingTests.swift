@@ -1,0 +1,263 @@
+import Scheduling
+import TestSupport
+import Testing
+import TransferModel
+
+/// What holds a task back beside needs and limits, and the ends of a run before its tasks.
+struct HoldingTests {
+    private let failed = Verdict(.failed(TransferError(.networkConnectionLost, "lost")))
+    private func index(_ task: Int) -> TaskIndex { TaskIndex(raw: UInt32(task)) }
+
+    // MARK: earliestBegin
+
+    @Test func aTaskBeginsNoSoonerThanItMay() {
+        var stage = Stage(
+            plan(4) {
+                $0.policies[0].earliestBegin = .afterStart(.seconds(10))
+                $0.policies[1].earliestBegin = .at(ManualClock().wall + .seconds(20))
+                $0.policies[2].earliestBegin = .afterStart(.zero)
+                $0.policies[3].earliestBegin = .afterStart(.seconds(5))
+                $0.tasks[3].needs = needs(0)
+            })
+        #expect(stage.running == [2] && stage.told[0] == .earliestBegin)
+        #expect(stage.turn(after: .seconds(10)) == [0])
+        stage.end(0)
+        #expect(stage.turn(after: .seconds(9)) == [3])
+        #expect(stage.turn(after: .seconds(1)) == [1])
+        stage.end(1)
+        stage.turn()
+        #expect(stage.wait(1, .earliestBegin) == .seconds(20))
+        #expect(stage.wait(0, .earliestBegin) == .seconds(10))
+    }
+
+    @Test func datesFollowTheClockThatIsSet() {
+        var stage = Stage(plan(1) { $0.policies[0].earliestBegin = .at(ManualClock().wall + .seconds(3_600)) })
+        #expect(stage.scheduler.waitsForDate)
+        stage.clock.setWall(stage.clock.wall + .seconds(-7_200))
+        #expect(stage.turn(after: .seconds(3_600)) == [])
+        stage.clock.setWall(stage.clock.wall + .seconds(7_200))
+        #expect(stage.turn() == [0])
+    }
+
+    // MARK: Suspended
+
+    @Test func aSuspendedTaskSendsNothingUntilItIsResumed() {
+        var stage = Stage(plan(3, perHost: 1) { $0.policies[0].timeoutForResource = .seconds(30) })
+        stage.turn(after: .seconds(5))
+        #expect(stage.scheduler.command(.suspend([index(0), index(1)]), now: stage.clock.now) == [index(0), index(1)])
+        #expect(stage.scheduler.command(.suspend([index(0)]), now: stage.clock.now) == [])
+        stage.turn()
+        #expect(stage.cancelled == [0])
+        stage.endCancelled(0)
+        #expect(stage.turn() == [2])
+        stage.end(2)
+        // Its time stands still: a day later it goes on, with a new attempt that is none of its tries.
+        #expect(stage.turn(after: .seconds(86_400)) == [])
+        #expect(stage.scheduler.command(.resume([index(0), index(2)]), now: stage.clock.now) == [index(0)])
+        #expect(stage.turn() == [0])
+        for _ in 0..<2 {
+            stage.end(0, failed)
+            stage.turn()
+            stage.turn(after: stage.backoffs.last ?? .zero)
+        }
+        #expect(stage.running == [0])
+        stage.end(0)
+        stage.scheduler.command(.cancel([index(1)], keepPartial: false), now: stage.clock.now)
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .succeeded && stage.ends[0]?.attempts == 4)
+        #expect(stage.wait(0, .suspended) == .seconds(86_400))
+        #expect(stage.ends[1]?.outcome == .cancelled && stage.scheduler.isFinished)
+    }
+
+    @Test func theResourceClockRunsOnAfterTheSuspension() {
+        var stage = Stage(plan(1) { $0.policies[0].timeoutForResource = .seconds(30) })
+        stage.turn(after: .seconds(20))
+        stage.scheduler.command(.suspend([index(0)]), now: stage.clock.now)
+        stage.turn()
+        stage.endCancelled(0)
+        stage.turn(after: .seconds(100))
+        stage.scheduler.command(.resume([index(0)]), now: stage.clock.now)
+        stage.turn()
+        stage.turn(after: .seconds(9))
+        #expect(stage.cancelled == [0])
+        stage.turn(after: .seconds(1))
+        #expect(stage.cancelled == [0, 0])
+        stage.endCancelled(0)
+        stage.turn()
+        #expect(stage.ends[0]?.error?.name == .timedOut)
+    }
+
+    /// It ended in the same moment: that stands.
+    @Test func suspendingWhatHasEndedChangesNothing() {
+        var stage = Stage(plan(1))
+        stage.scheduler.command(.suspend([index(0)]), now: stage.clock.now)
+        stage.turn()
+        stage.end(0)
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .succeeded)
+    }
+
+    @Test func aTaskThatBacksOffCanBeSuspended() {
+        var stage = Stage(plan(1))
+        stage.end(0, failed)
+        stage.turn(after: .milliseconds(400))
+        stage.scheduler.command(.suspend([index(0)]), now: stage.clock.now)
+        #expect(stage.turn(after: .seconds(60)) == [])
+        stage.scheduler.command(.resume([index(0)]), now: stage.clock.now)
+        #expect(stage.turn() == [0])
+        stage.end(0)
+        stage.turn()
+        #expect(stage.wait(0, .backoff) == .milliseconds(400) && stage.wait(0, .suspended) == .seconds(60))
+    }
+
+    @Test func whatOnlyTheFileSuspendsIsForTheNextRun() {
+        var stage = Stage(
+            plan(4) {
+                $0.policies[0].isSuspended = true
+                $0.tasks[1].needs = needs(0)
+                $0.tasks[3].needs = needs(1, 2)
+            })
+        #expect(stage.running == [2] && stage.ends.isEmpty)
+        stage.end(2)
+        stage.turn(after: .seconds(1))
+        for task in [0, 1, 3] {
+            #expect(stage.ends[task]?.outcome == .deferred && stage.ends[task]?.deferral == .suspended)
+        }
+        #expect(stage.scheduler.isFinished)
+    }
+
+    // MARK: Windows
+
+    /// Open in the first ten seconds of each minute.
+    private let window = WindowRule { date in
+        let minute = date.nanoseconds / 60_000_000_000 * 60_000_000_000
+        let isOpen = date.nanoseconds - minute < 10_000_000_000
+        return WindowRule.State(
+            isOpen: isOpen, changesAt: WallTime(nanoseconds: minute) + .seconds(isOpen ? 10 : 60))
+    }
+
+    @Test func tasksRunInTheirWindow() {
+        var stage = Stage(
+            plan(4, perHost: 1, sessions: 2) {
+                $0.sessions[0].window = window
+                $0.policies[0].timeoutForResource = .seconds(15)
+            })
+        #expect(stage.running == [0, 1])
+        stage.turn(after: .seconds(10))
+        // The other session has no window.
+        #expect(stage.cancelled == [0] && stage.told[0] == .window)
+        stage.endCancelled(0)
+        stage.end(1)
+        #expect(stage.turn() == [3])
+        #expect(stage.turn(after: .seconds(49)) == [])
+        // Either may go first: which has waited longer?
+        let first = stage.turn(after: .seconds(1))
+        #expect(first == [2] || first == [0])
+        stage.end(first[0])
+        let second = stage.turn(after: .seconds(1))
+        stage.end(second[0])
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .succeeded && stage.wait(0, .window) == .seconds(50))
+        #expect(stage.wait(2, .window) == .seconds(50))
+    }
+
+    @Test func aWindowFollowsTheClockThatIsSet() {
+        var stage = Stage(plan(1) { $0.sessions[0].window = window })
+        stage.clock.setWall(stage.clock.wall + .seconds(30))
+        stage.turn()
+        #expect(stage.cancelled == [0])
+        stage.endCancelled(0)
+        stage.turn()
+        stage.clock.setWall(stage.clock.wall + .seconds(-30))
+        #expect(stage.turn() == [0])
+    }
+
+    // MARK: Ends of the run
+
+    @Test(arguments: [false, true]) func finishByPutsOffWhatIsLeft(cancels: Bool) {
+        var stage = Stage(
+            plan(4, perHost: 2) {
+                $0.finishBy = .afterStart(.seconds(60))
+                $0.sessions[0].cancelsOnInvalidation = cancels
+                $0.tasks[3].needs = needs(0)
+            })
+        #expect(stage.running == [0, 1])
+        stage.turn(after: .seconds(60))
+        #expect(stage.cancelled == (cancels ? [0, 1] : []))
+        if cancels {
+            stage.endCancelled(0)
+            stage.endCancelled(1)
+        } else {
+            stage.end(0)
+            stage.end(1, failed)
+        }
+        #expect(stage.turn() == [])
+        #expect(stage.ends[0]?.outcome == (cancels ? .deferred : .succeeded))
+        // It would be tried again: by the next run.
+        for task in 1..<4 {
+            #expect(stage.ends[task]?.outcome == .deferred && stage.ends[task]?.deferral == .finishBy)
+        }
+        #expect(stage.scheduler.isFinished)
+    }
+
+    @Test func finishByMayBeADate() {
+        var stage = Stage(plan(2, perHost: 1) { $0.finishBy = .at(ManualClock().wall + .seconds(5)) })
+        stage.turn(after: .seconds(5))
+        #expect(stage.ends[1]?.outcome == .deferred)
+    }
+
+    @Test func theRunsTimeoutCancelsAll() {
+        var stage = Stage(plan(2, perHost: 1) { $0.timeout = .seconds(5) })
+        stage.turn(after: .seconds(5))
+        stage.endCancelled(0)
+        stage.turn()
+        #expect(stage.ends.values.allSatisfy { $0.outcome == .cancelled && $0.error?.name == .timedOut })
+    }
+
+    @Test func maximumBytesStopsTheRun() {
+        var stage = Stage(plan(3, perHost: 2) { $0.maximumBytes = 1_000 })
+        stage.take(.moved(index(0), bytes: 999))
+        stage.turn()
+        #expect(stage.cancelled.isEmpty)
+        stage.take(.moved(index(1), bytes: 1))
+        stage.turn()
+        #expect(stage.cancelled == [0, 1])
+        stage.endCancelled(0)
+        stage.end(1)
+        stage.turn()
+        #expect(stage.ends[0]?.deferral == .maximumBytes && stage.ends[1]?.outcome == .succeeded)
+        #expect(stage.ends[2]?.outcome == .deferred)
+    }
+
+    @Test func aCancelledTaskSkipsWhatNeedsIt() {
+        var stage = Stage(plan(2) { $0.tasks[1].needs = needs(0) })
+        stage.scheduler.command(.cancel([index(0)], keepPartial: true), now: stage.clock.now)
+        stage.turn()
+        stage.endCancelled(0)
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .cancelled && stage.ends[1]?.outcome == .skipped)
+    }
+
+    // MARK: Limits are told
+
+    @Test func waitsForAPlaceAreToldWhenSomebodyListens() {
+        let quiet = Stage(plan(3, perHost: 1))
+        #expect(quiet.told.isEmpty)
+        let host = Stage(plan(3, perHost: 1) { $0.tellsLimitWaits = true })
+        #expect(host.told == [1: .hostLimit, 2: .hostLimit])
+        let session = Stage(plan(3, session: 2) { $0.tellsLimitWaits = true })
+        #expect(session.told == [2: .sessionLimit])
+        let run = Stage(plan(3, run: 1) { $0.tellsLimitWaits = true })
+        #expect(run.told == [1: .runLimit, 2: .runLimit])
+    }
+
+    @Test func sessionsAreServedAlike() {
+        // One session has ten hosts, the other one: each gets half of the run's places.
+        let stage = Stage(
+            plan(200, perHost: 6, run: 12, sessions: 2) {
+                for index in 0..<200 where index % 2 == 0 { $0.tasks[index].origin = OriginID(raw: UInt32(index % 20)) }
+                for index in 0..<200 where index % 2 == 1 { $0.tasks[index].origin = OriginID(raw: 100) }
+            })
+        #expect(stage.running.count { $0 % 2 == 1 } == 6 && stage.running.count == 12)
+    }
+}

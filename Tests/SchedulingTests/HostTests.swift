@@ -1,0 +1,209 @@
+import Scheduling
+import TestSupport
+import Testing
+import TransferModel
+
+/// What is known of a host: its rates, its quota, its limits over all sessions, and whether it is well.
+struct HostTests {
+    private let refused = Verdict(.failed(TransferError(.cannotConnectToHost, "refused")))
+
+    // MARK: Rates
+
+    @Test func requestsAreEvenlySpaced() {
+        var stage = Stage(plan(4) { $0.sessions[0].requestsPerSecond = RequestRate(perSecond: 4) })
+        #expect(stage.running == [0])
+        #expect(stage.turn(after: .milliseconds(249)) == [])
+        #expect(stage.turn(after: .milliseconds(1)) == [1])
+        // A pause is not made up for.
+        #expect(stage.turn(after: .milliseconds(600)) == [2])
+        #expect(stage.turn(after: .milliseconds(249)) == [])
+        #expect(stage.turn(after: .milliseconds(1)) == [3])
+        for task in 0..<4 { stage.end(task) }
+        stage.turn()
+        #expect(stage.wait(2, .requestRate) == .milliseconds(850) && stage.ends[2]?.waits.count == 1)
+    }
+
+    @Test func aBurstGoesAtOnceAndIsEarnedAgain() {
+        var stage = Stage(
+            plan(12, perHost: 20) { $0.sessions[0].requestsPerSecond = RequestRate(perSecond: 10, burst: 3) })
+        #expect(stage.running.count == 3)
+        #expect(stage.turn(after: .milliseconds(100)).count == 1)
+        #expect(stage.turn(after: .milliseconds(200)).count == 2)
+        #expect(stage.turn(after: .seconds(5)).count == 3)
+    }
+
+    /// Each hop of an attempt is a request: it takes its turn like a task that begins.
+    @Test func hopsTakeTheirTurn() {
+        var stage = Stage(plan(2) { $0.sessions[0].requestsPerSecond = RequestRate(perSecond: 1) })
+        stage.answer(0, 302)
+        stage.take(.released(TaskIndex(raw: 0), host))
+        stage.take(.needsGrant(TaskIndex(raw: 0), host))
+        #expect(stage.turn(after: .milliseconds(500)) == [] && stage.granted == [])
+        #expect(stage.turn(after: .milliseconds(500)) == [] && stage.granted == [0])
+        #expect(stage.turn(after: .seconds(1)) == [1])
+        stage.end(0)
+        stage.turn()
+        // The wait within the attempt is told, and taken from the attempt's time.
+        #expect(stage.wait(0, .requestRate) == .seconds(1) && stage.ends[0]?.held == .seconds(1))
+    }
+
+    @Test func ratesOfAHostHoldOverAllSessions() {
+        var scheduler = Stage(
+            plan(6, sessions: 2), limits: [0: OriginLimits(requestsPerSecond: RequestRate(perSecond: 2))])
+        #expect(scheduler.running.count == 1)
+        for _ in 0..<5 { #expect(scheduler.turn(after: .milliseconds(500)).count == 1) }
+        #expect(scheduler.running.count == 6)
+    }
+
+    // MARK: Quotas
+
+    @Test func aQuotaIsNotExceeded() {
+        var stage = Stage(plan(30, perHost: 4))
+        // Three others are on the way when it is told: they may not be in the server's count.
+        stage.answer(0, 200, RequestQuota(remaining: 5, resetsAfter: .seconds(10)))
+        for task in 0..<4 { stage.end(task) }
+        let next = stage.turn()
+        #expect(next.count == 2)
+        for task in next {
+            stage.answer(task)
+            stage.end(task)
+        }
+        #expect(stage.turn(after: .milliseconds(9_999)) == [])
+        #expect(stage.turn(after: .milliseconds(1)).count == 4)
+        #expect(stage.wait(next[0], .requestRate) == .zero)
+    }
+
+    @Test func aPolicyFillsTheQuotaAgain() {
+        var stage = Stage(plan(30, perHost: 10))
+        stage.answer(0, 200, RequestQuota(remaining: 0, resetsAfter: .seconds(1), limit: 12, window: .seconds(60)))
+        for task in 1..<10 { stage.answer(task) }
+        for task in 0..<10 { stage.end(task) }
+        #expect(stage.turn() == [])
+        let second = stage.turn(after: .seconds(1))
+        #expect(second.count == 10)
+        for task in second { stage.end(task) }
+        #expect(stage.turn().count == 2)
+        #expect(stage.turn(after: .seconds(59)) == [])
+        #expect(stage.turn(after: .seconds(1)).count == 8)
+    }
+
+    @Test func anAbsurdQuotaIsAskedAgain() {
+        var stage = Stage(plan(2, perHost: 1))
+        stage.answer(0, 200, RequestQuota(remaining: 0, resetsAfter: .seconds(1_000_000_000)))
+        stage.end(0)
+        #expect(stage.turn(after: .seconds(599)) == [])
+        #expect(stage.turn(after: .seconds(1)) == [1])
+    }
+
+    @Test func whoHonoursNoRetryAfterHonoursNoQuota() {
+        var stage = Stage(plan(2, perHost: 1) { $0.policies[0].retry.honorsRetryAfter = false })
+        stage.answer(0, 200, RequestQuota(remaining: 0, resetsAfter: .seconds(60)))
+        stage.end(0)
+        #expect(stage.turn() == [1])
+    }
+
+    // MARK: limits.hosts
+
+    @Test func connectionsOfAHostAreCountedOverAllSessions() {
+        var stage = Stage(plan(20, perHost: 6, sessions: 3), limits: [0: OriginLimits(maximumConnections: 4)])
+        #expect(stage.running.count == 4)
+        // On shared connections each session needs one.
+        stage.take(.protocolIs(host, .http2))
+        stage.turn()
+        #expect(stage.running.count == 20)
+    }
+
+    /// A stream that is fetched again alone is a connection more than the shared one.
+    @Test func aloneIsAConnectionOfItsOwn() {
+        var stage = Stage(plan(12, perHost: 2, streams: 6))
+        stage.take(.protocolIs(host, .http2))
+        stage.turn()
+        #expect(stage.running == Array(0..<6))
+        for task in 0..<3 {
+            stage.take(.released(TaskIndex(raw: UInt32(task)), host))
+            stage.take(.needsGrant(TaskIndex(raw: UInt32(task)), host, isAlone: true))
+        }
+        #expect(stage.turn() == [] && stage.granted == [0])
+        // Whoever wants to be alone goes before new streams, or it would never be.
+        stage.end(0)
+        #expect(stage.turn() == [] && stage.granted == [0, 1])
+        stage.end(1)
+        #expect(stage.turn() == [6, 7, 8] && stage.granted == [0, 1, 2])
+        #expect(stage.scheduler.hosts(of: SessionIndex(raw: 0))[0].peak == 2)
+    }
+
+    @Test func aloneWaitsForTheSharedConnectionToEnd() {
+        var stage = Stage(plan(6, perHost: 1, streams: 3))
+        stage.take(.protocolIs(host, .http2))
+        stage.turn()
+        stage.take(.released(TaskIndex(raw: 0), host))
+        stage.take(.needsGrant(TaskIndex(raw: 0), host, isAlone: true))
+        stage.end(1)
+        #expect(stage.turn() == [] && stage.granted == [])
+        stage.end(2)
+        #expect(stage.turn() == [] && stage.granted == [0])
+        stage.end(0)
+        #expect(stage.turn() == [3, 4, 5])
+    }
+
+    // MARK: Parked hosts
+
+    /// Five hundred tasks do not storm a host that is down: after three rounds one of them knocks at a time, and
+    /// when each would have tried often enough alone, all end.
+    @Test func aDeadHostIsProbedByOne() {
+        var stage = Stage(plan(500, perHost: 6) { for index in 0..<500 { $0.policies[index].retry.attempts = 3 } })
+        var attempts = 0
+        while !stage.scheduler.isFinished {
+            attempts += stage.running.count
+            #expect(stage.running.count <= (stage.clock.instant == ManualClock().instant ? 6 : 1))
+            for task in stage.running { stage.end(task, refused) }
+            if stage.turn().isEmpty, let due = stage.scheduler.nextDeadline(now: stage.clock.now) {
+                stage.turn(after: due - stage.clock.instant)
+            }
+        }
+        #expect(attempts < 30)
+        #expect(stage.ends.values.allSatisfy { $0.outcome == .failed && $0.error?.name == .cannotConnectToHost })
+        let last = stage.ends[499]
+        #expect(last?.attempts == 0 && last?.error?.message.contains("another task") == true)
+        // As long as one task alone would have tried: 1 s and 2 s and 4 s.
+        #expect(last?.duration == .seconds(7))
+        #expect(last?.waits == [TaskRecord.Wait(reason: .hostParked, duration: .seconds(7))])
+    }
+
+    @Test func aHostThatComesBackIsOpenToAllAtOnce() {
+        var stage = Stage(plan(40, perHost: 4))
+        for _ in 0..<3 {
+            for task in stage.running { stage.end(task, refused) }
+            stage.turn()
+        }
+        #expect(stage.running.isEmpty)
+        let probe = stage.turn(after: .seconds(1))
+        #expect(probe.count == 1)
+        stage.answer(probe[0])
+        #expect(stage.turn().count == 3)
+        // Its failures are forgotten.
+        stage.end(probe[0], refused)
+        #expect(stage.turn().count == 1)
+    }
+
+    /// Six connections that break together are one failure, not six.
+    @Test func failuresOfOneMomentAreOneRound() {
+        var stage = Stage(plan(20, perHost: 6))
+        stage.turn(after: .seconds(1))
+        for task in 0..<6 { stage.end(task, Verdict(.failed(TransferError(.networkConnectionLost, "lost")))) }
+        #expect(stage.turn().count == 6)
+    }
+
+    @Test func aProbeThatTellsNothingIsFollowedByAnother() {
+        var stage = Stage(plan(20, perHost: 2))
+        for _ in 0..<3 {
+            for task in stage.running { stage.end(task, refused) }
+            stage.turn()
+        }
+        let probe = stage.turn(after: .seconds(1))
+        stage.scheduler.command(.cancel([TaskIndex(raw: UInt32(probe[0]))], keepPartial: true), now: stage.clock.now)
+        stage.turn()
+        stage.endCancelled(probe[0])
+        #expect(stage.turn().count == 1)
+    }
+}

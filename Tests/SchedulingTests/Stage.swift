@@ -1,0 +1,97 @@
+import Scheduling
+import TestSupport
+import TransferModel
+
+/// A scheduler before a world that does only what the test says.
+struct Stage {
+    var scheduler: Scheduler
+    var clock = ManualClock()
+    var running: [Int] = []
+    var granted: [Int] = []
+    var cancelled: [Int] = []
+    var backoffs: [TimeSpan] = []
+    var credits: [Int: Int64] = [:]
+    var told: [Int: WaitReason] = [:]
+    var published: [Int] = []
+    var discarded: [Int] = []
+    var ends: [Int: Conclusion] = [:]
+    var order: [Int] = []
+
+    init(_ plan: SchedulingPlan, limits: [UInt32: OriginLimits] = [:]) {
+        scheduler = Scheduler(plan, now: clock.now)
+        for (origin, limits) in limits { scheduler.limit(OriginID(raw: origin), to: limits) }
+        turn()
+    }
+
+    /// Moves the clock, gives the scheduler a turn and says who started in it.
+    @discardableResult
+    mutating func turn(after span: TimeSpan = .zero) -> [Int] {
+        var started: [Int] = []
+        for action in scheduler.turn(now: clock.advance(span)) {
+            switch action {
+            case .perform(.start(let task, _, _)): started.append(Int(task.raw))
+            case .perform(.grant(let task, _)): granted.append(Int(task.raw))
+            case .perform(.cancel(let task, _)): cancelled.append(Int(task.raw))
+            case .attemptEnded(_, let end): if let backoff = end.backoff { backoffs.append(backoff) }
+            case .perform(.credit(let task, let bytes)): credits[Int(task.raw), default: 0] += bytes
+            case .perform(.publish(let group)): published.append(Int(group.raw))
+            case .perform(.discard(let group)): discarded.append(Int(group.raw))
+            case .waiting(let task, let reason): told[Int(task.raw)] = reason
+            case .finished(let task, let conclusion):
+                ends[Int(task.raw)] = conclusion
+                order.append(Int(task.raw))
+            default: break
+            }
+        }
+        running += started
+        return started
+    }
+
+    mutating func end(_ task: Int, _ verdict: Verdict = Verdict(.succeeded, status: 200)) {
+        running.removeAll { $0 == task }
+        scheduler.take(.ended(TaskIndex(raw: UInt32(task)), verdict), now: clock.now)
+    }
+
+    mutating func take(_ report: ExecutorReport) { scheduler.take(report, now: clock.now) }
+
+    mutating func answer(_ task: Int, _ status: Int = 200, _ quota: RequestQuota? = nil) {
+        take(.answered(TaskIndex(raw: UInt32(task)), Answer(status: status, quota: quota)))
+    }
+
+    /// The attempt ends as it was told to.
+    mutating func endCancelled(_ task: Int) {
+        end(task, Verdict(.cancelled(TransferError(.cancelled, "the transfer was cancelled"))))
+    }
+
+    func wait(_ task: Int, _ reason: WaitReason) -> TimeSpan {
+        ends[task]?.waits.first { $0.reason == reason }?.duration ?? .zero
+    }
+}
+
+func plan(
+    _ tasks: Int, perHost: Int = 6, run: Int = 64, session: Int? = nil, origins: Int = 1, streams: Int = 100,
+    sessions: Int = 1, _ change: (inout SchedulingPlan) -> Void = { _ in }
+) -> SchedulingPlan {
+    var plan = SchedulingPlan()
+    plan.maximumConcurrentTasks = run
+    for _ in 0..<sessions {
+        plan.sessions.append(
+            SchedulingPlan.Session(
+                maximumConnectionsPerHost: perHost, maximumConcurrentTasks: session, streamsPerConnection: streams,
+                cancelsOnInvalidation: false))
+    }
+    for index in 0..<tasks {
+        var policy = SchedulingPlan.TaskPolicy()
+        policy.retry.jitter = .none
+        plan.policies.append(policy)
+        plan.tasks.append(
+            SchedulingPlan.Task(
+                session: SessionIndex(raw: UInt16(index % sessions)),
+                origin: OriginID(raw: UInt32(index % origins)), policy: index))
+    }
+    change(&plan)
+    return plan
+}
+
+func needs(_ tasks: Int...) -> [TaskIndex] { tasks.map { TaskIndex(raw: UInt32($0)) } }
+let host = OriginID(raw: 0)

@@ -13,6 +13,7 @@
 const int tr_O_TMPFILE = O_TMPFILE;
 const int tr_AT_EMPTY_PATH = AT_EMPTY_PATH;
 const int tr_RENAME_NOREPLACE = RENAME_NOREPLACE;
+const int tr_RENAME_EXCHANGE = RENAME_EXCHANGE;
 
 int tr_syncfs(int descriptor) { return syncfs(descriptor); }
 
@@ -42,8 +43,10 @@ static void fill(const struct stat *status, struct tr_file_facts *facts) {
     facts->inode = status->st_ino;
     facts->mode = status->st_mode;
     facts->owner = status->st_uid;
+    facts->group = status->st_gid;
     facts->size = status->st_size;
     facts->modified_nanoseconds = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
+    facts->changed_nanoseconds = (int64_t)status->st_ctim.tv_sec * 1000000000 + status->st_ctim.tv_nsec;
 }
 
 int tr_fstat(int descriptor, struct tr_file_facts *facts) {
@@ -58,4 +61,10 @@ int tr_fstatat(int folder, const char *path, int follow_links, struct tr_file_fa
     if (fstatat(folder, path, &status, follow_links ? 0 : AT_SYMLINK_NOFOLLOW) != 0) return -1;
     fill(&status, facts);
     return 0;
+}
+
+uint64_t tr_mount_number(int descriptor) {
+    struct statx status;
+    if (statx(descriptor, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0) return 0;
+    return status.stx_mask & STATX_MNT_ID ? status.stx_mnt_id : 0;
 }

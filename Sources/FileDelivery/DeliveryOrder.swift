@@ -18,15 +18,25 @@ package struct Destination: Sendable {
     package var checksum: Checksum?
     /// Counts as done only when bytes and name would survive a power cut.
     package var flush = false
+    /// The group it is published with; it stands where it shall only once that is published.
+    package var group: GroupPlace?
+    /// Bytes that must stay free on its filesystem.
+    package var reserve: Int64 = 0
     package init(path: String) { self.path = path }
     package var folder: String { Folders.split(path).folder }
 }
 
 /// What the loop asks of the delivery thread. Orders of one staging are carried out in the order given.
 package enum DeliveryOrder: Sendable {
-    /// A full buffer of a body that is longer than one; `algorithm` is hashed along.
-    case append(StagingID, folder: String, algorithm: DigestAlgorithm?, BodyPiece)
-    /// The rest of the body (all of it, if nothing was appended), then verify and publish.
+    /// A full buffer of a body that is longer than one; `algorithm` is hashed along. The group and the reserve are
+    /// those of the destination.
+    case append(
+        StagingID, folder: String, algorithm: DigestAlgorithm?, group: GroupPlace? = nil, reserve: Int64 = 0, BodyPiece)
+    /// So many bytes are to come: a body for which there is no room fails before a byte of it is written. Whatever
+    /// goes wrong with an announced body is answered at once, and only once.
+    case announce(StagingID, TaskIndex, folder: String, length: Int64, reserve: Int64)
+    /// The rest of the body (all of it, if nothing was appended), then verify and publish; a group's member is only
+    /// staged.
     case publish(TaskIndex, StagingID, Destination, rest: BodyPiece, lengthUnverified: Bool)
     /// The attempt failed: nothing stays.
     case discard(StagingID)
@@ -36,6 +46,12 @@ package enum DeliveryOrder: Sendable {
     case copy(TaskIndex, from: String, Destination, maximum: Int64?)
     /// A local file as a data task's answer.
     case read(TaskIndex, path: String, maximum: Int64)
+    /// A member of a group that is as it shall be: carried over with the group.
+    case keep(TaskIndex, path: String, GroupPlace)
+    /// All members are staged: put them in place in one step.
+    case publishGroup(GroupPlace)
+    /// A member failed: nothing of the group stays, and what stands there is not touched.
+    case discardGroup(GroupPlace)
     /// Nothing else is under way: do not wait for more before flushing.
     case hurry
 }
@@ -44,6 +60,12 @@ package enum DeliveryOrder: Sendable {
 package enum DeliveryReport: Sendable {
     /// Stands under its final name.
     case published(TaskIndex, FileRecord)
+    /// A member is verified and waits for its group: `FileRecord.path` is where it will stand, `changed` whether it
+    /// differs from what stands there now. No `flushed` follows.
+    case staged(TaskIndex, FileRecord)
+    /// With a `flush`, what stands there now would survive a power cut. On an error nothing has changed,
+    /// unless it is the flush that failed (`cannotWriteToFile`).
+    case groupPublished(GroupIndex, TransferError?)
     /// Follows `published` where a flush was asked for.
     case flushed(TaskIndex)
     case failed(TaskIndex, TransferError)

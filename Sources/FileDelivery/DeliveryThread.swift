@@ -3,6 +3,16 @@ import Synchronization
 package import SystemIO
 import TransferModel
 
+/// What tests take away from the filesystems of this machine, so that the ways round it are walked.
+package struct FilesystemLack: OptionSet, Sendable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+    /// O_TMPFILE.
+    package static let unnamedFiles = FilesystemLack(rawValue: 1)
+    /// RENAME_EXCHANGE.
+    package static let exchange = FilesystemLack(rawValue: 2)
+}
+
 /// The thread that touches files, so that the loop never waits for a disk: it gets whole buffers, never single
 /// chunks, in batches, and answers in batches.
 package final class DeliveryThread: Sendable {
@@ -22,10 +32,10 @@ package final class DeliveryThread: Sendable {
     static let flushCount = 1_000
     static let flushAfter = TimeSpan.milliseconds(200)
 
-    /// `reports` gets the answers; `run` goes into temporary names. `lacksUnnamedFiles` is for tests: as if no
-    /// filesystem here knew O_TMPFILE.
+    /// `reports` gets the answers; `run` goes into temporary names. For tests: what the filesystems
+    /// lack, and a hook that is called on this thread at each step of a group's publication.
     package init(
-        run: String, reports: Mailbox<DeliveryReport>, lacksUnnamedFiles: Bool = false
+        run: String, reports: Mailbox<DeliveryReport>, lacking: FilesystemLack = [], groupHook: GroupHook? = nil
     ) throws(SystemError) {
         let wake = wake
         orders = Mailbox(wake: { wake.signal() })
@@ -33,7 +43,7 @@ package final class DeliveryThread: Sendable {
         let pool = pool
         let started = try Thread(named: "delivery") { [self] in
             var worker = DeliveryWorker(
-                run: run, reports: reports, pool: pool, lacksUnnamedFiles: lacksUnnamedFiles)
+                run: run, reports: reports, pool: pool, lacking: lacking, groupHook: groupHook)
             work(&worker)
         }
         thread.withLock { $0 = started }
@@ -96,9 +106,9 @@ extension DeliveryOrder {
     /// What it adds to the bytes that wait for the disk.
     package var byteCount: Int {
         switch self {
-        case .append(_, _, _, let piece): piece.count
+        case .append(_, _, _, _, _, let piece): piece.count
         case .publish(_, _, _, let rest, _): rest.count
-        case .discard, .inspect, .copy, .read, .hurry: 0
+        case .announce, .discard, .inspect, .copy, .read, .keep, .publishGroup, .discardGroup, .hurry: 0
         }
     }
 }
@@ -114,19 +124,30 @@ struct DeliveryWorker {
     private var flushDue: Instant?
     private var copies: UInt64 = 1 << 63
 
-    init(run: String, reports: Mailbox<DeliveryReport>, pool: BufferPool, lacksUnnamedFiles: Bool) {
+    init(
+        run: String, reports: Mailbox<DeliveryReport>, pool: BufferPool, lacking: FilesystemLack, groupHook: GroupHook?
+    ) {
         self.pool = pool
-        publisher = Publisher(run: run, lacksUnnamedFiles: lacksUnnamedFiles)
+        publisher = Publisher(run: run, lacking: lacking, groupHook: groupHook)
         self.reports = reports
     }
 
     func beginBatch() { publisher.beginBatch() }
 
     mutating func perform(_ order: DeliveryOrder) {
+        let publisher = publisher
         switch order {
-        case .append(let id, let folder, let algorithm, let piece):
-            publisher.append(id, folder, algorithm, piece)
+        case .append(let id, let folder, let algorithm, let group, let reserve, let piece):
+            let place = Publisher.Place(folder: folder, group: group, reserve: reserve)
+            if let (task, error) = publisher.append(id, place, algorithm, piece) {
+                answers.append(.failed(task, error))
+            }
             recycle(piece)
+        case .announce(let id, let task, let folder, let length, let reserve):
+            answer(task) { () throws(TransferError) in
+                try publisher.announce(id, task, folder, length: length, reserve: reserve)
+                return nil
+            }
         case .publish(let task, let id, let destination, let rest, let unverified):
             publish(task, id, destination, rest, unverified)
             recycle(rest)
@@ -135,6 +156,10 @@ struct DeliveryWorker {
             inspect(task, path, checksum)
         case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)
         case .read(let task, let path, let maximum): read(task, path, maximum)
+        case .keep(let task, let path, let group):
+            answer(task) { () throws(TransferError) in .staged(task, try publisher.groups.keep(task, path, group)) }
+        case .publishGroup(let group): publish(group)
+        case .discardGroup(let group): publisher.groups.discard(group)
         case .hurry: flushDue = flushDue.map { _ in Instant(nanoseconds: 0) }
         }
         if answers.count >= 256 { handOver() }
@@ -148,7 +173,9 @@ struct DeliveryWorker {
         _ task: TaskIndex, _ id: StagingID, _ destination: Destination, _ rest: BodyPiece, _ unverified: Bool
     ) {
         do throws(TransferError) {
-            let record = try publisher.publish(id, destination, rest: rest, lengthUnverified: unverified)
+            let done = try publisher.publish(task, id, destination, rest: rest, lengthUnverified: unverified)
+            guard let record = done else { return }
+            if destination.group != nil { return answers.append(.staged(task, record)) }
             answers.append(.published(task, record))
             guard destination.flush else { return }
             if flushDue == nil { flushDue = Clocks.instant() + DeliveryThread.flushAfter }
@@ -160,12 +187,27 @@ struct DeliveryWorker {
         }
     }
 
-    private mutating func inspect(_ task: TaskIndex, _ path: String, _ checksum: Checksum?) {
+    private mutating func publish(_ group: GroupPlace) {
         do throws(TransferError) {
-            let found = try LocalFiles.inspect(path, checksum)
-            answers.append(.inspected(task, size: found.size, matches: found.matches))
+            if try publisher.groups.publish(group) { answers.append(.groupPublished(group.index, nil)) }
+        } catch {
+            answers.append(.groupPublished(group.index, error))
+        }
+    }
+
+    /// Answers with what `work` gives, or with its failure.
+    private mutating func answer(_ task: TaskIndex, _ work: () throws(TransferError) -> DeliveryReport?) {
+        do throws(TransferError) {
+            if let report = try work() { answers.append(report) }
         } catch {
             answers.append(.failed(task, error))
+        }
+    }
+
+    private mutating func inspect(_ task: TaskIndex, _ path: String, _ checksum: Checksum?) {
+        answer(task) { () throws(TransferError) in
+            let found = try LocalFiles.inspect(path, checksum)
+            return .inspected(task, size: found.size, matches: found.matches)
         }
     }
 
@@ -178,11 +220,7 @@ struct DeliveryWorker {
             if destination.modificationTime != nil {
                 destination.modificationTime = WallTime(nanoseconds: file.facts.modifiedNanoseconds)
             }
-            let folder = Folders.split(destination.path).folder
-            let algorithm = destination.checksum?.algorithm
-            try LocalFiles.read(file, source, maximum: maximum) { piece in
-                publisher.append(id, folder, algorithm, .bytes(Array(piece)))
-            }
+            try transcribe(file, source, task, id, destination, maximum)
             publish(task, id, destination, .none, false)
         } catch {
             publisher.discard(id)
@@ -190,15 +228,31 @@ struct DeliveryWorker {
         }
     }
 
+    /// A file for which there is no room fails before it is read.
+    private func transcribe(
+        _ file: borrowing LocalFiles.OpenFile, _ source: String, _ task: TaskIndex, _ id: StagingID,
+        _ destination: Destination, _ maximum: Int64?
+    ) throws(TransferError) {
+        let place = Publisher.Place(
+            folder: destination.folder, group: destination.group, reserve: destination.reserve)
+        if file.facts.size >= DiskSpace.smallest || place.reserve > 0 {
+            try publisher.announce(id, task, place.folder, length: file.facts.size, reserve: place.reserve)
+        }
+        var failure: TransferError?
+        try LocalFiles.read(file, source, maximum: maximum) { piece in
+            let lost = publisher.append(id, place, destination.checksum?.algorithm, .bytes(Array(piece)))
+            failure = failure ?? lost?.1
+        }
+        if let failure { throw failure }
+    }
+
     private mutating func read(_ task: TaskIndex, _ path: String, _ maximum: Int64) {
-        do throws(TransferError) {
+        answer(task) { () throws(TransferError) in
             let file = try LocalFiles.open(path)
             var bytes: [UInt8] = []
             bytes.reserveCapacity(Int(min(file.facts.size, maximum)))
             try LocalFiles.read(file, path, maximum: maximum) { bytes.append(contentsOf: $0) }
-            answers.append(.contents(task, bytes))
-        } catch {
-            answers.append(.failed(task, error))
+            return .contents(task, bytes)
         }
     }
 

@@ -12,8 +12,8 @@ final class FolderCache {
         /// The batch of orders in which it was last seen at its path.
         fileprivate var seenInBatch: UInt64
 
-        fileprivate init(
-            _ descriptor: consuming Descriptor, batch: UInt64, lacksUnnamedFiles: Bool
+        init(
+            _ descriptor: consuming Descriptor, batch: UInt64 = 0, lacksUnnamedFiles: Bool = false
         ) throws(SystemError) {
             let facts = try descriptor.facts()
             device = facts.device
@@ -30,7 +30,7 @@ final class FolderCache {
     /// Few enough to stay far from the limit on open files.
     private let capacity = 128
     /// For tests: as if no filesystem here knew unnamed files.
-    private let lacksUnnamedFiles: Bool
+    let lacksUnnamedFiles: Bool
 
     init(lacksUnnamedFiles: Bool = false) { self.lacksUnnamedFiles = lacksUnnamedFiles }
 
@@ -79,5 +79,23 @@ final class FolderCache {
 
     private func made(_ descriptor: consuming Descriptor) throws(SystemError) -> Folder {
         try Folder(descriptor, batch: batch, lacksUnnamedFiles: lacksUnnamedFiles)
+    }
+}
+
+extension FolderCache.Folder {
+    /// The folder `name` in this one, never through a symlink.
+    func child(_ name: RawName) throws(SystemError) -> FolderCache.Folder {
+        try FolderCache.Folder(descriptor.folder(name))
+    }
+
+    /// The same, made when it is not there.
+    func madeChild(_ name: RawName) throws(SystemError) -> FolderCache.Folder {
+        do throws(SystemError) {
+            return try child(name)
+        } catch {
+            guard error.errno == ENOENT else { throw error }
+        }
+        try descriptor.makeFolder(name)
+        return try child(name)
     }
 }

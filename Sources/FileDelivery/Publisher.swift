@@ -3,15 +3,32 @@ import Glibc
 import SystemIO
 import TransferModel
 
+/// What came of a file that was to get its name.
+enum Placing {
+    /// Whether the destination's content is another than before.
+    case placed(changed: Bool)
+    /// `existing: skip`, and something came to stand there since it was looked at.
+    case kept(bytes: Int64)
+}
+
 /// Carries out deliveries, one after the other, on one thread: writes, verifies, gives the final name.
 final class Publisher {
     private let folders: FolderCache
     private let names: TemporaryNames
+    private let space = DiskSpace()
+    let groups: Groups
     private var stagings: [StagingID: Staging] = [:]
+    /// Why a body is lost already; told when it is published.
+    private var failures: [StagingID: TransferError] = [:]
+    /// Whom to tell at once when a body is lost.
+    private var announced: [StagingID: TaskIndex] = [:]
+    /// Announced bodies whose failure was told.
+    private var told: Set<StagingID> = []
 
-    init(run: String, lacksUnnamedFiles: Bool) {
+    init(run: String, lacking: FilesystemLack, groupHook: GroupHook?) {
         names = TemporaryNames(run: run)
-        folders = FolderCache(lacksUnnamedFiles: lacksUnnamedFiles)
+        folders = FolderCache(lacksUnnamedFiles: lacking.contains(.unnamedFiles))
+        groups = Groups(folders, names, hook: groupHook, lacksExchange: lacking.contains(.exchange))
     }
 
     deinit {
@@ -20,20 +37,80 @@ final class Publisher {
 
     func beginBatch() { folders.beginBatch() }
 
-    func append(_ id: StagingID, _ folder: String, _ algorithm: DigestAlgorithm?, _ bytes: BodyPiece) {
-        if let staging = stagings[id] { return staging.append(bytes, hashing: algorithm) }
-        guard openFailures[id] == nil else { return }
-        do throws(SystemError) {
-            let staging = try open(folder, mode: nil)
-            staging.append(bytes, hashing: algorithm)
-            stagings[id] = staging
+    // MARK: The body
+
+    /// Where a body goes, as far as an `append` knows.
+    struct Place {
+        let folder: String
+        let group: GroupPlace?
+        let reserve: Int64
+    }
+
+    /// An error is to be answered now, and nothing for this body later.
+    func announce(
+        _ id: StagingID, _ task: TaskIndex, _ folder: String, length: Int64, reserve: Int64
+    ) throws(TransferError) {
+        do throws(TransferError) {
+            announced[id] = task
+            try space.announce(id, folder, length: length, reserve: reserve)
         } catch {
-            openFailures[id] = error
+            lose(id, error)
+            told.insert(id)
+            throw error
         }
     }
 
-    /// Why a staging could not be opened, told when it is published.
-    private var openFailures: [StagingID: SystemError] = [:]
+    /// Gives back what is to be answered now: the failure of an announced body.
+    func append(
+        _ id: StagingID, _ place: Place, _ algorithm: DigestAlgorithm?, _ bytes: BodyPiece
+    ) -> (TaskIndex, TransferError)? {
+        guard failures[id] == nil else { return nil }
+        do throws(TransferError) {
+            let staging = try staging(id, place, mode: nil)
+            try write(bytes, to: staging, id, place, algorithm)
+            return nil
+        } catch {
+            lose(id, error)
+            guard let task = announced[id], told.insert(id).inserted else { return nil }
+            return (task, error)
+        }
+    }
+
+    private func write(
+        _ bytes: BodyPiece, to staging: Staging, _ id: StagingID, _ place: Place, _ algorithm: DigestAlgorithm?
+    ) throws(TransferError) {
+        if bytes.count > 0 { try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve) }
+        staging.append(bytes, hashing: algorithm)
+        if let failure = staging.failure { throw writingError(failure, place.folder) }
+    }
+
+    /// What was written so far gives its room back.
+    private func lose(_ id: StagingID, _ error: TransferError) {
+        failures[id] = error
+        stagings.removeValue(forKey: id)?.remove()
+        space.end(id)
+    }
+
+    private func staging(_ id: StagingID, _ place: Place, mode: UInt16?) throws(TransferError) -> Staging {
+        if let known = stagings[id] { return known }
+        let made = try open(place, mode: mode)
+        stagings[id] = made
+        return made
+    }
+
+    private func open(_ place: Place, mode: UInt16?) throws(TransferError) -> Staging {
+        if let group = place.group {
+            let root = try groups.staging(group).root
+            return try attempting("staging beside", group.folder) { () throws(SystemError) in
+                try Staging(in: root, mode: mode, names: names)
+            }
+        }
+        do throws(SystemError) {
+            return try open(place.folder, mode: mode)
+        } catch {
+            throw creationError(error, place.folder)
+        }
+    }
 
     private func open(_ folder: String, mode: UInt16?) throws(SystemError) -> Staging {
         do throws(SystemError) {
@@ -47,75 +124,76 @@ final class Publisher {
     }
 
     func discard(_ id: StagingID) {
-        openFailures[id] = nil
+        forget(id)
         stagings.removeValue(forKey: id)?.remove()
     }
 
-    /// Everything after the last byte. The old file stays untouched until the new one is whole and verified.
+    private func forget(_ id: StagingID) {
+        if !failures.isEmpty { failures[id] = nil }
+        if !told.isEmpty { told.remove(id) }
+        if !announced.isEmpty { announced[id] = nil }
+        space.end(id)
+    }
+
+    // MARK: The name
+
+    /// Everything after the last byte. The old file stays untouched until the new one is whole and verified. `nil`
+    /// when the body's failure was told before.
     func publish(
-        _ id: StagingID, _ destination: Destination, rest: BodyPiece, lengthUnverified: Bool
-    ) throws(TransferError) -> FileRecord {
-        let (folderPath, name) = Folders.split(destination.path)
-        if let failure = openFailures.removeValue(forKey: id) { throw creationError(failure, destination.path) }
-        let staging = try staging(id, folderPath, destination)
+        _ task: TaskIndex, _ id: StagingID, _ destination: Destination, rest: BodyPiece, lengthUnverified: Bool
+    ) throws(TransferError) -> FileRecord? {
+        defer { forget(id) }
+        if told.contains(id) { return nil }
+        if let failure = failures[id] { throw failure }
         defer { stagings[id] = nil }
-        staging.append(rest, hashing: destination.checksum?.algorithm)
+        let place = Place(folder: destination.folder, group: destination.group, reserve: destination.reserve)
+        let staging = try staging(id, place, mode: destination.mode)
         do throws(TransferError) {
-            return try finish(staging, folderPath, name, destination, lengthUnverified)
+            try write(rest, to: staging, id, place, destination.checksum?.algorithm)
+            return try finish(staging, task, destination, lengthUnverified)
         } catch {
             staging.remove()
             throw error
         }
     }
 
-    private func staging(
-        _ id: StagingID, _ folder: String, _ destination: Destination
-    ) throws(TransferError) -> Staging {
-        if let known = stagings[id] { return known }
-        do throws(SystemError) {
-            return try open(folder, mode: destination.mode)
-        } catch {
-            throw creationError(error, destination.path)
-        }
-    }
-
     private func finish(
-        _ staging: Staging, _ folderPath: String, _ name: String, _ destination: Destination, _ lengthUnverified: Bool
+        _ staging: Staging, _ task: TaskIndex, _ destination: Destination, _ lengthUnverified: Bool
     ) throws(TransferError) -> FileRecord {
-        if let failure = staging.failure {
-            throw TransferError(
-                .cannotWriteToFile, "writing \(destination.path) failed: \(failure.reason)", errno: failure.errno)
-        }
         let checksum = try staging.finishDigest()
         if let expected = destination.checksum, checksum != expected {
             throw TransferError(
                 .checksumMismatch, "expected \(expected), the bytes are \(checksum?.description ?? "unknown")")
         }
+        switch try place(staging, task, destination) {
+        case .placed(let changed):
+            return FileRecord(
+                path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
+                lengthUnverified: lengthUnverified)
+        case .kept(let bytes):
+            staging.remove()
+            return FileRecord(
+                path: destination.path, bytes: bytes, checksum: nil, changed: false, lengthUnverified: false)
+        }
+    }
+
+    private func place(
+        _ staging: Staging, _ task: TaskIndex, _ destination: Destination
+    ) throws(TransferError) -> Placing {
         do throws(SystemError) {
             if let mode = destination.mode { try staging.file.setMode(mode_t(mode)) }
             if let time = destination.modificationTime {
                 try staging.file.setModificationTime(nanoseconds: time.nanoseconds)
             }
-            switch try placeAgain(staging, folderPath, name, destination) {
-            case .placed(let changed):
-                return FileRecord(
-                    path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
-                    lengthUnverified: lengthUnverified)
-            case .kept(let bytes):
-                staging.remove()
-                return FileRecord(
-                    path: destination.path, bytes: bytes, checksum: nil, changed: false, lengthUnverified: false)
+            if destination.group == nil {
+                let (folder, name) = Folders.split(destination.path)
+                return try placeAgain(staging, folder, name, destination)
             }
         } catch {
             throw movingError(error, destination.path)
         }
-    }
-
-    private enum Placing {
-        /// Whether the destination's content is another than before.
-        case placed(changed: Bool)
-        /// `existing: skip`, and something came to stand there since it was looked at.
-        case kept(bytes: Int64)
+        guard let group = destination.group else { preconditionFailure("without a group it has its name by now") }
+        return try groups.place(staging, task, destination, group)
     }
 
     /// A folder that vanished since it was opened is made again: the bytes are still there.
@@ -135,7 +213,7 @@ final class Publisher {
         _ staging: Staging, in folder: FolderCache.Folder, as name: String, _ destination: Destination
     ) throws(SystemError) -> Placing {
         do throws(SystemError) {
-            try staging.name(in: folder, name)
+            try staging.name(in: folder.descriptor, name)
             return .placed(changed: true)
         } catch {
             guard error.errno == EEXIST else { throw error }
@@ -150,23 +228,9 @@ final class Publisher {
             return .kept(bytes: facts.size)
         case .revalidate, .replace: break
         }
-        let isSame = old.isRegular && old.size == staging.size && sameContent(staging, folder, name)
+        let isSame = old.isRegular && staging.hasSameContent(as: name, in: folder)
         try staging.replace(in: folder, name, names)
         return .placed(changed: !isSame)
-    }
-
-    private func sameContent(_ staging: Staging, _ folder: FolderCache.Folder, _ name: String) -> Bool {
-        guard let old = try? folder.descriptor.open(name, O_RDONLY | O_NOFOLLOW) else { return false }
-        var left = [UInt8](repeating: 0, count: 256 << 10)
-        var right = left
-        var offset: Int64 = 0
-        while offset < staging.size {
-            let count = left.withUnsafeMutableBytes { (try? old.read(into: $0, at: offset)) ?? 0 }
-            let other = right.withUnsafeMutableBytes { (try? staging.file.read(into: $0, at: offset)) ?? 0 }
-            guard count > 0, count == other, left[..<count] == right[..<count] else { return false }
-            offset += Int64(count)
-        }
-        return true
     }
 
     /// Flushes every filesystem that files in these folders lie on, each once.
@@ -185,12 +249,29 @@ final class Publisher {
 
     // MARK: Errors
 
-    private func creationError(_ error: SystemError, _ path: String) -> TransferError {
-        TransferError(.cannotCreateFile, "creating \(path) failed: \(error.reason)", errno: error.errno)
+    private func creationError(_ error: SystemError, _ folder: String) -> TransferError {
+        fullDisk(error, folder)
+            ?? TransferError(
+                .cannotCreateFile, "creating a file in \(folder) failed: \(error.reason)", errno: error.errno)
+    }
+
+    private func writingError(_ error: SystemError, _ folder: String) -> TransferError {
+        fullDisk(error, folder)
+            ?? TransferError(.cannotWriteToFile, "writing in \(folder) failed: \(error.reason)", errno: error.errno)
+    }
+
+    /// The two ways in which the system says that there is no room: for anybody, or for this user.
+    private func fullDisk(_ error: SystemError, _ folder: String) -> TransferError? {
+        guard error.errno == ENOSPC || error.errno == EDQUOT else { return nil }
+        let free = (try? FreeSpace.at(folder)).map { "; \($0.bytes) bytes are free" } ?? ""
+        return TransferError(
+            .notEnoughDiskSpace, "the file system of \(folder) has no room: \(error.reason)\(free)", errno: error.errno)
     }
 
     private func movingError(_ error: SystemError, _ path: String) -> TransferError {
         switch error.errno {
+        case ENOSPC, EDQUOT:
+            fullDisk(error, Folders.split(path).folder) ?? TransferError(.notEnoughDiskSpace, path, errno: error.errno)
         case EEXIST: TransferError(.destinationExists, "\(path) is there already", errno: error.errno)
         case EISDIR: TransferError(.cannotMoveFile, "\(path) is a folder", errno: error.errno)
         case ENOTSUP: TransferError(.cannotMoveFile, "\(path) is a device, pipe or socket", errno: error.errno)

@@ -71,12 +71,12 @@ final class Staging {
     }
 
     /// Gives it its final name; EEXIST when something has that.
-    func name(in folder: FolderCache.Folder, _ name: String) throws(SystemError) {
+    func name(in folder: borrowing Descriptor, _ name: String) throws(SystemError) {
         if let temporary {
-            try temporary.folder.descriptor.renameIfFree(temporary.name, into: folder.descriptor, as: name)
+            try temporary.folder.descriptor.renameIfFree(temporary.name, into: folder, as: name)
             self.temporary = nil
         } else {
-            try file.link(into: folder.descriptor, as: name)
+            try file.link(into: folder, as: name)
         }
     }
 
@@ -103,6 +103,23 @@ final class Staging {
         }
     }
 
+    /// Whether the file `name` in `folder` holds the same bytes.
+    func hasSameContent(as name: String, in folder: FolderCache.Folder) -> Bool {
+        guard let old = try? folder.descriptor.open(name, O_RDONLY | O_NOFOLLOW), (try? old.facts().size) == size else {
+            return false
+        }
+        var left = [UInt8](repeating: 0, count: 256 << 10)
+        var right = left
+        var offset: Int64 = 0
+        while offset < size {
+            let count = left.withUnsafeMutableBytes { (try? old.read(into: $0, at: offset)) ?? 0 }
+            let other = right.withUnsafeMutableBytes { (try? file.read(into: $0, at: offset)) ?? 0 }
+            guard count > 0, count == other, left[..<count] == right[..<count] else { return false }
+            offset += Int64(count)
+        }
+        return true
+    }
+
     /// Leaves nothing of it.
     func remove() {
         guard let temporary else { return }
@@ -114,11 +131,12 @@ final class Staging {
 
 /// `.transfer-run-<run>-<n>`: short whatever the final name is, and telling whose it is.
 final class TemporaryNames {
+    static let prefix = ".transfer-run-"
     private let run: String
     private var count = 0
     init(run: String) { self.run = run }
     func next() -> String {
         count += 1
-        return ".transfer-run-\(run)-\(count)"
+        return "\(Self.prefix)\(run)-\(count)"
     }
 }

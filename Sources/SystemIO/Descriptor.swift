@@ -76,11 +76,16 @@ package struct Descriptor: ~Copyable, Sendable {
 
     package borrowing func setModificationTime(nanoseconds: Int64) throws(SystemError) {
         let raw = raw
+        let times = Self.modificationTime(nanoseconds)
+        try Syscall.check("futimens") { unsafe futimens(raw, times) }
+    }
+
+    /// What `futimens` and `utimensat` take: the time of the last access stays.
+    static func modificationTime(_ nanoseconds: Int64) -> [timespec] {
         // Rounded down: before 1970 the rest counts forward too.
         let rest = (nanoseconds % 1_000_000_000 + 1_000_000_000) % 1_000_000_000
         let time = timespec(tv_sec: Int((nanoseconds - rest) / 1_000_000_000), tv_nsec: Int(rest))
-        let times = [timespec(tv_sec: 0, tv_nsec: Int(UTIME_OMIT_VALUE)), time]
-        try Syscall.check("futimens") { unsafe futimens(raw, times) }
+        return [timespec(tv_sec: 0, tv_nsec: Int(UTIME_OMIT_VALUE)), time]
     }
 
     package borrowing func setMode(_ mode: mode_t) throws(SystemError) {
@@ -149,16 +154,21 @@ package struct FileFacts: Hashable, Sendable {
     package let inode: UInt64
     package let mode: UInt32
     package let owner: UInt32
+    package let group: UInt32
     package let size: Int64
     package let modifiedNanoseconds: Int64
+    /// Of the last change to the file or to what the system knows about it; nobody can set it.
+    package let changedNanoseconds: Int64
 
     init(_ facts: tr_file_facts) {
         device = facts.device
         inode = facts.inode
         mode = facts.mode
         owner = facts.owner
+        group = facts.group
         size = facts.size
         modifiedNanoseconds = facts.modified_nanoseconds
+        changedNanoseconds = facts.changed_nanoseconds
     }
 
     /// Of what stands at a path; links are followed.
@@ -171,4 +181,8 @@ package struct FileFacts: Hashable, Sendable {
     package var isRegular: Bool { mode & S_IFMT == S_IFREG }
     package var isFolder: Bool { mode & S_IFMT == S_IFDIR }
     package var isLink: Bool { mode & S_IFMT == S_IFLNK }
+    /// The rights, without the kind.
+    package var permissions: mode_t { mode & 0o7777 }
+
+    package func isSameFile(as other: FileFacts) -> Bool { inode == other.inode && device == other.device }
 }

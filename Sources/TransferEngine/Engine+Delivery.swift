@@ -81,6 +81,9 @@ extension Engine {
         case .inspected(let task, let size, let matches):
             guard let attempt = attempt(of: task), case .inspecting = attempt.phase else { return }
             inspected(attempt, size: size, matches: matches)
+        case .staged, .groupPublished:
+            // No order of this engine names a group.
+            break
         case .contents(let task, let bytes):
             guard let attempt = attempt(of: task) else { return }
             attempt.kept = bytes

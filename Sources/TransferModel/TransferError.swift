@@ -15,7 +15,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
 
     // Our own
     case unexpectedResponse, checksumMismatch, dependencyFailed, destinationExists, redirectRefused, lengthUnproven
-    case secretBarred, noPermittedRoute, runCancelled
+    case secretBarred, noPermittedRoute, runCancelled, groupChanged, groupNotPublished, notEnoughDiskSpace
 
     /// Apple's number; `nil` for our own names.
     package var code: Int? {
@@ -64,7 +64,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .cannotRemoveFile: -3004
         case .cannotMoveFile: -3005
         case .unexpectedResponse, .checksumMismatch, .dependencyFailed, .destinationExists, .redirectRefused,
-            .lengthUnproven, .secretBarred, .noPermittedRoute, .runCancelled:
+            .lengthUnproven, .secretBarred, .noPermittedRoute, .runCancelled, .groupChanged, .groupNotPublished,
+            .notEnoughDiskSpace:
             nil
         }
     }
@@ -105,6 +106,9 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .destinationExists: "Move the file away, or set `existing` to `replace` or `revalidate`."
         case .lengthUnproven: "Give a `checksum`, or set `requireLength: false`."
         case .secretBarred: "Add the host to the secret's `hosts`, or do not send it there."
+        case .groupChanged: "Run it again when nobody else writes into the group's folder."
+        case .groupNotPublished: "Mend what the message names and run it again; the folder is as it was."
+        case .notEnoughDiskSpace: "Make room on that file system, or lower `limits.minimumFreeDisk`."
         case .backgroundSessionInUseByAnotherProcess: "Use another `identifier`, or wait for the other job."
         case .backgroundSessionWasDisconnected: "Run the same command again to come back to the session."
         case .resourceUnavailable, .redirectToNonExistentLocation, .userCancelledAuthentication,

@@ -124,7 +124,7 @@ import Testing
         #expect(try stage.text("small/kept") == "old")
         #expect(stage.files == ["small/", "small/fits", "small/kept"])
         for id in ["large", "chunked"] {
-            #expect(try run.task(id, "error.name") == "cannotWriteToFile")
+            #expect(try run.task(id, "error.name") == "notEnoughDiskSpace")
             #expect(try run.task(id, "error.errno") == "\(ENOSPC)")
             // A full disk does not get better by asking again.
             #expect(try run.values("$.tasks[?@.id=='\(id)'].attempts[*].number") == ["1"])

@@ -58,11 +58,15 @@ import TextFormats
         let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && echo *.yaml")
         #expect(
             found.outputText
-                == "api-checks.yaml mirror-list.yaml publish-build.yaml quickstart.yaml release-artefacts.yaml suite-matrix.yaml\n"
+                == "api-checks.yaml mirror-list.yaml polite-mirror.yaml publish-build.yaml quickstart.yaml "
+                + "release-artefacts.yaml suite-matrix.yaml\n"
         )
     }
 
-    @Test(arguments: ["api-checks", "mirror-list", "publish-build", "quickstart", "release-artefacts", "suite-matrix"])
+    @Test(arguments: [
+        "api-checks", "mirror-list", "polite-mirror", "publish-build", "quickstart", "release-artefacts",
+        "suite-matrix",
+    ])
     func checkFindsNothing(_ name: String) throws {
         let result = try Binary().run(
             "check", "\(Binary.packageRoot)/examples/\(name).yaml", environment: ["PUBLISH_TOKEN": "t"])
@@ -112,6 +116,16 @@ import TextFormats
         try place.expectSame("suites/notes.txt", as: "notes.txt")
         #expect(place.server.requests().last?.target == "/notes.txt")
         #expect(try run.values("$.tasks[*].id").first == "packages-stable-amd64")
+    }
+
+    @Test func politeMirror() throws {
+        let place = try Place()
+        let run = try place.run("polite-mirror.yaml")
+        #expect(run.status == 0)
+        try place.expectSame("mirror/testing/arm64.txt", as: "suites/testing-arm64.txt")
+        try place.expectSame("mirror/manual.txt", as: "releases/app-1.4.0-manual.txt")
+        #expect(place.server.peakConnections <= 4 && place.server.requests().count == 8)
+        #expect(try run.task("manual", "waits[0].reason") == "earliestBegin")
     }
 
     @Test func publishBuild() throws {

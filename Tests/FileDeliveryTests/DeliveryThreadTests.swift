@@ -182,7 +182,8 @@ struct DeliveryThreadTests {
             guard case .failure(let error) = try desk.publish([piece, piece, piece, piece], to: small + "/f") else {
                 throw Desk.Silence()
             }
-            #expect(error.name == .cannotWriteToFile && error.errno == ENOSPC)
+            #expect(error.name == .notEnoughDiskSpace && error.errno == ENOSPC)
+            #expect(error.message.contains(small))
             #expect(!error.name.canHeal)
             #expect(try tree.contents("small") == ["f": bytes("old")])
             #expect(try desk.publish([piece], to: small + "/g").get().bytes == 400_000)
@@ -207,7 +208,7 @@ struct DeliveryThreadTests {
 }
 
 /// Whether this process may mount a filesystem of its own.
-private enum Mounting {
+enum Mounting {
     static let isAllowed: Bool = {
         guard let tree = try? TemporaryTree("mount"), mount("tmpfs", tree.path, "tmpfs", 0, "size=64k") == 0 else {
             return false

@@ -14,11 +14,15 @@ final class Desk {
     private var stagings: UInt64 = 0
     private var isFinished = false
 
-    init(lacksUnnamedFiles: Bool = false, run: String = "test") throws {
+    init(
+        lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, run: String = "test", groupHook: GroupHook? = nil
+    ) throws {
+        var lacking: FilesystemLack = lacksUnnamedFiles ? .unnamedFiles : []
+        if lacksExchange { lacking.insert(.exchange) }
         let wake = WakeSignal()
         self.wake = wake
         box = Mailbox(wake: { wake.signal() })
-        thread = try DeliveryThread(run: run, reports: box, lacksUnnamedFiles: lacksUnnamedFiles)
+        thread = try DeliveryThread(run: run, reports: box, lacking: lacking, groupHook: groupHook)
     }
 
     deinit { finish() }

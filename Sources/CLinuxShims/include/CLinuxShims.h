@@ -7,6 +7,7 @@
 extern const int tr_O_TMPFILE;
 extern const int tr_AT_EMPTY_PATH;
 extern const int tr_RENAME_NOREPLACE;
+extern const int tr_RENAME_EXCHANGE;
 int tr_syncfs(int descriptor);
 int tr_renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
 int tr_sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned int flags);
@@ -23,9 +24,13 @@ struct tr_file_facts {
     uint64_t inode;
     uint32_t mode;
     uint32_t owner;
+    uint32_t group;
     int64_t size;
     int64_t modified_nanoseconds;
+    int64_t changed_nanoseconds;
 };
 int tr_fstat(int descriptor, struct tr_file_facts *facts);
 int tr_fstatat(int folder, const char *path, int follow_links, struct tr_file_facts *facts);
+// Which mount a descriptor was opened on; 0 where the kernel (before 5.8) cannot tell.
+uint64_t tr_mount_number(int descriptor);
 #endif

@@ -1,0 +1,150 @@
+import Glibc
+import SystemIO
+import TransferModel
+
+/// Completes a group's tree with what it shares with the one that stands there.
+///
+/// | in the old tree | `keep` | `remove` |
+/// | --- | --- | --- |
+/// | a member's old file or symlink | gives way to the member | the same |
+/// | another file | gets a second name in the new tree | stays behind |
+/// | another symlink | is made again as it was, with owner and time | stays behind |
+/// | a folder | is made again, an empty one too, with mode, owner and, if nothing in it is new, time | only where a member is in it |
+/// | a device, pipe or socket | fails the group | stays behind |
+/// | a folder where a member is a file, or the reverse | fails the group | stays behind |
+///
+/// Access lists and other extended attributes stay on files, which are the same files, and not on folders.
+struct CarryOver {
+    private enum Fate {
+        /// Is in the new tree too, with these members in it or below it.
+        case carried(MemberFolder?)
+        case left
+    }
+    private let staging: GroupStaging
+    private(set) var snapshot: TreeSnapshot
+    private var fates: [Fate]
+    /// Folders in which something came, went or was replaced.
+    private var touched: Set<Int> = []
+    /// Whether the new tree will differ from the old.
+    private(set) var hasChange: Bool
+
+    init(_ staging: GroupStaging, from old: FolderCache.Folder) throws(TransferError) {
+        self.staging = staging
+        snapshot = try TreeSnapshot(of: old, path: staging.place.folder)
+        fates = Array(repeating: .left, count: snapshot.folders.count)
+        fates[0] = .carried(staging.members)
+        hasChange = staging.hasNewMembers
+    }
+
+    private var keeps: Bool { staging.place.extraneous == .keep }
+
+    mutating func run() throws(TransferError) {
+        for index in snapshot.folders.indices { try carry(index) }
+        // From the deepest up: a folder's mode may bar the way to what is in it.
+        for index in snapshot.folders.indices.reversed() {
+            if case .carried = fates[index] { try finish(index) }
+        }
+    }
+
+    private mutating func carry(_ index: Int) throws(TransferError) {
+        guard case .carried(let members) = fates[index] else { return }
+        let old = try snapshot.open(index)
+        let new = try attempting("making", snapshot.path(index)) { () throws(SystemError) in
+            try staging.folder(snapshot.list.names(index))
+        }
+        var known = 0
+        for entry in snapshot.folders[index].entries {
+            if let member = members?.files[entry.name] {
+                known += 1
+                try meet(member, entry, index)
+            } else if let below = members?.folders[entry.name] {
+                known += 1
+                try descend(into: below, entry, index)
+            } else if keeps {
+                try keep(entry, index, from: old, into: new)
+            } else {
+                leave(index)
+            }
+        }
+        // Members whose names are new here.
+        if known < (members?.files.count ?? 0) + (members?.folders.count ?? 0) { touched.insert(index) }
+    }
+
+    private mutating func leave(_ index: Int) {
+        touched.insert(index)
+        hasChange = true
+    }
+
+    private mutating func meet(
+        _ member: MemberFolder.Member, _ entry: TreeSnapshot.Entry, _ index: Int
+    ) throws(TransferError) {
+        if let kept = member.kept {
+            // What was found unchanged must still be what stands there.
+            guard entry.facts.isSameFile(as: kept), entry.facts.size == kept.size,
+                entry.facts.modifiedNanoseconds == kept.modifiedNanoseconds
+            else { throw snapshot.changed(snapshot.path(index, entry.name)) }
+            if kept.isRegular { snapshot.noteLink(to: kept) }
+            return
+        }
+        if member.mustBeNew { throw snapshot.changed(snapshot.path(index, entry.name)) }
+        if keeps, !entry.facts.isRegular, !entry.facts.isLink { throw obstacle(entry, index) }
+        leave(index)
+    }
+
+    private mutating func descend(
+        into members: MemberFolder, _ entry: TreeSnapshot.Entry, _ index: Int
+    ) throws(TransferError) {
+        if let folder = entry.folder {
+            fates[folder] = .carried(members)
+        } else if keeps {
+            throw obstacle(entry, index)
+        } else {
+            leave(index)
+        }
+    }
+
+    private mutating func keep(
+        _ entry: TreeSnapshot.Entry, _ index: Int, from old: FolderCache.Folder, into new: FolderCache.Folder
+    ) throws(TransferError) {
+        if let folder = entry.folder {
+            fates[folder] = .carried(nil)
+            return
+        }
+        guard entry.facts.isRegular || entry.facts.isLink else { throw obstacle(entry, index) }
+        try attempting("carrying over", snapshot.path(index, entry.name)) { () throws(SystemError) in
+            try old.carry(entry.name, entry.facts, into: new)
+        }
+        guard entry.facts.isRegular else { return }
+        // Between the look and the link another file may have come under that name.
+        guard let facts = try? new.descriptor.facts(of: entry.name), facts.isSameFile(as: entry.facts) else {
+            throw snapshot.changed(snapshot.path(index, entry.name))
+        }
+        snapshot.noteLink(to: facts)
+    }
+
+    private func obstacle(_ entry: TreeSnapshot.Entry, _ index: Int) -> TransferError {
+        let path = snapshot.path(index, entry.name)
+        if entry.facts.isFolder {
+            return TransferError(.groupNotPublished, "\(path) is a folder, where a member is a file", errno: EISDIR)
+        }
+        let isFile = entry.facts.isRegular || entry.facts.isLink
+        return isFile
+            ? TransferError(.groupNotPublished, "\(path) is no folder, where members are in one", errno: ENOTDIR)
+            : TransferError(
+                .groupNotPublished, "\(path) is a device, pipe or socket, which cannot be carried over", errno: ENOTSUP)
+    }
+
+    /// What the folder was like beside its contents.
+    private func finish(_ index: Int) throws(TransferError) {
+        let facts = snapshot.folders[index].facts
+        try attempting("completing", snapshot.path(index)) { () throws(SystemError) in
+            let new = try staging.folder(snapshot.list.names(index))
+            // Only root may give a folder away; for everybody else it is theirs already.
+            try? new.descriptor.setOwner(facts.owner, group: facts.group)
+            try new.descriptor.setMode(facts.permissions)
+            if !touched.contains(index) {
+                try new.descriptor.setModificationTime(nanoseconds: facts.modifiedNanoseconds)
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import SystemIO
+import TransferModel
+
+/// The tree that shall take the place of a group's folder, while it is being filled: beside that folder, in a folder
+/// that nobody else may look into. Files under way lie next to the tree, not in it.
+final class GroupStaging {
+    let place: GroupPlace
+    /// Where files under way and the tree lie.
+    let root: FolderCache.Folder
+    let tree: FolderCache.Folder
+    static let treeName = RawName("tree")
+    private(set) var members = MemberFolder()
+    /// Whether a member is another file than the one that stands there.
+    private(set) var hasNewMembers = false
+    private let beside: FolderCache.Folder
+    private let name: RawName
+    private var last: (names: [RawName], folder: FolderCache.Folder)?
+    /// The new tree stands there and is not confirmed: nothing may be removed, for the old tree may have to come back.
+    var isHandsOff = false
+
+    init(
+        _ place: GroupPlace, beside: FolderCache.Folder, _ names: TemporaryNames, lacksUnnamedFiles: Bool
+    ) throws(SystemError) {
+        self.place = place
+        self.beside = beside
+        name = try Self.makeFolder(in: beside, names)
+        let made = try FolderCache.Folder(beside.descriptor.folder(name), lacksUnnamedFiles: lacksUnnamedFiles)
+        root = made
+        tree = try made.madeChild(Self.treeName)
+    }
+
+    /// One that a killed run left is passed over.
+    private static func makeFolder(in beside: FolderCache.Folder, _ names: TemporaryNames) throws(SystemError)
+        -> RawName
+    {
+        while true {
+            let name = RawName(names.next())
+            do throws(SystemError) {
+                try beside.descriptor.makeFolder(name, mode: 0o700)
+                return name
+            } catch {
+                guard error.errno == EEXIST else { throw error }
+            }
+        }
+    }
+
+    /// A folder of the tree, made where it is missing.
+    func folder(_ names: [RawName]) throws(SystemError) -> FolderCache.Folder {
+        if let last, last.names == names { return last.folder }
+        var folder = tree
+        for name in names { folder = try folder.madeChild(name) }
+        last = (names, folder)
+        return folder
+    }
+
+    /// Gives a verified file its name in the tree.
+    func add(_ file: Staging, at path: MemberPath, _ member: MemberFolder.Member) throws(SystemError) {
+        let folder = try vacate(path, member.task)
+        try file.name(in: folder.descriptor, path.name.description)
+        members.folder(path.folders).files[path.name] = member
+        hasNewMembers = true
+    }
+
+    /// Takes the file or link that stands at the member's place into the tree.
+    func keep(
+        from old: FolderCache.Folder, _ facts: FileFacts, at path: MemberPath, _ task: TaskIndex
+    ) throws(SystemError) {
+        let folder = try vacate(path, task)
+        try old.carry(path.name, facts, into: folder)
+        members.folder(path.folders).files[path.name] = MemberFolder.Member(task: task, kept: facts)
+    }
+
+    /// A task may come again, with another file; two tasks with one place are an error.
+    private func vacate(_ path: MemberPath, _ task: TaskIndex) throws(SystemError) -> FolderCache.Folder {
+        let folder = try folder(path.folders)
+        let known = members.folder(path.folders)
+        guard let earlier = known.files[path.name] else { return folder }
+        guard earlier.task == task else { throw SystemError(call: "link", errno: EEXIST) }
+        try folder.descriptor.unlink(path.name)
+        known.files[path.name] = nil
+        return folder
+    }
+
+    /// Leaves nothing of it. What cannot be removed stays under its temporary name and hurts nobody.
+    func remove() {
+        guard !isHandsOff else { return }
+        try? TreeRemoval.remove(name, in: beside)
+    }
+}
+
+extension FolderCache.Folder {
+    /// Files get a second name: they are the same file in both trees. Symlinks are made again, with their time.
+    func carry(_ name: RawName, _ facts: FileFacts, into folder: FolderCache.Folder) throws(SystemError) {
+        if facts.isRegular { return try descriptor.link(name, into: folder.descriptor, as: name) }
+        guard facts.isLink else { throw SystemError(call: "link", errno: ENOTSUP) }
+        try folder.descriptor.makeLink(name, to: descriptor.linkTarget(of: name))
+        // Only root may; for everybody else it is theirs already.
+        try? folder.descriptor.setOwner(of: name, facts.owner, group: facts.group)
+        try folder.descriptor.setModificationTime(of: name, nanoseconds: facts.modifiedNanoseconds)
+    }
+}

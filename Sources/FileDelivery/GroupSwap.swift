@@ -1,0 +1,236 @@
+import Glibc
+import SystemIO
+import TransferModel
+
+/// The one step in which a group's new tree takes the place of the old, and the way back.
+struct GroupSwap {
+    private let staging: GroupStaging
+    private let target: GroupTarget
+    private let names: TemporaryNames
+    /// For tests: as if no filesystem here could exchange names.
+    private let lacksExchange: Bool
+    /// In the folder of `to`: the link that is renamed over it, then the one that was there.
+    private var spareLink: RawName?
+    /// Where the tree lies for good when a link leads to it.
+    private var treeName: RawName?
+    /// This filesystem cannot exchange names: the old link is gone, not put aside.
+    private var isReplaced = false
+
+    init(_ staging: GroupStaging, _ target: GroupTarget, _ names: TemporaryNames, lacksExchange: Bool) {
+        self.lacksExchange = lacksExchange
+        self.staging = staging
+        self.target = target
+        self.names = names
+    }
+
+    private var folder: String { staging.place.folder }
+
+    mutating func perform() throws(TransferError) {
+        switch target.standing {
+        case .nothing: try moveIn()
+        case .folder: try exchangeFolders()
+        case .link(let text, let facts, _): try switchLink(text, facts)
+        }
+    }
+
+    /// What was taken away is what was looked at, and looks as it did; else all is put back.
+    mutating func confirm(_ snapshot: TreeSnapshot?) throws(TransferError) {
+        guard let snapshot, let old = target.old else { return }
+        do throws(TransferError) {
+            let isFolder = if case .folder = target.standing { true } else { false }
+            try checkIdentity(snapshot)
+            try snapshot.checkUnchanged(old, wasMoved: isFolder)
+        } catch {
+            try goBack()
+            throw error
+        }
+        staging.isHandsOff = false
+    }
+
+    private func checkIdentity(_ snapshot: TreeSnapshot) throws(TransferError) {
+        switch target.standing {
+        case .nothing: return
+        case .folder:
+            let taken = try? staging.root.descriptor.facts(of: GroupStaging.treeName)
+            guard let old = target.old, taken?.inode == old.inode else { throw snapshot.changed(folder) }
+        case .link(_, let facts, _):
+            guard let spareLink, !isReplaced else { return }
+            let taken = try? target.parent.descriptor.facts(of: spareLink)
+            // Nobody holds a link open, so that a new one may have got its number.
+            guard let taken, taken.isSameFile(as: facts), taken.modifiedNanoseconds == facts.modifiedNanoseconds else {
+                throw snapshot.changed(folder)
+            }
+        }
+    }
+
+    // MARK: Nothing was there
+
+    private func moveIn() throws(TransferError) {
+        do throws(SystemError) {
+            try staging.root.descriptor.renameFolderIfFree(
+                GroupStaging.treeName, into: target.parent.descriptor, as: target.name)
+        } catch {
+            guard error.errno == EEXIST else { throw failure("naming \(folder)", error) }
+            throw TransferError(
+                .groupChanged, "\(folder) was made by somebody else while the group was being published")
+        }
+    }
+
+    // MARK: A folder
+
+    private func exchangeFolders() throws(TransferError) {
+        do throws(SystemError) {
+            try exchange()
+        } catch {
+            guard error.errno == EINVAL || error.errno == ENOSYS else { throw failure("exchanging \(folder)", error) }
+            throw TransferError(
+                .groupNotPublished,
+                "the file system of \(folder) cannot exchange folders: make it a symlink to a folder",
+                errno: error.errno)
+        }
+        // From here on the staging holds the old tree, which nobody may lose.
+        staging.isHandsOff = true
+    }
+
+    private func exchange() throws(SystemError) {
+        try exchange(staging.root, GroupStaging.treeName)
+    }
+
+    /// With what stands at `to`.
+    private func exchange(_ folder: FolderCache.Folder, _ name: RawName) throws(SystemError) {
+        if lacksExchange { throw SystemError(call: "rename", errno: EINVAL) }
+        try folder.descriptor.exchange(name, with: target.parent.descriptor, target.name)
+    }
+
+    // MARK: A symlink
+
+    private mutating func switchLink(_ text: RawName, _ facts: FileFacts) throws(TransferError) {
+        let tree = try settle()
+        let spare = try makeLink(to: linkText(text, tree))
+        spareLink = spare
+        do throws(SystemError) {
+            try exchange(target.parent, spare)
+            staging.isHandsOff = true
+            return
+        } catch {
+            guard error.errno == EINVAL || error.errno == ENOSYS else { throw failure("switching \(folder)", error) }
+        }
+        // Then the moment between this look and the renaming is open: another link that comes in it is lost.
+        guard (try? target.parent.descriptor.facts(of: target.name)) == facts else {
+            throw TransferError(.groupChanged, "\(folder) was changed by somebody else")
+        }
+        try attempting("switching", folder) { () throws(SystemError) in
+            try target.parent.descriptor.rename(spare, into: target.parent.descriptor, as: target.name)
+        }
+        isReplaced = true
+        staging.isHandsOff = true
+    }
+
+    /// Takes the tree out of the staging, under a name that tells what it belongs to and that we made it.
+    private mutating func settle() throws(TransferError) -> RawName {
+        while true {
+            let name = RawName("\(target.name)\(names.next())")
+            do throws(SystemError) {
+                try staging.root.descriptor.renameFolderIfFree(
+                    GroupStaging.treeName, into: target.beside.descriptor, as: name)
+                treeName = name
+                return name
+            } catch {
+                guard error.errno == EEXIST else { throw failure("naming the new folder of \(folder)", error) }
+            }
+        }
+    }
+
+    /// As the old link led to its folder: the same words with another name at the end, if those lead there.
+    private func linkText(_ old: RawName, _ tree: RawName) throws(TransferError) -> RawName {
+        var bytes = Array(old.bytes)
+        while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        let slash = bytes.lastIndex(of: UInt8(ascii: "/"))
+        let above = slash.map { bytes[...$0] } ?? []
+        let probe = above.isEmpty ? RawName.this : RawName(bytes: above)
+        if let found = try? FolderCache.Folder(target.parent.descriptor.folder(behind: probe)),
+            found.inode == target.beside.inode, found.device == target.beside.device
+        {
+            return RawName(bytes: above + tree.bytes)
+        }
+        let path = try attempting("finding", folder) { () throws(SystemError) in try target.beside.descriptor.path() }
+        return RawName(bytes: Array(path.bytes) + [UInt8(ascii: "/")] + tree.bytes)
+    }
+
+    private func makeLink(to text: RawName) throws(TransferError) -> RawName {
+        while true {
+            let name = RawName(names.next())
+            do throws(SystemError) {
+                try target.parent.descriptor.makeLink(name, to: text)
+                return name
+            } catch {
+                guard error.errno == EEXIST else { throw failure("making a symlink beside \(folder)", error) }
+            }
+        }
+    }
+
+    // MARK: Afterwards
+
+    private mutating func goBack() throws(TransferError) {
+        do throws(SystemError) {
+            switch target.standing {
+            case .nothing: return
+            case .folder: try exchange()
+            case .link(let text, _, _): try putBack(text)
+            }
+            staging.isHandsOff = false
+        } catch {
+            let old = (try? target.old?.descriptor.path()).map { "; the old tree is \($0)" } ?? ""
+            throw TransferError(
+                .groupNotPublished,
+                "\(folder) was changed by somebody else, and going back failed: \(error.reason)\(old)",
+                errno: error.errno)
+        }
+    }
+
+    private mutating func putBack(_ text: RawName) throws(SystemError) {
+        let folder = target.parent
+        guard let spare = spareLink else { return }
+        if isReplaced {
+            try folder.descriptor.makeLink(spare, to: text)
+            try folder.descriptor.rename(spare, into: folder.descriptor, as: target.name)
+            spareLink = nil
+        } else {
+            try exchange(folder, spare)
+        }
+    }
+
+    /// Nothing was swapped, or all was put back: no trace stays.
+    func undo() {
+        guard !staging.isHandsOff else { return }
+        if let spareLink, !isReplaced { try? target.parent.descriptor.unlink(spareLink) }
+        if let treeName { try? TreeRemoval.remove(treeName, in: target.beside) }
+    }
+
+    /// What the new tree replaced goes away. A folder that a link led to is removed only if an earlier publication
+    /// made it: any other is somebody's, however the link came to lead there.
+    func clear() {
+        guard case .link(_, _, let folder) = target.standing else { return }
+        if let spareLink, !isReplaced { try? target.parent.descriptor.unlink(spareLink) }
+        guard let old = target.old, (try? old.descriptor.facts().owner) == geteuid() else { return }
+        if folder.bytes.starts(with: "\(target.name)\(TemporaryNames.prefix)".utf8) {
+            try? TreeRemoval.remove(folder, in: target.beside)
+        }
+    }
+
+    /// The names are on the disk when it returns. Its failure is the only one that leaves the new tree in place.
+    func flush() throws(TransferError) {
+        do throws(SystemError) {
+            try target.parent.descriptor.sync()
+            if target.beside !== target.parent { try target.beside.descriptor.sync() }
+        } catch {
+            throw TransferError(
+                .cannotWriteToFile, "\(folder) is published, but flushing it failed: \(error.reason)",
+                errno: error.errno)
+        }
+    }
+
+    private func failure(_ doing: String, _ error: SystemError) -> TransferError {
+        TransferError(.groupNotPublished, "\(doing) failed: \(error.reason)", errno: error.errno)
+    }
+}

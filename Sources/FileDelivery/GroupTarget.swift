@@ -1,0 +1,88 @@
+import Glibc
+import SystemIO
+import TransferModel
+
+/// What stands where a group's folder shall be, and beside what a new tree for it has to lie.
+struct GroupTarget {
+    enum Standing {
+        case nothing
+        case folder
+        /// A symlink: what is written in it, and the name of the folder that it leads to in the end.
+        case link(text: RawName, FileFacts, folder: RawName)
+    }
+    /// The folder that `to` is in.
+    let parent: FolderCache.Folder
+    /// Of `to` in it.
+    let name: RawName
+    let standing: Standing
+    /// The folder that the tree is in: `parent`, unless a link leads elsewhere.
+    let beside: FolderCache.Folder
+    /// The tree that stands there.
+    let old: FolderCache.Folder?
+
+    /// Makes the folders above `to`. What cannot be replaced in one step is an error.
+    static func look(at place: GroupPlace, _ folders: FolderCache) throws(TransferError) -> GroupTarget {
+        let (above, last) = Folders.split(place.folder)
+        guard !last.isEmpty else { throw refusal("\(place.folder) cannot be a group's folder", errno: EBUSY) }
+        let parent = try attempting("opening", above) { () throws(SystemError) in try folders.folder(above) }
+        let name = RawName(last)
+        let facts: FileFacts
+        do throws(SystemError) {
+            facts = try parent.descriptor.facts(of: name)
+        } catch {
+            guard error.errno == ENOENT else { throw refusal("\(place.folder): \(error.reason)", errno: error.errno) }
+            return GroupTarget(parent: parent, name: name, standing: .nothing, beside: parent, old: nil)
+        }
+        if facts.isLink { return try link(place, parent, name, facts) }
+        guard facts.isFolder else { throw refusal("\(place.folder) is no folder", errno: ENOTDIR) }
+        let old = try attempting("opening", place.folder) { () throws(SystemError) in try parent.child(name) }
+        try check(old, beside: parent, place)
+        return GroupTarget(parent: parent, name: name, standing: .folder, beside: parent, old: old)
+    }
+
+    private static func link(
+        _ place: GroupPlace, _ parent: FolderCache.Folder, _ name: RawName, _ facts: FileFacts
+    ) throws(TransferError) -> GroupTarget {
+        let text = try attempting("reading the link", place.folder) { () throws(SystemError) in
+            try parent.descriptor.linkTarget(of: name)
+        }
+        let old = try attempting("following the link \(place.folder) to", "\(text)") { () throws(SystemError) in
+            try FolderCache.Folder(parent.descriptor.folder(behind: name))
+        }
+        let path = try attempting("following the link", place.folder) { () throws(SystemError) in
+            try old.descriptor.path()
+        }
+        let slash = path.bytes.lastIndex(of: UInt8(ascii: "/")) ?? path.bytes.startIndex
+        let folder = RawName(bytes: path.bytes[path.bytes.index(after: slash)...])
+        guard path.bytes.count > 1 else { throw refusal("\(place.folder) leads to the root folder", errno: EBUSY) }
+        let above = slash == path.bytes.startIndex ? RawName("/") : RawName(bytes: path.bytes[..<slash])
+        let beside = try attempting("opening", "\(above)") { () throws(SystemError) in
+            try FolderCache.Folder(.openFolder(above))
+        }
+        try check(old, beside: beside, place)
+        let standing = Standing.link(text: text, facts, folder: folder)
+        return GroupTarget(parent: parent, name: name, standing: standing, beside: beside, old: old)
+    }
+
+    private static func check(
+        _ old: FolderCache.Folder, beside: FolderCache.Folder, _ place: GroupPlace
+    ) throws(TransferError) {
+        guard old.device == beside.device, old.descriptor.mountNumber == beside.descriptor.mountNumber else {
+            throw refusal(
+                "\(place.folder) is a mount point, which cannot be exchanged: name a folder in it", errno: EXDEV)
+        }
+        // The old tree goes away, and with it the folder that every relative path of this process starts from.
+        guard let path = try? old.descriptor.path() else { return }
+        let working = Folders.working()
+        if working.utf8.starts(with: path.bytes),
+            [nil, UInt8(ascii: "/")].contains(
+                working.utf8.dropFirst(path.bytes.count).first)
+        {
+            throw refusal("\(place.folder) holds the working folder, \(working): run it from elsewhere", errno: EBUSY)
+        }
+    }
+
+    private static func refusal(_ message: String, errno: Int32) -> TransferError {
+        TransferError(.groupNotPublished, message, errno: errno)
+    }
+}

@@ -1,0 +1,241 @@
+import Glibc
+import SystemIO
+import TransferModel
+
+/// How far the publication of a group has come; for tests, which let others act there, or stop it as a kill would.
+package enum GroupStep: CaseIterable, Sendable {
+    /// The new tree is complete.
+    case prepared
+    /// The old tree was found as it had been.
+    case looked
+    /// The new tree stands there.
+    case swapped
+    /// The old tree was once more found as it had been; it is still there.
+    case confirmed
+}
+
+/// `false` ends the publication there and then, with nothing cleaned up and nothing answered.
+package typealias GroupHook = @Sendable (GroupStep) -> Bool
+
+/// The groups that are being staged, and their publication.
+final class Groups {
+    private let folders: FolderCache
+    private let names: TemporaryNames
+    private let hook: GroupHook?
+    private let lacksExchange: Bool
+    private var stagings: [GroupIndex: GroupStaging] = [:]
+
+    init(_ folders: FolderCache, _ names: TemporaryNames, hook: GroupHook?, lacksExchange: Bool) {
+        self.lacksExchange = lacksExchange
+        self.folders = folders
+        self.names = names
+        self.hook = hook
+    }
+
+    deinit {
+        for staging in stagings.values { staging.remove() }
+    }
+
+    /// Made when it is first asked for.
+    func staging(_ place: GroupPlace) throws(TransferError) -> GroupStaging {
+        if let known = stagings[place.index] { return known }
+        let target = try GroupTarget.look(at: place, folders)
+        let made = try attempting("staging beside", place.folder) { () throws(SystemError) in
+            try GroupStaging(place, beside: target.beside, names, lacksUnnamedFiles: folders.lacksUnnamedFiles)
+        }
+        stagings[place.index] = made
+        return made
+    }
+
+    func discard(_ place: GroupPlace) {
+        stagings.removeValue(forKey: place.index)?.remove()
+    }
+
+    // MARK: Members
+
+    /// A member that is as it shall be.
+    func keep(_ task: TaskIndex, _ path: String, _ place: GroupPlace) throws(TransferError) -> FileRecord {
+        let member = try place.member(path)
+        guard let standing = try standing(at: member, path, place), standing.facts.isRegular || standing.facts.isLink
+        else { throw TransferError(.groupChanged, "\(path) is there no more") }
+        try keep(standing, member, path, task, place)
+        return FileRecord(
+            path: path, bytes: standing.size(member.name), checksum: nil, changed: false, lengthUnverified: false)
+    }
+
+    private func keep(
+        _ standing: Standing, _ member: MemberPath, _ path: String, _ task: TaskIndex, _ place: GroupPlace
+    ) throws(TransferError) {
+        let staging = try staging(place)
+        do throws(SystemError) {
+            try staging.keep(from: standing.folder, standing.facts, at: member, task)
+        } catch {
+            throw memberError(error, path)
+        }
+    }
+
+    /// A file that is verified takes its place in the group's tree, if what stands there now lets it.
+    func place(
+        _ file: Staging, _ task: TaskIndex, _ destination: Destination, _ place: GroupPlace
+    ) throws(TransferError) -> Placing {
+        let path = destination.path
+        let member = try place.member(path)
+        let protects = destination.existing == .fail || destination.existing == .skip
+        let standing = try standing(at: member, path, place)
+        if let standing {
+            if standing.isObstacle, place.extraneous == .keep {
+                throw memberError(SystemError(call: "rename", errno: standing.facts.isFolder ? EISDIR : ENOTSUP), path)
+            }
+            if destination.existing == .fail { throw memberError(SystemError(call: "link", errno: EEXIST), path) }
+            if destination.existing == .skip, !standing.isObstacle {
+                try keep(standing, member, path, task, place)
+                return .kept(bytes: standing.size(member.name))
+            }
+        }
+        let isSame =
+            standing.map { $0.facts.isRegular && file.hasSameContent(as: member.name.description, in: $0.folder) }
+            ?? false
+        if let standing, isSame, looksAlike(file, standing.facts, destination) {
+            try keep(standing, member, path, task, place)
+            file.remove()
+            return .placed(changed: false)
+        }
+        let staging = try staging(place)
+        do throws(SystemError) {
+            let entry = MemberFolder.Member(task: task, mustBeNew: protects && standing == nil)
+            try staging.add(file, at: member, entry)
+        } catch {
+            throw memberError(error, path)
+        }
+        return .placed(changed: !isSame)
+    }
+
+    /// Then the old file serves as well, and a group of such members need not be exchanged.
+    private func looksAlike(_ file: Staging, _ old: FileFacts, _ destination: Destination) -> Bool {
+        guard let new = try? file.file.facts(), new.mode == old.mode, new.owner == old.owner else { return false }
+        return destination.modificationTime.map { $0.nanoseconds == old.modifiedNanoseconds } ?? true
+    }
+
+    /// What stands at a member's place in the tree that is there now.
+    private struct Standing {
+        let folder: FolderCache.Folder
+        let facts: FileFacts
+        /// No file, and no link that could be one.
+        var isObstacle: Bool { !facts.isRegular && !facts.isLink }
+
+        /// As an ordinary download tells it: that of what a link leads to.
+        func size(_ name: RawName) -> Int64 {
+            guard facts.isLink else { return facts.size }
+            return (try? folder.descriptor.facts(of: name.description, followingLinks: true).size) ?? facts.size
+        }
+    }
+
+    /// Looked up anew for each member: a tree that somebody exchanged is another.
+    private func standing(
+        at member: MemberPath, _ path: String, _ place: GroupPlace
+    ) throws(TransferError) -> Standing? {
+        do throws(SystemError) {
+            var folder = try FolderCache.Folder(.openFolder(place.folder))
+            for name in member.folders { folder = try folder.child(name) }
+            return Standing(folder: folder, facts: try folder.descriptor.facts(of: member.name))
+        } catch {
+            // A file or link where the member needs a folder stays behind with all that no member names.
+            let mayStay = error.errno == ENOTDIR && place.extraneous == .remove
+            guard error.errno == ENOENT || mayStay else { throw memberError(error, path) }
+            return nil
+        }
+    }
+
+    private func memberError(_ error: SystemError, _ path: String) -> TransferError {
+        switch error.errno {
+        case EEXIST where error.call == "link" || error.call == "rename":
+            TransferError(.destinationExists, "\(path) is there already", errno: error.errno)
+        case EISDIR: TransferError(.cannotMoveFile, "\(path) is a folder", errno: error.errno)
+        case ENOTSUP: TransferError(.cannotMoveFile, "\(path) is a device, pipe or socket", errno: error.errno)
+        case ENOTDIR:
+            TransferError(.cannotMoveFile, "\(path) would be below a file or a symlink", errno: error.errno)
+        default: TransferError(.cannotMoveFile, "staging \(path) failed: \(error.reason)", errno: error.errno)
+        }
+    }
+
+    // MARK: Publishing
+
+    /// `false` when the hook ended it. A group without members is left as it stands: an empty list must not empty a
+    /// folder. Afterwards nothing is staged, whatever came of it.
+    func publish(_ place: GroupPlace) throws(TransferError) -> Bool {
+        guard let staging = stagings.removeValue(forKey: place.index) else { return true }
+        do throws(TransferError) {
+            let isDone = try publish(staging)
+            if isDone { staging.remove() }
+            return isDone
+        } catch {
+            staging.remove()
+            throw error
+        }
+    }
+
+    private func publish(_ staging: GroupStaging) throws(TransferError) -> Bool {
+        if !staging.hasNewMembers, staging.place.extraneous == .keep {
+            try flush(staging)
+            return true
+        }
+        let target = try GroupTarget.look(at: staging.place, folders)
+        var snapshot: TreeSnapshot?
+        if let old = target.old {
+            var carrying = try CarryOver(staging, from: old)
+            try carrying.run()
+            snapshot = carrying.snapshot
+            if !carrying.hasChange {
+                try flush(staging)
+                return true
+            }
+        }
+        try flush(staging)
+        guard goesOn(.prepared) else { return false }
+        try look(again: target, snapshot, staging.place)
+        guard goesOn(.looked) else { return false }
+        return try swap(staging, target, snapshot)
+    }
+
+    /// One flush for all: an fsync for each file and folder costs many times that.
+    private func flush(_ staging: GroupStaging) throws(TransferError) {
+        guard staging.place.flush else { return }
+        try attempting("flushing", staging.place.folder) { () throws(SystemError) in
+            try staging.root.descriptor.syncFilesystem()
+        }
+    }
+
+    /// Everything is as it was when it was carried over.
+    private func look(
+        again target: GroupTarget, _ snapshot: TreeSnapshot?, _ place: GroupPlace
+    ) throws(TransferError) {
+        guard let snapshot, let old = target.old else { return }
+        let now = try? FolderCache.Folder(.openFolder(place.folder))
+        guard let now, now.inode == old.inode, now.device == old.device else { throw snapshot.changed(place.folder) }
+        try snapshot.checkUnchanged(now, wasMoved: false)
+    }
+
+    /// Between the last look and the swap somebody may still write. Therefore the old tree is looked at once more when
+    /// nobody can reach it by its path any longer, and put back if it differs. What remains: for that moment others see
+    /// the new tree, and what they write into it is lost if it is taken back; and whoever holds a folder of the old tree
+    /// open can write into it after that look, and loses what he writes.
+    private func swap(
+        _ staging: GroupStaging, _ target: GroupTarget, _ snapshot: TreeSnapshot?
+    ) throws(TransferError) -> Bool {
+        var swap = GroupSwap(staging, target, names, lacksExchange: lacksExchange)
+        do throws(TransferError) {
+            try swap.perform()
+            guard goesOn(.swapped) else { return false }
+            try swap.confirm(snapshot)
+        } catch {
+            swap.undo()
+            throw error
+        }
+        guard goesOn(.confirmed) else { return false }
+        defer { swap.clear() }
+        if staging.place.flush { try swap.flush() }
+        return true
+    }
+
+    private func goesOn(_ step: GroupStep) -> Bool { hook?(step) ?? true }
+}

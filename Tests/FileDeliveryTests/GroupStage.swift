@@ -1,0 +1,117 @@
+import FileDelivery
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+import TransferModel
+
+/// What stands where the group's folder shall be.
+enum Standing: String, CaseIterable, Sendable {
+    case nothing, folder, link
+
+    /// Puts `files` there. The folder is `site` in each case.
+    func prepare(_ tree: TemporaryTree, _ files: [String: String] = [:]) throws {
+        switch self {
+        case .nothing: return
+        case .folder: try tree.makeFolder("site")
+        case .link:
+            try tree.makeFolder("releases/first")
+            try tree.link("site", to: "releases/first")
+        }
+        for (name, text) in files { try tree.write("site/\(name)", text) }
+    }
+}
+
+/// A group at `site` in a tree, and a delivery thread that publishes it.
+final class GroupStage {
+    let tree: TemporaryTree
+    let desk: Desk
+    let place: GroupPlace
+    private var tasks: UInt32 = 0
+
+    init(
+        _ tree: TemporaryTree, extraneous: GroupSpecification.Extraneous = .keep, flush: Bool = false,
+        lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, hook: GroupHook? = nil
+    ) throws {
+        self.tree = tree
+        place = GroupPlace(
+            index: GroupIndex(raw: 3), folder: tree.path("site"), extraneous: extraneous, flush: flush)
+        desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles, lacksExchange: lacksExchange, groupHook: hook)
+    }
+
+    func nextTask() -> TaskIndex {
+        tasks += 1
+        return TaskIndex(raw: tasks)
+    }
+
+    @discardableResult
+    func stage(
+        _ name: String, _ pieces: String..., as task: TaskIndex? = nil, _ change: (inout Destination) -> Void = { _ in }
+    ) throws -> FileRecord {
+        var destination = Destination(path: tree.path("site/\(name)"))
+        destination.group = place
+        change(&destination)
+        let id = desk.staging()
+        for piece in pieces.dropLast() {
+            desk.submit(
+                .append(
+                    id, folder: destination.folder, algorithm: destination.checksum?.algorithm, group: place,
+                    .bytes(bytes(piece))))
+        }
+        desk.submit(
+            .publish(
+                task ?? nextTask(), id, destination, rest: .bytes(bytes(pieces.last ?? "")), lengthUnverified: false))
+        return try staged()
+    }
+
+    @discardableResult
+    func keep(_ name: String) throws -> FileRecord {
+        desk.submit(.keep(nextTask(), path: tree.path("site/\(name)"), place))
+        return try staged()
+    }
+
+    func staged() throws -> FileRecord {
+        switch try desk.next() {
+        case .staged(_, let record): return record
+        case .failed(_, let error): throw error
+        default: throw Desk.Silence()
+        }
+    }
+
+    /// The error of staging a member, which there must be.
+    func failure(_ name: String, _ change: (inout Destination) -> Void = { _ in }) -> ErrorName? {
+        do {
+            try stage(name, "x", as: nil, change)
+            return nil
+        } catch {
+            return (error as? TransferError)?.name
+        }
+    }
+
+    func publish() throws -> TransferError? {
+        desk.submit(.publishGroup(place))
+        guard case .groupPublished(GroupIndex(raw: 3), let error) = try desk.next() else { throw Desk.Silence() }
+        return error
+    }
+
+    func discard() throws {
+        desk.submit(.discardGroup(place), .inspect(TaskIndex(raw: 0), path: "/none", nil))
+        guard case .inspected = try desk.next() else { throw Desk.Silence() }
+    }
+}
+
+extension TemporaryTree {
+    /// Everything under temporary names, at any depth.
+    var leftovers: [String] { list().filter { $0.contains(".transfer-run-test-") && !$0.contains("/site.") } }
+
+    func texts(_ relative: String) throws -> [String: String] {
+        try contents(relative).mapValues { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func inode(_ relative: String) throws -> UInt64 { try FileFacts.of(path(relative)).inode }
+
+    func target(_ relative: String) throws -> String {
+        let (folder, name) = Folders.split(path(relative))
+        return try Descriptor.openFolder(folder).linkTarget(of: RawName(name)).description
+    }
+}

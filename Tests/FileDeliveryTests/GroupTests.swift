@@ -1,0 +1,278 @@
+import FileDelivery
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+import TransferModel
+
+/// Groups that nobody hinders.
+@Suite(.serialized) struct GroupTests {
+    private let tree: TemporaryTree
+    init() throws { tree = try TemporaryTree("group") }
+
+    @Test(arguments: Standing.allCases, [false, true])
+    func nothingIsSeenBeforeAllIsThere(standing: Standing, lacksUnnamedFiles: Bool) throws {
+        try standing.prepare(tree, ["a": "old a", "other": "kept"])
+        let before = try tree.texts("site")
+        let stage = try GroupStage(tree, flush: true, lacksUnnamedFiles: lacksUnnamedFiles)
+        let first = try stage.stage("a", "new ", "a")
+        #expect(first.bytes == 5 && first.changed && first.path == tree.path("site/a"))
+        try stage.stage("sub/deep/b", "new b")
+        #expect(try tree.texts("site") == before)
+        #expect(try stage.publish() == nil)
+        var after = ["a": "new a", "sub/": "", "sub/deep/": "", "sub/deep/b": "new b"]
+        if standing != .nothing { after["other"] = "kept" }
+        #expect(try tree.texts("site") == after)
+        #expect(tree.leftovers == [])
+        if standing != .nothing { #expect(try stage.stage("a", "new a").changed == false) }
+    }
+
+    @Test(arguments: [Standing.folder, .link]) func onlyMembersStayWithRemove(standing: Standing) throws {
+        try standing.prepare(tree, ["a": "old", "gone": "x", "sub/b": "kept", "sub/gone": "x", "deep/er/gone": "x"])
+        try tree.makeFolder("site/empty")
+        try tree.link("site/link", to: "a")
+        #expect(mkfifo(tree.path("site/pipe"), 0o600) == 0)
+        let stage = try GroupStage(tree, extraneous: .remove)
+        let inode = try tree.inode("site/sub/b")
+        try stage.stage("a", "new")
+        #expect(try stage.keep("sub/b").bytes == 4)
+        #expect(try stage.publish() == nil)
+        #expect(try tree.texts("site") == ["a": "new", "sub/": "", "sub/b": "kept"])
+        #expect(try tree.inode("site/sub/b") == inode)
+        #expect(tree.leftovers == [])
+    }
+
+    /// Whatever no member names is what it was: the same files, and folders and links that look the same.
+    @Test(arguments: [Standing.folder, .link]) func whatIsCarriedOverIsAsItWas(standing: Standing) throws {
+        try standing.prepare(tree, ["file": "content", "sub/file": "content"])
+        try tree.makeFolder("site/empty")
+        try tree.link("site/out", to: "/etc/passwd")
+        try tree.link("site/sub/dangling", to: "../../nowhere")
+        try tree.setMode("site/sub", 0o2750)
+        try tree.setMode("site/empty", 0o500)
+        for name in ["site", "site/sub", "site/empty"] {
+            try Descriptor.openFolder(tree.path(name)).setModificationTime(nanoseconds: 1_234_567_891_234_567_890)
+        }
+        let link = try FileFacts(of: "out", in: tree.path("site"))
+        let inodes = try ["site/file", "site/sub/file"].map { try tree.inode($0) }
+        let stage = try GroupStage(tree)
+        try stage.stage("new", "n")
+        #expect(try stage.publish() == nil)
+        #expect(try ["site/file", "site/sub/file"].map { try tree.inode($0) } == inodes)
+        #expect(
+            try tree.texts("site") == [
+                "file": "content", "sub/": "", "sub/file": "content", "empty/": "", "out@": "/etc/passwd",
+                "sub/dangling@": "../../nowhere", "new": "n",
+            ])
+        #expect(tree.mode("site/sub") == 0o2750 && tree.mode("site/empty") == 0o500)
+        for name in ["site/sub", "site/empty"] {
+            #expect(try FileFacts.of(tree.path(name)).modifiedNanoseconds == 1_234_567_891_234_567_890)
+        }
+        // Something new is in it.
+        #expect(try FileFacts.of(tree.path("site")).modifiedNanoseconds > 1_700_000_000_000_000_000)
+        let carried = try FileFacts(of: "out", in: tree.path("site"))
+        #expect(carried.modifiedNanoseconds == link.modifiedNanoseconds && carried.owner == link.owner)
+        #expect(tree.leftovers == [])
+    }
+
+    /// Names are bytes: neither what is no UTF-8 nor what Swift thinks equal may be lost or mixed up.
+    @Test func namesAreBytes() throws {
+        try Standing.folder.prepare(tree, ["caf\u{E9}": "composed"])
+        let site = try Descriptor.openFolder(tree.path("site"))
+        let wild = RawName(bytes: [0x61, 0xFF, 0xFE, 0x0A])
+        do {
+            let file = try Descriptor.open(tree.path("site/x"), O_CREAT | O_RDWR, mode: 0o644)
+            try file.writeAll([1])
+        }
+        try site.rename(RawName("x"), into: site, as: wild)
+        let stage = try GroupStage(tree)
+        try stage.stage("cafe\u{301}", "decomposed")
+        #expect(try stage.publish() == nil)
+        let after = try Descriptor.openFolder(tree.path("site"))
+        let names = try after.names().sorted()
+        // What removes a test's tree knows only text.
+        try after.unlink(wild)
+        #expect(names == [wild, RawName("cafe\u{301}"), RawName("caf\u{E9}")])
+        #expect(try tree.text("site/caf\u{E9}") == "composed" && tree.text("site/cafe\u{301}") == "decomposed")
+    }
+
+    @Test func aLinkIsSwitchedAndOnlyOurOwnFoldersGo() throws {
+        try Standing.link.prepare(tree, ["a": "1"])
+        let stage = try GroupStage(tree)
+        try stage.stage("a", "2")
+        #expect(try stage.publish() == nil)
+        let second = try tree.target("site")
+        #expect(second.hasPrefix("releases/site.transfer-run-test-"))
+        // The first was somebody's own.
+        #expect(try tree.text("releases/first/a") == "1")
+        try stage.stage("a", "3")
+        #expect(try stage.publish() == nil)
+        let third = try tree.target("site")
+        #expect(third != second && tree.exists(third) && !tree.exists(second))
+        #expect(try tree.text("site/a") == "3")
+        #expect(tree.list("releases").filter { !$0.contains("/a") }.sorted() == ["first/", third.dropFirst(9) + "/"])
+    }
+
+    /// Absolute, through another link, and with a slash at the end.
+    @Test(arguments: ["ABSOLUTE/releases/first", "stable", "./releases/../releases/first/", "stable/"])
+    func linksOfManyKinds(text: String) throws {
+        try tree.write("releases/first/a", "1")
+        try tree.link("stable", to: "releases/first")
+        try tree.link("site", to: text.replacing("ABSOLUTE", with: tree.path))
+        let stage = try GroupStage(tree)
+        try stage.stage("a", "2")
+        #expect(try stage.publish() == nil)
+        #expect(try tree.text("site/a") == "2" && tree.text("stable/a") == "1")
+        #expect(try tree.target("stable") == "releases/first")
+        #expect(try tree.target("site").contains("releases/site.transfer-run-test-"))
+        #expect(tree.leftovers == [])
+    }
+
+    @Test func modesTimesAndChecksumsOfMembers() throws {
+        let stage = try GroupStage(tree)
+        let abc = Checksum(
+            algorithm: .md5,
+            bytes: [0x90, 0x01, 0x50, 0x98, 0x3C, 0xD2, 0x4F, 0xB0, 0xD6, 0x96, 0x3F, 0x7D, 0x28, 0xE1, 0x7F, 0x72])
+        let record = try stage.stage("a", "a", "bc") {
+            $0.checksum = abc
+            $0.mode = 0o640
+            $0.modificationTime = WallTime(nanoseconds: 5)
+        }
+        #expect(record.checksum == abc)
+        #expect(throws: TransferError.self) { try stage.stage("b", "abd") { $0.checksum = abc } }
+        #expect(try stage.publish() == nil)
+        #expect(tree.list("site") == ["a"] && tree.mode("site/a") == 0o640)
+        #expect(try FileFacts.of(tree.path("site/a")).modifiedNanoseconds == 5)
+    }
+
+    @Test func localFilesAreStagedToo() throws {
+        try tree.write("source", "text")
+        let stage = try GroupStage(tree)
+        var destination = Destination(path: tree.path("site/copy"))
+        destination.group = stage.place
+        stage.desk.submit(.copy(stage.nextTask(), from: tree.path("source"), destination, maximum: nil))
+        #expect(try stage.staged().bytes == 4)
+        #expect(!tree.exists("site"))
+        #expect(try stage.publish() == nil)
+        #expect(try tree.text("site/copy") == "text")
+    }
+
+    /// Nothing to do: the folder is not exchanged for one like it.
+    @Test(arguments: GroupSpecification.Extraneous.allCases) func unchangedStays(
+        extraneous: GroupSpecification.Extraneous
+    ) throws {
+        try Standing.folder.prepare(tree, ["a": "1", "sub/b": "2"])
+        let inode = try tree.inode("site")
+        let stage = try GroupStage(tree, extraneous: extraneous)
+        try stage.keep("a")
+        // Fetched again, and the same.
+        #expect(try stage.stage("sub/b", "2").changed == false)
+        #expect(try stage.publish() == nil)
+        #expect(try tree.inode("site") == inode)
+        // A group without members too, whatever it removes.
+        #expect(try stage.publish() == nil)
+        #expect(try tree.texts("site") == ["a": "1", "sub/": "", "sub/b": "2"])
+        #expect(tree.leftovers == [])
+    }
+
+    @Test(arguments: Standing.allCases) func discardLeavesNothing(standing: Standing) throws {
+        try standing.prepare(tree, ["a": "1"])
+        let before = try tree.texts("")
+        let stage = try GroupStage(tree)
+        try stage.stage("a", "2")
+        try stage.stage("d/e", "2")
+        try stage.discard()
+        #expect(try tree.texts("") == before)
+        // The end of the run does it too.
+        try stage.stage("a", "3")
+        #expect(!tree.leftovers.isEmpty)
+        stage.desk.finish()
+        #expect(try tree.texts("") == before)
+    }
+
+    @Test func existingIsJudgedAgainstWhatStandsThere() throws {
+        try Standing.folder.prepare(tree, ["a": "old", "b": "old"])
+        let stage = try GroupStage(tree)
+        #expect(stage.failure("a") { $0.existing = .fail } == .destinationExists)
+        let skipped = try stage.stage("b", "longer") { $0.existing = .skip }
+        #expect(!skipped.changed && skipped.bytes == 3)
+        #expect(try stage.stage("c", "new") { $0.existing = .fail }.changed)
+        #expect(try stage.stage("d", "new") { $0.existing = .skip }.changed)
+        #expect(try stage.publish() == nil)
+        #expect(try tree.texts("site") == ["a": "old", "b": "old", "c": "new", "d": "new"])
+    }
+
+    /// A task that comes again, with the next mirror's bytes, replaces what it staged; another task may not.
+    @Test func twoTasksNeverShareAPlace() throws {
+        let stage = try GroupStage(tree)
+        let task = stage.nextTask()
+        try stage.stage("a", "1", as: task)
+        try stage.stage("a", "2", as: task)
+        #expect(stage.failure("a") == .destinationExists)
+        #expect(stage.failure("a/below") == .cannotMoveFile)
+        try stage.stage("d/x", "1")
+        #expect(stage.failure("d") == .destinationExists)
+        #expect(try stage.publish() == nil)
+        #expect(try tree.texts("site") == ["a": "2", "d/": "", "d/x": "1"])
+    }
+
+    /// Hundreds of levels; the way there is longer than a path may be.
+    @Test func deepTrees() throws {
+        var folder = try Descriptor.openFolder(tree.makeFolder("site"))
+        let name = RawName(String(repeating: "n", count: 20))
+        for _ in 0..<400 {
+            try folder.makeFolder(name)
+            folder = try folder.folder(name)
+        }
+        try folder.makeLink(RawName("end"), to: RawName("x"))
+        for step in ["1", "2"] {
+            let stage = try GroupStage(tree)
+            try stage.stage("a", step)
+            #expect(try stage.publish() == nil)
+            stage.desk.finish()
+        }
+        var found = try Descriptor.openFolder(tree.path("site"))
+        for _ in 0..<400 { found = try found.folder(name) }
+        #expect(try found.linkTarget(of: RawName("end")) == RawName("x"))
+        #expect(try Descriptor.openFolder(tree.path).names() == [RawName("site")])
+        // What removes a test's tree goes by paths: leave it none that are too long.
+        let last = try GroupStage(tree, extraneous: .remove)
+        try last.stage("a", "3")
+        #expect(try last.publish() == nil)
+        #expect(tree.list() == ["site/", "site/a"])
+    }
+
+    /// Whoever reads by path while it is published again and again never finds members of two sets.
+    @Test(arguments: [Standing.folder, .link]) func readersSeeOneSetOrTheOther(standing: Standing) throws {
+        try standing.prepare(tree, ["a": "0", "b": "0", "c": "0"])
+        let ending = Flag()
+        let tree = tree
+        let mixed = Flag()
+        let reader = try Thread(named: "reader") {
+            while !ending.isSet {
+                // Where the first reads the same before and after, the second came from the same set. A path that was
+                // on its way through the old folder may end in nothing.
+                guard let first = try? tree.text("site/a"), let second = try? tree.text("site/b"),
+                    let again = try? tree.text("site/a")
+                else { continue }
+                if first == again, first != second { mixed.set() }
+            }
+        }
+        let stage = try GroupStage(tree)
+        for round in 1...40 {
+            for name in ["a", "b", "c"] { try stage.stage(name, "\(round)") }
+            #expect(try stage.publish() == nil)
+        }
+        ending.set()
+        reader.join()
+        #expect(!mixed.isSet)
+        #expect(try tree.texts("site") == ["a": "40", "b": "40", "c": "40"])
+    }
+}
+
+extension FileFacts {
+    /// Of an entry itself, link or not.
+    init(of name: String, in folder: String) throws {
+        self = try Descriptor.openFolder(folder).facts(of: RawName(name))
+    }
+}

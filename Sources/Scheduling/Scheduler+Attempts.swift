@@ -19,14 +19,19 @@ extension Scheduler {
             endProbe(task, origin)
         }
         switch verdict.outcome {
-        case .succeeded: succeed(task, verdict.status)
+        case .succeeded: succeed(task, verdict.status, meant)
         case .cancelled(let error): cancelled(task, error, meant, verdict.status)
         case .failed(let error): failed(task, error, verdict, meant)
         }
+        chargeProbes()
     }
 
-    private mutating func succeed(_ task: TaskIndex, _ status: Int?) {
+    private mutating func succeed(_ task: TaskIndex, _ status: Int?, _ meant: Ending?) {
         if let group = plan.tasks[Int(task.raw)].group {
+            if groups[Int(group.raw)].isBroken, case .finish(let outcome, let error, let deferral)? = meant {
+                // It was to end with its group, and was done before it heard of that.
+                return finish(task, outcome, error, status, deferral)
+            }
             stage(task, group)
         } else {
             finish(task, .succeeded, nil, status)
@@ -89,6 +94,7 @@ extension Scheduler {
         tasks[index].phase = .backingOff
         tasks[index].since = now.instant
         tasks[index].backoffReason = reason
+        tasks[index].retryAt = now.instant + delay
         let held = tasks[index].takeHeld()
         timers.push(Timer(due: now.instant + delay, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
         actions.append(

@@ -60,6 +60,7 @@ let package = Package(
         room("HTTPRules", ["TextFormats", "Digests", "TransferModel"]),
         room("AttemptLife", ["HTTPRules", "TransferModel"]),
         room("Scheduling", ["TransferModel"]),
+        room("Simulation", ["Scheduling", "TransferModel"]),
         room("Stores", ["CSQLite", "SystemIO", "HTTPRules", "TransferModel"], pointers: true),
         room("CurlCore", ["CLibcurl", "CLibSSL", "SystemIO", "TransferModel"], pointers: true),
         room("FileDelivery", ["Digests", "SystemIO", "TransferModel"]),
@@ -89,14 +90,20 @@ let package = Package(
             name: "transfer-run-bench",
             dependencies: [
                 "CAllocationCounter", "CurlCore", "Diagnostics", "FileDelivery", "JobLoader", "JobRunner", "Reporting",
-                "Scheduling", "SystemIO", "TransferModel",
+                "Scheduling", "Simulation", "SystemIO", "TransferModel",
             ],
             path: "Sources/transfer-run-bench", swiftSettings: house),
         .target(name: "CTestShims", path: "Sources/CTestShims"),
         .target(
-            name: "TestSupport", dependencies: ["CTestShims", "CLibSSL", "SystemIO", "TransferModel", "TextFormats"],
+            name: "TestSupport",
+            dependencies: [
+                "CTestShims", "CLibSSL", "Scheduling", "Simulation", "SystemIO", "TransferModel", "TextFormats",
+            ],
             path: "Sources/TestSupport",
             swiftSettings: house),
+        .executableTarget(
+            name: "simulation-check", dependencies: ["Scheduling", "Simulation", "SystemIO", "TestSupport", "TransferModel"],
+            path: "Sources/simulation-check", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
@@ -109,12 +116,16 @@ let package = Package(
         tests("HTTPRulesTests", ["HTTPRules", "TransferModel", "TestSupport"]),
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
+        tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
         tests("StoresTests", ["Stores", "SystemIO", "TransferModel", "TestSupport"]),
         tests("FileDeliveryTests", ["FileDelivery", "SystemIO", "TransferModel", "TestSupport"]),
         tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
         tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
         tests(
             "BinaryTests",
-            ["TestSupport", "JobLoader", "Diagnostics", "TextFormats", "TransferModel", "SystemIO"]),
+            [
+                "TestSupport", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "TextFormats", "TransferModel",
+                "SystemIO",
+            ]),
     ]
 )

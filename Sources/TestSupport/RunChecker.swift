@@ -126,10 +126,13 @@ package struct RunChecker: Sendable {
     }
 
     private mutating func checkNeeds(_ task: Int) {
-        for need in facts.tasks[task].needs {
+        for need in facts.tasks[task].needs + facts.tasks[task].members {
             let end = tasks[need].end
             if end?.outcome == .succeeded || end?.tolerated == true { continue }
             report(.needs, task, "starts before `\(facts.tasks[need].id)`, which it needs")
+        }
+        for need in facts.tasks[task].verified where tasks[need].attempts == 0 && tasks[need].end?.tolerated != true {
+            report(.needs, task, "starts before `\(facts.tasks[need].id)` of its group, which it needs")
         }
     }
 
@@ -205,7 +208,9 @@ package struct RunChecker: Sendable {
     private mutating func waits(_ task: Int, _ reason: WaitReason) {
         switch reason {
         case .dependency:
-            let isFree = facts.tasks[task].needs.allSatisfy { need in
+            let facts = facts.tasks[task]
+            let needs = facts.needs + facts.verified + facts.members
+            let isFree = needs.allSatisfy { need in
                 tasks[need].end.map { $0.outcome == .succeeded || $0.tolerated } ?? false
             }
             if isFree { report(.waiting, task, "waits for tasks that have succeeded") }
@@ -252,10 +257,12 @@ package struct RunChecker: Sendable {
         case .succeeded: if !trace.hasSucceeded { report(.outcome, task, "succeeded without an attempt that did") }
         case .skipped:
             if trace.attempts > 0 { report(.outcome, task, "was skipped after it had begun") }
-            let culprits = facts.tasks[task].needs.filter { need in
+            let facts = facts.tasks[task]
+            let isMissing = (facts.needs + facts.verified).contains { need in
                 tasks[need].end.map { $0.outcome != .succeeded && !$0.tolerated } ?? false
             }
-            if culprits.isEmpty { report(.outcome, task, "was skipped, and nothing it needs failed") }
+            let isLost = facts.members.contains { tasks[$0].end.map { $0.outcome != .succeeded } ?? false }
+            if !isMissing, !isLost { report(.outcome, task, "was skipped, and nothing it needs failed") }
         case .failed, .cancelled, .deferred: break
         }
     }

@@ -5,8 +5,11 @@ package struct TraceFacts: Sendable {
     package struct Task: Sendable {
         package var id: String
         package var session: Int
-        /// Members of groups it needs stand here too.
         package var needs: [Int]
+        /// Members of the groups it needs: a group may lack what was tolerated, or be lost for it.
+        package var members: [Int] = []
+        /// Tasks of its own group that it needs: verified is enough, they are published together.
+        package var verified: [Int] = []
         package var retry: RetryPolicy
         /// How many URLs it may try in one round of its retry policy.
         package var mirrors: Int
@@ -75,12 +78,16 @@ package struct TraceFacts: Sendable {
         var tasks: [Task] = []
         for (index, task) in job.tasks.enumerated() where numbers[index] != nil {
             let options = task.options.values
-            let needed = task.needs.map { Int($0.raw) } + options.neededGroups.flatMap { members[$0] ?? [] }
-            tasks.append(
-                Task(
-                    id: task.id, session: Int(task.session.raw), needs: needed.compactMap { numbers[$0] },
-                    retry: options.policies.retry, mirrors: max(1, options.mirrors.count),
-                    earliestBegin: options.earliestBegin, mayFail: options.allowFailure != .no))
+            let own = options.group.flatMap { members[$0] } ?? []
+            let needed = task.needs.map { Int($0.raw) }
+            var facts = Task(
+                id: task.id, session: Int(task.session.raw),
+                needs: needed.filter { !own.contains($0) }.compactMap { numbers[$0] },
+                retry: options.policies.retry, mirrors: max(1, options.mirrors.count),
+                earliestBegin: options.earliestBegin, mayFail: options.allowFailure != .no)
+            facts.verified = needed.filter { own.contains($0) }.compactMap { numbers[$0] }
+            facts.members = options.neededGroups.flatMap { members[$0] ?? [] }.compactMap { numbers[$0] }
+            tasks.append(facts)
         }
         self.init(
             tasks: tasks,

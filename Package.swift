@@ -102,7 +102,8 @@ let package = Package(
             path: "Sources/TestSupport",
             swiftSettings: house),
         .executableTarget(
-            name: "simulation-check", dependencies: ["Scheduling", "Simulation", "SystemIO", "TestSupport", "TransferModel"],
+            name: "simulation-check",
+            dependencies: ["Scheduling", "Simulation", "SystemIO", "TestSupport", "TransferModel"],
             path: "Sources/simulation-check", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),

@@ -66,10 +66,11 @@ struct CarryOver {
                 leave(index)
             }
         }
-        // Members whose names are new here.
-        if known < (members?.files.count ?? 0) + (members?.folders.count ?? 0) { touched.insert(index) }
+        // Members whose names are not here: new ones, or kept ones that somebody took away meanwhile.
+        if known < (members?.files.count ?? 0) + (members?.folders.count ?? 0) { leave(index) }
     }
 
+    /// Something in the folder will not be as it was.
     private mutating func leave(_ index: Int) {
         touched.insert(index)
         hasChange = true
@@ -141,7 +142,8 @@ struct CarryOver {
             let new = try staging.folder(snapshot.list.names(index))
             // Only root may give a folder away; for everybody else it is theirs already.
             try? new.descriptor.setOwner(facts.owner, group: facts.group)
-            try new.descriptor.setMode(facts.permissions)
+            // The tree itself is still to be moved, for which its owner must be able to write in it.
+            try new.descriptor.setMode(index == 0 ? facts.permissions | 0o700 : facts.permissions)
             if !touched.contains(index) {
                 try new.descriptor.setModificationTime(nanoseconds: facts.modifiedNanoseconds)
             }

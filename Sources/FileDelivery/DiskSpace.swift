@@ -1,3 +1,4 @@
+import Glibc
 import SystemIO
 import TransferModel
 
@@ -99,6 +100,15 @@ final class DiskSpace {
         throw TransferError(
             .notEnoughDiskSpace,
             "the file system of \(folder) has \(space.bytes) bytes free\(claimed); \(needed) are needed\(kept)")
+    }
+
+    /// The two ways in which the system says that there is no room: for anybody, or for this user.
+    static func isFull(_ error: SystemError) -> Bool { error.errno == ENOSPC || error.errno == EDQUOT }
+
+    static func full(_ error: SystemError, _ folder: String) -> TransferError {
+        let free = (try? FreeSpace.at(folder)).map { "; \($0.bytes) bytes are free" } ?? ""
+        return TransferError(
+            .notEnoughDiskSpace, "the file system of \(folder) has no room: \(error.reason)\(free)", errno: error.errno)
     }
 
     private func saturated(_ left: Int64, _ right: Int64) -> Int64 {

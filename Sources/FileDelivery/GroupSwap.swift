@@ -11,7 +11,7 @@ struct GroupSwap {
     private let lacksExchange: Bool
     /// In the folder of `to`: the link that is renamed over it, then the one that was there.
     private var spareLink: RawName?
-    /// Where the tree lies for good when a link leads to it.
+    /// In `beside`: the tree once it left the staging; after an exchange of folders, the old one.
     private var treeName: RawName?
     /// This filesystem cannot exchange names: the old link is gone, not put aside.
     private var isReplaced = false
@@ -25,11 +25,12 @@ struct GroupSwap {
 
     private var folder: String { staging.place.folder }
 
-    mutating func perform() throws(TransferError) {
+    /// `mode` is that of the old folder.
+    mutating func perform(mode: mode_t?) throws(TransferError) {
         switch target.standing {
         case .nothing: try moveIn()
-        case .folder: try exchangeFolders()
-        case .link(let text, let facts, _): try switchLink(text, facts)
+        case .folder: try exchangeFolders(mode)
+        case .link(let text, let facts, _): try switchLink(text, facts, mode)
         }
     }
 
@@ -51,7 +52,7 @@ struct GroupSwap {
         switch target.standing {
         case .nothing: return
         case .folder:
-            let taken = try? staging.root.descriptor.facts(of: GroupStaging.treeName)
+            let taken = treeName.flatMap { try? target.parent.descriptor.facts(of: $0) }
             guard let old = target.old, taken?.inode == old.inode else { throw snapshot.changed(folder) }
         case .link(_, let facts, _):
             guard let spareLink, !isReplaced else { return }
@@ -78,9 +79,12 @@ struct GroupSwap {
 
     // MARK: A folder
 
-    private func exchangeFolders() throws(TransferError) {
+    /// Beside each other: whoever may not write in the old folder may still give it another name, but not take it to
+    /// another place.
+    private mutating func exchangeFolders(_ mode: mode_t?) throws(TransferError) {
+        let tree = try settle(mode, prefix: "")
         do throws(SystemError) {
-            try exchange()
+            try exchange(target.parent, tree)
         } catch {
             guard error.errno == EINVAL || error.errno == ENOSYS else { throw failure("exchanging \(folder)", error) }
             throw TransferError(
@@ -88,12 +92,7 @@ struct GroupSwap {
                 "the file system of \(folder) cannot exchange folders: make it a symlink to a folder",
                 errno: error.errno)
         }
-        // From here on the staging holds the old tree, which nobody may lose.
         staging.isHandsOff = true
-    }
-
-    private func exchange() throws(SystemError) {
-        try exchange(staging.root, GroupStaging.treeName)
     }
 
     /// With what stands at `to`.
@@ -104,8 +103,11 @@ struct GroupSwap {
 
     // MARK: A symlink
 
-    private mutating func switchLink(_ text: RawName, _ facts: FileFacts) throws(TransferError) {
-        let tree = try settle()
+    private mutating func switchLink(
+        _ text: RawName, _ facts: FileFacts, _ mode: mode_t?
+    ) throws(TransferError) {
+        // A name that tells what it belongs to and that we made it.
+        let tree = try settle(mode, prefix: "\(target.name)")
         let spare = try makeLink(to: linkText(text, tree))
         spareLink = spare
         do throws(SystemError) {
@@ -126,14 +128,15 @@ struct GroupSwap {
         staging.isHandsOff = true
     }
 
-    /// Takes the tree out of the staging, under a name that tells what it belongs to and that we made it.
-    private mutating func settle() throws(TransferError) -> RawName {
+    /// Takes the tree out of the staging. Only then can it get a mode that bars its owner.
+    private mutating func settle(_ mode: mode_t?, prefix: String) throws(TransferError) -> RawName {
         while true {
-            let name = RawName("\(target.name)\(names.next())")
+            let name = RawName("\(prefix)\(names.next())")
             do throws(SystemError) {
                 try staging.root.descriptor.renameFolderIfFree(
                     GroupStaging.treeName, into: target.beside.descriptor, as: name)
                 treeName = name
+                if let mode { try staging.tree.descriptor.setMode(mode) }
                 return name
             } catch {
                 guard error.errno == EEXIST else { throw failure("naming the new folder of \(folder)", error) }
@@ -175,7 +178,7 @@ struct GroupSwap {
         do throws(SystemError) {
             switch target.standing {
             case .nothing: return
-            case .folder: try exchange()
+            case .folder: if let treeName { try exchange(target.parent, treeName) }
             case .link(let text, _, _): try putBack(text)
             }
             staging.isHandsOff = false
@@ -210,10 +213,13 @@ struct GroupSwap {
     /// What the new tree replaced goes away. A folder that a link led to is removed only if an earlier publication
     /// made it: any other is somebody's, however the link came to lead there.
     func clear() {
+        if case .folder = target.standing, let treeName { try? TreeRemoval.remove(treeName, in: target.parent) }
         guard case .link(_, _, let folder) = target.standing else { return }
         if let spareLink, !isReplaced { try? target.parent.descriptor.unlink(spareLink) }
-        guard let old = target.old, (try? old.descriptor.facts().owner) == geteuid() else { return }
-        if folder.bytes.starts(with: "\(target.name)\(TemporaryNames.prefix)".utf8) {
+        guard folder.bytes.starts(with: "\(target.name)\(TemporaryNames.prefix)".utf8), let old = target.old,
+            let facts = try? target.beside.descriptor.facts(of: folder)
+        else { return }
+        if facts.inode == old.inode, facts.owner == geteuid() {
             try? TreeRemoval.remove(folder, in: target.beside)
         }
     }

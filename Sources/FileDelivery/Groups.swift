@@ -148,6 +148,7 @@ final class Groups {
 
     private func memberError(_ error: SystemError, _ path: String) -> TransferError {
         switch error.errno {
+        case ENOSPC, EDQUOT: DiskSpace.full(error, Folders.split(path).folder)
         case EEXIST where error.call == "link" || error.call == "rename":
             TransferError(.destinationExists, "\(path) is there already", errno: error.errno)
         case EISDIR: TransferError(.cannotMoveFile, "\(path) is a folder", errno: error.errno)
@@ -224,7 +225,7 @@ final class Groups {
     ) throws(TransferError) -> Bool {
         var swap = GroupSwap(staging, target, names, lacksExchange: lacksExchange)
         do throws(TransferError) {
-            try swap.perform()
+            try swap.perform(mode: snapshot?.folders[0].facts.permissions)
             guard goesOn(.swapped) else { return false }
             try swap.confirm(snapshot)
         } catch {

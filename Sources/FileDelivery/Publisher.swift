@@ -101,8 +101,10 @@ final class Publisher {
     private func open(_ place: Place, mode: UInt16?) throws(TransferError) -> Staging {
         if let group = place.group {
             let root = try groups.staging(group).root
-            return try attempting("staging beside", group.folder) { () throws(SystemError) in
-                try Staging(in: root, mode: mode, names: names)
+            do throws(SystemError) {
+                return try Staging(in: root, mode: mode, names: names)
+            } catch {
+                throw creationError(error, group.folder)
             }
         }
         do throws(SystemError) {
@@ -250,28 +252,19 @@ final class Publisher {
     // MARK: Errors
 
     private func creationError(_ error: SystemError, _ folder: String) -> TransferError {
-        fullDisk(error, folder)
-            ?? TransferError(
-                .cannotCreateFile, "creating a file in \(folder) failed: \(error.reason)", errno: error.errno)
+        if DiskSpace.isFull(error) { return DiskSpace.full(error, folder) }
+        return TransferError(
+            .cannotCreateFile, "creating a file in \(folder) failed: \(error.reason)", errno: error.errno)
     }
 
     private func writingError(_ error: SystemError, _ folder: String) -> TransferError {
-        fullDisk(error, folder)
-            ?? TransferError(.cannotWriteToFile, "writing in \(folder) failed: \(error.reason)", errno: error.errno)
-    }
-
-    /// The two ways in which the system says that there is no room: for anybody, or for this user.
-    private func fullDisk(_ error: SystemError, _ folder: String) -> TransferError? {
-        guard error.errno == ENOSPC || error.errno == EDQUOT else { return nil }
-        let free = (try? FreeSpace.at(folder)).map { "; \($0.bytes) bytes are free" } ?? ""
-        return TransferError(
-            .notEnoughDiskSpace, "the file system of \(folder) has no room: \(error.reason)\(free)", errno: error.errno)
+        if DiskSpace.isFull(error) { return DiskSpace.full(error, folder) }
+        return TransferError(.cannotWriteToFile, "writing in \(folder) failed: \(error.reason)", errno: error.errno)
     }
 
     private func movingError(_ error: SystemError, _ path: String) -> TransferError {
         switch error.errno {
-        case ENOSPC, EDQUOT:
-            fullDisk(error, Folders.split(path).folder) ?? TransferError(.notEnoughDiskSpace, path, errno: error.errno)
+        case ENOSPC, EDQUOT: DiskSpace.full(error, Folders.split(path).folder)
         case EEXIST: TransferError(.destinationExists, "\(path) is there already", errno: error.errno)
         case EISDIR: TransferError(.cannotMoveFile, "\(path) is a folder", errno: error.errno)
         case ENOTSUP: TransferError(.cannotMoveFile, "\(path) is a device, pipe or socket", errno: error.errno)

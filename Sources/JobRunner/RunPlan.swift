@@ -66,7 +66,7 @@ struct RunPlan {
             scheduling.tasks.append(
                 SchedulingPlan.Task(
                     session: task.session, origin: origin, policy: known?.policy ?? 0, needs: task.needs,
-                    group: options.group.flatMap { groups[$0] },
+                    group: task.group,
                     neededGroups: options.neededGroups.compactMap { groups[$0] }))
         }
     }

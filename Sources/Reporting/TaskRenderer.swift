@@ -23,13 +23,14 @@ struct TaskRenderer {
     private func identity(_ fold: TaskFold, to writer: inout JSONWriter) {
         let redactor = report.redactor
         let options = report.job.tasks[task].options
+        let group = report.job.tasks[task].group.map { report.job.groups[Int($0.raw)].name }
         writer.member("id", redactor.redacted(report.job.tasks[task].id))
         writer.member("session", report.job.sessionName(report.job.tasks[task].session))
         writer.member("type", report.job.tasks[task].type.rawValue)
-        if options.values.group == nil, options.values.description == nil, options.values.labels.isEmpty {
+        if group == nil, options.values.description == nil, options.values.labels.isEmpty {
             writer.member("group", json: #"null,"description":null,"labels":{}"#)
         } else {
-            writer.member("group", options.values.group)
+            writer.member("group", group)
             writer.member("description", redactor.redacted(options.values.description))
             writer.member("labels", variables: options.values.labels.map { $0.redacted(by: redactor) })
         }

@@ -19,22 +19,21 @@ extension Scheduler {
             endProbe(task, origin)
         }
         switch verdict.outcome {
-        case .succeeded: succeed(task, verdict.status, meant)
+        case .succeeded: succeed(task, meant, verdict.status)
         case .cancelled(let error): cancelled(task, error, meant, verdict.status)
         case .failed(let error): failed(task, error, verdict, meant)
         }
         chargeProbes()
     }
 
-    private mutating func succeed(_ task: TaskIndex, _ status: Int?, _ meant: Ending?) {
-        if let group = plan.tasks[Int(task.raw)].group {
-            if groups[Int(group.raw)].isBroken, case .finish(let outcome, let error, let deferral)? = meant {
-                // It was to end with its group, and was done before it heard of that.
-                return finish(task, outcome, error, status, deferral)
-            }
-            stage(task, group)
+    private mutating func succeed(_ task: TaskIndex, _ meant: Ending?, _ status: Int?) {
+        guard let group = plan.tasks[Int(task.raw)].group else { return finish(task, .succeeded, nil, status) }
+        guard groups[Int(group.raw)].isBroken else { return stage(task, group) }
+        // Too late to be stopped, and of no use without the others.
+        if case .finish(let outcome, let error, let deferral) = meant {
+            finish(task, outcome, error, status, deferral)
         } else {
-            finish(task, .succeeded, nil, status)
+            finish(task, .cancelled, Self.isIncomplete, status)
         }
     }
 

@@ -45,18 +45,22 @@ extension Scheduler {
     private mutating func closeMember(_ group: GroupIndex) {
         let number = Int(group.raw)
         groups[number].open -= 1
-        guard groups[number].open == 0, !groups[number].isBroken else { return }
+        guard groups[number].open == 0 else { return }
+        // Only now does nobody add to what is staged.
+        guard !groups[number].isBroken else { return actions.append(.perform(.discard(group))) }
         guard !groups[number].staged.isEmpty else { return ended(group, published: true, nil) }
         groups[number].isPublishing = true
         actions.append(.perform(.publish(group)))
     }
+
+    static let isIncomplete = TransferError(.runCancelled, "another member of its group did not succeed")
 
     /// What the others have is of no use without the member that is missing.
     mutating func breakUp(_ group: GroupIndex) {
         let number = Int(group.raw)
         guard !groups[number].isBroken else { return }
         groups[number].isBroken = true
-        let error = TransferError(.runCancelled, "another member of its group did not succeed")
+        let error = Self.isIncomplete
         for member in groupMembers.of(number) {
             switch stopping {
             case .cancelling: break
@@ -64,7 +68,6 @@ extension Scheduler {
             case .failing, nil: end(member, .finish(.cancelled, error, nil))
             }
         }
-        actions.append(.perform(.discard(group)))
         ended(group, published: false, nil)
     }
 

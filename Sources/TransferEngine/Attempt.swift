@@ -96,6 +96,8 @@ final class Attempt: TransferReceiver {
     var file: FileRecord?
     var flushStartedAt: Instant?
     var lengthUnverified = false
+    /// What stands at the destination is as it shall be.
+    var keepsExisting = false
     var lastProgressAt: Instant
     let rules: AttemptRules
     /// Of the first request; a redirect may take some off.
@@ -244,7 +246,9 @@ final class Attempt: TransferReceiver {
     private func hand(_ piece: BodyPiece) {
         guard let destination, piece.count > 0 else { return }
         outbox.add(
-            .append(staging, folder: destination.folder, algorithm: destination.checksum?.algorithm, piece))
+            .append(
+                staging, folder: destination.folder, algorithm: destination.checksum?.algorithm,
+                group: destination.group, reserve: destination.reserve, piece))
     }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {

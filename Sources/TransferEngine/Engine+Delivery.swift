@@ -16,7 +16,20 @@ extension Engine {
         destination.mode = options.mode
         if case .literal(let checksum) = options.checksum { destination.checksum = checksum }
         destination.flush = attempt.session.configuration.durability == .flush
+        destination.reserve = job.limits.minimumFreeDisk ?? 0
+        destination.group = attempt.specification.group.map { groups[Int($0.raw)].place }
         return destination
+    }
+
+    /// A body for which there is no room fails before it is received.
+    func announceLength(_ attempt: Attempt) {
+        guard let destination = attempt.destination, let length = attempt.life.announcedLength,
+            length >= 1 << 20 || destination.reserve > 0, attempt.head?.status != 304
+        else { return }
+        outbox.add(
+            .announce(
+                attempt.staging, attempt.task, folder: destination.folder, length: length,
+                reserve: destination.reserve))
     }
 
     /// The body is whole: it becomes the file, or the answer in the report.
@@ -77,13 +90,14 @@ extension Engine {
             succeed(attempt)
         case .failed(let task, let error):
             guard let attempt = attempt(of: task) else { return }
+            // No room for it, or no right to write: what is still on its way is of no use.
+            stopTransfer(attempt)
             fail(attempt, error)
         case .inspected(let task, let size, let matches):
             guard let attempt = attempt(of: task), case .inspecting = attempt.phase else { return }
             inspected(attempt, size: size, matches: matches)
-        case .staged, .groupPublished:
-            // No order of this engine names a group.
-            break
+        case .staged(let task, let record): staged(task, record)
+        case .groupPublished(let group, let error): published(group, error)
         case .contents(let task, let bytes):
             guard let attempt = attempt(of: task) else { return }
             attempt.kept = bytes
@@ -119,6 +133,30 @@ extension Engine {
         }
     }
 
+    /// A member is verified: its part is done, its file is not there yet.
+    private func staged(_ task: TaskIndex, _ record: FileRecord) {
+        guard let attempt = attempt(of: task) else { return }
+        attempt.file = record
+        if attempt.keepsExisting {
+            finish(attempt, Verdict(.succeeded), source: .unchanged)
+        } else {
+            if attempt.head == nil { announceFile(attempt, length: record.bytes) }
+            succeed(attempt)
+        }
+    }
+
+    private func published(_ group: GroupIndex, _ error: TransferError?) {
+        if error == nil {
+            for member in groups[Int(group.raw)].members {
+                guard let attempt = attempts[Int(member.raw)], let file = attempt.file, !attempt.keepsExisting else {
+                    continue
+                }
+                emit(.fileFinished(file), attempt)
+            }
+        }
+        reports.append(.published(group, error))
+    }
+
     private func succeed(_ attempt: Attempt) {
         let isLocal = attempt.head == nil
         finish(
@@ -147,6 +185,11 @@ extension Engine {
             attempt.specification.options.values.existing == .revalidate
         {
             checksum = literal
+        }
+        if let group = plannedDestination(attempt).group {
+            attempt.keepsExisting = true
+            attempt.phase = .delivering
+            return outbox.add(.keep(attempt.task, path: path, group))
         }
         attempt.file = FileRecord(path: path, bytes: size, checksum: checksum, changed: false, lengthUnverified: false)
         finish(attempt, Verdict(.succeeded), source: .unchanged)

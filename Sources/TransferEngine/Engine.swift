@@ -42,7 +42,7 @@ package final class Engine {
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
     /// By task; one that ended stays until its result was taken.
-    private var attempts: [Attempt?]
+    var attempts: [Attempt?]
     /// Attempts with a transfer under way, densely, for the idle clock.
     private var transferring: [Attempt] = []
     /// What each origin last answered in, told to the scheduler when it changes.
@@ -54,6 +54,8 @@ package final class Engine {
     /// Some transfers are under a `bandwidth`.
     private let isMetered: Bool
     private var lastType: (text: String, type: MediaType?) = ("", nil)
+    /// The groups with their members, by number.
+    let groups: [EngineGroup]
     /// Whose file a path is, from the first file on that a server names.
     var claims: [String: TaskIndex]?
     /// Files published since the delivery thread was last told not to wait for more.
@@ -90,6 +92,7 @@ package final class Engine {
             job.limits.bandwidth != nil || job.sessions.contains { $0.bandwidth != nil }
             || job.tasks.contains { $0.options.values.bandwidth != nil }
         receiveBuffer = concurrency <= 8 ? 512 << 10 : 64 << 10
+        groups = EngineGroup.all(of: job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
         do throws(SystemError) {
@@ -142,7 +145,8 @@ package final class Engine {
         case .grant(let task, let origin): granted(task, origin)
         case .cancel(let task, _): cancel(task)
         case .credit(let task, let bytes): credit(task, bytes)
-        case .publish, .discard: break
+        case .publish(let group): outbox.add(.publishGroup(groups[Int(group.raw)].place))
+        case .discard(let group): outbox.add(.discardGroup(groups[Int(group.raw)].place))
         }
     }
 
@@ -332,6 +336,7 @@ package final class Engine {
             reports.append(.protocolIs(origin, head.version))
         }
         guard attempt.life.isFinalAnswer else { return }
+        announceLength(attempt)
         let url = attempt.life.request.url
         let type = mediaType(head.headers)
         emit(

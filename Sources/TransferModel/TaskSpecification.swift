@@ -35,6 +35,8 @@ package struct TaskSpecification: Sendable {
     package var needs: [TaskIndex] = []
     /// Where the task begins in the job file, for annotations.
     package var line: UInt32
+    /// The group it is published with.
+    package var group: GroupIndex?
     package var options: TaskOptions
 
     package init(
@@ -100,7 +102,6 @@ package final class TaskOptions: Sendable {
         package var body: RequestBody?
         package var contentType: SecretText?
         package var resumable = false
-        package var group: String?
         package var description: String?
         package var labels: [Job.Variable] = []
 

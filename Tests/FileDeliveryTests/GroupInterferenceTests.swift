@@ -225,6 +225,19 @@ import TransferModel
         }
     }
 
+    /// The same where nothing else would have to be done.
+    @Test func aKeptMemberThatWasTakenAwayComesBack() throws {
+        try prepare(.folder)
+        let stage = try GroupStage(tree, extraneous: .remove)
+        let names = ["kept", "member", "d/kept", "d/e/kept", "link"]
+        for name in names { try stage.keep(name) }
+        tree.remove("site/d/e")
+        tree.remove("site/empty")
+        #expect(try stage.publish() == nil)
+        #expect(
+            try tree.texts("site").keys.sorted() == ["d/", "d/e/", "d/e/kept", "d/kept", "kept", "link@", "member"])
+    }
+
     /// The system stops anywhere: what stands there is the old set or the new, whole, and the next run gets through.
     @Test(arguments: Standing.allCases, GroupStep.allCases) func aKillAtAnyStep(standing: Standing, step: GroupStep)
         throws

@@ -50,6 +50,7 @@ import TransferModel
         try tree.link("site/sub/dangling", to: "../../nowhere")
         try tree.setMode("site/sub", 0o2750)
         try tree.setMode("site/empty", 0o500)
+        try tree.setMode("site", 0o555)
         for name in ["site", "site/sub", "site/empty"] {
             try Descriptor.openFolder(tree.path(name)).setModificationTime(nanoseconds: 1_234_567_891_234_567_890)
         }
@@ -65,6 +66,7 @@ import TransferModel
                 "sub/dangling@": "../../nowhere", "new": "n",
             ])
         #expect(tree.mode("site/sub") == 0o2750 && tree.mode("site/empty") == 0o500)
+        #expect(try FileFacts.of(tree.path("site")).permissions == 0o555)
         for name in ["site/sub", "site/empty"] {
             #expect(try FileFacts.of(tree.path(name)).modifiedNanoseconds == 1_234_567_891_234_567_890)
         }

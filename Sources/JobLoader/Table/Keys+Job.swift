@@ -48,7 +48,7 @@ extension Sections {
                 .except("`fail`", { $0.onOverlap == .fail })),
             Key(
                 "groups", \.groups, .map(.object("group")), default: "none",
-                "name → downloads that are published together or not at all", .later
+                "name → downloads that are published together or not at all"
             ) {
                 $1.groups($0)
             },
@@ -112,7 +112,7 @@ extension Sections {
             ) {
                 $1.moment($0).map { .some($0) }
             },
-            .size("minimumFreeDisk", \.minimumFreeDisk, default: "none", "what downloads leave free", .later),
+            .size("minimumFreeDisk", \.minimumFreeDisk, default: "none", "what downloads leave free on their disk"),
             .size(
                 "maximumBytes", \.maximumBytes, default: "none",
                 "body bytes, either way, after which the run stops cleanly with 75"),

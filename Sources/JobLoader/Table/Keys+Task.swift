@@ -45,7 +45,7 @@ extension Sections {
         { _, _, _ in },
         Key(
             "group", \.group, .text, default: "none",
-            "the group it is published with; its `to` is then relative to the group's folder", .later
+            "the group it is published with; its `to` is then relative to the group's folder"
         ) {
             $1.text($0).map { .some($0) }
         },

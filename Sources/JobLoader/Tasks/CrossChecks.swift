@@ -49,6 +49,7 @@ struct TaskChecker {
     let ids: NameTable
     let checks: CrossChecks
     let groups: [String: GroupSpecification]
+    let groupNames: [String]
     var tasks: [TaskSpecification]
     private var destinations: NameTable
     private var sortedIDs: [(id: String, task: UInt32)]?
@@ -61,6 +62,7 @@ struct TaskChecker {
         ids = loader.ids
         checks = loader.checks
         groups = loader.groups
+        groupNames = loader.groupNames
         tasks = loader.tasks
         loader.tasks = []
         destinations = NameTable(expecting: tasks.count)
@@ -68,6 +70,7 @@ struct TaskChecker {
 
     mutating func run() {
         checkDestinations()
+        if !groups.isEmpty { checkGroupFolders() }
         resolveNeeds()
         addImpliedNeeds()
         checkForEachTasks()
@@ -94,6 +97,37 @@ struct TaskChecker {
                 "duplicate-destination",
                 "the tasks `\(other.id)` and `\(this.id)` both write `\(Reader.short(shown(path)))`",
                 hint: "give each a `to` of its own", at: place(of: "to", this))
+        }
+    }
+
+    /// A group's folder is swapped as a whole: its members write below it, and nobody else does.
+    private mutating func checkGroupFolders() {
+        let folders = groups.compactMap { name, group in
+            group.to.plain.map { (name: name, path: Paths.resolvingDots($0.hasSuffix("/") ? $0 : $0 + "/")) }
+        }.sorted { $0.name < $1.name }
+        for (place, folder) in folders.enumerated() {
+            for other in folders[(place + 1)...]
+            where other.path.hasPrefix(folder.path) || folder.path.hasPrefix(other.path) {
+                reader.error(
+                    "groups-overlap", "the groups `\(folder.name)` and `\(other.name)` publish into one folder",
+                    hint: "give each a `to` of its own, none below another", at: SourceSpan(line: 1, column: 1))
+            }
+        }
+        for task in tasks {
+            guard let destination = task.destination else { continue }
+            let path = Paths.resolvingDots(destination)
+            let own = task.group.map { groupNames[Int($0.raw)] }
+            for folder in folders where path.hasPrefix(folder.path) != (folder.name == own) {
+                let message =
+                    folder.name == own
+                    ? "`\(task.id)` writes outside the folder of its group `\(folder.name)`"
+                    : "`\(task.id)` writes into the folder of the group `\(folder.name)` without being its member"
+                let hint =
+                    folder.name == own
+                    ? "its `to` is relative to that folder and stays below it"
+                    : "add `group: \(folder.name)`, or choose another `to`"
+                reader.error("group-folder", message, hint: hint, at: self.place(of: "to", task))
+            }
         }
     }
 
@@ -195,7 +229,6 @@ struct TaskChecker {
 
     private func group(_ entry: NeedLists.Entry) -> String? {
         let name = String(entry.text.dropFirst(6))
-        reader.problems.isNotBuilt("needing a group", at: reader.tree.span(entry.node), in: reader.source)
         if groups[name] != nil { return name }
         let hint = reader.closest(name, groups.keys.sorted()).map { "did you mean `group.\($0)`?" }
         reader.error("unknown-group", "there is no group `\(Reader.short(name))`", hint: hint, entry.node)

@@ -10,6 +10,8 @@ final class TaskLoader {
     let table = TaskTable.shared
     let sessions: SessionTable
     let groups: [String: GroupSpecification]
+    /// By number.
+    let groupNames: [String]
     var tasks: [TaskSpecification] = []
     var ids: NameTable
     var checks = CrossChecks()
@@ -35,6 +37,7 @@ final class TaskLoader {
     {
         self.reader = reader
         self.sessions = sessions
+        groupNames = groups.map(\.name)
         self.groups = Dictionary(groups.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         written = WrittenKeys(rows: table.rows.count)
         self.defaults = Defaults(written: WrittenKeys(rows: table.rows.count))
@@ -217,6 +220,9 @@ final class TaskLoader {
         var task = TaskSpecification(
             id: head.id ?? "", type: draft.type, session: session, location: location ?? .awaitingCapture(""),
             destination: destination, line: UInt32(reader.tree.span(node).line), options: options)
+        if let name = head.group, let group = groupNames.firstIndex(of: name) {
+            task.group = GroupIndex(raw: UInt16(group))
+        }
         checkID(head, number, node)
         if head.needs >= 0 { checks.needs.append(.init(task: number, list: head.needs)) }
         if hasOwnOptions || defaults.written.present & ~table.headRows != 0 || draft.type == .upload {

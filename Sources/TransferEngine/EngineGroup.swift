@@ -1,0 +1,28 @@
+import FileDelivery
+import TransferModel
+
+/// A group as the engine needs it: where it stands, and whose files it publishes.
+struct EngineGroup {
+    let place: GroupPlace
+    private(set) var members: [TaskIndex] = []
+
+    static func all(of job: Job) -> [EngineGroup] {
+        guard !job.groups.isEmpty else { return [] }
+        var members = Array(repeating: [TaskIndex](), count: job.groups.count)
+        var flushes = Array(repeating: false, count: job.groups.count)
+        for (index, task) in job.tasks.enumerated() {
+            guard let number = task.group.map({ Int($0.raw) }) else { continue }
+            members[number].append(TaskIndex(raw: UInt32(index)))
+            // One member that must survive a power cut makes the whole swap do so.
+            if job.sessions[Int(task.session.raw)].durability == .flush { flushes[number] = true }
+        }
+        return job.groups.enumerated().map { number, group in
+            var folder = group.to.revealed
+            while folder.utf8.count > 1, folder.hasSuffix("/") { folder.removeLast() }
+            return EngineGroup(
+                place: GroupPlace(
+                    index: GroupIndex(raw: UInt16(number)), folder: folder, extraneous: group.extraneous,
+                    flush: flushes[number]), members: members[number])
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import SystemIO
+import TestSupport
+import Testing
+import TransferModel
+
+/// Groups as a folder sees them: the old set or the new one, never half of each.
+@Suite struct GroupTests {
+    private func job(_ server: ScriptedServer, _ group: String = "to: site", more: String = "") -> String {
+        """
+        defaults: { retry: { attempts: 1 } }
+        groups: { site: { \(group) } }
+        tasks:
+          - { id: a, group: site, url: "\(server.url("/a"))", to: a.txt }
+          - { id: b, group: site, url: "\(server.url("/b"))", to: deep/b.txt }
+          - { id: after, needs: [group.site], url: "\(server.url("/after"))" }
+        \(more)
+        """
+    }
+
+    private func server(_ version: String) throws -> ScriptedServer {
+        let server = try ScriptedServer()
+        for name in ["a", "b", "after"] { server.on("/\(name)", .respond(200, body: "\(name) \(version)")) }
+        return server
+    }
+
+    @Test(arguments: ["none", "flush"]) func membersAppearTogether(_ durability: String) throws {
+        let server = try server("1")
+        defer { server.stop() }
+        server.on("/b", [.wait(.milliseconds(300))] + .respond(200, body: "b 1"))
+        let stage = try Stage()
+        let program = try stage.start(
+            job(server, more: "sessions: { default: { durability: \(durability) } }"))
+        #expect(server.waitForRequests(2))
+        #expect(!stage.folder.exists("site"))
+        let run = try stage.finish(program)
+        #expect(run.status == 0)
+        #expect(try stage.text("site/a.txt") == "a 1" && stage.text("site/deep/b.txt") == "b 1")
+        #expect(server.requests().last?.target == "/after")
+        #expect(try run.value("$.groups[0].published") == "true")
+        #expect(try run.task("a", "waits[?@.reason=='dependency'].duration").flatMap { Double($0) } ?? 0 > 0.1)
+        #expect(run.story(of: "a").suffix(3) == ["fileFinished", "attemptFinished", "taskFinished"])
+        #expect(stage.files.allSatisfy { !$0.contains(".transfer-run-") })
+    }
+
+    @Test func aFailureLeavesTheOldSet() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        #expect(try stage.run(job(server)).status == 0)
+        server.on("/a", .respond(200, body: "a 2"))
+        server.on("/b", .respond(500, body: "no"))
+        let run = try stage.run(job(server))
+        #expect(run.status == 1)
+        #expect(try run.values("$.tasks[*].outcome") == ["cancelled", "failed", "skipped"])
+        #expect(try run.value("$.groups[0].published") == "false")
+        #expect(try stage.text("site/a.txt") == "a 1" && stage.text("site/deep/b.txt") == "b 1")
+        #expect(stage.files.allSatisfy { !$0.contains(".transfer-run-") })
+    }
+
+    @Test(arguments: [("keep", true), ("remove", false)]) func filesNoMemberNames(_ word: String, _ stays: Bool) throws
+    {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("site/old/notes", "mine")
+        try stage.folder.write("site/a.txt", "a 0")
+        #expect(try stage.run(job(server, "to: site, extraneous: \(word)")).status == 0)
+        #expect(stage.folder.exists("site/old/notes") == stays)
+        #expect(try stage.text("site/a.txt") == "a 1")
+    }
+
+    /// A member that is as it shall be costs no request and comes along.
+    @Test func unchangedMembersComeAlong() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("site/a.txt", "a")
+        let sum = "sha256:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+        let run = try stage.run(
+            """
+            groups: { site: { to: site, extraneous: remove } }
+            tasks:
+              - { id: a, group: site, url: "\(server.url("/a"))", to: a.txt, checksum: "\(sum)" }
+              - { id: b, group: site, url: "\(server.url("/b"))", to: b.txt }
+            """)
+        #expect(run.status == 0)
+        #expect(try run.values("$.tasks[*].source") == ["unchanged", "network"])
+        #expect(try run.values("$.tasks[*].changed") == ["false", "true"])
+        #expect(server.requests().map(\.target) == ["/b"])
+        #expect(try stage.text("site/a.txt") == "a")
+    }
+
+    @Test func aLinkIsSwitched() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("releases/one/a.txt", "a 0")
+        try stage.folder.link("site", to: "releases/one")
+        #expect(try stage.run(job(server)).status == 0)
+        #expect(try stage.text("site/a.txt") == "a 1" && stage.text("site/deep/b.txt") == "b 1")
+    }
+
+    @Test func aKilledRunLeavesTheOldSet() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        #expect(try stage.run(job(server)).status == 0)
+        server.on("/a", .respond(200, body: "a 2"))
+        server.on("/b", [.wait(.seconds(20))] + .respond(200, body: "b 2"))
+        let program = try stage.start(job(server))
+        #expect(server.waitForRequests(2, "/b"))
+        program.send(signal: 9)
+        _ = program.wait()
+        #expect(try stage.text("site/a.txt") == "a 1" && stage.text("site/deep/b.txt") == "b 1")
+        server.on("/b", .respond(200, body: "b 2"))
+        #expect(try stage.run(job(server)).status == 0)
+        #expect(try stage.text("site/a.txt") == "a 2" && stage.text("site/deep/b.txt") == "b 2")
+    }
+
+    @Test func whoWritesIntoTheFolderMustBeAMember() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let run = try Stage().run(
+            job(server, more: "  - { id: c, url: \"\(server.url("/a"))\", to: site/c.txt }"))
+        #expect(run.status == 2)
+        #expect(run.errorText.contains("add `group: site`"))
+    }
+
+    // MARK: Room
+
+    @Test func whatMustStayFreeStaysFree() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            limits: { minimumFreeDisk: 1000000GiB }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a }
+              - { id: data, url: "\(server.url("/b"))" }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.values("$.tasks[*].outcome") == ["failed", "succeeded"])
+        #expect(try run.task("a", "error.name") == "notEnoughDiskSpace")
+        #expect(try run.task("a", "attempts[*].number") == "1" && stage.files.isEmpty)
+    }
+
+    /// A claim of ten terabytes fails before a byte of it is received.
+    @Test func aHugeClaimFailsAtOnce() throws {
+        let server = try ScriptedServer { _ in .headOnly(200, length: 10_000_000_000_000_000) + [.wait(.seconds(20))] }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run("tasks: [{ id: a, url: \"\(server.origin)/a\", to: a }]")
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "notEnoughDiskSpace")
+    }
+}

@@ -71,14 +71,15 @@ package struct TraceFacts: Sendable {
         for (index, task) in job.tasks.enumerated() where chosen?.contains(task.id) ?? true {
             numbers[index] = numbers.count
         }
-        var members: [String: [Int]] = [:]
+        var members = [[Int]](repeating: [], count: job.groups.count)
         for (index, task) in job.tasks.enumerated() {
-            if let group = task.options.values.group { members[group, default: []].append(index) }
+            if let group = task.group { members[Int(group.raw)].append(index) }
         }
         var tasks: [Task] = []
         for (index, task) in job.tasks.enumerated() where numbers[index] != nil {
             let options = task.options.values
-            let own = options.group.flatMap { members[$0] } ?? []
+            let own = task.group.map { members[Int($0.raw)] } ?? []
+            let groups = options.neededGroups.compactMap { name in job.groups.firstIndex { $0.name == name } }
             let needed = task.needs.map { Int($0.raw) }
             var facts = Task(
                 id: task.id, session: Int(task.session.raw),
@@ -86,7 +87,7 @@ package struct TraceFacts: Sendable {
                 retry: options.policies.retry, mirrors: max(1, options.mirrors.count),
                 earliestBegin: options.earliestBegin, mayFail: options.allowFailure != .no)
             facts.verified = needed.filter { own.contains($0) }.compactMap { numbers[$0] }
-            facts.members = options.neededGroups.flatMap { members[$0] ?? [] }.compactMap { numbers[$0] }
+            facts.members = groups.flatMap { members[$0] }.compactMap { numbers[$0] }
             tasks.append(facts)
         }
         self.init(

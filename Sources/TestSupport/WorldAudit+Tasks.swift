@@ -195,6 +195,7 @@ extension WorldAudit {
 
     package mutating func turnEnded(at now: Now) {
         wasOver = isOver(now)
+        hasCommands = false
         for index in pages.indices {
             let page = pages[index]
             hold(

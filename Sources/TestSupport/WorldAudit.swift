@@ -84,6 +84,8 @@ package struct WorldAudit: SimulationObserver {
     var isStopped = false
     /// Whether the end had begun when the last turn was over: what happens in one turn has an order of its own.
     var wasOver = false
+    /// Commands came since the last turn: what they led to is not known yet.
+    var hasCommands = false
     private let found = Findings()
     /// What must not be: a sentence each, the first few.
     package var violations: [String] { found.sentences }
@@ -155,6 +157,7 @@ package struct WorldAudit: SimulationObserver {
     // MARK: What was said
 
     package mutating func sees(_ command: RunCommand, affected: [TaskIndex], at now: Now) {
+        defer { hasCommands = true }
         switch command {
         case .stop: isStopped = true
         case .suspend(let tasks):
@@ -163,7 +166,7 @@ package struct WorldAudit: SimulationObserver {
             for task in tasks where affected.contains(task) { pages[Int(task.raw)].isSuspended = false }
         case .cancel(let tasks, _):
             // One that comes later may have been skipped for the sake of one that was cancelled before it.
-            guard let task = tasks.first else { return }
+            guard let task = tasks.first, !hasCommands else { return }
             let isRight = affected.contains(task) || !mayBeCancelled(task)
             hold(isRight, now, "task \(task.raw) could be cancelled and was not")
         }

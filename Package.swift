@@ -74,11 +74,12 @@ let package = Package(
             "JobRunner",
             ["TransferEngine", "Scheduling", "Stores", "SystemIO", "TextFormats", "TransferModel"]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
+        room("RunControl", ["JobRunner", "Digests", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
         room(
             "CommandLineTool",
             [
-                "JobRunner", "Reporting", "JobLoader", "YAMLTree", "Diagnostics", "Digests", "TextFormats", "Stores",
-                "CurlCore", "SystemIO", "TransferModel",
+                "JobRunner", "Reporting", "RunControl", "JobLoader", "YAMLTree", "Diagnostics", "Digests",
+                "TextFormats", "Stores", "CurlCore", "SystemIO", "TransferModel",
             ]),
         .executableTarget(
             name: "transfer-run", dependencies: ["CommandLineTool"], path: "Sources/transfer-run",
@@ -90,7 +91,7 @@ let package = Package(
             name: "transfer-run-bench",
             dependencies: [
                 "CAllocationCounter", "CurlCore", "Diagnostics", "FileDelivery", "JobLoader", "JobRunner", "Reporting",
-                "Scheduling", "Simulation", "SystemIO", "TransferModel",
+                "RunControl", "Scheduling", "Simulation", "Stores", "SystemIO", "TransferModel",
             ],
             path: "Sources/transfer-run-bench", swiftSettings: house),
         .target(name: "CTestShims", path: "Sources/CTestShims"),
@@ -121,7 +122,10 @@ let package = Package(
         tests("StoresTests", ["Stores", "SystemIO", "TransferModel", "TestSupport"]),
         tests("FileDeliveryTests", ["FileDelivery", "SystemIO", "TransferModel", "TestSupport"]),
         tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
-        tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
+        tests(
+            "RunControlTests",
+            ["RunControl", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),
+        tests("CommandLineToolTests", ["CommandLineTool", "JobRunner", "TestSupport"]),
         tests(
             "BinaryTests",
             [

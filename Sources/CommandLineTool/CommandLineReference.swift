@@ -25,6 +25,22 @@ package enum CommandLineReference {
         `NO_COLOR` and `TERM=dumb` turn colour off. With `GITHUB_ACTIONS=true` failures are annotations on the line where
         the task begins in the job file.
 
+        ## A run under way
+
+        `suspend`, `resume` and `cancel` ask a run by its process's number, which stands in its report as `runner.pid`.
+        TASK is an id or a pattern of ids such as `debs-*`; without one, every task is meant. Background sessions, which
+        have an identifier instead of a number, are not built yet.
+
+        `onOverlap` says what a second run of the same job does. One that waits runs the job as it had read it before.
+        SIGINT or SIGTERM ends a run with its report, and a wait at once; a second one ends the process there and then.
+
+        ## State
+
+        `--state-dir DIR` puts all that a run keeps under one folder. Otherwise locks lie below
+        `$XDG_STATE_HOME/transfer-run` (`~/.local/state/transfer-run`), sockets in `$XDG_RUNTIME_DIR/transfer-run` (else
+        beside the state). Folders are 0700, files 0600; a folder that somebody else can write is refused with exit
+        status 4. A job with none but `ephemeral` sessions needs no state and leaves none: its own file is locked.
+
         ## Not built yet
 
         These are known, and answered with exit status 2.

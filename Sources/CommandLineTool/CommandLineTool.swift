@@ -47,8 +47,9 @@ package enum CommandLineTool {
             return RunningJob(options: options, environment: environment, console: console).perform()
         case .check: return check(try CheckOptions(typed, environment: environment), environment, console)
         case .schema: return schema(console)
-        case .plan, .simulate, .rerun, .explain, .status, .attach, .suspend, .resume, .cancel, .reset, .daemon,
-            .completions:
+        case .suspend, .resume, .cancel:
+            return control(try ControlOptions(typed, environment: environment), console)
+        case .plan, .simulate, .rerun, .explain, .status, .attach, .reset, .daemon, .completions:
             throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
         }
     }

@@ -28,9 +28,9 @@ package enum CommandTable {
         entry(.explain, "REPORT [ID]", 1...2, "where the time went and why, per task, in words", isBuilt: false),
         entry(.status, "[IDENTIFIER]", 0...1, "background sessions and what each task waits for", isBuilt: false),
         entry(.attach, "IDENTIFIER", 1...1, "follow a background session as if it had never been left", isBuilt: false),
-        entry(.suspend, "IDENTIFIER [TASK…]", many, "suspend a background session or its tasks", isBuilt: false),
-        entry(.resume, "IDENTIFIER [TASK…]", many, "let a suspended session or its tasks go on", isBuilt: false),
-        entry(.cancel, "IDENTIFIER [TASK…]", many, "cancel a background session or its tasks", isBuilt: false),
+        entry(.suspend, "PID [TASK…]", many, "suspend a run under way, or its tasks of these ids or patterns of ids"),
+        entry(.resume, "PID [TASK…]", many, "let what was suspended go on"),
+        entry(.cancel, "PID [TASK…]", many, "cancel a run under way or some of its tasks, and remove half-done files"),
         entry(
             .reset, "SESSION", 1...1, "forget cache, cookies, credentials and resume data of a session", isBuilt: false),
         entry(.daemon, "", 0...0, "the background process, in the foreground, for systemd", isBuilt: false),

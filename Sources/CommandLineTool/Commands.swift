@@ -17,9 +17,9 @@ extension CommandLineTool {
             case .failure(let problem):
                 console.errors(problem.text)
                 return 2
-            case .success(let result):
-                found += result.diagnostics.sorted()
-                hasErrors = hasErrors || result.diagnostics.hasErrors
+            case .success(let loaded):
+                found += loaded.result.diagnostics.sorted()
+                hasErrors = hasErrors || loaded.result.diagnostics.hasErrors
             }
         }
         switch options.format {

@@ -66,6 +66,7 @@ package enum FlagTable {
 
     package static func flags(of command: CommandName) -> [Flag] { all.filter { $0.commands.contains(command) } }
 
+    private static let controlling: [CommandName] = [.suspend, .resume, .cancel]
     private static let loading: [CommandName] = [.run, .check, .plan, .simulate]
 
     private static let outputs: [Flag] = [
@@ -96,7 +97,8 @@ package enum FlagTable {
         flag(.bandwidth, .value("RATE"), "a rate for the whole run, such as `10MiB/s`, over `limits.bandwidth`"),
         flag(.failFast, .toggle, "the first failure cancels the rest"),
         flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
-        flag(.stateDir, .value("DIR"), "keep state, cache and sockets under this folder", isBuilt: false),
+        flag(
+            .stateDir, .value("DIR"), "keep state, cache and sockets under this folder", [.run] + controlling),
     ]
 
     private static let conditions: [Flag] = [
@@ -130,7 +132,7 @@ package enum FlagTable {
         flag(.all, .toggle, "every task", [.rerun], isBuilt: false),
         flag(.task, .list("ID"), "this task", [.rerun], isBuilt: false),
         flag(.watch, .toggle, "show it again and again", [.status], isBuilt: false),
-        flag(.resumable, .toggle, "keep half-done files", [.cancel], isBuilt: false),
+        flag(.resumable, .toggle, "keep half-done files", [.cancel]),
     ]
 
     private static let everywhere: [Flag] = [

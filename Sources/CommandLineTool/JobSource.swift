@@ -2,6 +2,7 @@ import Diagnostics
 import Digests
 import Glibc
 import JobLoader
+import RunControl
 import SystemIO
 import TransferModel
 import YAMLTree
@@ -15,14 +16,24 @@ struct JobSource {
 
     private static let maximumBytes = 64 << 20
 
+    /// What was read, and the file it was read from; `nil` for standard input.
+    struct Loaded {
+        let result: LoadResult
+        let file: JobFile?
+    }
+
     /// The loaded job, or a sentence about why its file could not be read.
-    func load(_ path: String) -> Result<LoadResult, UsageError> {
+    func load(_ path: String) -> Result<Loaded, UsageError> {
         let bytes: [UInt8]
+        var file: JobFile?
         do throws(WholeFile.Problem) {
-            bytes =
-                path == "-"
-                ? try WholeFile.readStandardInput(limit: Self.maximumBytes)
-                : try WholeFile.read(path, limit: Self.maximumBytes)
+            if path == "-" {
+                bytes = try WholeFile.readStandardInput(limit: Self.maximumBytes)
+            } else {
+                let opened = JobFile(try WholeFile.open(path))
+                bytes = try WholeFile.read(opened.descriptor, limit: Self.maximumBytes)
+                file = opened
+            }
         } catch {
             return .failure(Self.problem(path, error))
         }
@@ -31,7 +42,7 @@ struct JobSource {
             secretsFile: arguments.secretsFile)
         var result = JobLoader.load(SourceText(name: path, bytes: bytes), options: options, resources: resources())
         if isForRun { result.job?.sha256 = Self.digest(bytes) }
-        return .success(result)
+        return .success(Loaded(result: result, file: file))
     }
 
     /// Tells in the report which file it was; `nil` when this OpenSSL cannot.

@@ -68,6 +68,7 @@ package struct RunOptions: Sendable {
     package var bandwidth: Int64?
     package var failFast: Bool
     package var exitUnchanged: Bool
+    package var stateDirectory: String?
     package var progress: Progress
     package var color: ColorChoice
     package var amount: Amount
@@ -87,6 +88,7 @@ package struct RunOptions: Sendable {
         bandwidth = try meant.rate(.bandwidth)
         failFast = meant.isSet(.failFast)
         exitUnchanged = meant.isSet(.exitUnchanged)
+        stateDirectory = meant.value(.stateDir)
         progress = meant.value(.progress).flatMap { Progress(rawValue: $0) } ?? .auto
         color = meant.value(.color).flatMap { ColorChoice(rawValue: $0) } ?? .auto
         amount =

@@ -15,7 +15,7 @@ struct RunOutputs {
         report = JSONReport(
             job: job,
             runner: RunnerFacts(
-                version: CommandLineTool.version, libcurl: CurlLibrary.version, pid: Terminal.processID(),
+                version: CommandLineTool.version, libcurl: CurlLibrary.version, pid: Surroundings.processID(),
                 host: Terminal.hostName()))
         reportsToStandardOutput = options.report == .standardOutput
         reportPath = Self.reportPath(job, options)

@@ -1,10 +1,9 @@
 import CurlCore
 import Diagnostics
-import Glibc
 import JobLoader
 import JobRunner
 import Reporting
-import Synchronization
+import RunControl
 import SystemIO
 import TransferModel
 
@@ -19,24 +18,25 @@ struct RunningJob {
             console.errors(UsageError.notBuilt("running several job files as one").text)
             return 2
         }
-        let job: Job
         do throws(UsageError) {
-            guard let loaded = try load(path) else { return 2 }
-            job = loaded
+            guard let (job, file) = try load(path) else { return 2 }
+            // From here signals are values, before the first thread is made.
+            Signals.hold()
+            warnOfProxy(job)
+            return enter(job, file)
         } catch {
             console.errors(error.text)
             return 2
         }
-        warnOfProxy(job)
-        return start(job)
     }
 
     // MARK: The job
 
     /// `nil` when its diagnostics said why not.
-    private func load(_ path: String) throws(UsageError) -> Job? {
+    private func load(_ path: String) throws(UsageError) -> (Job, JobFile?)? {
         let source = JobSource(arguments: options.arguments, environment: environment, isForRun: true)
-        let result = try source.load(path).get()
+        let loaded = try source.load(path).get()
+        let result = loaded.result
         // What is not built yet refuses the run, beside the mistakes of the file: never a silent ignore.
         let found = (result.diagnostics.sorted() + result.notBuilt)
         if !found.isEmpty {
@@ -48,7 +48,7 @@ struct RunningJob {
         job = try TaskSelection(only: options.only, except: options.except).apply(to: job)
         if let maximum = options.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = options.bandwidth { job.limits.bandwidth = bandwidth }
-        return job
+        return (job, loaded.file)
     }
 
     /// Proxies are not built yet; a machine that says it needs one should hear why nothing goes through it.
@@ -67,6 +67,15 @@ struct RunningJob {
 
     // MARK: The run
 
+    private func enter(_ job: Job, _ file: JobFile?) -> Int32 {
+        switch Overlap(job: job, options: options, environment: environment, console: console).enter(file) {
+        case .end(let status): return status.code
+        case .clear(let lock):
+            defer { lock?.release() }
+            return start(job)
+        }
+    }
+
     private func start(_ job: Job) -> Int32 {
         do throws(OutputProblem) {
             let outputs = try RunOutputs(job, options, environment)
@@ -84,17 +93,20 @@ struct RunningJob {
         settings.tellsLimitWaits = outputs.tellEverything
         settings.reportsUnchanged = options.exitUnchanged
         let status: ExitStatus
+        let inputs = RunInputs(job, options, environment, console)
+        defer { inputs.close() }
         do {
             try CurlLibrary.prepare()
             let log = try EventLog(consumers: outputs.consumers, redactor: Redactor(job.secrets), now: Clocks.now())
             let run: JobRun
             do throws(TransferError) {
-                run = try JobRun(job: job, settings: settings, log: log, makeInbox: inbox)
+                run = try JobRun(job: job, settings: settings, log: log, makeInbox: inputs.open)
             } catch {
                 _ = log.finish()
                 throw error
             }
             status = run.run()
+            inputs.close()
             if let failure = log.finish() { throw failure }
         } catch {
             console.errors("error: the run could not be carried out: \(Self.words(error))\n")
@@ -107,17 +119,6 @@ struct RunningJob {
         (error as? TransferError)?.message ?? "\(error)"
     }
 
-    /// Signals become commands; a second one ends the process at once.
-    private func inbox(_ wake: @escaping @Sendable () -> Void) -> Mailbox<RunCommand> {
-        let inbox = Mailbox<RunCommand>(wake: wake)
-        let first = SignalCount()
-        try? Signals.watch { number in
-            if first.next() > 1 { Terminal.endAtOnce(number) }
-            inbox.post(.stop(signal: number))
-        }
-        return inbox
-    }
-
     private func finish(_ status: ExitStatus, _ outputs: RunOutputs) -> Int32 {
         do throws(OutputProblem) {
             try outputs.write()
@@ -128,9 +129,4 @@ struct RunningJob {
         }
         return status.code
     }
-}
-
-private final class SignalCount: Sendable {
-    private let count = Atomic<Int>(0)
-    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
 }

@@ -20,13 +20,13 @@ struct TaskSelection {
     private func choose(
         _ pattern: String, _ job: Job, _ isChosen: inout [Bool], _ value: Bool, flag: String
     ) throws(UsageError) {
-        let pattern = Array(pattern.utf8)
+        let pattern = TaskPattern(pattern)
         var found = false
-        for (index, task) in job.tasks.enumerated() where Self.matches(Array(task.id.utf8)[...], pattern[...]) {
+        for (index, task) in job.tasks.enumerated() where pattern.matches(task.id) {
             isChosen[index] = value
             found = true
         }
-        if !found { throw UsageError("no task matches `\(flag) \(String(decoding: pattern, as: UTF8.self))`") }
+        if !found { throw UsageError("no task matches `\(flag) \(pattern)`") }
     }
 
     private func includeNeeds(_ job: Job, _ isChosen: inout [Bool]) {
@@ -54,29 +54,5 @@ struct TaskSelection {
             result.tasks.append(task)
         }
         return result
-    }
-
-    /// `*` stands for any run of characters. Without recursion: the last `*` is the only one to come back to.
-    static func matches(_ text: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
-        var text = text
-        var pattern = pattern
-        var retry: (text: ArraySlice<UInt8>, pattern: ArraySlice<UInt8>)?
-        while true {
-            if pattern.first == UInt8(ascii: "*") {
-                pattern = pattern.dropFirst()
-                retry = (text, pattern)
-            } else if let next = pattern.first, next == text.first {
-                text = text.dropFirst()
-                pattern = pattern.dropFirst()
-            } else if text.isEmpty, pattern.isEmpty {
-                return true
-            } else if let again = retry, !again.text.isEmpty {
-                text = again.text.dropFirst()
-                pattern = again.pattern
-                retry = (text, pattern)
-            } else {
-                return false
-            }
-        }
     }
 }

@@ -10,8 +10,6 @@ enum Terminal {
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    static func processID() -> Int32 { getpid() }
-
     /// Ends the process here and now: a second signal.
     static func endAtOnce(_ signal: Int32) -> Never { _exit(128 + signal) }
 }

@@ -66,6 +66,7 @@ struct JobFile {
         var draft = JobDraft()
         Sections.job.decode(root, into: &draft, reader)
         var job = Job(name: draft.name ?? stem, file: reader.source.name, baseDirectory: reader.baseDirectory)
+        job.isNamed = draft.name != nil
         if draft.name == "" {
             reader.error("invalid-value", "a job's `name` cannot be empty", at: reader.beginning(root))
         }

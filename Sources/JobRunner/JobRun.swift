@@ -26,7 +26,7 @@ package final class JobRun {
     let job: Job
     private let settings: RunSettings
     let log: EventLog
-    private let inbox: Mailbox<RunCommand>
+    private let inbox: Mailbox<RunInput>
     let engine: Engine
     var scheduler: Scheduler
     let beganAt: Now
@@ -37,10 +37,10 @@ package final class JobRun {
     var bandwidthWaits: [TaskIndex: TimeSpan] = [:]
     private var knownOrigins = 0
 
-    /// `inbox` takes commands from any thread; `wake` is set to what ends the loop's wait.
+    /// `makeInbox` is given what ends the loop's wait; what it returns takes input from any thread.
     package init(
         job: Job, settings: RunSettings, log: EventLog,
-        makeInbox: (@escaping @Sendable () -> Void) -> Mailbox<RunCommand>
+        makeInbox: (@escaping @Sendable () -> Void) -> Mailbox<RunInput>
     ) throws(TransferError) {
         let now = Clocks.now()
         self.job = job
@@ -78,7 +78,7 @@ package final class JobRun {
         announce()
         var now = beganAt
         while true {
-            for command in inbox.takeAll() { take(command, now) }
+            for input in inbox.takeAll() { take(input, now) }
             perform(scheduler.turn(now: now), now)
             log.handOver()
             if scheduler.isFinished { break }
@@ -116,9 +116,13 @@ package final class JobRun {
         }
     }
 
-    private func take(_ command: RunCommand, _ now: Now) {
-        if case .stop(let number) = command, facts.signal == nil { facts.signal = number }
-        scheduler.command(command, now: now)
+    private func take(_ input: RunInput, _ now: Now) {
+        switch input {
+        case .command(let command):
+            if case .stop(let number) = command, facts.signal == nil { facts.signal = number }
+            scheduler.command(command, now: now)
+        case .control(let request): take(request, now)
+        }
     }
 
     private func take(_ report: ExecutorReport, _ now: Now) {

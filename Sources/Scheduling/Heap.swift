@@ -6,7 +6,8 @@ protocol HeapElement {
 
 /// A binary heap whose least element is first.
 struct Heap<Element: HeapElement> {
-    private var items: [Element] = []
+    /// The least first; otherwise in no order that means anything.
+    private(set) var items: [Element] = []
 
     var first: Element? { items.first }
     var count: Int { items.count }

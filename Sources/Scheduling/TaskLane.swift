@@ -27,13 +27,7 @@ struct TaskLane: Sendable {
     /// It stands among the scheduler's changed lanes.
     var hasChanged = false
     private(set) var ledger = WaitLedger()
-    /// Highest priority first; none is empty but the last one left.
-    private var waiting: [PriorityClass] = []
-
-    private struct PriorityClass: Sendable {
-        let priority: Double
-        var queue: TaskQueue
-    }
+    private var waiting = WaitingTasks()
 
     init(session: SessionIndex, place: Int, origin: OriginID?, maximumConnections: Int) {
         self.session = session
@@ -61,33 +55,15 @@ struct TaskLane: Sendable {
     func reading(at now: Instant) -> WaitLedger.Reading { ledger.reading(at: now) }
 
     /// Those of its queue that are wanted; one that has moved on may still be in it.
-    func queued(where isWanted: (TaskIndex) -> Bool) -> [TaskIndex] {
-        waiting.flatMap { $0.queue.filter(isWanted) }
-    }
+    func queued(where isWanted: (TaskIndex) -> Bool) -> [TaskIndex] { waiting.filter(isWanted) }
 
     /// Whether the task became the one that goes next.
-    mutating func enqueue(_ task: TaskIndex, priority: Double) -> Bool {
-        var place = 0
-        while place < waiting.count, waiting[place].priority > priority, !waiting[place].queue.isEmpty { place += 1 }
-        if place < waiting.count, waiting[place].priority == priority {
-            waiting[place].queue.append(task)
-            return place == 0 && waiting[0].queue.count == 1
-        }
-        if place < waiting.count, waiting[place].queue.isEmpty { waiting.remove(at: place) }
-        waiting.insert(PriorityClass(priority: priority, queue: TaskQueue([task])), at: place)
-        return place == 0
-    }
+    mutating func enqueue(_ task: TaskIndex, priority: Double) -> Bool { waiting.add(task, priority) }
 
     /// The task that goes next, with its priority.
-    var head: (priority: Double, task: TaskIndex)? {
-        guard let first = waiting.first, let task = first.queue.first else { return nil }
-        return (first.priority, task)
-    }
+    var head: (priority: Double, task: TaskIndex)? { waiting.head }
 
-    mutating func removeHead() {
-        waiting[0].queue.removeFirst()
-        if waiting[0].queue.isEmpty, waiting.count > 1 { waiting.removeFirst() }
-    }
+    mutating func removeHead() { waiting.removeHead() }
 
     mutating func take(isAlone: Bool) {
         inUse += 1
@@ -138,32 +114,5 @@ struct WaitLedger: Sendable {
         var reading = totals
         reading[closure.rawValue] += (now - since).nanoseconds
         return reading
-    }
-}
-
-/// First in, first out, without moving what is left.
-struct TaskQueue: Sendable {
-    private var items: [TaskIndex]
-    private var start = 0
-
-    init(_ items: [TaskIndex] = []) { self.items = items }
-    var count: Int { items.count - start }
-    var isEmpty: Bool { start == items.count }
-    var first: TaskIndex? { isEmpty ? nil : items[start] }
-    mutating func append(_ task: TaskIndex) { items.append(task) }
-    mutating func removeFirst() {
-        start += 1
-        if start == items.count {
-            items.removeAll(keepingCapacity: true)
-            start = 0
-        } else if start > 1024, start * 2 > items.count {
-            items.removeFirst(start)
-            start = 0
-        }
-    }
-    func filter(_ isWanted: (TaskIndex) -> Bool) -> [TaskIndex] { items[start...].filter(isWanted) }
-    mutating func remove(_ task: TaskIndex) {
-        guard let place = items[start...].firstIndex(of: task) else { return }
-        items.remove(at: place)
     }
 }

@@ -29,6 +29,22 @@ package enum Folders {
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// The absolute path without links, `.` and `..`; `nil` when nothing stands there.
+    package static func resolved(_ path: String) -> String? {
+        guard let text = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(text) }
+        return unsafe String(cString: text)
+    }
+
+    /// What stands in a folder, in no order; nothing of one that cannot be read.
+    package static func names(in path: String) -> [String] {
+        guard let stream = unsafe opendir(path) else { return [] }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) { unsafe names.append(WholeFile.name(of: entry)) }
+        return names.filter { $0 != "." && $0 != ".." }
+    }
+
     /// The folder part and the name part; the folder of a bare name is `.`.
     package static func split(_ path: String) -> (folder: String, name: String) {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }

@@ -10,11 +10,22 @@ package enum Signals {
         return set
     }
 
-    /// Before the first thread is made, so that every thread inherits it. A closed pipe is an error, not a death.
+    /// A closed pipe is an error, not a death.
+    package static func ignoreClosedPipes() { signal(SIGPIPE, SIG_IGN) }
+
+    /// Before the first thread is made, so that every thread inherits it. Until then SIGINT and SIGTERM end the
+    /// process as they end any other.
     package static func hold() {
         var set = ending()
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-        signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// Sleeps that long, or until a held SIGINT or SIGTERM comes, which it returns. Only while nobody else watches.
+    package static func pause(milliseconds: Int) -> Int32? {
+        var set = ending()
+        var time = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
+        let number = unsafe sigtimedwait(&set, nil, &time)
+        return number > 0 ? number : nil
     }
 
     /// Gives SIGINT and SIGTERM to `handle`, on a thread that lives as long as the process.

@@ -17,4 +17,11 @@ package enum Surroundings {
         }
         return result
     }
+
+    package static func processID() -> Int32 { getpid() }
+
+    package static func userID() -> UInt32 { geteuid() }
+
+    /// Whether a process of that number is there, be it another user's.
+    package static func isRunning(_ process: Int32) -> Bool { kill(process, 0) == 0 || errno != ESRCH }
 }

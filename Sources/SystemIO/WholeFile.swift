@@ -11,19 +11,35 @@ package enum WholeFile {
 
     /// The bytes of a regular file; a pipe or a device is refused without waiting for it.
     package static func read(_ path: String, limit: Int) throws(Problem) -> [UInt8] {
+        try read(open(path), limit: limit)
+    }
+
+    /// For whoever wants to keep what was read open.
+    package static func open(_ path: String) throws(Problem) -> Descriptor {
         do throws(SystemError) {
-            let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+            return try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+        } catch {
+            throw problem(error)
+        }
+    }
+
+    package static func read(_ file: borrowing Descriptor, limit: Int) throws(Problem) -> [UInt8] {
+        do throws(SystemError) {
             let facts = try file.facts()
             guard facts.isRegular else { throw SystemError(call: "open", errno: ENOTSUP) }
             guard facts.size <= Int64(limit) else { throw SystemError(call: "open", errno: EFBIG) }
             return try readAll(file, expecting: Int(facts.size), limit: limit)
         } catch {
-            switch error.errno {
-            case ENOENT, ENOTDIR: throw .notFound
-            case ENOTSUP, ENXIO: throw .notRegular
-            case EFBIG: throw .tooLarge
-            default: throw .system(error)
-            }
+            throw problem(error)
+        }
+    }
+
+    private static func problem(_ error: SystemError) -> Problem {
+        switch error.errno {
+        case ENOENT, ENOTDIR: .notFound
+        case ENOTSUP, ENXIO: .notRegular
+        case EFBIG: .tooLarge
+        default: .system(error)
         }
     }
 
@@ -99,7 +115,7 @@ package enum WholeFile {
         return found
     }
 
-    private static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
+    static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
         unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
             unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }

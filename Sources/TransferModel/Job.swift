@@ -1,6 +1,8 @@
 /// A whole job: what one file says, with every default filled in and every check passed.
 package struct Job: Sendable {
     package var name: String
+    /// Whether the file says the name; else it is the file's stem, by which nobody knows the job.
+    package var isNamed = false
     /// The job file as the user named it; `-` for standard input.
     package var file: String
     /// Of the file's bytes, in hex; `nil` when nothing computed it.

@@ -2,6 +2,5 @@ import CommandLineTool
 import Glibc
 import SystemIO
 
-// Before any thread is made: signals are values here.
-Signals.hold()
+Signals.ignoreClosedPipes()
 exit(CommandLineTool.main(arguments: Array(CommandLine.arguments.dropFirst()), environment: Surroundings.environment()))

@@ -125,7 +125,8 @@ import Testing
         #expect(stage.files == ["small/", "small/fits", "small/kept"])
         for id in ["large", "chunked"] {
             #expect(try run.task(id, "error.name") == "notEnoughDiskSpace")
-            #expect(try run.task(id, "error.errno") == "\(ENOSPC)")
+            // What says its length fails before a byte of it is written.
+            #expect(try run.task(id, "error.errno") == (id == "large" ? nil : "\(ENOSPC)"))
             // A full disk does not get better by asking again.
             #expect(try run.values("$.tasks[?@.id=='\(id)'].attempts[*].number") == ["1"])
         }

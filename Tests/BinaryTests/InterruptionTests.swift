@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import TextFormats
@@ -39,19 +40,70 @@ import TransferModel
         #expect(run.result.duration < .seconds(20))
     }
 
-    @Test func aSecondSignalEndsItAtOnce() throws {
-        // Suspended in mid-run the program takes both signals when it goes on; whatever it was doing, it ends.
+    @Test func twoSignalsInTheMiddleOfATransfer() throws {
+        // Stopped, it takes both when it goes on, in this order; the second may or may not find the run ended.
         let server = try ScriptedServer()
         defer { server.stop() }
-        server.on("/slow", [.stall])
+        let size = 1 << 20
+        server.on(
+            "/slow", [.bytes(Script.head(200, [("Content-Length", "\(size)")])), .pattern(count: size / 2), .stall])
         let stage = try Stage()
-        let program = try stage.start("tasks: [{ id: slow, url: '\(server.url("/slow"))', to: slow }]")
-        #expect(server.waitForRequests(1))
-        program.send(signal: Self.interrupt)
-        program.send(signal: Self.interrupt)
+        let program = try stage.start("tasks: [{ id: slow, url: '\(server.url("/slow"))', to: out/slow }]")
+        #expect(server.waitForRequests(1) && server.waitUntilSent(atLeast: size / 2, by: program))
+        for signal in [SIGSTOP, Self.interrupt, Self.terminate, SIGCONT] { program.send(signal: signal) }
         let result = program.wait()
-        #expect(result.exitStatus == 130 || result.ending == .signal(Self.interrupt))
-        #expect(!stage.folder.exists("slow"))
+        #expect(result.exitStatus == 130 || result.exitStatus == 143, "\(result.ending)")
+        #expect(result.duration < .seconds(20))
+        #expect(stage.files.filter { $0.hasPrefix("out/") && $0 != "out/" }.isEmpty)
+        #expect(stage.binary.home.list("runtime/transfer-run").isEmpty)
+    }
+
+    /// The first signal ends the transfers, but the run cannot tell of it: nobody reads its events.
+    @Test(arguments: [interrupt, terminate]) func aSecondSignalIsNotKeptWaiting(_ signal: Int32) throws {
+        let server = try ScriptedServer { _ in [.stall] }
+        defer { server.stop() }
+        let binary = try Binary()
+        let unread = try UnreadPipe(binary.folder.path("events"))
+        // More events than a pipe holds, long before the first answer.
+        let tasks = (0..<2000).map { "  - { id: t\($0), url: '\(server.url("/\($0)"))', to: out/\($0) }\n" }
+        try binary.folder.write("job.yaml", "tasks:\n" + tasks.joined())
+        let program = try binary.start(["job.yaml", "--events", "events", "--progress", "none"])
+        #expect(server.waitForRequests(6))
+        program.send(signal: signal)
+        // Its connections are closed: the first one was heard.
+        #expect(server.waitUntilIdle())
+        #expect(!program.waitForOutput("never printed", timeout: .milliseconds(200)) && program.isRunning)
+        program.send(signal: signal)
+        let result = program.wait()
+        #expect(result.ending == .exit(128 + signal))
+        #expect(binary.folder.list().filter { !$0.hasPrefix("out") } == ["events", "job.yaml"])
+        #expect(binary.folder.list("out").isEmpty)
+        #expect(binary.home.list("runtime/transfer-run").isEmpty)
+        _ = unread
+    }
+
+    @Test(arguments: [interrupt, terminate]) func oneSignalLeavesNothingHalfDone(_ signal: Int32) throws {
+        let server = try ScriptedServer { request in
+            let size = 1 << 20
+            return [.bytes(Script.head(200, [("Content-Length", "\(size)")])), .pattern(count: size / 2), .stall]
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("out/old", "old")
+        let program = try stage.start(
+            """
+            tasks:
+              - { id: new, url: "\(server.url("/new"))", to: out/new }
+              - { id: old, url: "\(server.url("/old"))", to: out/old, existing: replace }
+              - { id: folder, url: "\(server.url("/in/folder"))", to: other/ }
+            """)
+        #expect(server.waitForRequests(3) && server.waitUntilSent(atLeast: 1 << 19, by: program))
+        program.send(signal: signal)
+        let run = try stage.finish(program)
+        #expect(run.status == 128 + signal)
+        #expect(try run.values("$.tasks[*].outcome") == ["cancelled", "cancelled", "cancelled"])
+        #expect(stage.files.filter { !$0.hasSuffix("/") } == ["out/old"])
+        #expect(try stage.text("out/old") == "old")
     }
 
     @Test func killLeavesWholeFilesAndWholeLinesOnly() throws {
@@ -86,6 +138,18 @@ import TransferModel
             #expect(try stage.folder.bytes("out/\(task.dropFirst())") == expected, "told, but not there: \(task)")
         }
     }
+}
+
+/// A pipe that somebody has open and nobody reads.
+private final class UnreadPipe {
+    private let reader: Int32
+
+    init(_ path: String) throws {
+        guard mkfifo(path, 0o600) == 0 else { throw SystemFailure("mkfifo") }
+        reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    }
+
+    deinit { close(reader) }
 }
 
 extension ScriptedServer {

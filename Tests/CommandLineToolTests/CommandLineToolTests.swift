@@ -1,4 +1,5 @@
 import CommandLineTool
+import JobRunner
 import TestSupport
 import Testing
 
@@ -21,6 +22,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         switch typed.command {
         case .run: _ = try RunOptions(typed, environment: environment)
         case .check: _ = try CheckOptions(typed, environment: environment)
+        case .suspend, .resume, .cancel: _ = try ControlOptions(typed, environment: environment)
         default: break
         }
         return nil
@@ -80,6 +82,14 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         (["a", "--report", "-", "--events", "-"], "cannot both go to standard output", ""),
         (["-", "-"], "standard input can be read once only", ""),
         (["plan", "a"], "`transfer-run plan` is not built yet", ""),
+        (["suspend"], "`transfer-run suspend` needs PID", "usage"),
+        (["suspend", "org.example"], "for background sessions such as `org.example` is not built yet", ""),
+        (["cancel", "0"], "`0` is no process's number", "`runner.pid`"),
+        (["cancel", "3000000000"], "is no process's number", ""),
+        (["resume", "1", ""], "never empty", ""),
+        (["resume", "1"], "set HOME", ""),
+        (["resume", "1"] + (0...256).map { "t\($0)" }, "more than 256 tasks", "a pattern"),
+        (["resume", "1", "--resumable"], "`--resumable` is an option of `cancel`, not of `resume`", ""),
     ])
     func errorsSayWhatAndWhatElse(_ words: [String], _ message: String, _ hint: String) throws {
         let found = problem(words)
@@ -155,6 +165,18 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         #expect(
             problem(["a"], ["TRANSFER_RUN_QUIET": "0", "TRANSFER_RUN_DETACH": "0", "TRANSFER_RUN_HTML": ""]) == nil)
         #expect(problem(["check", "a"], ["TRANSFER_RUN_REPORT": "x"]) == nil)
+    }
+
+    @Test func controlsKnowWhomTheyAsk() throws {
+        let environment = ["XDG_RUNTIME_DIR": "/run/u", "HOME": "/h", "TRANSFER_RUN_RESUMABLE": "1"]
+        let cancel = try ControlOptions(TypedArguments.parse(["cancel", "12", "a", "b-*"]), environment: environment)
+        #expect(cancel.action == .cancel && cancel.process == 12 && cancel.tasks == ["a", "b-*"])
+        #expect(cancel.keepPartial && cancel.folder == "/run/u/transfer-run")
+        let typed = try TypedArguments.parse(["suspend", "--state-dir", "/s", "12"])
+        let suspend = try ControlOptions(typed, environment: environment)
+        #expect(suspend.tasks.isEmpty && !suspend.keepPartial && suspend.folder == "/s/runtime")
+        #expect(try options(["a", "--state-dir", "s"]).stateDirectory == "s")
+        #expect(try options(["a"], ["TRANSFER_RUN_STATE_DIR": "t"]).stateDirectory == "t")
     }
 
     @Test func variablesKeepWhatFollowsTheFirstEqualsSign() throws {

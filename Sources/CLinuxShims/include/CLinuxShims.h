@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "local_sockets.h"
+
 // Declared only under _GNU_SOURCE, which Swift's Glibc module is built without.
 extern const int tr_O_TMPFILE;
 extern const int tr_AT_EMPTY_PATH;

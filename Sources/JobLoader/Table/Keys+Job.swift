@@ -44,8 +44,11 @@ extension Sections {
                 "for the run, over all sessions"),
             .boolean("failFast", \.failFast, default: "false", "the first failure cancels the rest"),
             .choice(
-                "onOverlap", \.onOverlap, default: "fail", "what to do while another run of this job is under way",
-                .except("`fail`", { $0.onOverlap == .fail })),
+                "onOverlap", \.onOverlap, default: "fail",
+                """
+                what to do while another run of this job is under way: `fail` (exit status 5), `wait` for its end, or \
+                `skip` (do nothing, 0). A job is known by its `name` if written, else by its absolute path
+                """),
             Key(
                 "groups", \.groups, .map(.object("group")), default: "none",
                 "name → downloads that are published together or not at all"

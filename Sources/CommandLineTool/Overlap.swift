@@ -1,0 +1,76 @@
+import RunControl
+import Stores
+import SystemIO
+import TransferModel
+
+/// What a run does about another of the same job: `onOverlap`.
+struct Overlap {
+    enum Outcome {
+        /// Go on; the lock, if the job has one, is to be released at the end.
+        case clear((any JobLock)?)
+        case end(ExitStatus)
+    }
+
+    let job: Job
+    let options: RunOptions
+    let environment: [String: String]
+    let console: Console
+
+    /// How long another run's end can go unnoticed. Signals end the wait at once.
+    private static let pause = 100
+
+    /// Before any place is opened to which the other run may be writing.
+    func enter(_ file: JobFile?) -> Outcome {
+        do throws(JobLockProblem) {
+            let lock = try JobLocks.lock(of: job, file: file) { () throws(StateFolder.Problem) in
+                try StateFolder(options.stateDirectory, environment)
+            }
+            guard let lock else { return .clear(nil) }
+            return try enter(lock)
+        } catch {
+            console.errors("error: the job cannot be kept from running twice at a time: \(error)\n")
+            console.errors("  hint: \(hint)\n")
+            return .end(.runnerFailed)
+        }
+    }
+
+    private var hint: String {
+        let other = "name another state folder with `--state-dir DIR`"
+        return JobLocks.isEphemeral(job) ? other : "\(other), or say `configuration: ephemeral` of every session"
+    }
+
+    private func enter(_ lock: any JobLock) throws(JobLockProblem) -> Outcome {
+        switch try lock.attempt() {
+        case .taken: return .clear(lock)
+        case .held(let holder): return try meet(holder, lock)
+        case .impossible(let reason):
+            console.errors(
+                "warning: another run of this job would not be noticed: its file cannot be locked: \(reason)\n")
+            return .clear(nil)
+        }
+    }
+
+    private func meet(_ holder: Int32?, _ lock: any JobLock) throws(JobLockProblem) -> Outcome {
+        let other = holder.map { " (pid \($0))" } ?? ""
+        switch job.onOverlap {
+        case .fail:
+            console.errors("error: another run of this job is under way\(other)\n")
+            console.errors("  hint: `onOverlap: wait` waits for its end, `onOverlap: skip` leaves it at that\n")
+            return .end(.overlapping)
+        case .skip:
+            console.errors("skipped: another run of this job is under way\(other)\n")
+            return .end(.succeeded)
+        case .wait:
+            console.errors("waiting: another run of this job is under way\(other)\n")
+            return try wait(lock)
+        }
+    }
+
+    private func wait(_ lock: any JobLock) throws(JobLockProblem) -> Outcome {
+        while true {
+            if let signal = Signals.pause(milliseconds: Self.pause) { return .end(.signal(signal)) }
+            if case .held = try lock.attempt() { continue }
+            return .clear(lock)
+        }
+    }
+}

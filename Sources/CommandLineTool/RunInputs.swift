@@ -1,0 +1,67 @@
+import JobRunner
+import RunControl
+import Stores
+import Synchronization
+import SystemIO
+import TransferModel
+
+/// Everything that speaks to a run from other threads: signals, and people with `suspend`, `resume` and `cancel`.
+final class RunInputs {
+    private let job: Job
+    private let options: RunOptions
+    private let environment: [String: String]
+    private let console: Console
+    private var listener: ControlListener?
+
+    init(_ job: Job, _ options: RunOptions, _ environment: [String: String], _ console: Console) {
+        self.job = job
+        self.options = options
+        self.environment = environment
+        self.console = console
+    }
+
+    /// The run's inbox, with somebody at its other end.
+    func open(_ wake: @escaping @Sendable () -> Void) -> Mailbox<RunInput> {
+        let inbox = Mailbox<RunInput>(wake: wake)
+        let listener = listen { inbox.post(.control($0)) }
+        self.listener = listener
+        watchSignals(inbox, listener)
+        return inbox
+    }
+
+    /// After the run. May be called again.
+    func close() {
+        listener?.close()
+        listener = nil
+    }
+
+    /// Signals become commands; a second one ends the process at once.
+    private func watchSignals(_ inbox: Mailbox<RunInput>, _ listener: ControlListener?) {
+        let count = SignalCount()
+        try? Signals.watch { number in
+            if count.next() > 1 {
+                listener?.hide()
+                Terminal.endAtOnce(number)
+            }
+            inbox.post(.command(.stop(signal: number)))
+        }
+    }
+
+    /// A run that nobody can reach is a run all the same.
+    private func listen(_ deliver: @escaping @Sendable (ControlRequest) -> Void) -> ControlListener? {
+        do {
+            let folder = try StateFolder(options.stateDirectory, environment).runtime
+            return try ControlListener(
+                folder: folder, process: Surroundings.processID(), leavesNothing: JobLocks.isEphemeral(job),
+                deliver: deliver)
+        } catch {
+            if case .verbose = options.amount { console.errors("warning: this run cannot be controlled: \(error)\n") }
+            return nil
+        }
+    }
+}
+
+private final class SignalCount: Sendable {
+    private let count = Atomic<Int>(0)
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+}

@@ -1,0 +1,47 @@
+package import TransferModel
+
+/// What comes to a run from other threads.
+package enum RunInput: Sendable {
+    case command(RunCommand)
+    case control(ControlRequest)
+}
+
+/// What can be done to some tasks of a run under way.
+package enum ControlAction: String, CaseIterable, Hashable, Sendable { case suspend, resume, cancel }
+
+/// Somebody outside asks something of a run.
+package struct ControlRequest: Sendable {
+    package let action: ControlAction
+    /// Of a cancelled download, whether its half-done file stays.
+    package let keepPartial: Bool
+    /// None means every task.
+    package let patterns: [TaskPattern]
+    /// Called on the loop, at most once: not at all when the run ends first.
+    package let reply: @Sendable (ControlReply) -> Void
+
+    package init(
+        action: ControlAction, keepPartial: Bool = false, patterns: [TaskPattern],
+        reply: @escaping @Sendable (ControlReply) -> Void
+    ) {
+        self.action = action
+        self.keepPartial = keepPartial
+        self.patterns = patterns
+        self.reply = reply
+    }
+
+    func command(_ tasks: [TaskIndex]) -> RunCommand {
+        switch action {
+        case .suspend: .suspend(tasks)
+        case .resume: .resume(tasks)
+        case .cancel: .cancel(tasks, keepPartial: keepPartial)
+        }
+    }
+}
+
+/// What became of it.
+package enum ControlReply: Hashable, Sendable {
+    /// The ids of the tasks that are not as they were, in the job's order.
+    case changed([String])
+    /// Nothing was done: a sentence that says why, and what would be right.
+    case refused(String)
+}

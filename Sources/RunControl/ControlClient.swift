@@ -1,0 +1,95 @@
+import Glibc
+package import JobRunner
+import SystemIO
+package import TransferModel
+
+/// Why no answer came.
+package enum ControlFailure: Error, Hashable, Sendable {
+    /// Nobody listens there, for this reason.
+    case noRun(String)
+    /// The run was there and left before it answered.
+    case ended
+    /// It is there and says nothing.
+    case silent(TimeSpan)
+}
+
+/// The other end: asks a run something and waits for its answer.
+package struct ControlClient {
+    package let folder: String
+    package var patience = TimeSpan.seconds(15)
+
+    package init(folder: String) { self.folder = folder }
+
+    /// Far more than the ids of the largest job.
+    private static let maximumAnswer = 512 << 20
+
+    package func ask(_ message: ControlMessage, of process: Int32) throws(ControlFailure) -> ControlReply {
+        let deadline = Clocks.instant() + patience
+        let socket = try connect(ControlPlace.socketName(process), deadline)
+        let answer: [UInt8]
+        do throws(SystemError) {
+            try send(message.line, socket, deadline)
+            answer = try receive(socket, deadline)
+        } catch {
+            throw error.errno == ETIMEDOUT ? .silent(patience) : .ended
+        }
+        guard let reply = ControlReply(line: answer) else { throw .ended }
+        return reply
+    }
+
+    private func connect(_ name: String, _ deadline: Instant) throws(ControlFailure) -> Descriptor {
+        let place: Descriptor
+        do throws(PrivacyProblem) {
+            place = try PrivateFolder.open(folder)
+        } catch {
+            throw .noRun(error.isMissing ? "there is no \(folder)" : error.description)
+        }
+        while true {
+            do throws(SystemError) {
+                return try LocalSocket.connect(name, in: place, at: folder)
+            } catch {
+                switch error.errno {
+                case ENOENT: throw .noRun("there is no \(folder)/\(name)")
+                case ECONNREFUSED:
+                    try? place.unlink(name)
+                    throw .noRun("\(folder)/\(name) was left by a run that is gone")
+                // So many wait already that the system lets nobody stand behind them.
+                case EAGAIN where Clocks.instant() < deadline: Polling.sleep(milliseconds: 20)
+                case EAGAIN: throw .silent(patience)
+                default: throw .noRun("\(folder)/\(name): \(error.reason)")
+                }
+            }
+        }
+    }
+
+    private func send(
+        _ line: [UInt8], _ socket: borrowing Descriptor, _ deadline: Instant
+    ) throws(SystemError) {
+        var rest = line[...]
+        while true {
+            rest = rest.dropFirst(try LocalSocket.send(rest, socket))
+            if rest.isEmpty { return }
+            try wait(PollEntry(socket.raw, .writing), deadline)
+        }
+    }
+
+    /// One line, or what came before the other end left.
+    private func receive(_ socket: borrowing Descriptor, _ deadline: Instant) throws(SystemError) -> [UInt8] {
+        var answer: [UInt8] = []
+        while true {
+            guard let piece = try LocalSocket.receive(socket) else {
+                try wait(PollEntry(socket.raw), deadline)
+                continue
+            }
+            answer += piece
+            if piece.isEmpty || piece.last == 0x0A || answer.count > Self.maximumAnswer { return answer }
+        }
+    }
+
+    private func wait(_ entry: PollEntry, _ deadline: Instant) throws(SystemError) {
+        let left = (deadline - Clocks.instant()).nanoseconds / 1_000_000
+        guard left > 0 else { throw SystemError(call: "poll", errno: ETIMEDOUT) }
+        var entries = [entry]
+        Polling.wait(&entries, milliseconds: left)
+    }
+}

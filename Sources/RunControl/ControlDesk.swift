@@ -1,0 +1,64 @@
+import JobRunner
+import Synchronization
+import SystemIO
+import TransferModel
+
+/// What the listener's thread and the others share.
+final class ControlDesk: Sendable {
+    struct Answer: Sendable {
+        let caller: UInt64
+        let reply: ControlReply
+    }
+
+    let path: String
+    let limits: ControlListener.Limits
+    let answers: Mailbox<Answer>
+    let wake: PollWake
+    let door: ControlDoor
+    private let name: String
+    private let ending = Atomic<Bool>(false)
+    private let deliver: @Sendable (ControlRequest) -> Void
+
+    init(
+        _ path: String, _ name: String, _ limits: ControlListener.Limits,
+        _ deliver: @escaping @Sendable (ControlRequest) -> Void
+    ) throws(ControlProblem) {
+        door = try ControlDoor.open(name, at: path)
+        do throws(SystemError) {
+            wake = try PollWake()
+        } catch {
+            throw ControlProblem(description: error.description)
+        }
+        self.path = path
+        self.name = name
+        self.limits = limits
+        self.deliver = deliver
+        answers = Mailbox { [wake] in wake.signal() }
+    }
+
+    var isEnding: Bool { ending.load(ordering: .acquiring) }
+
+    func end() {
+        ending.store(true, ordering: .releasing)
+        wake.signal()
+    }
+
+    func hide() { try? door.folder.unlink(name) }
+
+    /// The thread's whole life.
+    func work() {
+        ControlPlace.sweep(door.folder, at: path)
+        let room = ControlRoom(self)
+        while !isEnding { room.turn() }
+        room.empty()
+    }
+
+    /// On to the run; its answer comes back by the caller's number.
+    func ask(_ message: ControlMessage, for caller: UInt64) {
+        deliver(
+            ControlRequest(
+                action: message.action, keepPartial: message.keepPartial,
+                patterns: message.patterns.map { TaskPattern($0) },
+                reply: { [answers] in answers.post(Answer(caller: caller, reply: $0)) }))
+    }
+}

@@ -1,0 +1,85 @@
+import SystemIO
+import TransferModel
+
+/// Who has anything to say to a run.
+package enum Admission {
+    /// Only this user and root.
+    package static func admits(_ user: UInt32, own: UInt32 = Surroundings.userID()) -> Bool { user == own || user == 0 }
+}
+
+/// The callers who are there: one poll over all of them. Belongs to the listener's thread.
+final class ControlRoom {
+    private let desk: ControlDesk
+    private var callers: [ControlConnection] = []
+    private var lastNumber: UInt64 = 0
+    /// Nobody is let in until then: the process had no descriptor to spare.
+    private var closedUntil = Instant(nanoseconds: 0)
+
+    init(_ desk: ControlDesk) { self.desk = desk }
+
+    func turn() {
+        var now = Clocks.instant()
+        let isOpen = callers.count < desk.limits.connections && now >= closedUntil
+        var entries = callers.map { $0.entry } + [desk.wake.entry]
+        if isOpen { entries.append(PollEntry(desk.door.socket.raw)) }
+        Polling.wait(&entries, milliseconds: patience(from: now, isOpen: isOpen))
+        now = Clocks.instant()
+        hear(entries, now)
+        if isOpen, entries.last?.isReady == true { letIn(now) }
+    }
+
+    /// The run is over: answers that were given go out, for a second at most.
+    func empty() {
+        let last = Clocks.instant() + .seconds(1)
+        hear([], Clocks.instant())
+        callers.removeAll { !$0.isAnswering }
+        while !callers.isEmpty, Clocks.instant() < last {
+            var entries = callers.map { $0.entry }
+            Polling.wait(&entries, milliseconds: 100)
+            hear(entries, Clocks.instant())
+        }
+        callers = []
+    }
+
+    private func patience(from now: Instant, isOpen: Bool) -> Int64 {
+        var due = callers.map { $0.deadline }.min() ?? .distantFuture
+        if !isOpen, now < closedUntil { due = min(due, closedUntil) }
+        return due == .distantFuture ? -1 : max(0, (due - now).nanoseconds / 1_000_000 + 1)
+    }
+
+    /// `entries` begin with the callers', in their order.
+    private func hear(_ entries: [PollEntry], _ now: Instant) {
+        desk.wake.clear()
+        var left: Set<UInt64> = []
+        let perform = { (step: ControlConnection.Step, caller: ControlConnection) in
+            switch step {
+            case .nothing: break
+            case .ask(let message): self.desk.ask(message, for: caller.number)
+            case .close: left.insert(caller.number)
+            }
+        }
+        for answer in desk.answers.takeAll() {
+            guard let caller = callers.first(where: { $0.number == answer.caller }) else { continue }
+            perform(caller.answer(answer.reply, now), caller)
+        }
+        for (entry, caller) in zip(entries, callers) where !left.contains(caller.number) {
+            if entry.isReady {
+                perform(caller.ready(now), caller)
+            } else if caller.deadline <= now {
+                perform(caller.timeOut(now), caller)
+            }
+        }
+        callers.removeAll { left.contains($0.number) }
+    }
+
+    private func letIn(_ now: Instant) {
+        do throws(SystemError) {
+            guard let caller = try LocalSocket.accept(desk.door.socket), Admission.admits(caller.user) else { return }
+            lastNumber += 1
+            callers.append(
+                ControlConnection(caller, number: lastNumber, patience: desk.limits.patience, now: now))
+        } catch {
+            closedUntil = now + .milliseconds(100)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import Digests
+import SystemIO
+package import TransferModel
+
+/// Which job it is, whatever process runs it: its `name` if written, else where its file lies.
+package struct JobIdentity: Hashable, Sendable {
+    package let text: String
+
+    package init(of job: Job) {
+        text = job.isNamed ? job.name : Self.place(of: job)
+    }
+
+    /// Links in the folder's path lead to the same job. A link to the file is a job of its own: its relative paths
+    /// start elsewhere. What came on standard input is known by its text, so that two jobs piped from one folder at
+    /// the same time are two.
+    private static func place(of job: Job) -> String {
+        if job.file == "-" { return "\(job.baseDirectory)/-\(job.sha256 ?? "")" }
+        let (folder, name) = Folders.split(job.file)
+        let absolute = Folders.resolved(folder) ?? folder
+        return absolute == "/" ? "/\(name)" : "\(absolute)/\(name)"
+    }
+
+    /// `<sha256>.lock`, so that any name can be a file's.
+    func lockName() throws(JobLockProblem) -> String {
+        do throws(TransferError) {
+            return try Checksum.of(Array(text.utf8), .sha256).description.dropFirst("sha256:".count) + ".lock"
+        } catch {
+            throw JobLockProblem(description: error.message)
+        }
+    }
+}

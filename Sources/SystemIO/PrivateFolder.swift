@@ -1,0 +1,104 @@
+import Glibc
+
+/// Why a place that must be its user's alone could not be had.
+package struct PrivacyProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: Hashable, Sendable {
+        case belongsToAnother
+        case othersMayWrite
+        /// A folder was expected and something else stands there, or a plain file.
+        case wrongKind
+        case system(SystemError)
+    }
+    package let kind: Kind
+    package let path: String
+
+    package init(kind: Kind, path: String) {
+        self.kind = kind
+        self.path = path
+    }
+
+    /// A plain sentence's middle: what, where and why.
+    package var description: String {
+        switch kind {
+        case .belongsToAnother: "\(path) belongs to another user"
+        case .othersMayWrite: "\(path) can be written by others: `chmod go-w` it"
+        case .wrongKind: "\(path) is something else than was expected there"
+        case .system(let error): "\(path): \(error.reason)"
+        }
+    }
+
+    /// Nothing stands there.
+    package var isMissing: Bool {
+        if case .system(let error) = kind { error.errno == ENOENT } else { false }
+    }
+}
+
+/// Folders 0700 and files 0600 that nobody else can write; what was looked at is what is used, by its descriptor.
+package enum PrivateFolder {
+    /// Opens the folder, making it and what is missing above it.
+    package static func make(_ path: String) throws(PrivacyProblem) -> Descriptor {
+        do throws(PrivacyProblem) { return try open(path) } catch { if !error.isMissing { throw error } }
+        try attempt(path) { () throws(SystemError) in try Folders.makeAll(path, mode: 0o700) }
+        return try open(path)
+    }
+
+    /// Opens a folder that is there.
+    package static func open(_ path: String) throws(PrivacyProblem) -> Descriptor {
+        let folder: Descriptor
+        do throws(SystemError) { folder = try Descriptor.openFolder(path) } catch { throw problem(error, path) }
+        try check(folder, path) { $0.isFolder }
+        return folder
+    }
+
+    /// Opens or makes a file of the folder at `path`. A link is not followed.
+    package static func file(
+        _ name: String, in folder: borrowing Descriptor, at path: String
+    ) throws(PrivacyProblem) -> Descriptor {
+        let full = "\(path)/\(name)"
+        let file: Descriptor
+        do throws(SystemError) {
+            file = try folder.open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
+        } catch {
+            throw error.errno == ELOOP ? PrivacyProblem(kind: .wrongKind, path: full) : problem(error, full)
+        }
+        try check(file, full) { $0.isRegular }
+        return file
+    }
+
+    /// Whether it is of the right kind, ours, and not others' to write.
+    private static func check(
+        _ file: borrowing Descriptor, _ path: String, _ isRightKind: (FileFacts) -> Bool
+    ) throws(PrivacyProblem) {
+        let facts: FileFacts
+        do throws(SystemError) { facts = try file.facts() } catch { throw problem(error, path) }
+        guard isRightKind(facts) else { throw PrivacyProblem(kind: .wrongKind, path: path) }
+        guard facts.owner == geteuid() else { throw PrivacyProblem(kind: .belongsToAnother, path: path) }
+        guard facts.mode & 0o022 == 0 else { throw PrivacyProblem(kind: .othersMayWrite, path: path) }
+    }
+
+    private static func attempt(
+        _ path: String, _ body: () throws(SystemError) -> Void
+    ) throws(PrivacyProblem) {
+        do throws(SystemError) { try body() } catch { throw problem(error, path) }
+    }
+
+    private static func problem(_ error: SystemError, _ path: String) -> PrivacyProblem {
+        PrivacyProblem(kind: error.errno == ENOTDIR ? .wrongKind : .system(error), path: path)
+    }
+
+    /// What `make` would have to make, the folder itself first.
+    package static func missing(_ path: String) -> [String] {
+        var missing: [String] = []
+        var path = path
+        while path.utf8.count > 1, unsafe access(path, F_OK) != 0 {
+            missing.append(path)
+            path = Folders.split(path).folder
+        }
+        return missing
+    }
+
+    /// Takes empty folders away, in this order; one that holds something, or is somebody else's, stays.
+    package static func removeIfEmpty(_ paths: [String]) {
+        for path in paths { unsafe rmdir(path) }
+    }
+}

@@ -52,6 +52,40 @@ import TransferModel
         _ = try scene.finish()
     }
 
+    /// It is ended, sends nothing, loses no try and no patience, and begins again when it is resumed.
+    @Test func aSuspendedTaskGoesOnWhenItIsResumed() throws {
+        let scene = try Scene()
+        #expect(try scene.binary.run("suspend", scene.process, "held-1").exitStatus == 0)
+        scene.server.open(gate: "open")
+        #expect(scene.program.waitForOutput("three", timeout: .milliseconds(600)) == false)
+        #expect(scene.program.isRunning && !scene.stage.folder.exists("one"))
+        #expect(scene.server.requests("/1").count == 1)
+        #expect(try scene.binary.run("resume", scene.process).outputText == "resumed 1 task: held-1\n")
+        let run = try scene.finish()
+        #expect(scene.server.requests("/1").count == 2)
+        #expect(try run.values("$.tasks[0].attempts[*].outcome") == ["cancelled", "succeeded"])
+        #expect(try run.task("held-1", "waits[?@.reason=='suspended'].duration").flatMap { Double($0) } ?? 0 > 0.5)
+        #expect(
+            run.story(of: "held-1").filter { ["waiting", "taskResumed"].contains($0) } == [
+                "taskResumed", "waiting", "taskResumed",
+            ])
+    }
+
+    /// Nothing is under way and nothing is due: the run still waits for whoever suspended it.
+    @Test func aSuspendedRunWaits() throws {
+        let scene = try Scene()
+        #expect(
+            try scene.binary.run("suspend", scene.process).outputText == "suspended 3 tasks: held-1, held-2, other\n")
+        #expect(scene.program.isRunning)
+        #expect(try scene.binary.run("cancel", scene.process, "other").exitStatus == 0)
+        #expect(try scene.binary.run("resume", scene.process).outputText == "resumed 2 tasks: held-1, held-2\n")
+        scene.server.open(gate: "open")
+        let run = try scene.stage.finish(scene.program)
+        #expect(run.status == 1)
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "succeeded", "cancelled"])
+        #expect(scene.stage.files == ["one", "two"])
+    }
+
     @Test func whatNobodyHasChangesNothing() throws {
         let scene = try Scene()
         let result = try scene.binary.run("suspend", scene.process, "held-1", "nobody-*")

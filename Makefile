@@ -32,7 +32,9 @@ build: ## the release binary, .build/release/transfer-run
 test: ## every test, with the release binary built first
 	@tools/need.sh $(LIBRARIES)
 	@$(RELEASE) --product transfer-run
+	@$(RELEASE) --product simulation-check
 	@tools/lint.sh --linkage
+	@.build/release/simulation-check $(if $(TRANSFER_RUN_LONG),400000,20000)
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/test.sh
 
 test-long: ## the same with many more rounds of the randomised tests

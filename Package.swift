@@ -60,6 +60,7 @@ let package = Package(
         room("HTTPRules", ["TextFormats", "Digests", "TransferModel"]),
         room("AttemptLife", ["HTTPRules", "TransferModel"]),
         room("Scheduling", ["TransferModel"]),
+        room("Simulation", ["Scheduling", "TransferModel"]),
         room("Stores", ["CSQLite", "SystemIO", "HTTPRules", "TransferModel"], pointers: true),
         room("CurlCore", ["CLibcurl", "CLibSSL", "SystemIO", "TransferModel"], pointers: true),
         room("FileDelivery", ["Digests", "SystemIO", "TransferModel"]),
@@ -90,14 +91,21 @@ let package = Package(
             name: "transfer-run-bench",
             dependencies: [
                 "CAllocationCounter", "CurlCore", "Diagnostics", "FileDelivery", "JobLoader", "JobRunner", "Reporting",
-                "RunControl", "Scheduling", "Stores", "SystemIO", "TransferModel",
+                "RunControl", "Scheduling", "Simulation", "Stores", "SystemIO", "TransferModel",
             ],
             path: "Sources/transfer-run-bench", swiftSettings: house),
         .target(name: "CTestShims", path: "Sources/CTestShims"),
         .target(
-            name: "TestSupport", dependencies: ["CTestShims", "CLibSSL", "SystemIO", "TransferModel", "TextFormats"],
+            name: "TestSupport",
+            dependencies: [
+                "CTestShims", "CLibSSL", "Scheduling", "Simulation", "SystemIO", "TransferModel", "TextFormats",
+            ],
             path: "Sources/TestSupport",
             swiftSettings: house),
+        .executableTarget(
+            name: "simulation-check",
+            dependencies: ["Scheduling", "Simulation", "SystemIO", "TestSupport", "TransferModel"],
+            path: "Sources/simulation-check", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
@@ -110,6 +118,7 @@ let package = Package(
         tests("HTTPRulesTests", ["HTTPRules", "TransferModel", "TestSupport"]),
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
+        tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
         tests("StoresTests", ["Stores", "SystemIO", "TransferModel", "TestSupport"]),
         tests("FileDeliveryTests", ["FileDelivery", "SystemIO", "TransferModel", "TestSupport"]),
         tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
@@ -117,6 +126,11 @@ let package = Package(
             "RunControlTests",
             ["RunControl", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),
         tests("CommandLineToolTests", ["CommandLineTool", "JobRunner", "TestSupport"]),
-        tests("BinaryTests", ["TestSupport", "TextFormats", "TransferModel", "SystemIO"]),
+        tests(
+            "BinaryTests",
+            [
+                "TestSupport", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "TextFormats", "TransferModel",
+                "SystemIO",
+            ]),
     ]
 )

@@ -37,6 +37,8 @@ done
 
 .build/release/transfer-run-bench "http://127.0.0.1:$port" "$run/stages"
 echo
+.build/release/transfer-run-bench scale
+echo
 python3 tools/bench.py "http://127.0.0.1:$port" "$place/docroot/small" "$run/whole"
 echo
 echo "The files written stay in $place until \`make clean\` or you remove them: removing them now would slow the next round on ext4."

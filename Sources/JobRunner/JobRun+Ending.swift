@@ -15,6 +15,8 @@ extension JobRun {
         guard let result = engine.takeResult(of: task) else { return nil }
         let waited = held + staged + result.flushWait + result.bandwidthWait
         let duration = now.instant - result.startedAt.instant - waited
+        // One that succeeded did so whatever became of its group.
+        let outcome = result.error == nil ? .succeeded : outcome
         log.append(
             .attemptFinished(
                 AttemptRecord(

@@ -81,6 +81,8 @@ struct OriginState: Sendable {
     }
 
     mutating func spend(_ now: Instant) {
+        // Or it would be spent from a window that is over, and the present one would be whole.
+        renewQuota(now)
         unanswered += 1
         rate?.take(at: now)
         if let left = quota { quota = left - 1 }

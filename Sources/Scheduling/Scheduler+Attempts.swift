@@ -23,6 +23,7 @@ extension Scheduler {
         case .cancelled(let error): cancelled(task, error, meant, verdict.status)
         case .failed(let error): failed(task, error, verdict, meant)
         }
+        chargeProbes()
     }
 
     private mutating func succeed(_ task: TaskIndex, _ meant: Ending?, _ status: Int?) {
@@ -92,6 +93,7 @@ extension Scheduler {
         tasks[index].phase = .backingOff
         tasks[index].since = now.instant
         tasks[index].backoffReason = reason
+        tasks[index].retryAt = now.instant + delay
         let held = tasks[index].takeHeld()
         timers.push(Timer(due: now.instant + delay, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
         actions.append(

@@ -121,7 +121,12 @@ extension Scheduler {
 
     /// A limit of the run puts off what is left to the next run.
     mutating func deferAll(_ reason: Deferral, evenRunning: Bool) {
-        guard stopping == nil else { return }
+        switch stopping {
+        case nil: break
+        // What runs on after an earlier end is stopped by this one too.
+        case .failing, .deferring: guard evenRunning else { return }
+        case .cancelling: return
+        }
         stopping = .deferring(reason)
         endEarly(.deferred, nil, reason, evenRunning: evenRunning)
     }

@@ -13,6 +13,13 @@ extension Scheduler {
             tasks[index].phase = .held
             tasks[index].since = now.instant
             actions.append(.waiting(task, .earliestBegin))
+        } else if tasks[index].retryAt > now.instant {
+            // It was suspended in its back-off.
+            tasks[index].phase = .backingOff
+            tasks[index].since = now.instant
+            timers.push(
+                Timer(due: tasks[index].retryAt, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
+            actions.append(.waiting(task, tasks[index].backoffReason))
         } else {
             if tasks[index].hasBegun, !isClosed(index) { startResourceClock(task) }
             enqueue(task)

@@ -82,7 +82,7 @@ extension Scheduler {
         if case .probing(task) = origins[number].quiet {
             origins[number].failedProbes += 1
             parkUnanswered(origin, policy)
-            chargeProbe(origin, error)
+            probesToCharge.append((origin, error))
         } else if case .no = origins[number].quiet {
             // What began before the last failure was part of the same breakdown.
             if let last = origins[number].lastFailureAt, tasks[index].attemptBeganAt < last { return }
@@ -127,6 +127,12 @@ extension Scheduler {
 
     /// A failed probe was tried on behalf of all that wait for the host: it counts as an attempt of each. So a dead host
     /// ends its tasks as soon as each would have ended alone, without each of them knocking.
+    ///
+    /// Only when the probe's own task has been settled: an end may take others of its group with it.
+    mutating func chargeProbes() {
+        while let (origin, error) = probesToCharge.popLast() { chargeProbe(origin, error) }
+    }
+
     private mutating func chargeProbe(_ origin: OriginID, _ error: TransferError) {
         let failed = origins[Int(origin.raw)].failedProbes
         var lost: [TaskIndex] = []

@@ -150,6 +150,8 @@ extension Scheduler {
         tasks[index].attempt += 1
         tasks[index].tries += 1
         tasks[index].isCounted = true
+        // One that was ended while it waited for a connection of its own begins anew like any other.
+        tasks[index].isAlone = false
         if let origin = lanes[lane].origin {
             tasks[index].chargedProbes += origins[Int(origin.raw)].failedProbes - tasks[index].failedProbes
         }

@@ -42,6 +42,7 @@ package struct Scheduler {
     /// Tasks to be skipped because one they need did not succeed.
     var skipped: [TaskIndex] = []
     var isSkipping = false
+    var probesToCharge: [(OriginID, TransferError)] = []
     /// Queued in this turn; told what they wait for if it does not start them.
     var newlyQueued: [TaskIndex] = []
     /// Tasks that wait for others, or for somebody who is not there: when all do, the run is over.

@@ -128,6 +128,13 @@ package struct AttemptEnd: Sendable {
     package var backoff: TimeSpan?
     /// Time within the attempt in which it waited for a slot or a rate: told in the task's waits.
     package var held: TimeSpan
+
+    package init(outcome: TaskOutcome, error: TransferError?, backoff: TimeSpan?, held: TimeSpan) {
+        self.outcome = outcome
+        self.error = error
+        self.backoff = backoff
+        self.held = held
+    }
 }
 
 /// The end of a task, as the scheduler sees it.
@@ -144,4 +151,19 @@ package struct Conclusion: Sendable {
     package var staged: TimeSpan
     /// Why a deferred task was put off.
     package var deferral: Deferral?
+
+    package init(
+        outcome: TaskOutcome, error: TransferError?, tolerated: Bool, waits: [TaskRecord.Wait], attempts: Int,
+        duration: TimeSpan, held: TimeSpan, staged: TimeSpan, deferral: Deferral?
+    ) {
+        self.outcome = outcome
+        self.error = error
+        self.tolerated = tolerated
+        self.waits = waits
+        self.attempts = attempts
+        self.duration = duration
+        self.held = held
+        self.staged = staged
+        self.deferral = deferral
+    }
 }

@@ -40,6 +40,8 @@ struct TaskState: Sendable {
     /// Probes that failed while it waited: they count as tries until its host answers.
     var chargedProbes: UInt32 = 0
     var phase = Phase.queued
+    /// The end of its last back-off.
+    var retryAt = Instant(nanoseconds: 0)
     /// What the present back-off waits for.
     var backoffReason = WaitReason.backoff
     var holdsSlot = false

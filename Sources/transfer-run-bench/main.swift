@@ -1,8 +1,10 @@
 import Glibc
 
-// What a task costs, stage by stage, against its budget: `make bench` starts a server and calls this.
+// What a task costs, stage by stage, against its budget: `make bench` starts a server and calls this. With `scale` it
+// needs no server: up to a million tasks before a modelled network.
 
 var arguments = CommandLine.arguments.dropFirst()
+if arguments.first == "scale" { exit(Scale().run() ? 0 : 1) }
 let server = arguments.popFirst() ?? "http://127.0.0.1:18180"
 let folder = arguments.popFirst() ?? ".bench/out"
 let tasks = arguments.popFirst().flatMap { Int($0) } ?? 10_000

@@ -131,8 +131,9 @@ import TransferModel
         }
         let written = try stage.eventsSoFar()
         #expect(written.isEmpty || written.last == 0x0A)
-        for line in written.split(separator: 0x0A) {
-            let event = try JSONParser.parse(Array(line))
+        let events = try written.split(separator: 0x0A).map { try JSONParser.parse(Array($0)) }
+        #expect(try stage.checker(of: events, isWhole: false).violations == [])
+        for event in events {
             guard event["event"]?.plainText == "fileFinished", let task = event["task"]?.plainText else { continue }
             #expect(try stage.folder.bytes("out/\(task.dropFirst())") == expected, "told, but not there: \(task)")
         }

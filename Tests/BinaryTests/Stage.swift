@@ -8,7 +8,14 @@ import TextFormats
 /// one of the report and of the events.
 struct Stage {
     let binary: Binary
+    private let started = Started()
     var folder: TemporaryTree { binary.folder }
+
+    /// What the run under way was given: its events are held against it.
+    private final class Started {
+        var options: [String] = []
+        var environment: [String: String] = [:]
+    }
 
     init() throws { binary = try Binary() }
 
@@ -29,8 +36,7 @@ struct Stage {
         _ job: String, _ options: String..., environment: [String: String] = [:],
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> Run {
-        let program = try start(job, options, environment: environment)
-        return try Run(program.wait(), in: folder, sourceLocation)
+        try finish(start(job, options, environment: environment), sourceLocation: sourceLocation)
     }
 
     /// Starts a job; `finish` must follow.
@@ -38,16 +44,34 @@ struct Stage {
         _ job: String, _ options: [String] = [], environment: [String: String] = [:]
     ) throws -> RunningProgram {
         try folder.write(Self.jobFile, job)
+        started.options = options
+        started.environment = environment
         let arguments = [Self.jobFile, "--report", Self.reportFile, "--events", Self.eventFile] + options
         return try binary.start(arguments, environment: environment)
     }
 
     func finish(_ program: RunningProgram, sourceLocation: SourceLocation = #_sourceLocation) throws -> Run {
-        try Run(program.wait(), in: folder, sourceLocation)
+        let run = try Run(program.wait(), in: folder, sourceLocation)
+        if !run.events.isEmpty {
+            let violations = try checker(of: run.events, isWhole: true).violations
+            #expect(violations.isEmpty, "the run breaks its rules", sourceLocation: sourceLocation)
+        }
+        return run
     }
 
     /// The lines of events as far as they were written.
     func eventsSoFar() throws -> [UInt8] { try folder.bytes(Self.eventFile) }
+
+    /// The rules of a run over these events of the job that was started last.
+    func checker(of events: [JSONValue], isWhole: Bool) throws -> RunChecker {
+        let facts = TraceFacts(
+            job: try folder.text(Self.jobFile), named: Self.jobFile, in: folder, options: started.options,
+            environment: started.environment, events: events)
+        var checker = RunChecker(try #require(facts, "a job that ran cannot be loaded"))
+        for step in try TraceStep.steps(events, checker.facts) { checker.take(step) }
+        if isWhole { checker.finish() }
+        return checker
+    }
 
     /// What a run left.
     struct Run {

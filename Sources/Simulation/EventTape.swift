@@ -1,0 +1,186 @@
+internal import Scheduling
+package import TransferModel
+
+/// The events of a simulated run: the same kinds in the same order as a real run tells, for the same consumers.
+package final class EventTape {
+    /// An attempt that has begun and not been told the end of.
+    private struct OpenAttempt {
+        let number: Int
+        let startedAt: Now
+        var origin: OriginID?
+        var url: String
+        var error: TransferError?
+        /// Its own, whatever became of the task: a group may fail later.
+        var hasSucceeded = false
+        /// The status of an answer that may turn out to be a redirect.
+        var status: Int?
+        var hasResponse = false
+    }
+
+    private let consumer: any EventConsumer
+    private var plan = SchedulingPlan()
+    private var beganAt: Now?
+    private var sequence: UInt64 = 0
+    private var events: [Event] = []
+    private var open: [TaskIndex: OpenAttempt] = [:]
+    private var facts = ExitFacts()
+    private var bytes: [TaskIndex: Int64] = [:]
+    package private(set) var failure: (any Error)?
+
+    package init(_ consumer: any EventConsumer) { self.consumer = consumer }
+
+    private func add(_ kind: Event.Kind, _ now: Now, task: TaskIndex? = nil, session: SessionIndex? = nil) {
+        sequence += 1
+        let own = task.map { plan.tasks[Int($0.raw)].session }
+        events.append(Event(time: now.wall, sequence: sequence, session: own ?? session, task: task, kind: kind))
+    }
+
+    func handOver() {
+        guard !events.isEmpty else { return }
+        do { try consumer.consume(events[...]) } catch { failure = failure ?? error }
+        events.removeAll(keepingCapacity: true)
+    }
+
+    func begin(_ plan: SchedulingPlan, _ now: Now) {
+        self.plan = plan
+        beganAt = now
+        for session in plan.sessions.indices {
+            add(.sessionStarted, now, session: SessionIndex(raw: UInt16(session)))
+        }
+        for (index, task) in plan.tasks.enumerated() {
+            let number = TaskIndex(raw: UInt32(index))
+            add(.taskCreated, now, task: number)
+            if !plan.policies[task.policy].isSuspended { add(.taskResumed, now, task: number) }
+        }
+    }
+
+    // MARK: What the scheduler does
+
+    func performs(_ command: ExecutorCommand, _ now: Now) {
+        guard case .start(let task, let number, _) = command else { return }
+        let origin = plan.tasks[Int(task.raw)].origin
+        let url = Self.url(task, origin)
+        open[task] = OpenAttempt(number: number, startedAt: now, origin: origin, url: url)
+        add(.attemptStarted(AttemptStart(number: number, url: url)), now, task: task)
+    }
+
+    func takes(_ action: SchedulerAction, _ now: Now) {
+        switch action {
+        case .waiting(let task, let reason): add(.waiting(reason), now, task: task)
+        case .resumed(let task): add(.taskResumed, now, task: task)
+        case .attemptEnded(let task, let end):
+            endAttempt(task, end.outcome, end.error, backoff: end.backoff, away: end.held, now)
+        case .perform, .finished, .groupFinished: break
+        }
+    }
+
+    /// `away` is time that the task's waits tell of.
+    private func endAttempt(
+        _ task: TaskIndex, _ outcome: TaskOutcome, _ error: TransferError?, backoff: TimeSpan?, away: TimeSpan,
+        _ now: Now
+    ) {
+        guard let attempt = open.removeValue(forKey: task) else { return }
+        let outcome = attempt.hasSucceeded ? .succeeded : outcome
+        add(
+            .attemptFinished(
+                AttemptRecord(
+                    number: attempt.number, url: attempt.url, outcome: outcome, resumedFrom: 0,
+                    startedAt: attempt.startedAt.wall, duration: now.instant - attempt.startedAt.instant - away,
+                    error: outcome == .succeeded ? nil : error ?? attempt.error, backoff: backoff, transactions: [])),
+            now, task: task)
+    }
+
+    func finished(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
+        endAttempt(
+            task, conclusion.outcome, conclusion.error, backoff: nil, away: conclusion.held + conclusion.staged, now)
+        let record = TaskRecord(
+            outcome: conclusion.outcome, tolerated: conclusion.tolerated, changed: conclusion.outcome == .succeeded,
+            source: conclusion.outcome == .succeeded ? .network : nil, waits: conclusion.waits,
+            error: conclusion.error, body: nil, lengthUnverified: false, captures: [], duration: conclusion.duration,
+            explanation: Explanation.sentence(
+                outcome: conclusion.outcome, error: conclusion.error, waits: conclusion.waits,
+                attempts: conclusion.attempts))
+        facts.count(record, type: .download)
+        add(.taskFinished(record), now, task: task)
+    }
+
+    func takes(_ command: RunCommand) {
+        if case .stop(let signal) = command, facts.signal == nil { facts.signal = signal }
+    }
+
+    // MARK: What the world reports
+
+    func takes(_ report: ExecutorReport, _ now: Now) {
+        switch report {
+        case .answered(let task, let answer):
+            open[task]?.status = answer.status
+            if !(300..<400).contains(answer.status) { respond(task, answer.status, now) }
+        case .needsGrant(let task, let origin, _): redirect(task, to: origin, now)
+        case .moved(let task, let count):
+            bytes[task, default: 0] += count
+            add(.receivedData(Event.Progress(bytes: bytes[task] ?? count, expected: nil)), now, task: task)
+        case .ended(let task, let verdict): ended(task, verdict, now)
+        case .released, .transferred, .protocolIs, .published: break
+        }
+    }
+
+    private func respond(_ task: TaskIndex, _ status: Int, _ now: Now) {
+        guard let attempt = open[task] else { return }
+        open[task]?.hasResponse = true
+        add(
+            .response(
+                ResponseRecord(
+                    status: status, url: attempt.url, method: "GET", mimeType: nil, charset: nil, expectedLength: nil,
+                    suggestedFilename: nil, contentEncoding: nil, headers: .empty)), now, task: task)
+    }
+
+    private func redirect(_ task: TaskIndex, to origin: OriginID, _ now: Now) {
+        guard let attempt = open[task], let status = attempt.status else { return }
+        let target = Self.url(task, origin)
+        add(
+            .redirect(
+                RedirectRecord(
+                    status: status, from: attempt.url, to: target, method: "GET", action: .followed, stripped: [])),
+            now, task: task)
+        open[task]?.url = target
+        open[task]?.origin = origin
+    }
+
+    private func ended(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
+        open[task]?.error = verdict.error
+        if case .succeeded = verdict.outcome { open[task]?.hasSucceeded = true }
+        guard case .succeeded = verdict.outcome, plan.tasks[Int(task.raw)].group == nil else { return }
+        add(
+            .fileFinished(
+                FileRecord(
+                    path: "/\(task.raw)", bytes: bytes[task] ?? 0, checksum: nil, changed: true, lengthUnverified: false
+                )), now, task: task)
+    }
+
+    func end(_ scheduler: Scheduler, _ now: Now) {
+        for index in plan.sessions.indices {
+            let session = SessionIndex(raw: UInt16(index))
+            let hosts = scheduler.hosts(of: session).map {
+                SessionRecord.Host(origin: Self.origin($0.origin), peakConnections: $0.peak, tasks: $0.tasks)
+            }
+            add(
+                .sessionInvalidated(SessionRecord(connectionsOpened: 0, connectionsReused: 0, hosts: hosts)), now,
+                session: session)
+        }
+        let status = facts.status
+        let duration = now.instant - (beganAt ?? now).instant
+        add(
+            .runFinished(RunRecord(outcome: status.outcome, exitStatus: Int(status.code), duration: duration)), now)
+        handOver()
+    }
+
+    // MARK: Names
+
+    private static func origin(_ origin: OriginID) -> Origin {
+        Origin(scheme: "http", host: "host-\(origin.raw).example", port: 80)
+    }
+
+    private static func url(_ task: TaskIndex, _ origin: OriginID?) -> String {
+        origin.map { "http://host-\($0.raw).example/\(task.raw)" } ?? "data:,\(task.raw)"
+    }
+}

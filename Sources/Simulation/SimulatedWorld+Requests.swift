@@ -1,0 +1,244 @@
+import Scheduling
+import TransferModel
+
+// The life of a request in the world: sent, answered, its body moved.
+
+extension SimulatedWorld {
+    /// Sends the flight's request to the origin whose slot it holds.
+    mutating func ask(_ place: Int) {
+        guard let flight = flights[place], let origin = flight.origin else { return }
+        let host = model.hosts[Int(origin.raw)]
+        let (fate, jitter) = fate(of: flight, at: host)
+        flights[place]?.fate = fate
+        flights[place]?.phase = .asking
+        generations[place] &+= 1
+        var delay = host.latency + TimeSpan(nanoseconds: Int64(Double(host.latency.nanoseconds) * jitter))
+        if case .silence = fate { delay = model.patience }
+        calendar.put(.answer, place, generations[place], at: now + delay)
+    }
+
+    /// What becomes of a request, and a part of its latency that is left to chance.
+    private func fate(of flight: Flight, at host: WorldModel.Host) -> (Flight.Fate, jitter: Double) {
+        var chance = Chance(seed: model.seed, Int(flight.task.raw), flight.attempt, flight.hop + 1)
+        let jitter = Double(chance.below(1024)) / 4096
+        let faults = host.faults
+        var draw = Int(chance.below(1000))
+        func hits(_ share: Int) -> Bool {
+            draw -= share
+            return draw < 0
+        }
+        if hits(faults.serverErrors) { return (.answer(status: 500, retryAfter: nil), jitter) }
+        if hits(faults.missing) { return (.answer(status: 404, retryAfter: nil), jitter) }
+        if hits(faults.tooMany) { return (.answer(status: 429, retryAfter: faults.retryAfter), jitter) }
+        if hits(faults.unavailable) { return (.answer(status: 503, retryAfter: faults.retryAfter), jitter) }
+        if hits(faults.cuts) {
+            let rest = UInt64(max(0, flight.size - flight.received))
+            return (.cut(after: Int64(chance.below(rest))), jitter)
+        }
+        if hits(faults.silences) { return (.silence, jitter) }
+        if hits(faults.redirects), flight.hop < model.mostHops {
+            return (.redirect(to: OriginID(raw: UInt32(chance.below(UInt64(model.hosts.count))))), jitter)
+        }
+        if hits(faults.doubts), host.version == .http2, !flight.isAlone { return (.doubted, jitter) }
+        return (.answer(status: 200, retryAfter: nil), jitter)
+    }
+
+    /// The head of the answer is there, or it is known that none will come.
+    mutating func answered(_ place: Int) {
+        guard script == nil else { return replayed(place) }
+        guard let flight = flights[place], let origin = flight.origin else { return }
+        let host = model.hosts[Int(origin.raw)]
+        let time = now - beganAt
+        if model.isOut(at: time) { return fail(place, .cannotFindHost) }
+        if host.refusals.contains(where: { $0.contains(time) }) { return fail(place, .cannotConnectToHost) }
+        if case .silence = flight.fate { return fail(place, .timedOut) }
+        if !hosts[Int(origin.raw)].hasToldVersion {
+            hosts[Int(origin.raw)].hasToldVersion = true
+            reports.append(.protocolIs(origin, host.version))
+        }
+        let (isOver, quota) = countRequest(origin, host)
+        if isOver {
+            let wait = host.quota.map { $0.window - TimeSpan(nanoseconds: time.nanoseconds % $0.window.nanoseconds) }
+            return refuse(place, 429, quota, wait)
+        }
+        if host.overloads.contains(where: { $0.contains(time) }) {
+            return refuse(place, 503, quota, host.faults.retryAfter)
+        }
+        follow(place, flight, quota)
+    }
+
+    private mutating func follow(_ place: Int, _ flight: Flight, _ quota: RequestQuota?) {
+        switch flight.fate {
+        case .answer(200, _), .cut, .doubted:
+            flights[place]?.status = 200
+            reports.append(.answered(flight.task, Answer(status: 200, quota: quota)))
+            moveOn(place)
+        case .answer(let status, let retryAfter): refuse(place, status, quota, retryAfter)
+        case .redirect(let next):
+            flights[place]?.status = 302
+            flights[place]?.hop += 1
+            reports.append(.answered(flight.task, Answer(status: 302, quota: quota)))
+            askAgain(place, at: next)
+        case .silence: fail(place, .timedOut)
+        }
+    }
+
+    /// Gives its slot back and asks for one for the next request.
+    private mutating func askAgain(_ place: Int, at origin: OriginID) {
+        guard let flight = flights[place] else { return }
+        release(place)
+        flights[place]?.phase = .awaitingGrant
+        flights[place]?.origin = origin
+        reports.append(.needsGrant(flight.task, origin, isAlone: flight.isAlone))
+    }
+
+    /// Whether the request is one too many, and what the host tells of its quota.
+    private mutating func countRequest(
+        _ origin: OriginID, _ host: WorldModel.Host
+    ) -> (isOver: Bool, told: RequestQuota?) {
+        guard let quota = host.quota else { return (false, nil) }
+        let number = Int(origin.raw)
+        let time = (now - beganAt).nanoseconds
+        let window = time / quota.window.nanoseconds
+        if window != hosts[number].window {
+            hosts[number].window = window
+            hosts[number].requests = 0
+        }
+        hosts[number].requests += 1
+        guard quota.isTold else { return (hosts[number].requests > quota.limit, nil) }
+        let told = RequestQuota(
+            remaining: max(0, quota.limit - hosts[number].requests),
+            resetsAfter: TimeSpan(nanoseconds: (window + 1) * quota.window.nanoseconds - time),
+            limit: quota.tellsPolicy ? quota.limit : nil, window: quota.tellsPolicy ? quota.window : nil)
+        return (hosts[number].requests > quota.limit, told)
+    }
+
+    /// An answer that is not what the task expects.
+    private mutating func refuse(_ place: Int, _ status: Int, _ quota: RequestQuota?, _ retryAfter: TimeSpan?) {
+        guard let flight = flights[place] else { return }
+        reports.append(.answered(flight.task, Answer(status: status, quota: quota)))
+        end(
+            place,
+            Verdict(
+                .failed(TransferError(.unexpectedResponse, "the server answered \(status)")), status: status,
+                retryAfter: retryAfter, sentSomething: true))
+    }
+
+    /// The connection failed, before an answer or in the middle of one.
+    mutating func fail(_ place: Int, _ name: ErrorName) {
+        stopMoving(place)
+        guard let flight = flights[place] else { return }
+        if flight.received > 0 { partials[flight.task] = flight.received }
+        let message = flight.status == nil ? "no connection" : "the connection was lost"
+        end(
+            place,
+            Verdict(.failed(TransferError(name, message)), status: flight.status, sentSomething: flight.status != nil))
+    }
+
+    // MARK: Bodies
+
+    /// Moves the next part of the body, as far as credit goes; the rest of the attempt when nothing is left.
+    mutating func moveOn(_ place: Int) {
+        guard var flight = flights[place], let origin = flight.origin else { return }
+        var left = flight.size - flight.received
+        if case .cut(let after) = flight.fate {
+            left = min(left, after)
+            if left <= 0 { return fail(place, .networkConnectionLost) }
+        }
+        guard left > 0 else { return wholeBody(place, origin) }
+        let number = Int(origin.raw)
+        // What has all the bandwidth there is takes no time, however long it is.
+        flight.segment = hosts[number].share == nil ? left : min(left, model.reportEvery)
+        if let credit = flight.credit {
+            guard credit > 0 else {
+                flights[place]?.phase = .starved
+                return
+            }
+            flight.segment = min(flight.segment, max(credit, model.readAtOnce))
+        }
+        flight.phase = .moving
+        generations[place] &+= 1
+        if hosts[number].share == nil {
+            flights[place] = flight
+            finishSegment(place)
+        } else {
+            flight.segmentStart =
+                hosts[number].share?.add(place, generations[place], bytes: flight.segment, at: now) ?? 0
+            flights[place] = flight
+            plan(bodies: number)
+        }
+    }
+
+    /// The bodies of a host that have their share by now.
+    mutating func moveBodies(_ host: Int, _ generation: UInt32) {
+        guard hosts[host].share?.generation == generation else { return }
+        while let place = takeDone(host) { finishSegment(place) }
+        plan(bodies: host)
+    }
+
+    private mutating func takeDone(_ host: Int) -> Int? {
+        let generations = generations
+        return hosts[host].share?.takeDone(at: now) { generations[$0] != $1 }
+    }
+
+    private mutating func plan(bodies host: Int) {
+        let generations = generations
+        guard let due = hosts[host].share?.next(isVoid: { generations[$0] != $1 }),
+            let generation = hosts[host].share?.generation
+        else { return }
+        calendar.put(.body, host, generation, at: max(now, due))
+    }
+
+    private mutating func finishSegment(_ place: Int) {
+        guard let flight = flights[place] else { return }
+        // Out of the host's share: what follows must not take it out once more.
+        flights[place]?.phase = .asking
+        move(place, flight.segment)
+        if case .cut(let after) = flight.fate { flights[place]?.fate = .cut(after: after - flight.segment) }
+        moveOn(place)
+    }
+
+    private mutating func move(_ place: Int, _ bytes: Int64) {
+        guard let flight = flights[place], bytes > 0 else { return }
+        flights[place]?.received += bytes
+        flights[place]?.segment = 0
+        if let credit = flight.credit { flights[place]?.credit = credit - bytes }
+        reports.append(.moved(flight.task, bytes: bytes))
+    }
+
+    /// Takes a body out of its host's share, with what of the present part has moved.
+    mutating func stopMoving(_ place: Int) {
+        guard let flight = flights[place], flight.phase == .moving, let origin = flight.origin else { return }
+        let number = Int(origin.raw)
+        let reading = hosts[number].share?.reading(at: now) ?? 0
+        generations[place] &+= 1
+        hosts[number].share?.remove(at: now)
+        flights[place]?.phase = .asking
+        move(place, min(flight.segment, max(0, Int64(reading - flight.segmentStart))))
+        plan(bodies: number)
+    }
+
+    // MARK: After the last byte
+
+    private mutating func wholeBody(_ place: Int, _ origin: OriginID) {
+        guard case .doubted? = flights[place]?.fate else { return deliver(place) }
+        flights[place]?.isAlone = true
+        flights[place]?.received = 0
+        flights[place]?.hop += 1
+        askAgain(place, at: origin)
+    }
+
+    mutating func deliver(_ place: Int) {
+        guard let flight = flights[place] else { return }
+        release(place)
+        reports.append(.transferred(flight.task))
+        guard model.deliveryTime > .zero else { return delivered(place) }
+        flights[place]?.phase = .delivering
+        generations[place] &+= 1
+        calendar.put(.delivered, place, generations[place], at: now + model.deliveryTime)
+    }
+
+    mutating func delivered(_ place: Int) {
+        end(place, Verdict(.succeeded, status: flights[place]?.status))
+    }
+}

@@ -1,0 +1,191 @@
+package import Scheduling
+package import TransferModel
+
+/// An executor on a virtual clock: it does what the scheduler says in a modelled world, and reports as the real one
+/// does. The same plan, model and commands give the same reports.
+package struct SimulatedWorld: Sendable {
+    struct HostState: Sendable {
+        var share: HostShare?
+        var hasToldVersion = false
+        /// Requests in the present window of its quota.
+        var window: Int64 = -1
+        var requests = 0
+    }
+
+    let model: WorldModel
+    let plan: SchedulingPlan
+    let script: RecordedRun?
+    let beganAt: Instant
+    var now: Instant
+    var calendar = Calendar()
+    var hosts: [HostState]
+    var flights: [Flight?] = []
+    /// Of each place: counts up when a flight leaves it, or begins another part.
+    var generations: [UInt32] = []
+    private var free: [Int] = []
+    /// Where each task's flight is; -1 is nowhere.
+    private var places: [Int32]
+    /// What an earlier attempt left to go on from.
+    var partials: [TaskIndex: Int64] = [:]
+    var reports: [ExecutorReport] = []
+    /// Flights under way.
+    package private(set) var flightCount = 0
+
+    /// With a `script`, attempts last and end as they were recorded, and of the model only what follows from
+    /// publishing and cancelling counts.
+    package init(_ model: WorldModel, plan: SchedulingPlan, script: RecordedRun? = nil, now: Instant) {
+        self.model = model
+        self.plan = plan
+        self.script = script
+        self.now = now
+        beganAt = now
+        hosts = model.hosts.map { HostState(share: $0.bandwidth.map { HostShare(rate: $0) }) }
+        places = Array(repeating: -1, count: plan.tasks.count)
+        for (index, outage) in model.outages.enumerated() {
+            calendar.put(.outage, index, 0, at: now + outage.from)
+        }
+    }
+
+    /// When something happens next.
+    package var next: Instant? { reports.isEmpty ? calendar.next : now }
+
+    /// Everything that happens until `instant`, in order.
+    package mutating func advance(to instant: Instant) -> [ExecutorReport] {
+        while let entry = calendar.take(until: instant) {
+            now = max(now, Instant(nanoseconds: entry.due))
+            happen(entry)
+        }
+        now = max(now, instant)
+        defer { reports.removeAll(keepingCapacity: true) }
+        return reports
+    }
+
+    private mutating func happen(_ entry: Calendar.Entry) {
+        let index = Int(entry.index)
+        switch entry.kind {
+        case .body: moveBodies(index, entry.generation)
+        case .outage: cutEverything()
+        case .published: published(index)
+        case .answer, .gone, .delivered:
+            guard generations[index] == entry.generation, flights[index] != nil else { return }
+            switch entry.kind {
+            case .answer: answered(index)
+            case .gone: end(index, Verdict(.cancelled(TransferError(.cancelled, "the transfer was cancelled"))))
+            default: delivered(index)
+            }
+        }
+    }
+
+    // MARK: From the scheduler
+
+    package mutating func perform(_ command: ExecutorCommand, now: Instant) {
+        self.now = max(self.now, now)
+        switch command {
+        case .start(let task, let attempt, _): start(task, attempt)
+        case .grant(let task, let origin):
+            guard let place = place(of: task), flights[place]?.phase == .awaitingGrant else { return }
+            flights[place]?.origin = origin
+            flights[place]?.holdsSlot = true
+            if script == nil { ask(place) } else { replay(place) }
+        case .credit(let task, let bytes): credit(task, bytes)
+        case .cancel(let task, let keepPartial): cancel(task, keepPartial)
+        case .publish(let group): calendar.put(.published, Int(group.raw), 0, at: self.now + model.publishTime)
+        case .discard: break
+        }
+    }
+
+    private mutating func start(_ task: TaskIndex, _ attempt: Int) {
+        let facts = plan.tasks[Int(task.raw)]
+        let hasLimit =
+            plan.bandwidth != nil || plan.sessions[Int(facts.session.raw)].bandwidth != nil
+            || plan.policies[facts.policy].bandwidth != nil
+        let size = script == nil ? model.size(of: Int(task.raw)) : 0
+        let kept = partials.isEmpty ? 0 : partials.removeValue(forKey: task) ?? 0
+        let place = board(
+            Flight(
+                task: task, attempt: attempt, origin: facts.origin, size: size, received: min(kept, size),
+                credit: hasLimit ? 0 : nil))
+        if script != nil {
+            replay(place)
+        } else if facts.origin == nil {
+            deliver(place)
+        } else {
+            ask(place)
+        }
+    }
+
+    private mutating func credit(_ task: TaskIndex, _ bytes: Int64) {
+        guard let place = place(of: task), let credit = flights[place]?.credit else { return }
+        flights[place]?.credit = credit + bytes
+        if flights[place]?.phase == .starved { moveOn(place) }
+    }
+
+    private mutating func cancel(_ task: TaskIndex, _ keepPartial: Bool) {
+        guard let place = place(of: task), let flight = flights[place] else { return }
+        // A body that is whole stands; one that is leaving already is told once.
+        guard flight.phase != .delivering, flight.phase != .leaving else { return }
+        stopMoving(place)
+        if keepPartial, let received = flights[place]?.received, received > 0 { partials[task] = received }
+        flights[place]?.phase = .leaving
+        generations[place] &+= 1
+        calendar.put(.gone, place, generations[place], at: now + model.cancelTime)
+    }
+
+    // MARK: Flights
+
+    private func place(of task: TaskIndex) -> Int? {
+        let place = places[Int(task.raw)]
+        return place < 0 ? nil : Int(place)
+    }
+
+    private mutating func board(_ flight: Flight) -> Int {
+        flightCount += 1
+        let place: Int
+        if let known = free.popLast() {
+            place = known
+            flights[place] = flight
+        } else {
+            place = flights.count
+            flights.append(flight)
+            generations.append(0)
+        }
+        places[Int(flight.task.raw)] = Int32(place)
+        return place
+    }
+
+    /// The last of an attempt: its slot, then its verdict.
+    mutating func end(_ place: Int, _ verdict: Verdict) {
+        stopMoving(place)
+        release(place)
+        guard let flight = flights[place] else { return }
+        flights[place] = nil
+        generations[place] &+= 1
+        places[Int(flight.task.raw)] = -1
+        free.append(place)
+        flightCount -= 1
+        reports.append(.ended(flight.task, verdict))
+    }
+
+    mutating func release(_ place: Int) {
+        guard let flight = flights[place], flight.holdsSlot, let origin = flight.origin else { return }
+        flights[place]?.holdsSlot = false
+        reports.append(.released(flight.task, origin))
+    }
+
+    private mutating func published(_ group: Int) {
+        var chance = Chance(seed: model.seed, group, 0, 1_000_000)
+        let fails = chance.below(1000) < UInt64(model.publishFailures)
+        let error = fails ? TransferError(.cannotMoveFile, "the group's folder could not be exchanged") : nil
+        reports.append(.published(GroupIndex(raw: UInt16(group)), error))
+    }
+
+    private mutating func cutEverything() {
+        for place in flights.indices {
+            guard let flight = flights[place], flight.origin != nil else { continue }
+            switch flight.phase {
+            case .asking, .moving, .starved: fail(place, .networkConnectionLost)
+            case .awaitingGrant, .delivering, .leaving: break
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+internal import Scheduling
+package import Simulation
+internal import TransferModel
+
+/// A job that uses everything a plan can say, and a network where everything goes wrong: both from one seed.
+package struct RandomWorld: Sendable {
+    package var setting: SimulatedSetting
+    package var model = WorldModel()
+
+    /// At most so many tasks: small jobs show what large ones do, and a thousand of them take less time.
+    private static let mostTasks = 30
+
+    package init(seed: UInt64) {
+        var random = Seeded(seed: seed)
+        setting = SimulatedSetting(SchedulingPlan())
+        model.seed = random.next()
+        for _ in 0..<(1 + random.below(5)) { model.hosts.append(Self.host(&random)) }
+        shapeWorld(&random)
+        shapeRun(&random)
+        let count = random.oneIn(10) ? 1 + random.below(2) : random.below(Self.mostTasks + 1)
+        addTasks(count, &random)
+        addCommands(count, &random)
+    }
+
+    private static func span(_ random: inout Seeded, below milliseconds: Int) -> TimeSpan {
+        .milliseconds(Int64(random.below(milliseconds)))
+    }
+
+    private static func intervals(_ random: inout Seeded) -> [WorldModel.Interval] {
+        (0..<random.below(3)).map { _ in
+            let from = span(&random, below: 20_000)
+            return WorldModel.Interval(from: from, to: from + span(&random, below: 6_000))
+        }
+    }
+
+    // MARK: The network
+
+    private static func host(_ random: inout Seeded) -> WorldModel.Host {
+        var host = WorldModel.Host()
+        host.latency = span(&random, below: random.oneIn(4) ? 800 : 80)
+        host.bandwidth = random.oneIn(3) ? nil : Int64(20_000 + random.below(2_000_000))
+        host.version = random.oneIn(3) ? .http2 : .http1
+        if random.oneIn(12) {
+            host.refusals = [.always]
+        } else if random.oneIn(4) {
+            host.refusals = intervals(&random)
+        }
+        if random.oneIn(5) { host.overloads = intervals(&random) }
+        if random.oneIn(5) {
+            host.quota = WorldModel.Quota(
+                limit: 1 + random.below(6), window: .milliseconds(Int64(200 + random.below(3_000))),
+                isTold: !random.oneIn(3), tellsPolicy: random.oneIn(2))
+        }
+        if !random.oneIn(3) { host.faults = faults(&random) }
+        return host
+    }
+
+    private static func faults(_ random: inout Seeded) -> WorldModel.Faults {
+        var faults = WorldModel.Faults()
+        func share() -> Int { random.oneIn(2) ? 0 : random.below(160) }
+        faults.serverErrors = share()
+        faults.missing = share() / 2
+        faults.tooMany = share()
+        faults.unavailable = share()
+        faults.cuts = share()
+        faults.silences = share() / 2
+        faults.redirects = share()
+        faults.doubts = share()
+        if random.oneIn(2) { faults.retryAfter = span(&random, below: 6_000) }
+        return faults
+    }
+
+    private mutating func shapeWorld(_ random: inout Seeded) {
+        if random.oneIn(5) { model.outages = Self.intervals(&random) }
+        model.sizes = random.oneIn(4) ? .fixed(0) : .between(0, Int64(1 + random.below(100_000)))
+        model.deliveryTime = random.oneIn(2) ? .zero : Self.span(&random, below: 300)
+        model.publishTime = Self.span(&random, below: 400)
+        model.publishFailures = random.oneIn(2) ? 0 : 300
+        model.patience = .milliseconds(Int64(300 + random.below(3_000)))
+        model.cancelTime = random.oneIn(2) ? .zero : Self.span(&random, below: 60)
+        model.reportEvery = Int64(4_096 + random.below(60_000))
+        model.readAtOnce = random.oneIn(2) ? 0 : Int64(random.below(16_384))
+        setting.lateness = random.oneIn(2) ? .zero : .milliseconds(Int64(1 + random.below(50)))
+    }
+
+    // MARK: The run
+
+    private mutating func shapeRun(_ random: inout Seeded) {
+        setting.plan.seed = random.next()
+        setting.plan.failFast = random.oneIn(8)
+        setting.plan.tellsLimitWaits = random.oneIn(2)
+        setting.plan.maximumConcurrentTasks = 1 + random.below(10)
+        if random.oneIn(6) { setting.plan.bandwidth = Int64(20_000 + random.below(400_000)) }
+        if random.oneIn(12) { setting.plan.timeout = Self.span(&random, below: 20_000) }
+        if random.oneIn(12) { setting.plan.finishBy = moment(&random, below: 20_000) }
+        if random.oneIn(12) { setting.plan.maximumBytes = Int64(random.below(500_000)) }
+        for _ in 0..<(1 + random.below(3)) { setting.plan.sessions.append(session(&random)) }
+        for _ in 0..<4 { setting.plan.policies.append(policy(&random)) }
+        for origin in model.hosts.indices where random.oneIn(4) {
+            setting.hostLimits.append(
+                (
+                    OriginID(raw: UInt32(origin)),
+                    OriginLimits(
+                        maximumConnections: random.oneIn(2) ? 1 + random.below(4) : nil,
+                        requestsPerSecond: random.oneIn(2) ? Self.rate(&random) : nil)
+                ))
+        }
+    }
+
+    private func moment(_ random: inout Seeded, below milliseconds: Int) -> Moment {
+        let span = Self.span(&random, below: milliseconds)
+        return random.oneIn(2) ? .afterStart(span) : .at(setting.start.wall + span)
+    }
+
+    private static func rate(_ random: inout Seeded) -> RequestRate {
+        RequestRate(perSecond: Double(1 + random.below(200)) / 2, burst: 1 + random.below(5))
+    }
+
+    private func session(_ random: inout Seeded) -> SchedulingPlan.Session {
+        var session = SchedulingPlan.Session(
+            maximumConnectionsPerHost: 1 + random.below(5),
+            maximumConcurrentTasks: random.oneIn(2) ? 1 + random.below(6) : nil,
+            streamsPerConnection: 1 + random.below(12), cancelsOnInvalidation: random.oneIn(2))
+        if random.oneIn(5) { session.requestsPerSecond = Self.rate(&random) }
+        if random.oneIn(6) { session.bandwidth = Int64(20_000 + random.below(400_000)) }
+        if random.oneIn(6) { session.window = window(&random) }
+        return session
+    }
+
+    /// Open for a part of every few seconds.
+    private func window(_ random: inout Seeded) -> WindowRule {
+        let period = Int64(4_000 + random.below(8_000)) * 1_000_000
+        let open = Int64(2_000 + random.below(2_000)) * 1_000_000
+        let origin = setting.start.wall.nanoseconds - Int64(random.below(10_000)) * 1_000_000
+        return WindowRule { date in
+            let place = (date.nanoseconds - origin) % period
+            let isOpen = place < open
+            let rest = isOpen ? open - place : period - place
+            return WindowRule.State(isOpen: isOpen, changesAt: date + TimeSpan(nanoseconds: rest))
+        }
+    }
+
+    private func policy(_ random: inout Seeded) -> SchedulingPlan.TaskPolicy {
+        var policy = SchedulingPlan.TaskPolicy()
+        policy.priority = random.oneIn(3) ? random.pick([0, 0.25, 0.75, 1]) : 0.5
+        policy.retry.attempts = 1 + random.below(4)
+        policy.retry.initialBackoff = Self.span(&random, below: 1_500)
+        policy.retry.maximumBackoff = .milliseconds(Int64(1 + random.below(4_000)))
+        policy.retry.multiplier = random.pick([0.5, 1, 2, 10])
+        policy.retry.jitter = random.oneIn(2) ? .full : .none
+        policy.retry.honorsRetryAfter = !random.oneIn(4)
+        policy.retry.maximumRetryAfter = Self.span(&random, below: 6_000)
+        if random.oneIn(5) { policy.timeoutForResource = .milliseconds(Int64(1 + random.below(8_000))) }
+        switch random.below(5) {
+        case 0: policy.allowFailure = .any
+        case 1: policy.allowFailure = .statuses(StatusSet(404, 503))
+        default: break
+        }
+        if random.oneIn(8) { policy.bandwidth = Int64(20_000 + random.below(200_000)) }
+        if random.oneIn(8) { policy.earliestBegin = moment(&random, below: 8_000) }
+        policy.isSuspended = random.oneIn(16)
+        return policy
+    }
+
+    // MARK: Tasks
+
+    /// Needs lead to what comes earlier in a shuffled order, so that they go both ways in the file. A group is a run of
+    /// that order, so that no circle can lead out of it and back.
+    private mutating func addTasks(_ count: Int, _ random: inout Seeded) {
+        let order = (0..<count).shuffled(using: &random)
+        var rank = Array(repeating: 0, count: count)
+        for (place, task) in order.enumerated() { rank[task] = place }
+        var group = [GroupIndex?](repeating: nil, count: count)
+        var place = random.below(count + 1)
+        while count > 0, place < count, random.oneIn(3) {
+            let end = min(count, place + 1 + random.below(6))
+            for member in order[place..<end] { group[member] = GroupIndex(raw: UInt16(setting.plan.groupCount)) }
+            setting.plan.groupCount += 1
+            place = end + random.below(4)
+        }
+        for index in 0..<count { addTask(index, rank, order, group, &random) }
+    }
+
+    private mutating func addTask(
+        _ index: Int, _ rank: [Int], _ order: [Int], _ group: [GroupIndex?], _ random: inout Seeded
+    ) {
+        var needs: Set<Int> = []
+        var groups: Set<GroupIndex> = []
+        while rank[index] > 0, random.oneIn(3), needs.count < 3 { needs.insert(order[random.below(rank[index])]) }
+        if rank[index] > 0, random.oneIn(8), let needed = group[order[random.below(rank[index])]],
+            needed != group[index]
+        {
+            groups.insert(needed)
+        }
+        setting.plan.tasks.append(
+            SchedulingPlan.Task(
+                session: SessionIndex(raw: UInt16(random.below(setting.plan.sessions.count))),
+                origin: random.oneIn(12) ? nil : OriginID(raw: UInt32(random.below(model.hosts.count))),
+                policy: random.below(setting.plan.policies.count),
+                needs: needs.sorted().map { TaskIndex(raw: UInt32($0)) }, group: group[index],
+                neededGroups: groups.sorted()))
+    }
+
+    /// Whoever is suspended is resumed in the end: a run waits for ever for what a command holds back.
+    private mutating func addCommands(_ count: Int, _ random: inout Seeded) {
+        guard count > 0, random.oneIn(4) else { return }
+        let all = (0..<count).map { TaskIndex(raw: UInt32($0)) }
+        for _ in 0..<(1 + random.below(4)) {
+            let some = (0..<(1 + random.below(5))).map { _ in random.pick(all) }
+            let command: RunCommand =
+                switch random.below(6) {
+                case 0: .cancel(some, keepPartial: random.oneIn(2))
+                case 1: .resume(some)
+                case 2: random.oneIn(3) ? .stop(signal: 15) : .suspend(some)
+                default: .suspend(some)
+                }
+            setting.commands.append((Self.span(&random, below: 15_000), command))
+        }
+        setting.commands.sort { $0.after < $1.after }
+        setting.commands.append((.seconds(20), .resume(all)))
+    }
+}
+
+/// One random job in one random world, held against every rule there is.
+package enum RandomRun {
+    /// What was wrong, if anything; and what the run came to.
+    package static func check(seed: UInt64, rules: Bool) -> (problems: [String], result: SimulationResult) {
+        let world = RandomWorld(seed: seed)
+        let consumer = CheckingConsumer(TraceFacts(world.setting))
+        var run = SimulatedRun(
+            world.setting, in: world.model, observer: WorldAudit(world.setting, world.model),
+            tape: rules ? EventTape(consumer) : nil)
+        let result = run.run(mostTurns: 200_000, mostTime: .seconds(3 * 3_600))
+        run.observer.close(result)
+        var problems = run.observer.violations
+        if rules, result.ending == .finished { problems += consumer.finish().map { "\($0)" } }
+        return (problems, result)
+    }
+}
+
+extension TraceFacts {
+    /// Of a simulated run.
+    package init(_ setting: SimulatedSetting) {
+        let plan = setting.plan
+        var members = [[Int]](repeating: [], count: plan.groupCount)
+        for (index, task) in plan.tasks.enumerated() {
+            if let group = task.group { members[Int(group.raw)].append(index) }
+        }
+        let tasks = plan.tasks.enumerated().map { index, task in
+            let policy = plan.policies[task.policy]
+            let isOwn = { (need: TaskIndex) in task.group != nil && plan.tasks[Int(need.raw)].group == task.group }
+            var facts = Task(
+                id: "t\(index)", session: Int(task.session.raw),
+                needs: task.needs.filter { !isOwn($0) }.map { Int($0.raw) },
+                retry: policy.retry, earliestBegin: policy.earliestBegin, mayFail: policy.allowFailure != .no)
+            facts.verified = task.needs.filter(isOwn).map { Int($0.raw) }
+            facts.members = task.neededGroups.flatMap { members[Int($0.raw)] }
+            return facts
+        }
+        self.init(
+            tasks: tasks,
+            sessions: plan.sessions.enumerated().map {
+                Session(name: "s\($0)", maximumConcurrentTasks: $1.maximumConcurrentTasks)
+            })
+        maximumConcurrentTasks = plan.maximumConcurrentTasks
+        failFast = plan.failFast
+        timeout = plan.timeout
+        finishBy = plan.finishBy
+        takesCommands = !setting.commands.isEmpty
+    }
+}

@@ -1,0 +1,282 @@
+package import TransferModel
+
+/// Holds a run's events against its rules, one after the other. Whoever runs something, for real or in a simulation,
+/// gives it every event and asks for what was broken.
+package struct RunChecker: Sendable {
+    /// What is known of a task at this event.
+    struct TaskTrace: Sendable {
+        var createdAt: WallTime?
+        var end: TraceStep.TaskEnd?
+        var endedAt: UInt64 = 0
+        var attempts = 0
+        var failures = 0
+        var hasSucceeded = false
+        var running: RunningAttempt?
+        /// When the last attempt ended, and how long it was to wait.
+        var lastEnd: WallTime?
+        var backoff: TimeSpan?
+        var attemptTime = TimeSpan.zero
+        var lastStart: (time: WallTime, sequence: UInt64)?
+    }
+
+    struct RunningAttempt: Sendable {
+        let startedAt: WallTime
+        let began: UInt64
+        /// The last event at which it surely still counted against the limits.
+        var sure: UInt64
+    }
+
+    /// The events over which an attempt surely counted against the limits on running tasks: local work after the
+    /// last byte does not, and no event tells when that begins.
+    struct Busy: Sendable {
+        let from: UInt64
+        let to: UInt64
+        let task: Int
+    }
+
+    package let facts: TraceFacts
+    package private(set) var violations: [TraceViolation] = []
+    var tasks: [TaskTrace]
+    var busy: [Busy] = []
+    private var sequence: UInt64 = 0
+    private var time = WallTime(nanoseconds: .min)
+    private(set) var beganAt: WallTime?
+    /// The failure that ended the run by `failFast`.
+    private var failedFast: UInt64?
+    var runEnd: (outcome: RunOutcome, exitStatus: Int)?
+    /// Of waits and attempts against a task's duration.
+    static let accountingSlack = TimeSpan.milliseconds(5)
+
+    package init(_ facts: TraceFacts) {
+        self.facts = facts
+        tasks = Array(repeating: TaskTrace(), count: facts.tasks.count)
+    }
+
+    /// A whole run, from its first event to its last.
+    package static func violations(in steps: [TraceStep], _ facts: TraceFacts) -> [TraceViolation] {
+        var checker = RunChecker(facts)
+        for step in steps { checker.take(step) }
+        checker.finish()
+        return checker.violations
+    }
+
+    package mutating func take(_ step: TraceStep) {
+        let isNext = step.sequence == sequence + 1
+        sequence = step.sequence
+        if !isNext { report(.counting, nil, "comes out of turn") }
+        if step.time < time { report(.time, step.task, "lies before the event before it") }
+        time = max(time, step.time)
+        if beganAt == nil { beganAt = step.time }
+        if runEnd != nil { report(.ending, step.task, "comes after the end of the run") }
+        guard let task = step.task else {
+            if case .runFinished(let outcome, let status) = step.kind { runEnd = (outcome, status) }
+            return
+        }
+        guard facts.tasks.indices.contains(task) else { return report(.creation, nil, "is of task \(task), unknown") }
+        take(step, task)
+    }
+
+    private mutating func take(_ step: TraceStep, _ task: Int) {
+        if let session = step.session, session != facts.tasks[task].session {
+            report(.creation, task, "is said to be of another session")
+        }
+        if tasks[task].end != nil { report(.ending, task, "has an event after it finished") }
+        if case .created = step.kind {
+            if tasks[task].createdAt != nil { report(.creation, task, "was created twice") }
+            tasks[task].createdAt = step.time
+            return
+        }
+        if tasks[task].createdAt == nil { report(.creation, task, "has an event before it was created") }
+        switch step.kind {
+        case .waiting(let reason): waits(task, reason)
+        case .attemptStarted(let number): attemptStarts(task, number, step.time)
+        case .redirect, .progress: isSurelyRunning(task)
+        case .response(let status): if status != nil { isSurelyRunning(task) }
+        case .fileFinished:
+            if tasks[task].running == nil { report(.numbering, task, "has a file without an attempt") }
+        case .attemptFinished(let end): attemptEnds(task, end, step.time)
+        case .taskFinished(let end): ends(task, end, step.time)
+        case .created, .resumed, .other, .runFinished: break
+        }
+    }
+
+    mutating func report(_ rule: TraceRule, _ task: Int?, _ what: String, at place: UInt64? = nil) {
+        let id = task.flatMap { facts.tasks.indices.contains($0) ? facts.tasks[$0].id : nil }
+        violations.append(TraceViolation(rule: rule, task: id, sequence: place ?? sequence, what: what))
+    }
+
+    // MARK: Attempts
+
+    private mutating func attemptStarts(_ task: Int, _ number: Int, _ now: WallTime) {
+        if tasks[task].running != nil { report(.numbering, task, "starts attempt \(number) while one runs") }
+        if number != tasks[task].attempts + 1 {
+            report(.numbering, task, "starts attempt \(number) after \(tasks[task].attempts)")
+        }
+        let policy = facts.tasks[task].retry
+        if tasks[task].hasSucceeded { report(.attempts, task, "is tried again after it succeeded") }
+        if tasks[task].failures >= policy.attempts * facts.tasks[task].mirrors {
+            report(.attempts, task, "is tried again after \(tasks[task].failures) failures of \(policy.attempts)")
+        }
+        checkNeeds(task)
+        checkMoment(task, now)
+        tasks[task].attempts = number
+        tasks[task].backoff = nil
+        tasks[task].lastStart = (now, sequence)
+        tasks[task].running = RunningAttempt(startedAt: now, began: sequence, sure: sequence)
+    }
+
+    private mutating func checkNeeds(_ task: Int) {
+        for need in facts.tasks[task].needs + facts.tasks[task].members {
+            let end = tasks[need].end
+            if end?.outcome == .succeeded || end?.tolerated == true { continue }
+            report(.needs, task, "starts before `\(facts.tasks[need].id)`, which it needs")
+        }
+        for need in facts.tasks[task].verified where tasks[need].attempts == 0 && tasks[need].end?.tolerated != true {
+            report(.needs, task, "starts before `\(facts.tasks[need].id)` of its group, which it needs")
+        }
+    }
+
+    private mutating func checkMoment(_ task: Int, _ now: WallTime) {
+        if let end = tasks[task].lastEnd, let backoff = tasks[task].backoff, now + facts.slack < end + backoff {
+            report(.backoff, task, "starts \((now - end).seconds) s after its last attempt, not \(backoff.seconds) s")
+        }
+        if let earliest = moment(facts.tasks[task].earliestBegin), now + facts.slack < earliest {
+            report(.earliestBegin, task, "starts \((earliest - now).seconds) s too early")
+        }
+        if let failedFast { report(.stopping, task, "starts after the failure of event \(failedFast) (`failFast`)") }
+        for (name, end) in [("timeout", facts.timeout.map { .afterStart($0) }), ("finishBy", facts.finishBy)] {
+            if let end = moment(end), end + facts.slack < now {
+                report(.stopping, task, "starts \((now - end).seconds) s after `limits.\(name)`")
+            }
+        }
+    }
+
+    private func moment(_ moment: Moment?) -> WallTime? {
+        switch moment {
+        case nil: nil
+        case .at(let time)?: time
+        case .afterStart(let span)?: beganAt.map { $0 + span }
+        }
+    }
+
+    private mutating func isSurelyRunning(_ task: Int) {
+        if tasks[task].running == nil { report(.numbering, task, "moves without an attempt") }
+        tasks[task].running?.sure = sequence
+    }
+
+    private mutating func attemptEnds(_ task: Int, _ end: TraceStep.AttemptEnd, _ now: WallTime) {
+        guard let running = tasks[task].running else {
+            return report(.numbering, task, "ends attempt \(end.number), which did not run")
+        }
+        if end.number != tasks[task].attempts {
+            report(.numbering, task, "ends attempt \(end.number) while \(tasks[task].attempts) runs")
+        }
+        let lasted = now - running.startedAt
+        if end.duration < .zero || end.duration > lasted + facts.slack {
+            report(.accounting, task, "has an attempt of \(end.duration.seconds) s within \(lasted.seconds) s")
+        }
+        if (end.outcome == .succeeded) != (end.error == nil) {
+            let error = end.error?.rawValue ?? "none"
+            report(.outcome, task, "has an attempt that \(end.outcome.rawValue), error \(error)")
+        }
+        tasks[task].attemptTime += end.duration
+        tasks[task].running = nil
+        tasks[task].lastEnd = now
+        tasks[task].backoff = end.backoff
+        if end.outcome == .succeeded { tasks[task].hasSucceeded = true }
+        if end.outcome == .failed { tasks[task].failures += 1 }
+        busy.append(Busy(from: running.began, to: running.sure, task: task))
+        checkBackoff(task, end)
+    }
+
+    private mutating func checkBackoff(_ task: Int, _ end: TraceStep.AttemptEnd) {
+        guard let backoff = end.backoff else { return }
+        let policy = facts.tasks[task].retry
+        let asked = policy.honorsRetryAfter ? policy.maximumRetryAfter : .zero
+        if backoff < .zero || backoff > max(policy.maximumBackoff, asked) {
+            report(.policy, task, "waits \(backoff.seconds) s, longer than its policy lets it")
+        }
+        if end.outcome == .succeeded { report(.policy, task, "waits for another attempt after a success") }
+        if tasks[task].failures >= policy.attempts * facts.tasks[task].mirrors {
+            report(.policy, task, "waits for an attempt that it has not left")
+        }
+        guard policy.jitter == .none, end.outcome == .failed, facts.tasks[task].mirrors == 1 else { return }
+        let least = policy.ceiling(afterFailures: tasks[task].failures)
+        if backoff < least { report(.policy, task, "waits \(backoff.seconds) s of \(least.seconds) s") }
+    }
+
+    private mutating func waits(_ task: Int, _ reason: WaitReason) {
+        switch reason {
+        case .dependency:
+            let facts = facts.tasks[task]
+            let needs = facts.needs + facts.verified + facts.members
+            let isFree = needs.allSatisfy { need in
+                tasks[need].end.map { $0.outcome == .succeeded || $0.tolerated } ?? false
+            }
+            if isFree { report(.waiting, task, "waits for tasks that have succeeded") }
+        case .backoff, .retryAfter:
+            if tasks[task].backoff == nil { report(.waiting, task, "backs off without a failure") }
+        case .earliestBegin:
+            if facts.tasks[task].earliestBegin == nil { report(.waiting, task, "waits for no `earliestBegin`") }
+        default: break
+        }
+    }
+
+    // MARK: Tasks
+
+    private mutating func ends(_ task: Int, _ end: TraceStep.TaskEnd, _ now: WallTime) {
+        if tasks[task].running != nil { report(.ending, task, "finishes while its attempt runs") }
+        let explained = end.waits.reduce(tasks[task].attemptTime) { $0 + $1.duration }
+        if (end.duration - explained).magnitude > Self.accountingSlack {
+            report(.accounting, task, "took \(end.duration.seconds) s, explained are \(explained.seconds) s")
+        }
+        if Set(end.waits.map(\.reason)).count < end.waits.count || end.waits.contains(where: { $0.duration <= .zero }) {
+            report(.accounting, task, "has a wait twice, or one of no length")
+        }
+        if let created = tasks[task].createdAt {
+            let lived = now - created
+            if (lived - end.duration).magnitude > Self.accountingSlack + facts.slack {
+                report(.accounting, task, "took \(end.duration.seconds) s of \(lived.seconds) s")
+            }
+        }
+        checkOutcome(task, end)
+        tasks[task].end = end
+        tasks[task].endedAt = sequence
+        if facts.failFast, end.outcome == .failed, !end.tolerated, failedFast == nil { failedFast = sequence }
+    }
+
+    private mutating func checkOutcome(_ task: Int, _ end: TraceStep.TaskEnd) {
+        let trace = tasks[task]
+        if (end.outcome == .succeeded) != (end.error == nil), end.outcome != .deferred {
+            report(.outcome, task, "\(end.outcome.rawValue), error \(end.error?.rawValue ?? "none")")
+        }
+        if end.tolerated, end.outcome != .failed || !facts.tasks[task].mayFail {
+            report(.outcome, task, "\(end.outcome.rawValue) and is tolerated")
+        }
+        switch end.outcome {
+        case .succeeded: if !trace.hasSucceeded { report(.outcome, task, "succeeded without an attempt that did") }
+        case .skipped:
+            if trace.attempts > 0 { report(.outcome, task, "was skipped after it had begun") }
+            let facts = facts.tasks[task]
+            let isMissing = (facts.needs + facts.verified).contains { need in
+                tasks[need].end.map { $0.outcome != .succeeded && !$0.tolerated } ?? false
+            }
+            let isLost = facts.members.contains { tasks[$0].end.map { $0.outcome != .succeeded } ?? false }
+            if !isMissing, !isLost { report(.outcome, task, "was skipped, and nothing it needs failed") }
+        case .failed, .cancelled, .deferred: break
+        }
+    }
+}
+
+extension TimeSpan {
+    var magnitude: TimeSpan { TimeSpan(nanoseconds: abs(nanoseconds)) }
+}
+
+extension RetryPolicy {
+    /// The longest back-off after so many failures, which is the back-off when nothing is left to chance.
+    package func ceiling(afterFailures count: Int) -> TimeSpan {
+        var ceiling = Double(initialBackoff.nanoseconds)
+        for _ in 1..<max(1, min(count, 10_000)) { ceiling *= multiplier }
+        return TimeSpan(nanoseconds: Int64(min(ceiling, Double(maximumBackoff.nanoseconds))))
+    }
+}

@@ -1,0 +1,195 @@
+import Scheduling
+import Simulation
+import TransferModel
+
+// Requests: what may be sent where, and when.
+
+extension WorldAudit {
+    mutating func start(_ task: TaskIndex, _ attempt: Int, _ now: Now) {
+        let index = Int(task.raw)
+        let page = pages[index]
+        hold(page.phase == .waiting, now, "task \(index) starts and is \(page.phase)")
+        hold(page.verdict == nil, now, "task \(index) starts before its last attempt was told")
+        hold(attempt == page.attempts + 1, now, "task \(index) starts attempt \(attempt) after \(page.attempts)")
+        hold(page.tries < policy(task).retry.attempts, now, "task \(index) has no attempt left")
+        hold(!page.isSuspended, now, "task \(index) starts and is suspended")
+        hold(isOpen(facts(task).session, now), now, "task \(index) starts outside its window")
+        hold(!isOver(now), now, "task \(index) starts after the end began")
+        if let until = page.backoffUntil { hold(until <= now.instant, now, "task \(index) starts in its back-off") }
+        if let begin = moment(policy(task).earliestBegin) {
+            hold(begin <= now.wall, now, "task \(index) starts before its `earliestBegin`")
+        }
+        checkNeeds(task, now)
+        pages[index].phase = .running
+        pages[index].attempts = attempt
+        pages[index].tries += 1
+        pages[index].startedAt = now.instant
+        pages[index].backoffUntil = nil
+        pages[index].isCancelled = false
+        pages[index].isAlone = false
+        pages[index].origin = facts(task).origin
+        if page.begunAt == nil { pages[index].begunAt = now.instant }
+        pages[index].isCounted = true
+        runningCount += 1
+        let session = Int(facts(task).session.raw)
+        sessionRunning[session] += 1
+        hold(runningCount <= plan.maximumConcurrentTasks, now, "\(runningCount) tasks run")
+        hold(
+            sessionRunning[session] <= plan.sessions[session].maximumConcurrentTasks ?? .max, now,
+            "\(sessionRunning[session]) tasks of session \(session) run")
+        if let origin = facts(task).origin { send(task, origin, now) }
+    }
+
+    private mutating func checkNeeds(_ task: TaskIndex, _ now: Now) {
+        for need in facts(task).needs {
+            let page = pages[Int(need.raw)]
+            let isVerified = page.phase == .staged && facts(need).group == facts(task).group
+            let isDone = page.conclusion.map { $0.outcome == .succeeded || $0.tolerated } ?? false
+            hold(isDone || isVerified, now, "task \(task.raw) starts before task \(need.raw), which it needs")
+        }
+        for group in facts(task).neededGroups {
+            hold(groups[Int(group.raw)].isTold, now, "task \(task.raw) starts before its group was published")
+        }
+    }
+
+    mutating func grant(_ task: TaskIndex, _ origin: OriginID, _ now: Now) {
+        let index = Int(task.raw)
+        // One that ended in the same turn gives its slot back with its end.
+        guard pages[index].phase == .running else { return }
+        hold(pages[index].wanted == origin, now, "task \(index) was granted what it did not ask for")
+        pages[index].wanted = nil
+        send(task, origin, now)
+    }
+
+    /// A request goes out.
+    private mutating func send(_ task: TaskIndex, _ origin: OriginID, _ now: Now) {
+        let index = Int(task.raw)
+        let number = Int(origin.raw)
+        hold(!pages[index].isSuspended || pages[index].isCancelled, now, "task \(index) sends and is suspended")
+        hold(
+            isOpen(facts(task).session, now) || pages[index].isCancelled, now, "task \(index) sends outside its window")
+        pages[index].holdsSlot = true
+        pages[index].origin = origin
+        pages[index].awaitsAnswer = true
+        checkQuiet(task, number, now)
+        checkQuota(number, now)
+        origins[number].unanswered += 1
+        let lane = lane(task, origin)
+        lanes[lane].slots += 1
+        if pages[index].isAlone { lanes[lane].alone += 1 }
+        checkSlots(task, lane, number, now)
+        let isWithin = origins[number].bucket?.take(1, now.instant) ?? true
+        hold(isWithin, now, "more requests to host \(number) than `limits.hosts` lets through")
+        let isLaneWithin = lanes[lane].bucket?.take(1, now.instant) ?? true
+        hold(isLaneWithin, now, "more requests to host \(number) than `requestsPerSecond`")
+    }
+
+    private mutating func checkQuiet(_ task: TaskIndex, _ origin: Int, _ now: Now) {
+        hold(
+            origins[origin].quietUntil <= now.instant, now, "host \(origin) asked for quiet and task \(task.raw) sends")
+        guard origins[origin].isParked else { return }
+        hold(origins[origin].probe == nil, now, "host \(origin) has trouble, and task \(task.raw) is a second probe")
+        origins[origin].probe = task
+    }
+
+    private mutating func checkQuota(_ origin: Int, _ now: Now) {
+        guard var quota = origins[origin].quota else { return }
+        if origins[origin].quotaUntil <= now.instant {
+            guard let next = origins[origin].nextQuota else {
+                origins[origin].quota = nil
+                return
+            }
+            quota = next.limit
+            while origins[origin].quotaUntil <= now.instant {
+                origins[origin].quotaUntil = origins[origin].quotaUntil + next.window
+            }
+        }
+        hold(quota > 0, now, "host \(origin) takes no more requests")
+        origins[origin].quota = quota - 1
+    }
+
+    private mutating func checkSlots(_ task: TaskIndex, _ lane: Int, _ origin: Int, _ now: Now) {
+        let session = plan.sessions[Int(facts(task).session.raw)]
+        let page = lanes[lane]
+        let isWithin =
+            origins[origin].isShared
+            ? page.slots - page.alone <= max(session.streamsPerConnection, session.maximumConnectionsPerHost)
+            : page.slots <= session.maximumConnectionsPerHost
+        hold(isWithin, now, "\(page.slots) requests at host \(origin) in one session")
+        for (limited, limits) in setting.hostLimits where Int(limited.raw) == origin {
+            guard let most = limits.maximumConnections else { continue }
+            let all = (0..<plan.sessions.count).reduce(0) { $0 + connections($1 * origins.count + origin, origin) }
+            hold(all <= most, now, "\(all) connections to host \(origin), \(most) are allowed")
+        }
+    }
+
+    private func connections(_ lane: Int, _ origin: Int) -> Int {
+        let page = lanes[lane]
+        return origins[origin].isShared ? min(1, page.slots - page.alone) + page.alone : page.slots
+    }
+
+    // MARK: Answers
+
+    mutating func release(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        guard pages[index].holdsSlot, let origin = pages[index].origin else { return }
+        pages[index].holdsSlot = false
+        let lane = lane(task, origin)
+        lanes[lane].slots -= 1
+        if pages[index].isAlone { lanes[lane].alone -= 1 }
+        if pages[index].awaitsAnswer {
+            pages[index].awaitsAnswer = false
+            origins[Int(origin.raw)].unanswered -= 1
+        }
+    }
+
+    mutating func answered(_ task: TaskIndex, _ answer: Answer, _ now: Now) {
+        let index = Int(task.raw)
+        guard pages[index].holdsSlot, let origin = pages[index].origin.map({ Int($0.raw) }) else { return }
+        if pages[index].awaitsAnswer {
+            pages[index].awaitsAnswer = false
+            origins[origin].unanswered -= 1
+        }
+        if let quota = answer.quota, policy(task).retry.honorsRetryAfter {
+            origins[origin].quota = max(0, quota.remaining - origins[origin].unanswered)
+            origins[origin].quotaUntil = now.instant + quota.resetsAfter
+            origins[origin].nextQuota = nil
+            if let limit = quota.limit, let window = quota.window { origins[origin].nextQuota = (limit, window) }
+        }
+        origins[origin].failedRounds = 0
+        pages[index].charged = 0
+        guard answer.status != 429, answer.status != 503, origins[origin].quietUntil <= now.instant else { return }
+        origins[origin].isParked = false
+        origins[origin].probe = nil
+    }
+
+    /// What the end of an attempt says of the host where it was last.
+    mutating func judgeHost(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
+        guard let origin = pages[Int(task.raw)].origin.map({ Int($0.raw) }) else { return }
+        let wasProbe = origins[origin].probe == task
+        if wasProbe { origins[origin].probe = nil }
+        guard case .failed(let error) = verdict.outcome else { return }
+        let policy = policy(task).retry
+        let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
+        if asked != nil || verdict.status == 429 || verdict.status == 503 {
+            guard asked ?? .zero <= policy.maximumRetryAfter else { return }
+            origins[origin].isParked = true
+            // A probe that is still under way was sent before this trouble showed.
+            origins[origin].probe = nil
+            if let asked { origins[origin].quietUntil = max(origins[origin].quietUntil, now.instant + asked) }
+        } else if verdict.status == nil, Self.deadNames.contains(error.name) {
+            for other in pages.indices where pages[other].phase == .waiting {
+                if plan.tasks[other].origin.map({ Int($0.raw) }) == origin { pages[other].charged += 1 }
+            }
+            guard !origins[origin].isParked else { return }
+            if let last = origins[origin].lastFailureAt, pages[Int(task.raw)].startedAt < last { return }
+            origins[origin].lastFailureAt = now.instant
+            origins[origin].failedRounds += 1
+            if origins[origin].failedRounds >= 3 { origins[origin].isParked = true }
+        }
+    }
+
+    private static let deadNames: Set<ErrorName> = [
+        .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
+    ]
+}

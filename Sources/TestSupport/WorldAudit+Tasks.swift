@@ -1,0 +1,245 @@
+internal import Scheduling
+package import Simulation
+package import TransferModel
+
+// Ends: of attempts, tasks, groups and the run.
+
+extension WorldAudit {
+    mutating func cancel(_ task: TaskIndex, _ now: Now) {
+        let index = Int(task.raw)
+        let page = pages[index]
+        guard page.phase == .running else {
+            let hasJustEnded = page.verdict != nil || page.phase == .staged
+            return hold(hasJustEnded, now, "task \(index) was cancelled and does not run")
+        }
+        hold(!page.isCancelled, now, "task \(index) was cancelled twice")
+        pages[index].isCancelled = true
+        hold(hasReasonToEnd(task, now), now, "task \(index) was cancelled for nothing")
+    }
+
+    private func hasReasonToEnd(_ task: TaskIndex, _ now: Now) -> Bool {
+        let page = pages[Int(task.raw)]
+        if page.isSuspended || !isOpen(facts(task).session, now) || isOver(now) { return true }
+        let hasCommand = setting.commands.contains { after, command in
+            guard setting.start.instant + after <= now.instant else { return false }
+            switch command {
+            case .cancel(let tasks, _), .suspend(let tasks): return tasks.contains(task)
+            case .stop, .resume: return false
+            }
+        }
+        if hasCommand { return true }
+        if let group = facts(task).group, groups[Int(group.raw)].members.contains(where: isMissing) { return true }
+        return page.begunAt.map { $0 + policy(task).timeoutForResource <= now.instant } ?? false
+    }
+
+    private func isMissing(_ member: Int) -> Bool {
+        pages[member].conclusion.map { $0.outcome != .succeeded && !$0.tolerated } ?? false
+    }
+
+    mutating func ended(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
+        let index = Int(task.raw)
+        judgeHost(task, verdict, now)
+        release(task)
+        stopCounting(task)
+        pages[index].phase = .waiting
+        pages[index].wanted = nil
+        pages[index].attemptTime += now.instant - pages[index].startedAt
+        pages[index].verdict = verdict
+        // Its group decides when it is finished.
+        if case .succeeded = verdict.outcome, facts(task).group != nil {
+            pages[index].phase = .staged
+            pages[index].verdict = nil
+        }
+    }
+
+    mutating func attemptEnded(_ task: TaskIndex, _ end: AttemptEnd, _ now: Now) {
+        let index = Int(task.raw)
+        let page = pages[index]
+        guard let verdict = page.verdict else { return hold(false, now, "task \(index): nothing ended") }
+        pages[index].verdict = nil
+        pages[index].held += end.held
+        hold(end.held >= .zero, now, "task \(index) was held for \(end.held.nanoseconds)")
+        switch verdict.outcome {
+        case .succeeded: hold(false, now, "task \(index) succeeded and goes on")
+        case .cancelled:
+            pages[index].tries -= 1
+            hold(end.outcome == .cancelled && end.backoff == nil, now, "task \(index): an interruption is no failure")
+        case .failed:
+            guard let backoff = end.backoff else { return hold(false, now, "task \(index) retries at once") }
+            checkRetry(task, verdict, backoff, now)
+            pages[index].backoffUntil = now.instant + backoff
+        }
+    }
+
+    private mutating func checkRetry(_ task: TaskIndex, _ verdict: Verdict, _ backoff: TimeSpan, _ now: Now) {
+        let policy = policy(task).retry
+        let index = Int(task.raw)
+        hold(pages[index].tries < policy.attempts, now, "task \(index) retries after \(pages[index].tries) attempts")
+        let asked = policy.honorsRetryAfter ? verdict.retryAfter ?? .zero : .zero
+        hold(backoff >= asked, now, "task \(index) waits less than the server asked for")
+        hold(backoff <= max(asked, policy.maximumBackoff), now, "task \(index) waits longer than its policy")
+        hold(asked <= policy.maximumRetryAfter, now, "task \(index) waits longer than `retryAfter.maximum`")
+        if policy.jitter == .none {
+            let least = policy.ceiling(afterFailures: pages[index].tries)
+            hold(backoff == max(asked, least), now, "task \(index) waits \(backoff.seconds) s, not \(least.seconds) s")
+        }
+        if let status = verdict.status, verdict.error?.name == .unexpectedResponse {
+            hold(policy.statuses.contains(status), now, "task \(index) retries after \(status)")
+        }
+        hold(!wasOver, now, "task \(index) is to be tried again after the end began")
+    }
+
+    mutating func finished(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
+        let index = Int(task.raw)
+        let page = pages[index]
+        hold(page.phase != .finished, now, "task \(index) finished twice")
+        hold(page.phase != .running, now, "task \(index) finished while it runs")
+        hold(conclusion.attempts == page.attempts, now, "task \(index): \(page.attempts) attempts were made")
+        hold(conclusion.duration == now.instant - setting.start.instant, now, "task \(index) has a wrong duration")
+        checkAccounts(index, conclusion, now)
+        checkOutcome(task, conclusion, now)
+        pages[index].phase = .finished
+        pages[index].conclusion = conclusion
+        if plan.failFast, conclusion.outcome == .failed, !conclusion.tolerated, !isOver(now) { hasFailedFast = true }
+    }
+
+    private mutating func checkAccounts(_ index: Int, _ conclusion: Conclusion, _ now: Now) {
+        let page = pages[index]
+        // What the last attempt was held is told with the end, if that attempt was not told before.
+        let isLastTold = page.verdict == nil && page.phase != .staged
+        let held = isLastTold ? page.held : page.held + conclusion.held
+        let waited = conclusion.waits.reduce(TimeSpan.zero) { $0 + $1.duration }
+        hold(
+            waited + page.attemptTime - held == conclusion.duration, now,
+            "task \(index): \(waited.seconds) s waited, \(page.attemptTime.seconds) s in attempts, \(held.seconds) s held, "
+                + "in all \(conclusion.duration.seconds) s")
+        hold(conclusion.waits.allSatisfy { $0.duration > .zero }, now, "task \(index) has a wait of no length")
+        hold(Set(conclusion.waits.map(\.reason)).count == conclusion.waits.count, now, "task \(index) waits twice")
+    }
+
+    private mutating func checkOutcome(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
+        let index = Int(task.raw)
+        let page = pages[index]
+        let verdict = page.verdict
+        switch conclusion.outcome {
+        case .succeeded:
+            var hasSucceeded = page.phase == .staged
+            if case .succeeded? = verdict?.outcome { hasSucceeded = true }
+            hold(hasSucceeded && conclusion.error == nil, now, "task \(index) did not succeed")
+            if let group = facts(task).group {
+                hold(
+                    groups[Int(group.raw)].outcome == true, now, "task \(index) succeeded, its group was not published")
+            }
+        case .failed: checkFailure(task, conclusion, now)
+        case .cancelled:
+            hold(conclusion.error != nil, now, "task \(index) was cancelled without a reason")
+            hold(hasReasonToEnd(task, now), now, "task \(index) was cancelled for nothing")
+        case .skipped:
+            hold(page.attempts == 0 && conclusion.error?.name == .dependencyFailed, now, "task \(index) was skipped")
+            let culprits = facts(task).needs.contains { isMissing(Int($0.raw)) }
+            let broken = facts(task).neededGroups.contains { groups[Int($0.raw)].members.contains(where: isMissing) }
+            let unpublished = facts(task).neededGroups.contains { groups[Int($0.raw)].outcome == false }
+            hold(culprits || broken || unpublished, now, "task \(index) was skipped for nothing")
+        case .deferred:
+            hold(conclusion.deferral != nil, now, "task \(index) was put off without a reason")
+            let mayDefer = plan.finishBy != nil || plan.maximumBytes != nil || pages.contains { $0.isSuspended }
+            hold(mayDefer, now, "task \(index) was put off for nothing")
+        }
+        if conclusion.outcome != .failed { hold(!conclusion.tolerated, now, "task \(index) is tolerated") }
+    }
+
+    private mutating func checkFailure(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
+        let index = Int(task.raw)
+        hold(conclusion.error != nil, now, "task \(index) failed without an error")
+        let isAllowed: Bool =
+            switch policy(task).allowFailure {
+            case .no: false
+            case .any: true
+            case .statuses(let statuses): pages[index].verdict?.status.map { statuses.contains($0) } ?? false
+            }
+        hold(conclusion.tolerated == isAllowed, now, "task \(index) is tolerated: \(conclusion.tolerated)")
+        guard case .failed(let error)? = pages[index].verdict?.outcome, !isOver(now) else { return }
+        // Nothing is given up that could be tried again.
+        let policy = policy(task).retry
+        let asked = policy.honorsRetryAfter ? pages[index].verdict?.retryAfter ?? .zero : .zero
+        let isUseless =
+            error.name == .unexpectedResponse
+            ? !(pages[index].verdict?.status.map { policy.statuses.contains($0) } ?? false) : !error.name.canHeal
+        let isSpent = pages[index].tries + pages[index].charged >= policy.attempts || asked > policy.maximumRetryAfter
+        hold(isSpent || isUseless || hasReasonToEnd(task, now), now, "task \(index) was given up too early")
+    }
+
+    // MARK: Groups
+
+    mutating func publish(_ group: GroupIndex, _ now: Now) {
+        let number = Int(group.raw)
+        hold(!groups[number].isPublishing && !groups[number].isDiscarded, now, "group \(number) is published again")
+        groups[number].isPublishing = true
+        for member in groups[number].members {
+            let isDone = pages[member].phase == .staged || pages[member].conclusion?.tolerated == true
+            hold(isDone, now, "group \(number) is published without task \(member)")
+        }
+    }
+
+    mutating func groupFinished(_ group: GroupIndex, _ published: Bool, _ now: Now) {
+        let number = Int(group.raw)
+        hold(!groups[number].isTold || !published, now, "group \(number) finished twice")
+        if published {
+            let isEmpty = groups[number].members.allSatisfy { pages[$0].conclusion?.tolerated == true }
+            hold(groups[number].outcome == true || isEmpty, now, "group \(number) is said to be published")
+            groups[number].isTold = true
+        }
+    }
+
+    // MARK: Each turn, and the end
+
+    package mutating func turnEnded(at now: Now) {
+        wasOver = isOver(now)
+        hasCommands = false
+        for index in pages.indices {
+            let page = pages[index]
+            hold(
+                page.verdict == nil || page.phase == .finished, now, "the end of task \(index)'s attempt led to nothing"
+            )
+            guard page.phase != .finished else { continue }
+            let task = TaskIndex(raw: UInt32(index))
+            if page.phase == .running, !page.isCancelled {
+                hold(!page.isSuspended, now, "task \(index) is suspended and runs")
+                hold(isOpen(facts(task).session, now), now, "task \(index) runs outside its window")
+                hold(!isStopped, now, "task \(index) runs although the run was stopped")
+            }
+            checkDeadlines(task, page, now)
+        }
+    }
+
+    private mutating func checkDeadlines(_ task: TaskIndex, _ page: Page, _ now: Now) {
+        let isEnding = page.phase == .running && page.isCancelled || page.phase == .staged
+        if let timeout = plan.timeout, setting.start.instant + timeout <= now.instant {
+            hold(isEnding, now, "task \(task.raw) outlives `limits.timeout`")
+        }
+        if isOver(now), page.phase == .waiting { hold(false, now, "task \(task.raw) waits although nothing starts") }
+        if let most = plan.maximumBytes, bytesMoved >= most {
+            hold(isEnding, now, "task \(task.raw) goes on after `limits.maximumBytes`")
+        }
+        let isHeld = plan.sessions[Int(facts(task).session.raw)].window != nil || !setting.commands.isEmpty
+        if let begun = page.begunAt, !isHeld, !policy(task).isSuspended,
+            begun + policy(task).timeoutForResource <= now.instant
+        {
+            hold(isEnding, now, "task \(task.raw) outlives its `timeoutForResource`")
+        }
+    }
+
+    /// After the run: what its end must be like.
+    package mutating func close(_ result: SimulationResult) {
+        let now = setting.start
+        switch result.ending {
+        case .finished: break
+        case .stuck: hold(false, now, "nothing is under way or due, and the run is not over")
+        case .endless: hold(false, now, "the run does not end (\(result.duration.seconds) s)")
+        }
+        guard result.ending == .finished else { return }
+        for index in pages.indices { hold(pages[index].phase == .finished, now, "task \(index) never finished") }
+        for lane in lanes { hold(lane.slots == 0, now, "a slot was never given back") }
+        hold(runningCount == 0, now, "\(runningCount) tasks are still counted")
+    }
+}

@@ -1,0 +1,260 @@
+package import Scheduling
+package import Simulation
+package import TransferModel
+
+/// Watches a simulated run and keeps books of its own: whatever the scheduler does is held against them, never against
+/// what it believes itself.
+package struct WorldAudit: SimulationObserver {
+    enum Phase: UInt8 { case waiting, running, staged, finished }
+
+    /// One task's page.
+    struct Page {
+        var phase = Phase.waiting
+        var attempts = 0
+        /// Attempts that count against the retry policy.
+        var tries = 0
+        /// Failures without an answer of others at its host while it waited: a probe's counts for all that wait.
+        var charged = 0
+        var startedAt = Instant(nanoseconds: 0)
+        var attemptTime = TimeSpan.zero
+        var held = TimeSpan.zero
+        var begunAt: Instant?
+        var backoffUntil: Instant?
+        /// It holds a slot there, or asked for one.
+        var origin: OriginID?
+        var holdsSlot = false
+        var isAlone = false
+        /// What it waits for a grant for.
+        var wanted: OriginID?
+        var awaitsAnswer = false
+        var isCounted = false
+        var isCancelled = false
+        var isSuspended = false
+        /// Ended, and what follows has not been said yet.
+        var verdict: Verdict?
+        var conclusion: Conclusion?
+    }
+
+    /// One origin's page.
+    struct OriginPage {
+        var isShared = false
+        var unanswered = 0
+        var bucket: AuditBucket?
+        var quota: Int?
+        var quotaUntil = Instant(nanoseconds: 0)
+        var nextQuota: (limit: Int, window: TimeSpan)?
+        /// It asked for quiet until then.
+        var quietUntil = Instant(nanoseconds: 0)
+        /// It showed that it has trouble; one request at a time may find out.
+        var isParked = false
+        var probe: TaskIndex?
+        var failedRounds = 0
+        var lastFailureAt: Instant?
+    }
+
+    /// The slots of one session at one origin.
+    struct LanePage {
+        var slots = 0
+        var alone = 0
+        var bucket: AuditBucket?
+    }
+
+    struct GroupPage {
+        var members: [Int] = []
+        var isPublishing = false
+        var isDiscarded = false
+        /// As the world said.
+        var outcome: Bool?
+        var isTold = false
+    }
+
+    let setting: SimulatedSetting
+    let plan: SchedulingPlan
+    let model: WorldModel
+    var pages: [Page]
+    var origins: [OriginPage]
+    var lanes: [LanePage]
+    var groups: [GroupPage]
+    var runBytes: AuditBucket?
+    var sessionBytes: [AuditBucket?]
+    var bytesMoved: Int64 = 0
+    var runningCount = 0
+    var sessionRunning: [Int]
+    var hasFailedFast = false
+    var isStopped = false
+    /// Whether the end had begun when the last turn was over: what happens in one turn has an order of its own.
+    var wasOver = false
+    /// Commands came since the last turn: what they led to is not known yet.
+    var hasCommands = false
+    private let found = Findings()
+    /// What must not be: a sentence each, the first few.
+    package var violations: [String] { found.sentences }
+
+    /// An object, so that a check may read the books while it writes here.
+    private final class Findings {
+        var sentences: [String] = []
+    }
+
+    package init(_ setting: SimulatedSetting, _ model: WorldModel) {
+        self.setting = setting
+        self.model = model
+        plan = setting.plan
+        let begin = setting.start.instant
+        pages = plan.tasks.map { task in
+            var page = Page()
+            page.isSuspended = setting.plan.policies[task.policy].isSuspended
+            return page
+        }
+        origins = model.hosts.map { _ in OriginPage() }
+        for (origin, limits) in setting.hostLimits {
+            origins[Int(origin.raw)].bucket = limits.requestsPerSecond.map { AuditBucket($0, begin) }
+        }
+        lanes = []
+        for session in plan.sessions {
+            for _ in model.hosts {
+                lanes.append(LanePage(bucket: session.requestsPerSecond.map { AuditBucket($0, begin) }))
+            }
+        }
+        groups = Array(repeating: GroupPage(), count: plan.groupCount)
+        for (index, task) in plan.tasks.enumerated() {
+            if let group = task.group { groups[Int(group.raw)].members.append(index) }
+        }
+        sessionRunning = Array(repeating: 0, count: plan.sessions.count)
+        let debt = Double(model.readAtOnce) * Double(plan.tasks.count)
+        runBytes = plan.bandwidth.map { AuditBucket(bytes: $0, debt, begin) }
+        sessionBytes = plan.sessions.map { $0.bandwidth.map { AuditBucket(bytes: $0, debt, begin) } }
+    }
+
+    func hold(_ condition: Bool, _ now: Now, _ what: @autoclosure () -> String) {
+        if condition || found.sentences.count >= 5 { return }
+        found.sentences.append("\((now.instant - setting.start.instant).seconds) s: \(what())")
+    }
+
+    func facts(_ task: TaskIndex) -> SchedulingPlan.Task { plan.tasks[Int(task.raw)] }
+    func policy(_ task: TaskIndex) -> SchedulingPlan.TaskPolicy { plan.policies[facts(task).policy] }
+    func lane(_ task: TaskIndex, _ origin: OriginID) -> Int {
+        Int(facts(task).session.raw) * origins.count + Int(origin.raw)
+    }
+    func moment(_ moment: Moment?) -> WallTime? {
+        switch moment {
+        case nil: nil
+        case .at(let time)?: time
+        case .afterStart(let span)?: setting.start.wall + span
+        }
+    }
+    func isOpen(_ session: SessionIndex, _ now: Now) -> Bool {
+        plan.sessions[Int(session.raw)].window?.state(at: now.wall).isOpen ?? true
+    }
+
+    /// The run's own end has begun, by a clock or a count.
+    func isOver(_ now: Now) -> Bool {
+        if let timeout = plan.timeout, setting.start.instant + timeout <= now.instant { return true }
+        if let finishBy = moment(plan.finishBy), finishBy <= now.wall { return true }
+        if let most = plan.maximumBytes, bytesMoved >= most { return true }
+        return isStopped || hasFailedFast
+    }
+
+    // MARK: What was said
+
+    package mutating func sees(_ command: RunCommand, affected: [TaskIndex], at now: Now) {
+        defer { hasCommands = true }
+        switch command {
+        case .stop: isStopped = true
+        case .suspend(let tasks):
+            for task in tasks where affected.contains(task) { pages[Int(task.raw)].isSuspended = true }
+        case .resume(let tasks):
+            for task in tasks where affected.contains(task) { pages[Int(task.raw)].isSuspended = false }
+        case .cancel(let tasks, _):
+            // One that comes later may have been skipped for the sake of one that was cancelled before it.
+            guard let task = tasks.first, !hasCommands else { return }
+            let isRight = affected.contains(task) || !mayBeCancelled(task)
+            hold(isRight, now, "task \(task.raw) could be cancelled and was not")
+        }
+    }
+
+    private func mayBeCancelled(_ task: TaskIndex) -> Bool {
+        let page = pages[Int(task.raw)]
+        return page.phase == .waiting && page.verdict == nil && page.conclusion == nil
+    }
+
+    package mutating func sees(_ report: ExecutorReport, at now: Now) {
+        switch report {
+        case .moved(let task, let bytes): moved(task, bytes, now)
+        case .needsGrant(let task, let origin, let isAlone):
+            pages[Int(task.raw)].wanted = origin
+            pages[Int(task.raw)].origin = origin
+            pages[Int(task.raw)].isAlone = isAlone
+        case .released(let task, _): release(task)
+        case .transferred(let task): stopCounting(task)
+        case .protocolIs(let origin, let version): origins[Int(origin.raw)].isShared = version == .http2
+        case .answered(let task, let answer): answered(task, answer, now)
+        case .ended(let task, let verdict): ended(task, verdict, now)
+        case .published(let group, let error):
+            groups[Int(group.raw)].outcome = error == nil
+        }
+    }
+
+    package mutating func sees(_ action: SchedulerAction, at now: Now) {
+        switch action {
+        case .perform(.start(let task, let attempt, _)): start(task, attempt, now)
+        case .perform(.grant(let task, let origin)): grant(task, origin, now)
+        case .perform(.cancel(let task, _)): cancel(task, now)
+        case .perform(.credit(let task, let bytes)):
+            hold(bytes > 0 && pages[Int(task.raw)].phase == .running, now, "credit for task \(task.raw), which is idle")
+        case .perform(.publish(let group)): publish(group, now)
+        case .perform(.discard(let group)):
+            hold(groups[Int(group.raw)].isPublishing == false, now, "a group that is put in place was discarded")
+            groups[Int(group.raw)].isDiscarded = true
+        case .waiting, .resumed: break
+        case .attemptEnded(let task, let end): attemptEnded(task, end, now)
+        case .finished(let task, let conclusion): finished(task, conclusion, now)
+        case .groupFinished(let group, let published, _): groupFinished(group, published, now)
+        }
+    }
+
+    private mutating func moved(_ task: TaskIndex, _ bytes: Int64, _ now: Now) {
+        bytesMoved += bytes
+        let session = Int(facts(task).session.raw)
+        let isWithin = runBytes?.take(Double(bytes), now.instant) ?? true
+        hold(isWithin, now, "more bytes than `limits.bandwidth`")
+        let isSessionWithin = sessionBytes[session]?.take(Double(bytes), now.instant) ?? true
+        hold(isSessionWithin, now, "more bytes than the bandwidth of session \(session)")
+    }
+
+    mutating func stopCounting(_ task: TaskIndex) {
+        guard pages[Int(task.raw)].isCounted else { return }
+        pages[Int(task.raw)].isCounted = false
+        runningCount -= 1
+        sessionRunning[Int(facts(task).session.raw)] -= 1
+    }
+}
+
+/// So many at once and so many a second: in any span of time no more than `rate` times its length and the burst.
+struct AuditBucket {
+    private let rate: Double
+    private let burst: Double
+    private var level: Double
+    private var at: Instant
+
+    init(_ rate: RequestRate, _ now: Instant) {
+        self.rate = rate.perSecond
+        burst = Double(max(1, rate.burst))
+        level = burst
+        at = now
+    }
+
+    /// What came together in a second may come at once: slow transfers tell late of what they moved. What is read at
+    /// once may go beyond it.
+    init(bytes: Int64, _ debt: Double, _ now: Instant) {
+        rate = Double(bytes)
+        burst = Double(bytes) + debt + 1_000
+        level = burst
+        at = now
+    }
+
+    mutating func take(_ amount: Double, _ now: Instant) -> Bool {
+        level = min(burst, level + (now - at).seconds * rate) - amount
+        at = now
+        return level >= -1e-3
+    }
+}

@@ -1,0 +1,55 @@
+import Diagnostics
+import JobLoader
+import TestSupport
+import TextFormats
+import TransferModel
+
+extension TraceFacts {
+    /// Of the job that a stage ran with these options, as the loader reads it; `nil` when it is no job.
+    init?(
+        job text: String, named name: String, in folder: TemporaryTree, options: [String],
+        environment: [String: String], events: [JSONValue]
+    ) {
+        let values = options.indices.dropLast().map { (flag: options[$0], value: options[$0 + 1]) }
+        var loading = LoadOptions()
+        loading.set = values.filter { $0.flag == "--set" }.compactMap { _, assignment in
+            let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
+        }
+        for (flag, value) in values {
+            switch flag {
+            case "--directory": loading.directory = value
+            case "--variables-file": loading.variablesFile = value
+            case "--secrets-file": loading.secretsFile = value
+            default: break
+            }
+        }
+        let source = SourceText(name: name, bytes: Array(text.utf8))
+        let resources = Self.resources(folder, environment)
+        guard var job = JobLoader.load(source, options: loading, resources: resources).job else { return nil }
+        for (flag, value) in values where flag == "--max-concurrent" {
+            if let maximum = Int(value) { job.limits.maximumConcurrentTasks = maximum }
+        }
+        let selects = options.contains { $0 == "--only" || $0 == "--except" }
+        let created = events.filter { $0["event"] == .string("taskCreated") }.compactMap { $0["task"]?.plainText }
+        self.init(job, only: selects ? Set(created) : nil)
+        failFast = job.failFast || options.contains("--fail-fast")
+        reportsUnchanged = options.contains("--exit-unchanged")
+        // Lines are cut to milliseconds, and the date runs a little faster or slower than the clock of the rules.
+        slack = .milliseconds(5)
+    }
+
+    private static func resources(_ folder: TemporaryTree, _ environment: [String: String]) -> Resources {
+        Resources(
+            environment: { environment[$0] },
+            readFile: { path, _ in
+                (try? TemporaryTree.bytes(at: path)).map { .success($0) } ?? .failure(.notFound)
+            },
+            listFiles: { root, _ in
+                guard root.hasPrefix(folder.path) else { return .failure(.notAllowed) }
+                let below = root.dropFirst(folder.path.count).drop { $0 == "/" }
+                return .success(folder.list(String(below)).filter { !$0.hasSuffix("/") })
+            },
+            workingDirectory: folder.path)
+    }
+}

@@ -1,0 +1,200 @@
+import Scheduling
+import Simulation
+import TestSupport
+import Testing
+import TransferModel
+
+/// A scheduler that lies is found out: each promise with an action that breaks it.
+@Suite struct WorldAuditTests {
+    private static let first = TaskIndex(raw: 0)
+    private static let second = TaskIndex(raw: 1)
+    private static let origin = OriginID(raw: 0)
+
+    /// Two tasks at one host, and whoever watches them.
+    private struct Scene {
+        var setting = SimulatedSetting(SchedulingPlan())
+        var model = WorldModel()
+        var now: Now
+
+        init() {
+            model.hosts = [WorldModel.Host()]
+            setting.plan.policies = [SchedulingPlan.TaskPolicy()]
+            setting.plan.policies[0].retry.jitter = .none
+            setting.plan.sessions = [
+                SchedulingPlan.Session(
+                    maximumConnectionsPerHost: 6, maximumConcurrentTasks: nil, streamsPerConnection: 100,
+                    cancelsOnInvalidation: false)
+            ]
+            setting.plan.tasks = (0..<2).map { _ in
+                SchedulingPlan.Task(session: SessionIndex(raw: 0), origin: WorldAuditTests.origin, policy: 0)
+            }
+            now = setting.start
+        }
+
+        mutating func pass(_ span: TimeSpan) {
+            now = Now(instant: now.instant + span, boot: now.boot + span, wall: now.wall + span)
+        }
+
+        /// What the audit finds in a story.
+        mutating func violations(_ story: (inout WorldAudit, inout Scene) -> Void) -> [String] {
+            var audit = WorldAudit(setting, model)
+            story(&audit, &self)
+            return audit.violations
+        }
+    }
+
+    private static func start(_ audit: inout WorldAudit, _ task: TaskIndex, _ scene: Scene, attempt: Int = 1) {
+        audit.sees(.perform(.start(task, attempt: attempt, mirror: 0)), at: scene.now)
+    }
+
+    private static func answer(_ audit: inout WorldAudit, _ status: Int, _ scene: Scene, quota: RequestQuota? = nil) {
+        audit.sees(.answered(first, Answer(status: status, quota: quota)), at: scene.now)
+    }
+
+    private static func fail(_ audit: inout WorldAudit, _ scene: Scene, status: Int, retryAfter: TimeSpan? = nil) {
+        let error = TransferError(.unexpectedResponse, "no")
+        audit.sees(.released(first, origin), at: scene.now)
+        audit.sees(
+            .ended(first, Verdict(.failed(error), status: status, retryAfter: retryAfter, sentSomething: true)),
+            at: scene.now)
+    }
+
+    private static func retry(_ audit: inout WorldAudit, _ scene: Scene, backoff: TimeSpan) {
+        let end = AttemptEnd(
+            outcome: .failed, error: TransferError(.unexpectedResponse, "no"), backoff: backoff, held: .zero)
+        audit.sees(.attemptEnded(first, end), at: scene.now)
+    }
+
+    /// Both tasks start; only what `change` says makes that wrong.
+    private static func bothStart(_ change: (inout Scene) -> Void) -> String {
+        var scene = Scene()
+        change(&scene)
+        return scene.violations { audit, scene in
+            start(&audit, first, scene)
+            start(&audit, second, scene)
+        }.joined(separator: "; ")
+    }
+
+    @Test func limitsOnNumbers() {
+        #expect(Self.bothStart { _ in } == "")
+        #expect(Self.bothStart { $0.setting.plan.maximumConcurrentTasks = 1 }.contains("2 tasks run"))
+        #expect(Self.bothStart { $0.setting.plan.sessions[0].maximumConcurrentTasks = 1 }.contains("of session 0 run"))
+        #expect(Self.bothStart { $0.setting.plan.sessions[0].maximumConnectionsPerHost = 1 }.contains("2 requests at"))
+        let limit = { (limits: OriginLimits) in Self.bothStart { $0.setting.hostLimits = [(Self.origin, limits)] } }
+        #expect(limit(OriginLimits(maximumConnections: 1)).contains("2 connections to host 0"))
+        #expect(limit(OriginLimits(requestsPerSecond: RequestRate(perSecond: 1))).contains("`limits.hosts`"))
+        #expect(limit(OriginLimits(requestsPerSecond: RequestRate(perSecond: 1, burst: 2))) == "")
+        let rate = RequestRate(perSecond: 1)
+        #expect(Self.bothStart { $0.setting.plan.sessions[0].requestsPerSecond = rate }.contains("requestsPerSecond"))
+    }
+
+    @Test func whatHoldsATaskBack() {
+        #expect(Self.bothStart { $0.setting.plan.policies[0].isSuspended = true }.contains("is suspended"))
+        let closed = WindowRule { _ in WindowRule.State(isOpen: false, changesAt: nil) }
+        #expect(Self.bothStart { $0.setting.plan.sessions[0].window = closed }.contains("outside its window"))
+        let begin = Moment.afterStart(.seconds(1))
+        #expect(Self.bothStart { $0.setting.plan.policies[0].earliestBegin = begin }.contains("`earliestBegin`"))
+        #expect(Self.bothStart { $0.setting.plan.tasks[1].needs = [Self.first] }.contains("which it needs"))
+        #expect(Self.bothStart { $0.setting.plan.finishBy = .afterStart(.zero) }.contains("after the end began"))
+        #expect(Self.bothStart { $0.setting.plan.timeout = .zero }.contains("after the end began"))
+    }
+
+    @Test func hostsThatWantToBeLeftAlone() {
+        var scene = Scene()
+        let tooEarly = scene.violations { audit, scene in
+            Self.start(&audit, Self.first, scene)
+            Self.answer(&audit, 503, scene)
+            Self.fail(&audit, scene, status: 503, retryAfter: .seconds(2))
+            Self.retry(&audit, scene, backoff: .seconds(2))
+            scene.pass(.seconds(1))
+            Self.start(&audit, Self.second, scene)
+        }
+        #expect(tooEarly.first?.contains("asked for quiet") == true)
+
+        var other = Scene()
+        let twoProbes = other.violations { audit, scene in
+            Self.start(&audit, Self.first, scene)
+            Self.answer(&audit, 503, scene)
+            Self.fail(&audit, scene, status: 503, retryAfter: .seconds(2))
+            Self.retry(&audit, scene, backoff: .seconds(2))
+            scene.pass(.seconds(2))
+            Self.start(&audit, Self.second, scene)
+            Self.start(&audit, Self.first, scene, attempt: 2)
+        }
+        #expect(twoProbes.first?.contains("second probe") == true)
+
+        var quota = Scene()
+        let tooMany = quota.violations { audit, scene in
+            Self.start(&audit, Self.first, scene)
+            Self.answer(&audit, 200, scene, quota: RequestQuota(remaining: 0, resetsAfter: .seconds(5)))
+            Self.start(&audit, Self.second, scene)
+        }
+        #expect(tooMany.first?.contains("takes no more requests") == true)
+    }
+
+    @Test func backoffs() {
+        func found(_ backoff: TimeSpan, retryAfter: TimeSpan? = nil, status: Int = 500) -> String {
+            var scene = Scene()
+            return scene.violations { audit, scene in
+                Self.start(&audit, Self.first, scene)
+                Self.fail(&audit, scene, status: status, retryAfter: retryAfter)
+                Self.retry(&audit, scene, backoff: backoff)
+            }.joined(separator: "; ")
+        }
+        #expect(found(.seconds(1)) == "")
+        #expect(found(.milliseconds(900)).contains("waits 0.9 s, not 1.0 s"))
+        #expect(found(.seconds(61)).contains("longer than its policy"))
+        #expect(found(.seconds(2), retryAfter: .seconds(3)).contains("less than the server asked for"))
+        #expect(found(.seconds(1), status: 404).contains("retries after 404"))
+    }
+
+    @Test func bytesAndCredit() {
+        func found(_ change: (inout SchedulingPlan) -> Void) -> String {
+            var scene = Scene()
+            change(&scene.setting.plan)
+            return scene.violations { audit, scene in
+                Self.start(&audit, Self.first, scene)
+                audit.sees(.moved(Self.first, bytes: 100_000), at: scene.now)
+                audit.turnEnded(at: scene.now)
+            }.joined(separator: "; ")
+        }
+        #expect(found { _ in } == "")
+        #expect(found { $0.bandwidth = 50_000 }.contains("`limits.bandwidth`"))
+        #expect(found { $0.sessions[0].bandwidth = 50_000 }.contains("bandwidth of session 0"))
+        #expect(found { $0.maximumBytes = 50_000 }.contains("after `limits.maximumBytes`"))
+    }
+
+    @Test func endsOfTasksAndGroups() {
+        func conclusion(_ outcome: TaskOutcome, attempts: Int = 1) -> Conclusion {
+            Conclusion(
+                outcome: outcome, error: outcome == .succeeded ? nil : TransferError(.cancelled, "x"),
+                tolerated: false, waits: [], attempts: attempts, duration: .zero, held: .zero, staged: .zero,
+                deferral: nil)
+        }
+        func found(_ outcome: TaskOutcome, verdict: Verdict?, twice: Bool = false, group: Bool = false) -> String {
+            var scene = Scene()
+            if group {
+                scene.setting.plan.groupCount = 1
+                for task in 0..<2 { scene.setting.plan.tasks[task].group = GroupIndex(raw: 0) }
+            }
+            return scene.violations { audit, scene in
+                Self.start(&audit, Self.first, scene)
+                if let verdict { audit.sees(.ended(Self.first, verdict), at: scene.now) }
+                if group { audit.sees(.perform(.publish(GroupIndex(raw: 0))), at: scene.now) }
+                audit.sees(.finished(Self.first, conclusion(outcome)), at: scene.now)
+                if twice { audit.sees(.finished(Self.first, conclusion(outcome)), at: scene.now) }
+                audit.turnEnded(at: scene.now)
+            }.joined(separator: "; ")
+        }
+        let success = Verdict(.succeeded, status: 200)
+        let lost = Verdict(.failed(TransferError(.networkConnectionLost, "x")))
+        #expect(found(.succeeded, verdict: success) == "")
+        #expect(found(.succeeded, verdict: nil).contains("finished while it runs"))
+        #expect(found(.succeeded, verdict: lost).contains("did not succeed"))
+        #expect(found(.succeeded, verdict: success, twice: true).contains("finished twice"))
+        #expect(found(.cancelled, verdict: lost).contains("cancelled for nothing"))
+        #expect(found(.skipped, verdict: lost).contains("was skipped"))
+        #expect(found(.failed, verdict: lost).contains("given up too early"))
+        #expect(found(.succeeded, verdict: success, group: true).contains("is published without task 1"))
+    }
+}

@@ -14,6 +14,7 @@ extension Scheduler {
             tasks[index].since = now.instant
             actions.append(.waiting(task, .earliestBegin))
         } else if tasks[index].retryAt > now.instant {
+            if !isClosed(index) { startResourceClock(task) }
             // It was suspended in its back-off.
             tasks[index].phase = .backingOff
             tasks[index].since = now.instant

@@ -9,9 +9,10 @@ import TransferModel
     private func outcomes(_ run: Stage.Run) throws -> [String?] { try run.values("$.tasks[*].outcome") }
 
     @Test func connectionsOfAHostAreCountedOverAllSessions() throws {
-        let server = try ScriptedServer { _ in [.wait(.milliseconds(5))] + .respond(200, body: "x") }
+        let server = try ScriptedServer { _ in [.gate("three")] + .respond(200, body: "x") }
         defer { server.stop() }
-        let run = try Stage().run(
+        let stage = try Stage()
+        let program = try stage.start(
             """
             limits: { hosts: { "127.0.0.1": { maximumConnections: 3 }, "*": { maximumConnections: 50 } } }
             sessions:
@@ -23,6 +24,9 @@ import TransferModel
               - { id: "b-${n}", session: two, forEach: { n: 1..20 }, url: "\(server.origin)/b/${n}" }
               - { id: "c-${n}", session: three, forEach: { n: 1..20 }, url: "\(server.origin)/c/${n}" }
             """)
+        #expect(server.waitForRequests(3))
+        server.open(gate: "three")
+        let run = try stage.finish(program)
         #expect(run.status == 0)
         // Idle ones of the other sessions count too.
         #expect(server.peakConnections <= 3 && server.peakRequests == 3)

@@ -119,7 +119,7 @@ let package = Package(
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
-        tests("StoresTests", ["Stores", "SystemIO", "TransferModel", "TestSupport"]),
+        tests("StoresTests", ["Stores", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),
         tests("FileDeliveryTests", ["FileDelivery", "SystemIO", "TransferModel", "TestSupport"]),
         tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
         tests(
@@ -129,8 +129,8 @@ let package = Package(
         tests(
             "BinaryTests",
             [
-                "TestSupport", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "TextFormats", "TransferModel",
-                "SystemIO",
+                "TestSupport", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores", "TextFormats",
+                "TransferModel", "SystemIO",
             ]),
     ]
 )

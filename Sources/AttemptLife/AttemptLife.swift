@@ -1,4 +1,4 @@
-import HTTPRules
+package import HTTPRules
 package import TransferModel
 
 /// The life of one attempt, hop by hop: what to send next, what an answer means, what to keep. No I/O, no clock.
@@ -8,6 +8,8 @@ package struct AttemptLife: Sendable {
         case none
         case redirect(ResourceURL, method: String, keepsBody: Bool, RedirectRecord)
         case result(BodyFraming, RedirectRecord?)
+        /// A 304 to a condition of ours. One that nobody asked for is an answer like any other.
+        case notModified
         /// The same request again, alone on a connection: this stream's end would prove nothing.
         case unprovenStream
         case failure(TransferError, RedirectRecord?)
@@ -24,6 +26,8 @@ package struct AttemptLife: Sendable {
     private var hops = 0
     /// A redirect took the body off, and with it the headers that described it.
     private var hasLostBody = false
+    /// What the file that stands there was kept with.
+    private var condition: RequestCondition?
 
     package init(_ url: ResourceURL, _ rules: AttemptRules) {
         self.rules = rules
@@ -44,7 +48,7 @@ package struct AttemptLife: Sendable {
     package var isFinalAnswer: Bool {
         switch answer {
         case .none, .redirect, .unprovenStream: false
-        case .result, .failure: true
+        case .result, .notModified, .failure: true
         }
     }
 
@@ -60,6 +64,28 @@ package struct AttemptLife: Sendable {
         }
     }
 
+    // MARK: The file that stands there
+
+    /// Before anything is sent: whichever request goes to the condition's URL carries it.
+    package mutating func ask(under condition: RequestCondition) {
+        self.condition = condition
+        addCondition()
+    }
+
+    /// The file is not there any more as it was when it was asked about: the same request for all of it.
+    package mutating func askForAll() -> OutgoingRequest {
+        if let header = condition?.header, request.isConditional { request.headers.removeAll { $0 == header } }
+        request.isConditional = false
+        condition = nil
+        return request
+    }
+
+    private mutating func addCondition() {
+        guard let condition, request.method == "GET", request.url.text == condition.url else { return }
+        request.headers.append(condition.header)
+        request.isConditional = true
+    }
+
     // MARK: What happens
 
     /// The final headers of an answer were read.
@@ -72,6 +98,10 @@ package struct AttemptLife: Sendable {
         } catch {
             answer = .failure(error, nil)
             return .abort
+        }
+        if status == 304, request.isConditional {
+            answer = .notModified
+            return .discard
         }
         let decision = Redirects.decide(
             status: status, location: headers.first("location"), method: request.method, from: request.url, hops: hops,
@@ -184,6 +214,7 @@ package struct AttemptLife: Sendable {
             return .fail(end.error ?? TransferError(.badServerResponse, "the server sent no answer"), nil)
         case .redirect(let target, let method, let keepsBody, let record):
             return proceed(to: target, method: method, keepsBody: keepsBody, record)
+        case .notModified: return .keep
         case .unprovenStream:
             request.mayUseHTTP2 = false
             return .send(request, nil)
@@ -209,6 +240,8 @@ package struct AttemptLife: Sendable {
         request.headers = rules.headers.filter { header in
             keeps(header, target) && !(hasLostBody && header.name.lowercased().hasPrefix("content-"))
         }
+        request.isConditional = false
+        addCondition()
         if let barred = barredSecret(request) { return .fail(barred, record) }
         return .send(request, record)
     }

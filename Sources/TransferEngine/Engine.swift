@@ -2,6 +2,7 @@ import AttemptLife
 import CurlCore
 import FileDelivery
 import HTTPRules
+package import Stores
 import SystemIO
 package import TransferModel
 
@@ -38,6 +39,8 @@ package final class Engine {
     let delivery: DeliveryThread
     let deliveries: Mailbox<DeliveryReport>
     let outbox: Outbox
+    /// `nil` when nothing of this run's files is kept for the next.
+    let validators: ValidatorDesk?
     let news = News()
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
@@ -70,7 +73,8 @@ package final class Engine {
     }
 
     package init(
-        job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String, now: Now
+        job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String,
+        validators place: ValidatorPlace? = nil, now: Now
     ) throws(TransferError) {
         self.job = job
         self.origins = origins
@@ -101,10 +105,14 @@ package final class Engine {
             throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
         }
         outbox = Outbox(delivery)
+        validators = ValidatorDesk(place, job, wake: { waker.wake() })
     }
 
-    /// Ends the delivery thread; nothing may be under way.
-    package func close() { delivery.finish() }
+    /// Ends the threads of files and of the store; nothing may be under way. What went wrong with the store is told.
+    package func close() -> [String] {
+        delivery.finish()
+        return validators?.finish() ?? []
+    }
 
     /// Connections a session opened, and requests that found one open.
     package func connections(of session: SessionIndex) -> (opened: Int, reused: Int) {
@@ -134,7 +142,7 @@ package final class Engine {
     }
 
     /// When the engine must be given a turn although nothing arrived.
-    package var nextDeadline: Instant { nextIdleCheck }
+    package var nextDeadline: Instant { min(nextIdleCheck, validators?.due ?? .distantFuture) }
 
     // MARK: From the scheduler
 
@@ -183,7 +191,7 @@ package final class Engine {
             let checksum: Checksum? =
                 if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
             outbox.add(.inspect(task, path: specification.destination ?? "", checksum))
-        } else {
+        } else if !recall(attempt, url) {
             begin(attempt, url)
         }
     }
@@ -217,7 +225,7 @@ package final class Engine {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
             break
-        case .inspecting, .awaitingGrant, .transferring:
+        case .inspecting, .recalling, .confirming, .awaitingGrant, .transferring:
             stopTransfer(attempt)
             let error = TransferError(.cancelled, "the transfer was cancelled")
             finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
@@ -238,7 +246,8 @@ package final class Engine {
         do throws(TransferError) {
             var curl = CurlRequest(
                 url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
-            curl.headers = attempt.transactions.isEmpty ? attempt.headerLines : EngineSession.lines(request.headers)
+            let isAsTyped = attempt.transactions.isEmpty && !request.isConditional
+            curl.headers = isAsTyped ? attempt.headerLines : EngineSession.lines(request.headers)
             curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
             curl.connectTimeout = attempt.session.configuration.connectTimeout
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
@@ -246,7 +255,7 @@ package final class Engine {
             curl.receiveBuffer =
                 attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
             curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
-            if attempt.transactions.isEmpty, !request.sendsBody, let origin = attempt.origin {
+            if isAsTyped, !request.sendsBody, let origin = attempt.origin {
                 curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
             }
             if request.sendsBody {
@@ -290,6 +299,7 @@ package final class Engine {
         for completion in completions { complete(completion) }
         if nextIdleCheck <= now.instant { checkIdle() }
         for report in deliveries.takeAll() { delivered(report) }
+        for report in validators?.takeAll() ?? [] { recalled(report) }
         handOver()
         defer { reports.removeAll(keepingCapacity: true) }
         return reports
@@ -302,6 +312,7 @@ package final class Engine {
             outbox.add(.hurry)
         }
         outbox.handOver()
+        validators?.handOver(at: now.instant)
     }
 
     private func reportProgress(_ attempt: Attempt) {
@@ -424,6 +435,7 @@ package final class Engine {
             if let record { emit(.redirect(record), attempt) }
             attempt.lengthUnverified = unverified
             deliver(attempt)
+        case .keep: confirm(attempt)
         case .fail(let error, let record):
             if let record { emit(.redirect(record), attempt) }
             fail(attempt, error)
@@ -431,7 +443,7 @@ package final class Engine {
     }
 
     /// The next request. Each asks anew, at the same origin too: its rate counts requests.
-    private func goOn(_ attempt: Attempt, _ request: OutgoingRequest) {
+    func goOn(_ attempt: Attempt, _ request: OutgoingRequest) {
         let origin = origins.id(of: request.url.origin)
         // What was a stream of a shared connection and now is alone needs a connection more.
         let isAlone = origin == attempt.origin && attempt.head?.version == .http2 && !request.mayUseHTTP2

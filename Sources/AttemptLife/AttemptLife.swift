@@ -22,6 +22,10 @@ package struct AttemptLife: Sendable {
     private var answer = Answer.none
     private var answerVersion = HTTPProtocol.http1
     private var hops = 0
+    /// What the last answer's body must begin with, as far as it was not seen yet.
+    private var start: BodyStart?
+    /// The strongest digest that the last answer brought of a download's body. It proves the body's end too.
+    package private(set) var sentDigest: SentDigest?
     /// A redirect took the body off, and with it the headers that described it.
     private var hasLostBody = false
 
@@ -65,6 +69,7 @@ package struct AttemptLife: Sendable {
     /// The final headers of an answer were read.
     package mutating func head(status: Int, version: HTTPProtocol, headers: HeaderBlock) -> HeadDecision {
         lastStatus = status
+        (start, sentDigest) = (nil, nil)
         answerVersion = version
         let framing: BodyFraming
         do throws(TransferError) {
@@ -119,60 +124,51 @@ package struct AttemptLife: Sendable {
     private mutating func judge(
         status: Int, headers: HeaderBlock, _ framing: BodyFraming, _ accepted: RedirectRecord?
     ) -> HeadDecision {
-        if let miss = missedExpectation(status: status, headers: headers, isAccepted: accepted != nil) {
-            answer = .failure(miss, accepted)
-            return rules.type == .download ? .discard : .keep
+        if let miss = rules.missedStatus(status, isAccepted: accepted != nil) {
+            return decline(miss, accepted)
         }
-        let provesNothing = answerVersion == .http2 && framing == .untilClose && !rules.hasChecksum
+        if case .length(let length) = framing, let error = rules.misfit(length, verb: "the server announced") {
+            answer = .failure(error, accepted)
+            return .abort
+        }
+        if let miss = rules.missedType(headers) ?? rules.headerExpectations.miss(in: headers) {
+            return decline(miss, accepted)
+        }
+        if rules.type == .download, framing != .none {
+            sentDigest = SentDigests.strongest(headers, status: status)
+        }
+        let provesNothing = answerVersion == .http2 && framing == .untilClose && !provesByDigest
         // Once alone is enough: a transport that speaks HTTP/2 all the same is not asked for ever.
         if provesNothing, request.mayUseHTTP2, HTTPMethod.isSafe(request.method) {
             answer = .unprovenStream
             return .abort
         }
         answer = .result(framing, accepted)
-        return keepIfInBounds(framing, accepted)
+        start = BodyStart(rules.expect)
+        return .keep
     }
 
-    /// Whoever accepts a refused redirect means its status too, unless the job asks for others by itself.
-    private func missedExpectation(status: Int, headers: HeaderBlock, isAccepted: Bool) -> TransferError? {
-        let isMeant = isAccepted && rules.expect.status == .success
-        if !isMeant, !rules.expect.status.contains(status) {
-            return TransferError(
-                .unexpectedResponse, "expected status \(rules.expect.status.words), the server answered \(status)")
-        }
-        if let pattern = rules.expect.mimeType {
-            let sent = headers.first("content-type")
-            guard let type = sent.flatMap({ MediaType($0) }), type.matches(pattern) else {
-                return TransferError(
-                    .unexpectedResponse, "expected type \(pattern), the server sent \(sent ?? "none")")
-            }
-        }
-        return nil
+    private var provesByDigest: Bool { rules.hasChecksum || sentDigest != nil }
+
+    /// An answer that is not the one expected. Its body may be worth telling in the report, but never becomes a file.
+    private mutating func decline(_ miss: TransferError, _ accepted: RedirectRecord?) -> HeadDecision {
+        answer = .failure(miss, accepted)
+        return rules.type == .download ? .discard : .keep
     }
 
-    /// What a length in the headers gives away needs no body to be known.
-    private mutating func keepIfInBounds(_ framing: BodyFraming, _ record: RedirectRecord?) -> HeadDecision {
-        guard case .length(let length) = framing, let error = misfit(length, verb: "the server announced") else {
-            return .keep
-        }
-        answer = .failure(error, record)
-        return .abort
-    }
+    /// Whether `began` wants to see the next bytes of the body.
+    package var watchesBody: Bool { start?.isSettled == false }
 
-    /// Why a body of that length is not the one wanted.
-    private func misfit(_ length: Int64, verb: String) -> TransferError? {
-        if let maximum = rules.maximumSize, length > maximum { return Self.tooLong(maximum) }
-        if let wanted = rules.expect.size, length != wanted {
-            return TransferError(.unexpectedResponse, "expected \(wanted) bytes, \(verb) \(length)")
+    /// The beginning of the result's body, as it comes. `false`: it is not the one wanted, and `ended` says why.
+    package mutating func began(_ bytes: some Sequence<UInt8>) -> Bool {
+        guard case .result(_, let accepted) = answer else { return true }
+        do throws(TransferError) {
+            try start?.take(bytes)
+            return true
+        } catch {
+            answer = .failure(error, accepted)
+            return false
         }
-        if let least = rules.expect.minimumSize, length < least {
-            return TransferError(.unexpectedResponse, "expected at least \(least) bytes, \(verb) \(length)")
-        }
-        return nil
-    }
-
-    private static func tooLong(_ maximum: Int64) -> TransferError {
-        TransferError(.dataLengthExceedsMaximum, "the answer is longer than `maximumSize`, \(maximum) bytes")
     }
 
     /// The transport is done with the request. An answer whose meaning its headers settled keeps that meaning
@@ -230,10 +226,12 @@ package struct AttemptLife: Sendable {
         return nil
     }
 
-    private func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {
+    private mutating func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {
         if let error = end.error { return .fail(error, record) }
         // First: a body that was left because it is too long was not cut by the server.
-        if let maximum = rules.maximumSize, end.received > maximum { return .fail(Self.tooLong(maximum), record) }
+        if let maximum = rules.maximumSize, end.received > maximum {
+            return .fail(AttemptRules.tooLong(maximum), record)
+        }
         let bodyEnd = BodyEnd(
             received: end.received, version: answerVersion, isSecure: request.url.isSecure,
             sawCloseNotify: end.sawCloseNotify)
@@ -241,16 +239,21 @@ package struct AttemptLife: Sendable {
         case .cut(let error): return .fail(error, record)
         case .whole: return checkSize(end, unverified: false, record)
         case .unverified, .unprovenStream:
-            if rules.requireLength, !rules.hasChecksum {
+            if rules.requireLength, !provesByDigest {
                 return .fail(
                     TransferError(.lengthUnproven, "nothing the server sent proves where the body ends"), record)
             }
-            return checkSize(end, unverified: !rules.hasChecksum, record)
+            return checkSize(end, unverified: !provesByDigest, record)
         }
     }
 
-    private func checkSize(_ end: TransportEnd, unverified: Bool, _ record: RedirectRecord?) -> NextStep {
-        if let error = misfit(end.received, verb: "the body has") { return .fail(error, record) }
+    private mutating func checkSize(_ end: TransportEnd, unverified: Bool, _ record: RedirectRecord?) -> NextStep {
+        if let error = rules.misfit(end.received, verb: "the body has") { return .fail(error, record) }
+        do throws(TransferError) {
+            try start?.end()
+        } catch {
+            return .fail(error, record)
+        }
         return .deliver(lengthUnverified: unverified, record)
     }
 }

@@ -1,3 +1,4 @@
+import HTTPRules
 package import TransferModel
 
 /// All that an attempt must know beside its URL, with the session's word and the task's already made one. Tasks that
@@ -10,6 +11,8 @@ package final class AttemptRules: Sendable {
     package let version: HTTPConfiguration.Version
     package let redirects: RedirectPolicy
     package let expect: Expectations
+    /// `expect.headers`, compiled.
+    let headerExpectations: HeaderExpectations
     /// `nil`: no bound.
     package let maximumSize: Int64?
     package let requireLength: Bool
@@ -33,6 +36,7 @@ package final class AttemptRules: Sendable {
         self.version = version
         self.redirects = redirects
         self.expect = expect
+        headerExpectations = HeaderExpectations(expect.headers)
         self.maximumSize = maximumSize
         self.requireLength = requireLength
         self.hasChecksum = hasChecksum

@@ -1,4 +1,3 @@
-import Digests
 import Glibc
 import SystemIO
 import TransferModel
@@ -44,6 +43,7 @@ final class Publisher {
         let folder: String
         let group: GroupPlace?
         let reserve: Int64
+        var algorithms = BodyDigests.Algorithms()
     }
 
     /// An error is to be answered now, and nothing for this body later.
@@ -62,12 +62,12 @@ final class Publisher {
 
     /// Gives back what is to be answered now: the failure of an announced body.
     func append(
-        _ id: StagingID, _ place: Place, _ algorithm: DigestAlgorithm?, _ bytes: BodyPiece
+        _ id: StagingID, _ place: Place, _ bytes: BodyPiece
     ) -> (TaskIndex, TransferError)? {
         guard failures[id] == nil else { return nil }
         do throws(TransferError) {
             let staging = try staging(id, place, mode: nil)
-            try write(bytes, to: staging, id, place, algorithm)
+            try write(bytes, to: staging, id, place)
             return nil
         } catch {
             lose(id, error)
@@ -77,10 +77,10 @@ final class Publisher {
     }
 
     private func write(
-        _ bytes: BodyPiece, to staging: Staging, _ id: StagingID, _ place: Place, _ algorithm: DigestAlgorithm?
+        _ bytes: BodyPiece, to staging: Staging, _ id: StagingID, _ place: Place
     ) throws(TransferError) {
         if bytes.count > 0 { try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve) }
-        staging.append(bytes, hashing: algorithm)
+        staging.append(bytes, hashing: place.algorithms)
         if let failure = staging.failure { throw writingError(failure, place.folder) }
     }
 
@@ -148,10 +148,10 @@ final class Publisher {
         if told.contains(id) { return nil }
         if let failure = failures[id] { throw failure }
         defer { stagings[id] = nil }
-        let place = Place(folder: destination.folder, group: destination.group, reserve: destination.reserve)
+        let place = Place(destination)
         let staging = try staging(id, place, mode: destination.mode)
         do throws(TransferError) {
-            try write(rest, to: staging, id, place, destination.checksum?.algorithm)
+            try write(rest, to: staging, id, place)
             return try finish(staging, task, destination, lengthUnverified)
         } catch {
             staging.remove()
@@ -162,11 +162,7 @@ final class Publisher {
     private func finish(
         _ staging: Staging, _ task: TaskIndex, _ destination: Destination, _ lengthUnverified: Bool
     ) throws(TransferError) -> FileRecord {
-        let checksum = try staging.finishDigest()
-        if let expected = destination.checksum, checksum != expected {
-            throw TransferError(
-                .checksumMismatch, "expected \(expected), the bytes are \(checksum?.description ?? "unknown")")
-        }
+        let checksum = try staging.verifiedChecksum(destination)
         switch try place(staging, task, destination) {
         case .placed(let changed):
             return FileRecord(
@@ -270,5 +266,14 @@ final class Publisher {
         case ENOTSUP: TransferError(.cannotMoveFile, "\(path) is a device, pipe or socket", errno: error.errno)
         default: TransferError(.cannotMoveFile, "naming \(path) failed: \(error.reason)", errno: error.errno)
         }
+    }
+}
+
+extension Publisher.Place {
+    init(_ destination: Destination) {
+        self.init(
+            folder: destination.folder, group: destination.group, reserve: destination.reserve,
+            algorithms: BodyDigests.Algorithms(
+                written: destination.checksum?.algorithm, sent: destination.sent?.checksum.algorithm))
     }
 }

@@ -1,4 +1,3 @@
-import Digests
 import Glibc
 import SystemIO
 import TransferModel
@@ -15,8 +14,7 @@ final class Staging {
     /// `nil` while it has none.
     private var temporary: TemporaryName?
     private(set) var size: Int64 = 0
-    private var digest: StreamingDigest?
-    private var digestFailure: TransferError?
+    private var digests = BodyDigests()
     /// The first write that failed; later ones are not tried.
     private(set) var failure: SystemError?
 
@@ -45,29 +43,23 @@ final class Staging {
         }
     }
 
-    func append(_ piece: BodyPiece, hashing algorithm: DigestAlgorithm?) {
-        if let algorithm, digest == nil, digestFailure == nil { startDigest(algorithm) }
+    func append(_ piece: BodyPiece, hashing algorithms: BodyDigests.Algorithms) {
+        digests.start(algorithms)
         guard failure == nil, piece.count > 0 else { return }
         piece.withBytes { bytes in
             do throws(SystemError) {
                 try file.writeAll(bytes)
                 size += Int64(bytes.count)
-                digest?.update(bytes)
+                digests.update(bytes)
             } catch {
                 failure = error
             }
         }
     }
 
-    private func startDigest(_ algorithm: DigestAlgorithm) {
-        do throws(TransferError) { digest = try StreamingDigest(algorithm) } catch { digestFailure = error }
-    }
-
-    /// The digest of all that was appended; an algorithm that this OpenSSL refuses is an error, not a pass.
-    func finishDigest() throws(TransferError) -> Checksum? {
-        if let digestFailure { throw digestFailure }
-        defer { digest = nil }
-        return digest?.finish()
+    /// Of all that was appended; a digest that is not the one expected is an error.
+    func verifiedChecksum(_ destination: Destination) throws(TransferError) -> Checksum? {
+        try digests.verify(destination)
     }
 
     /// Gives it its final name; EEXIST when something has that.

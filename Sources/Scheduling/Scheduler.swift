@@ -129,6 +129,9 @@ package struct Scheduler {
         case .moved(let task, let bytes): moved(task, bytes)
         case .needsGrant(let task, let origin, let isAlone): askForSlot(task, origin, isAlone: isAlone)
         case .released(let task, _): giveBackSlot(task)
+        case .unused(let task, let origin):
+            giveBackSlot(task)
+            endProbe(task, origin)
         case .transferred(let task):
             wholeAnswer(task)
             stopCounting(task)

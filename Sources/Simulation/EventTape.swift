@@ -120,7 +120,7 @@ package final class EventTape {
             bytes[task, default: 0] += count
             add(.receivedData(Event.Progress(bytes: bytes[task] ?? count, expected: nil)), now, task: task)
         case .ended(let task, let verdict): ended(task, verdict, now)
-        case .released, .transferred, .protocolIs, .published: break
+        case .released, .unused, .transferred, .protocolIs, .published: break
         }
     }
 

@@ -184,7 +184,7 @@ package struct WorldAudit: SimulationObserver {
             pages[Int(task.raw)].wanted = origin
             pages[Int(task.raw)].origin = origin
             pages[Int(task.raw)].isAlone = isAlone
-        case .released(let task, _): release(task)
+        case .released(let task, _), .unused(let task, _): release(task)
         case .transferred(let task): stopCounting(task)
         case .protocolIs(let origin, let version): origins[Int(origin.raw)].isShared = version == .http2
         case .answered(let task, let answer): answered(task, answer, now)

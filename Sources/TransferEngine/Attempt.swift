@@ -47,6 +47,8 @@ final class Attempt: TransferReceiver {
     enum Phase {
         /// Asked the delivery thread what stands at the destination.
         case inspecting
+        /// Looks up what its download shall be, or waits for another that does.
+        case awaitingChecksum
         /// Waits for a slot at another origin.
         case awaitingGrant(OutgoingRequest)
         case transferring
@@ -88,6 +90,12 @@ final class Attempt: TransferReceiver {
     var result: AttemptResult?
     var staging: StagingID
     var destination: Destination?
+    /// What the download shall be, once that is known.
+    var checksum: Checksum?
+    /// The file of checksums that it is getting.
+    var lookup: ChecksumFiles.Key?
+    /// The life of the download, while that of the checksum file's request goes on.
+    private var waitingLife: AttemptLife?
     /// The body so far when it is short, then a buffer of the pool at a time.
     private var start: [UInt8] = []
     private var buffer: BodyBuffer?
@@ -156,6 +164,26 @@ final class Attempt: TransferReceiver {
         return true
     }
 
+    // MARK: The request for a checksum file
+
+    /// Whether the present request is for a checksum file and not for what the task wants.
+    var isLookingUp: Bool { waitingLife != nil }
+
+    func beginLookup(_ life: AttemptLife) {
+        waitingLife = self.life
+        self.life = life
+    }
+
+    func endLookup() {
+        lookup = nil
+        kept = []
+        guard let life = waitingLife else { return }
+        self.life = life
+        waitingLife = nil
+        received = 0
+        head = nil
+    }
+
     /// Whether it has nothing left to move bytes with; it stands still from now on.
     private func isOutOfCredit() -> Bool {
         guard let credit, credit <= 0 else { return false }
@@ -172,6 +200,7 @@ final class Attempt: TransferReceiver {
         decision = .discard
         _ = takeRest()
         kept = []
+        destination?.sent = nil
         requestStartedAt = now.wall
     }
 
@@ -199,7 +228,8 @@ final class Attempt: TransferReceiver {
         sentSomething = true
         decision = life.head(status: head.status, version: head.version, headers: head.headers)
         if decision == .abort { endedByUs = true }
-        if decision == .keep, specification.type == .download {
+        if decision == .keep, life.type == .download {
+            destination?.sent = life.sentDigest
             let length = life.announcedLength ?? (16 << 10)
             start.reserveCapacity(Int(min(length, Int64(BodyBuffer.capacity))))
         }
@@ -218,7 +248,11 @@ final class Attempt: TransferReceiver {
                 endedByUs = true
                 return .stop
             }
-            if specification.type == .download { coalesce(bytes) } else { kept.append(contentsOf: bytes) }
+            if life.watchesBody, !life.began(bytes) {
+                endedByUs = true
+                return .stop
+            }
+            if life.type == .download { coalesce(bytes) } else { kept.append(contentsOf: bytes) }
             return .taken
         case .discard:
             if received > Self.longestDiscard { endedByUs = true }
@@ -248,7 +282,8 @@ final class Attempt: TransferReceiver {
         outbox.add(
             .append(
                 staging, folder: destination.folder, algorithm: destination.checksum?.algorithm,
-                group: destination.group, reserve: destination.reserve, piece))
+                sent: destination.sent?.checksum.algorithm, group: destination.group, reserve: destination.reserve,
+                piece))
     }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {

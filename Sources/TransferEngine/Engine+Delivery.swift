@@ -14,7 +14,7 @@ extension Engine {
         var destination = Destination(path: attempt.specification.destination ?? "")
         destination.existing = options.existing
         destination.mode = options.mode
-        if case .literal(let checksum) = options.checksum { destination.checksum = checksum }
+        destination.checksum = attempt.checksum
         destination.flush = attempt.session.configuration.durability == .flush
         destination.reserve = job.limits.minimumFreeDisk ?? 0
         destination.group = attempt.specification.group.map { groups[Int($0.raw)].place }
@@ -100,6 +100,9 @@ extension Engine {
         case .groupPublished(let group, let error): published(group, error)
         case .contents(let task, let bytes):
             guard let attempt = attempt(of: task) else { return }
+            // A download reads nothing but checksums.
+            guard attempt.specification.type != .download else { return gotChecksums(bytes, attempt) }
+            if let miss = localMiss(attempt, bytes) { return fail(attempt, miss) }
             attempt.kept = bytes
             attempt.received = Int64(bytes.count)
             announceFile(attempt, length: Int64(bytes.count))
@@ -114,9 +117,17 @@ extension Engine {
         emit(
             .response(
                 ResponseRecord(
-                    status: nil, url: url.text, method: "GET", mimeType: name.map { FileTypes.type(ofPath: $0) },
+                    status: nil, url: url.text, method: "GET", mimeType: fileType(url),
                     charset: nil, expectedLength: length, suggestedFilename: name, contentEncoding: nil,
                     headers: .empty)), attempt)
+    }
+
+    /// What the name of a local file says of its type.
+    private func fileType(_ url: ResourceURL) -> String? { url.lastPathComponent.map { FileTypes.type(ofPath: $0) } }
+
+    private func localMiss(_ attempt: Attempt, _ bytes: [UInt8]) -> TransferError? {
+        let type = attempt.specification.location.url.flatMap { fileType($0) }
+        return attempt.rules.miss(mimeType: type, size: Int64(bytes.count), start: bytes)
     }
 
     private func published(_ task: TaskIndex, _ record: FileRecord) {
@@ -221,6 +232,8 @@ extension Engine {
         guard complete(&destination, attempt, url) else { return }
         // Any date says "take the source's own".
         if attempt.specification.options.values.preserveTime { destination.modificationTime = now.wall }
+        let (rules, type) = (attempt.rules, fileType(url))
+        destination.check = { start, size in rules.miss(mimeType: type, size: size, start: start) }
         outbox.add(.copy(attempt.task, from: path, destination, maximum: attempt.life.maximumSize))
     }
 
@@ -242,6 +255,9 @@ extension Engine {
                     expectedLength: Int64(data.bytes.count), suggestedFilename: nil, contentEncoding: nil,
                     headers: .empty)), attempt)
         attempt.received = Int64(data.bytes.count)
+        if let miss = attempt.rules.miss(mimeType: data.mimeType, size: attempt.received, start: data.bytes) {
+            return fail(attempt, miss)
+        }
         guard attempt.specification.type == .download else {
             attempt.kept = data.bytes
             return finish(attempt, Verdict(.succeeded), source: .local)

@@ -58,6 +58,8 @@ package final class Engine {
     let groups: [EngineGroup]
     /// Whose file a path is, from the first file on that a server names.
     var claims: [String: TaskIndex]?
+    /// Of tasks whose `checksum` says where it stands.
+    var checksumFiles: ChecksumFiles
     /// Files published since the delivery thread was last told not to wait for more.
     var unhurriedFlushes = 0
     /// The clocks as read after the last wait, once for all that a turn does.
@@ -93,6 +95,7 @@ package final class Engine {
             || job.tasks.contains { $0.options.values.bandwidth != nil }
         receiveBuffer = concurrency <= 8 ? 512 << 10 : 64 << 10
         groups = EngineGroup.all(of: job)
+        checksumFiles = ChecksumFiles(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
         do throws(SystemError) {
@@ -201,11 +204,19 @@ package final class Engine {
     }
 
     func begin(_ attempt: Attempt, _ url: ResourceURL) {
+        if attempt.checksum == nil, let source = attempt.specification.options.values.checksum {
+            return lookUpChecksum(attempt, source, url)
+        }
         attempt.phase = .transferring
         if url.isHTTP {
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
             if attempt.specification.type == .download { attempt.destination = plannedDestination(attempt) }
-            send(attempt.life.request, attempt)
+            // The request for a checksum file has used up the slot.
+            if attempt.origin == nil {
+                goOn(attempt, attempt.life.request)
+            } else {
+                send(attempt.life.request, attempt)
+            }
         } else {
             beginLocal(attempt, url)
         }
@@ -217,7 +228,7 @@ package final class Engine {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
             break
-        case .inspecting, .awaitingGrant, .transferring:
+        case .inspecting, .awaitingChecksum, .awaitingGrant, .transferring:
             stopTransfer(attempt)
             let error = TransferError(.cancelled, "the transfer was cancelled")
             finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
@@ -233,12 +244,13 @@ package final class Engine {
         send(request, attempt)
     }
 
-    private func send(_ request: OutgoingRequest, _ attempt: Attempt) {
+    func send(_ request: OutgoingRequest, _ attempt: Attempt) {
         attempt.beginRequest(at: now)
         do throws(TransferError) {
             var curl = CurlRequest(
                 url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
-            curl.headers = attempt.transactions.isEmpty ? attempt.headerLines : EngineSession.lines(request.headers)
+            let isFirst = attempt.transactions.isEmpty && !attempt.isLookingUp
+            curl.headers = isFirst ? attempt.headerLines : EngineSession.lines(request.headers)
             curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
             curl.connectTimeout = attempt.session.configuration.connectTimeout
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
@@ -246,7 +258,7 @@ package final class Engine {
             curl.receiveBuffer =
                 attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
             curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
-            if attempt.transactions.isEmpty, !request.sendsBody, let origin = attempt.origin {
+            if isFirst, !request.sendsBody, let origin = attempt.origin {
                 curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
             }
             if request.sendsBody {
@@ -317,7 +329,7 @@ package final class Engine {
         attempt.lastProgressAt = now.instant
         if let body = attempt.body, attempt.head == nil {
             emit(.sentBodyData(Event.Progress(bytes: body.sent, expected: body.length)), attempt)
-        } else if attempt.received > 0, attempt.life.isFinalAnswer {
+        } else if attempt.received > 0, attempt.life.isFinalAnswer, !attempt.isLookingUp {
             emit(
                 .receivedData(Event.Progress(bytes: attempt.received, expected: attempt.life.announcedLength)), attempt)
         }
@@ -335,7 +347,7 @@ package final class Engine {
             protocols[origin] = head.version
             reports.append(.protocolIs(origin, head.version))
         }
-        guard attempt.life.isFinalAnswer else { return }
+        guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         announceLength(attempt)
         let url = attempt.life.request.url
         let type = mediaType(head.headers)
@@ -415,7 +427,9 @@ package final class Engine {
 
     func ended(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) {
         let end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
-        switch attempt.life.ended(end) {
+        let step = attempt.life.ended(end)
+        if attempt.isLookingUp { return endedLookup(attempt, step) }
+        switch step {
         case .send(let request, let record):
             if let record { emit(.redirect(record), attempt) }
             discardBody(attempt)
@@ -431,7 +445,7 @@ package final class Engine {
     }
 
     /// The next request. Each asks anew, at the same origin too: its rate counts requests.
-    private func goOn(_ attempt: Attempt, _ request: OutgoingRequest) {
+    func goOn(_ attempt: Attempt, _ request: OutgoingRequest) {
         let origin = origins.id(of: request.url.origin)
         // What was a stream of a shared connection and now is alone needs a connection more.
         let isAlone = origin == attempt.origin && attempt.head?.version == .http2 && !request.mayUseHTTP2
@@ -470,6 +484,8 @@ package final class Engine {
             outbox.add(.discard(attempt.staging))
         }
         releaseSlot(attempt)
+        lostChecksums(attempt, verdict)
+        if case .succeeded = verdict.outcome, let file = attempt.file { checksumFiles.succeeded(attempt.task, file) }
         attempt.endPause(at: now.instant)
         let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
         attempt.result = AttemptResult(

@@ -143,8 +143,7 @@ extension Sections {
     private static let taskFiles: [Key<TaskOptions.Values>] = [
         Key(
             "checksum", \.checksum, .either([checksumShape, .object("checksum")]), default: "none",
-            "of the bytes written to `to`",
-            .except("a literal one") { if case .literal = $0.checksum { true } else { $0.checksum == nil } }
+            "of the bytes written to `to`"
         ) { $1.checksum($0).map { .some($0) } }.only(for: .download),
         .choice(
             "existing", \.existing, default: "revalidate",

@@ -92,6 +92,8 @@ final class Attempt: TransferReceiver {
     private var start: [UInt8] = []
     private var buffer: BodyBuffer?
     private var decision = HeadDecision.discard
+    /// By what the rest of this answer could be asked for, and how long the whole is.
+    private var continuation: (validator: String, total: Int64?)?
     var kept: [UInt8] = []
     var file: FileRecord?
     var flushStartedAt: Instant?
@@ -113,7 +115,8 @@ final class Attempt: TransferReceiver {
 
     init(
         task: TaskIndex, number: Int, specification: TaskSpecification, session: EngineSession, url: ResourceURL,
-        staging: StagingID, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool, loop: CurlLoop,
+        staging: StagingID, resume: ResumePoint?, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool,
+        loop: CurlLoop,
         now: Now
     ) {
         self.task = task
@@ -127,7 +130,7 @@ final class Attempt: TransferReceiver {
         self.pool = pool
         self.rate = rate
         rules = session.rules(for: specification, isMetered: rate != nil)
-        life = AttemptLife(url, rules)
+        life = AttemptLife(url, rules, resume: resume)
         headerLines = session.headerLines
         startedAt = now
         requestStartedAt = now.wall
@@ -197,7 +200,11 @@ final class Attempt: TransferReceiver {
         self.head = head
         hasNewHead = true
         sentSomething = true
+        let hadResume = life.resume != nil
         decision = life.head(status: head.status, version: head.version, headers: head.headers)
+        if hadResume, life.resume == nil { outbox.add(.discard(staging)) }
+        continuation = nil
+        if decision == .keep, specification.type == .download { noteContinuation(head) }
         if decision == .abort { endedByUs = true }
         if decision == .keep, specification.type == .download {
             let length = life.announcedLength ?? (16 << 10)
@@ -214,7 +221,7 @@ final class Attempt: TransferReceiver {
         unreportedBytes += Int64(bytes.count)
         switch decision {
         case .keep:
-            if let maximum = life.maximumSize, received > maximum {
+            if let maximum = life.maximumSize, life.offset + received > maximum {
                 endedByUs = true
                 return .stop
             }
@@ -227,6 +234,28 @@ final class Attempt: TransferReceiver {
             return .stop
         }
     }
+
+    private func noteContinuation(_ head: ResponseHead) {
+        let options = specification.options.values
+        guard options.resume, !options.decompress, life.request.method == "GET", !life.asksForPart,
+            head.status == 200 || life.offset > 0
+        else { return }
+        let validator = life.offset > 0 ? life.resume?.validator : Resuming.validator(head.headers)
+        continuation = validator.map { ($0, life.announcedLength) }
+    }
+
+    /// What the next attempt can go on from; `nil` when it must begin at 0.
+    var resumePoint: ResumePoint? {
+        if let continuation, received > 0 {
+            return ResumePoint(
+                url: life.request.url.text, offset: life.offset + received, validator: continuation.validator,
+                total: continuation.total)
+        }
+        return life.resume
+    }
+
+    /// Everything received is handed over; the staging stays.
+    func handOverRest() { hand(takeRest()) }
 
     /// The one copy a body byte makes in this process.
     private func coalesce(_ bytes: UnsafeRawBufferPointer) {

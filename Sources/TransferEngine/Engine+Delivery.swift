@@ -24,7 +24,7 @@ extension Engine {
     /// A body for which there is no room fails before it is received.
     func announceLength(_ attempt: Attempt) {
         guard let destination = attempt.destination, let length = attempt.life.announcedLength,
-            length >= 1 << 20 || destination.reserve > 0, attempt.head?.status != 304
+            length >= 1 << 20 || destination.reserve > 0, attempt.life.offset == 0
         else { return }
         outbox.add(
             .announce(
@@ -159,8 +159,8 @@ extension Engine {
 
     private func succeed(_ attempt: Attempt) {
         let isLocal = attempt.head == nil
-        finish(
-            attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: isLocal ? .local : .network)
+        let source = isLocal ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
     }
 
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {

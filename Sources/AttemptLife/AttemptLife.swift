@@ -24,6 +24,8 @@ package struct AttemptLife: Sendable {
     private var answer = Answer.none
     private var answerVersion = HTTPProtocol.http1
     private var hops = 0
+    /// How the last answer's body is packed, if it is to be unpacked: in the order in which the codings were applied.
+    package private(set) var codings: [ContentCoding] = []
     /// A redirect took the body off, and with it the headers that described it.
     private var hasLostBody = false
     /// What is there of an earlier attempt, as long as it may be of use.
@@ -58,8 +60,10 @@ package struct AttemptLife: Sendable {
         }
     }
 
-    /// The most bytes the attempt may receive as its result.
+    /// The most bytes the result may have.
     package var maximumSize: Int64? { rules.maximumSize }
+    /// The most bytes the attempt may receive as its result.
+    package var receivableSize: Int64? { rules.receivable(packed: !codings.isEmpty) }
     package var type: TaskType { rules.type }
 
     /// The length the last answer announced.
@@ -77,6 +81,7 @@ package struct AttemptLife: Sendable {
         lastStatus = status
         answerVersion = version
         offset = 0
+        codings = []
         let framing: BodyFraming
         do throws(TransferError) {
             framing = try BodyFraming.of(headers, status: status, method: request.method, version: version)
@@ -165,9 +170,14 @@ package struct AttemptLife: Sendable {
     private mutating func judge(
         status: Int, headers: HeaderBlock, _ framing: BodyFraming, _ accepted: RedirectRecord?
     ) -> HeadDecision {
+        let unknownCoding = readCodings(headers, framing)
         if let miss = missedExpectation(status: status, headers: headers, isAccepted: accepted != nil) {
             answer = .failure(miss, accepted)
             return rules.type == .download ? .discard : .keep
+        }
+        if let unknownCoding {
+            answer = .failure(unknownCoding, accepted)
+            return .abort
         }
         let provesNothing = answerVersion == .http2 && framing == .untilClose && !rules.hasChecksum
         // Once alone is enough: a transport that speaks HTTP/2 all the same is not asked for ever.
@@ -178,6 +188,17 @@ package struct AttemptLife: Sendable {
         if resume != nil, offset == 0 { dropResume("the server answered \(status)") }
         answer = .result(framing, accepted)
         return keepIfInBounds(framing, accepted)
+    }
+
+    /// Gives back why the body cannot be unpacked, if so.
+    private mutating func readCodings(_ headers: HeaderBlock, _ framing: BodyFraming) -> TransferError? {
+        guard rules.decodes, framing != .none else { return nil }
+        do throws(TransferError) {
+            codings = try ContentEncoding.codings(headers)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     /// Whoever accepts a refused redirect means its status too, unless the job asks for others by itself.
@@ -207,20 +228,11 @@ package struct AttemptLife: Sendable {
         return .abort
     }
 
-    /// Why a body of that length is not the one wanted.
+    /// Why a body of which so many bytes come in is not the one wanted. What they unpack to is known only to who does
+    /// that.
     private func misfit(_ length: Int64, verb: String) -> TransferError? {
-        if let maximum = rules.maximumSize, length > maximum { return Self.tooLong(maximum) }
-        if let wanted = rules.expect.size, length != wanted {
-            return TransferError(.unexpectedResponse, "expected \(wanted) bytes, \(verb) \(length)")
-        }
-        if let least = rules.expect.minimumSize, length < least {
-            return TransferError(.unexpectedResponse, "expected at least \(least) bytes, \(verb) \(length)")
-        }
-        return nil
-    }
-
-    private static func tooLong(_ maximum: Int64) -> TransferError {
-        TransferError(.dataLengthExceedsMaximum, "the answer is longer than `maximumSize`, \(maximum) bytes")
+        if let most = receivableSize, length > most { return SizeBounds.tooLong(rules.maximumSize ?? most) }
+        return codings.isEmpty ? rules.sizes.misfit(length, verb: verb) : nil
     }
 
     /// The transport is done with the request. An answer whose meaning its headers settled keeps that meaning
@@ -284,8 +296,8 @@ package struct AttemptLife: Sendable {
     private func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {
         if let error = end.error { return .fail(error, record) }
         // First: a body that was left because it is too long was not cut by the server.
-        if let maximum = rules.maximumSize, offset + end.received > maximum {
-            return .fail(Self.tooLong(maximum), record)
+        if let most = receivableSize, offset + end.received > most {
+            return .fail(SizeBounds.tooLong(rules.maximumSize ?? most), record)
         }
         let bodyEnd = BodyEnd(
             received: end.received, version: answerVersion, isSecure: request.url.isSecure,

@@ -1,4 +1,5 @@
 import AttemptLife
+import Codecs
 import CurlCore
 import FileDelivery
 import HTTPRules
@@ -95,6 +96,10 @@ final class Attempt: TransferReceiver {
     /// By what the rest of this answer could be asked for, and how long the whole is.
     private var continuation: (validator: String, total: Int64?)?
     var kept: [UInt8] = []
+    /// Of an answer that came packed.
+    var decoder: Decoder?
+    /// Why the rest of the body was not read.
+    var decodingFailure: TransferError?
     var file: FileRecord?
     var flushStartedAt: Instant?
     var lengthUnverified = false
@@ -107,7 +112,7 @@ final class Attempt: TransferReceiver {
     var hasNews = false
     private unowned let loop: CurlLoop
     private let news: News
-    private let outbox: Outbox
+    let outbox: Outbox
     private let pool: BufferPool
 
     /// A body that nobody wants is read to its end when that keeps the connection, up to here.
@@ -175,6 +180,8 @@ final class Attempt: TransferReceiver {
         decision = .discard
         _ = takeRest()
         kept = []
+        decoder = nil
+        decodingFailure = nil
         requestStartedAt = now.wall
     }
 
@@ -205,6 +212,7 @@ final class Attempt: TransferReceiver {
         if hadResume, life.resume == nil { outbox.add(.discard(staging)) }
         continuation = nil
         if decision == .keep, specification.type == .download { noteContinuation(head) }
+        if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
         if decision == .abort { endedByUs = true }
         if decision == .keep, specification.type == .download {
             let length = life.announcedLength ?? (16 << 10)
@@ -221,12 +229,14 @@ final class Attempt: TransferReceiver {
         unreportedBytes += Int64(bytes.count)
         switch decision {
         case .keep:
-            if let maximum = life.maximumSize, life.offset + received > maximum {
+            if let most = life.receivableSize, life.offset + received > most {
                 endedByUs = true
-                return .stop
+            } else if specification.type == .download {
+                coalesce(bytes)
+            } else if !keep(bytes) {
+                endedByUs = true
             }
-            if specification.type == .download { coalesce(bytes) } else { kept.append(contentsOf: bytes) }
-            return .taken
+            return endedByUs ? .stop : .taken
         case .discard:
             if received > Self.longestDiscard { endedByUs = true }
             return endedByUs ? .stop : .taken

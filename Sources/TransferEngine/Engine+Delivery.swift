@@ -36,6 +36,7 @@ extension Engine {
     func deliver(_ attempt: Attempt) {
         releaseSlot(attempt)
         guard attempt.specification.type == .download else {
+            if let failure = attempt.endDecoding() { return fail(attempt, failure) }
             return finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus))
         }
         reports.append(.transferred(attempt.task))
@@ -122,6 +123,7 @@ extension Engine {
     private func published(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempt(of: task) else { return }
         attempt.file = record
+        attempt.noteUnpacked(record.bytes)
         if attempt.head == nil { announceFile(attempt, length: record.bytes) }
         emit(.fileFinished(record), attempt)
         if attempt.session.configuration.durability == .flush {
@@ -137,6 +139,7 @@ extension Engine {
     private func staged(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempt(of: task) else { return }
         attempt.file = record
+        attempt.noteUnpacked(record.bytes)
         if attempt.keepsExisting {
             finish(attempt, Verdict(.succeeded), source: .unchanged)
         } else {

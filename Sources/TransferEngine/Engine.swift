@@ -361,7 +361,7 @@ package final class Engine {
                     status: head.status, url: url.text, method: attempt.life.request.method, mimeType: type?.type,
                     charset: type?.charset, expectedLength: attempt.life.announcedLength,
                     suggestedFilename: SuggestedFilename.of(head.headers, url: url),
-                    contentEncoding: head.headers.first("content-encoding"), headers: head.headers)), attempt)
+                    contentEncoding: ContentEncoding.text(head.headers), headers: head.headers)), attempt)
     }
 
     /// Of ten thousand answers most have one type: it is read once.
@@ -389,7 +389,7 @@ package final class Engine {
                 .sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)),
                 attempt)
         }
-        let error = attempt.endedByUs ? nil : transportError(attempt, completion)
+        let error = attempt.decodingFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
     }
 

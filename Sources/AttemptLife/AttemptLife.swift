@@ -1,4 +1,4 @@
-import HTTPRules
+package import HTTPRules
 package import TransferModel
 
 /// The life of one attempt, hop by hop: what to send next, what an answer means, what to keep. No I/O, no clock.
@@ -10,6 +10,8 @@ package struct AttemptLife: Sendable {
         case result(BodyFraming, RedirectRecord?)
         /// The same request again, alone on a connection: this stream's end would prove nothing.
         case unprovenStream
+        /// The same request without a range: what came does not continue what is there.
+        case rangeOfNoUse
         case failure(TransferError, RedirectRecord?)
     }
 
@@ -26,11 +28,20 @@ package struct AttemptLife: Sendable {
     private var start: BodyStart?
     /// The strongest digest that the last answer brought of a download's body. It proves the body's end too.
     package private(set) var sentDigest: SentDigest?
+    /// How the last answer's body is packed, if it is to be unpacked: in the order in which the codings were applied.
+    package private(set) var codings: [ContentCoding] = []
     /// A redirect took the body off, and with it the headers that described it.
     private var hasLostBody = false
+    /// What is there of an earlier attempt, as long as it may be of use.
+    package private(set) var resume: ResumePoint?
+    /// Where the result's first byte belongs: past 0 when it continues what is there.
+    package private(set) var offset: Int64 = 0
+    /// Why what was there could not be continued.
+    package private(set) var startedOver: String?
 
-    package init(_ url: ResourceURL, _ rules: AttemptRules) {
+    package init(_ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil) {
         self.rules = rules
+        self.resume = resume
         begin = url
         // Uploads ride on HTTP/1.1 unless HTTP/2 was asked for: this libcurl's HTTP/2 uploads stall and lose their end.
         // So does what must not be sent twice: the answer of a shared stream may have to be fetched again.
@@ -39,6 +50,7 @@ package struct AttemptLife: Sendable {
             || (rules.version == .auto && !rules.hasBody && HTTPMethod.isSafe(rules.method))
         request = OutgoingRequest(
             url: url, method: rules.method, headers: rules.headers, sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
+        if let resume { request.headers += Resuming.headers(for: resume) }
     }
 
     /// A secret that must not go where the first request goes, before anything is sent.
@@ -47,19 +59,21 @@ package struct AttemptLife: Sendable {
     /// Whether the last answer, as far as its headers were read, is the attempt's result and not a step on the way.
     package var isFinalAnswer: Bool {
         switch answer {
-        case .none, .redirect, .unprovenStream: false
+        case .none, .redirect, .unprovenStream, .rangeOfNoUse: false
         case .result, .failure: true
         }
     }
 
-    /// The most bytes the attempt may receive as its result.
+    /// The most bytes the result may have.
     package var maximumSize: Int64? { rules.maximumSize }
+    /// The most bytes the attempt may receive as its result.
+    package var receivableSize: Int64? { rules.receivable(packed: !codings.isEmpty) }
     package var type: TaskType { rules.type }
 
     /// The length the last answer announced.
     package var announcedLength: Int64? {
         switch answer {
-        case .result(.length(let length), _): length
+        case .result(.length(let length), _): offset + length
         default: nil
         }
     }
@@ -71,6 +85,8 @@ package struct AttemptLife: Sendable {
         lastStatus = status
         (start, sentDigest) = (nil, nil)
         answerVersion = version
+        offset = 0
+        codings = []
         let framing: BodyFraming
         do throws(TransferError) {
             framing = try BodyFraming.of(headers, status: status, method: request.method, version: version)
@@ -87,6 +103,7 @@ package struct AttemptLife: Sendable {
         case .refuse(let target, let refusal):
             return refuse(target, refusal, status: status, headers: headers, framing)
         case .final:
+            if let decision = judgeRange(status: status, headers: headers) { return decision }
             return judge(status: status, headers: headers, framing, nil)
         }
     }
@@ -120,21 +137,61 @@ package struct AttemptLife: Sendable {
         return isNamed || Redirects.crossesOrigins(header)
     }
 
+    /// What an answer to a request for the rest means; `nil` when it is judged like any other.
+    private mutating func judgeRange(status: Int, headers: HeaderBlock) -> HeadDecision? {
+        guard let point = resume else {
+            // Unless the job itself asked for a part.
+            guard status == 206, rules.expect.status == .success, !asksForPart else { return nil }
+            answer = .failure(
+                TransferError(.badServerResponse, "the server sent a part of the file, asked for was all of it"), nil)
+            return .abort
+        }
+        switch Resuming.judge(point, status: status, headers) {
+        case nil: return nil
+        case .append:
+            offset = point.offset
+            return nil
+        case .whole(let why):
+            dropResume(why)
+            return nil
+        case .askAgain(let why):
+            dropResume(why)
+            answer = .rangeOfNoUse
+            return .discard
+        }
+    }
+
+    /// The job itself asks for a range: that is its own affair.
+    package var asksForPart: Bool { rules.headers.contains { $0.name.lowercased() == "range" } }
+
+    private mutating func dropResume(_ why: String) {
+        resume = nil
+        offset = 0
+        startedOver = why
+        request.headers.removeAll { $0.name == "Range" || $0.name == "If-Range" }
+    }
+
     /// `accepted` is there when a redirect that was refused is the result.
     private mutating func judge(
         status: Int, headers: HeaderBlock, _ framing: BodyFraming, _ accepted: RedirectRecord?
     ) -> HeadDecision {
+        let unknownCoding = readCodings(headers, framing)
         if let miss = rules.missedStatus(status, isAccepted: accepted != nil) {
             return decline(miss, accepted)
         }
-        if case .length(let length) = framing, let error = rules.misfit(length, verb: "the server announced") {
+        if case .length(let length) = framing, let error = misfit(offset + length, verb: "the server announced") {
             answer = .failure(error, accepted)
             return .abort
         }
         if let miss = rules.missedType(headers) ?? rules.headerExpectations.miss(in: headers) {
             return decline(miss, accepted)
         }
-        if rules.type == .download, framing != .none {
+        if let unknownCoding {
+            answer = .failure(unknownCoding, accepted)
+            return .abort
+        }
+        // What is continued was hashed as its first answer said.
+        if rules.type == .download, framing != .none, offset == 0 {
             sentDigest = SentDigests.strongest(headers, status: status)
         }
         let provesNothing = answerVersion == .http2 && framing == .untilClose && !provesByDigest
@@ -143,9 +200,21 @@ package struct AttemptLife: Sendable {
             answer = .unprovenStream
             return .abort
         }
+        if resume != nil, offset == 0 { dropResume("the server answered \(status)") }
         answer = .result(framing, accepted)
-        start = BodyStart(rules.expect)
+        if offset == 0 { start = BodyStart(rules.expect) }
         return .keep
+    }
+
+    /// Gives back why the body cannot be unpacked, if so.
+    private mutating func readCodings(_ headers: HeaderBlock, _ framing: BodyFraming) -> TransferError? {
+        guard rules.decodes, framing != .none else { return nil }
+        do throws(TransferError) {
+            codings = try ContentEncoding.codings(headers)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private var provesByDigest: Bool { rules.hasChecksum || sentDigest != nil }
@@ -171,6 +240,13 @@ package struct AttemptLife: Sendable {
         }
     }
 
+    /// Why a body of which so many bytes come in is not the one wanted. What they unpack to is known only to who does
+    /// that.
+    private func misfit(_ length: Int64, verb: String) -> TransferError? {
+        if let most = receivableSize, length > most { return SizeBounds.tooLong(rules.maximumSize ?? most) }
+        return codings.isEmpty ? rules.sizes.misfit(length, verb: verb) : nil
+    }
+
     /// The transport is done with the request. An answer whose meaning its headers settled keeps that meaning
     /// whatever became of its body.
     package mutating func ended(_ end: TransportEnd) -> NextStep {
@@ -182,6 +258,8 @@ package struct AttemptLife: Sendable {
             return proceed(to: target, method: method, keepsBody: keepsBody, record)
         case .unprovenStream:
             request.mayUseHTTP2 = false
+            return .send(request, nil)
+        case .rangeOfNoUse:
             return .send(request, nil)
         case .failure(let error, let record):
             return .fail(error, record)
@@ -205,6 +283,7 @@ package struct AttemptLife: Sendable {
         request.headers = rules.headers.filter { header in
             keeps(header, target) && !(hasLostBody && header.name.lowercased().hasPrefix("content-"))
         }
+        if let resume { request.headers += Resuming.headers(for: resume) }
         if let barred = barredSecret(request) { return .fail(barred, record) }
         return .send(request, record)
     }
@@ -229,8 +308,8 @@ package struct AttemptLife: Sendable {
     private mutating func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {
         if let error = end.error { return .fail(error, record) }
         // First: a body that was left because it is too long was not cut by the server.
-        if let maximum = rules.maximumSize, end.received > maximum {
-            return .fail(AttemptRules.tooLong(maximum), record)
+        if let most = receivableSize, offset + end.received > most {
+            return .fail(SizeBounds.tooLong(rules.maximumSize ?? most), record)
         }
         let bodyEnd = BodyEnd(
             received: end.received, version: answerVersion, isSecure: request.url.isSecure,
@@ -248,7 +327,7 @@ package struct AttemptLife: Sendable {
     }
 
     private mutating func checkSize(_ end: TransportEnd, unverified: Bool, _ record: RedirectRecord?) -> NextStep {
-        if let error = rules.misfit(end.received, verb: "the body has") { return .fail(error, record) }
+        if let error = misfit(offset + end.received, verb: "the body has") { return .fail(error, record) }
         do throws(TransferError) {
             try start?.end()
         } catch {

@@ -12,22 +12,6 @@ extension AttemptRules {
             .unexpectedResponse, "expected status \(expect.status.words), the server answered \(status)")
     }
 
-    /// Why a body of that length is not the one wanted.
-    func misfit(_ length: Int64, verb: String) -> TransferError? {
-        if let maximum = maximumSize, length > maximum { return Self.tooLong(maximum) }
-        if let wanted = expect.size, length != wanted {
-            return TransferError(.unexpectedResponse, "expected \(wanted) bytes, \(verb) \(length)")
-        }
-        if let least = expect.minimumSize, length < least {
-            return TransferError(.unexpectedResponse, "expected at least \(least) bytes, \(verb) \(length)")
-        }
-        return nil
-    }
-
-    static func tooLong(_ maximum: Int64) -> TransferError {
-        TransferError(.dataLengthExceedsMaximum, "the answer is longer than `maximumSize`, \(maximum) bytes")
-    }
-
     func missedType(_ headers: HeaderBlock) -> TransferError? {
         guard expect.mimeType != nil || expect.notHTML else { return nil }
         let sent = headers.first("content-type")
@@ -49,7 +33,7 @@ extension AttemptRules {
     /// Why what a source without a connection gave (`file:`, `data:`) is not the one wanted. `start` is all of it, or
     /// at least `BodyStart.longest` bytes; there are no headers but the type.
     package func miss(mimeType: String?, size: Int64, start: some Sequence<UInt8>) -> TransferError? {
-        if let error = misfit(size, verb: "the source has") { return error }
+        if let error = sizes.misfit(size, verb: "the source has") { return error }
         if let error = missedType(mimeType.flatMap { MediaType($0) }, sent: mimeType) { return error }
         if let error = headerExpectations.miss(in: .empty) { return error }
         guard var beginning = BodyStart(expect) else { return nil }

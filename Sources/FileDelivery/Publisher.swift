@@ -23,6 +23,7 @@ final class Publisher {
     private var announced: [StagingID: TaskIndex] = [:]
     /// Announced bodies whose failure was told.
     private var told: Set<StagingID> = []
+    private var decoders = BodyDecoders()
 
     init(run: String, lacking: FilesystemLack, groupHook: GroupHook?) {
         names = TemporaryNames(run: run)
@@ -60,6 +61,13 @@ final class Publisher {
         }
     }
 
+    /// What comes for this body is unpacked before it is looked at in any way. A failure is told at the next `append`
+    /// or with the end.
+    func decode(_ id: StagingID, _ task: TaskIndex, _ decoding: BodyDecoding) {
+        announced[id] = task
+        do throws(TransferError) { try decoders.begin(id, decoding) } catch { lose(id, error) }
+    }
+
     /// Gives back what is to be answered now: the failure of an announced body.
     func append(
         _ id: StagingID, _ place: Place, _ bytes: BodyPiece
@@ -77,16 +85,23 @@ final class Publisher {
     }
 
     private func write(
-        _ bytes: BodyPiece, to staging: Staging, _ id: StagingID, _ place: Place
+        _ piece: BodyPiece, to staging: Staging, _ id: StagingID, _ place: Place
     ) throws(TransferError) {
-        if bytes.count > 0 { try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve) }
-        staging.append(bytes, hashing: place.algorithms)
-        if let failure = staging.failure { throw writingError(failure, place.folder) }
+        staging.hash(place.algorithms, isPacked: decoders.unpacks(id))
+        try piece.withBytes { bytes throws(TransferError) in
+            staging.noteSent(bytes)
+            try decoders.unpack(id, bytes) { bytes throws(TransferError) in
+                if bytes.count > 0 { try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve) }
+                staging.append(bytes)
+                if let failure = staging.failure { throw writingError(failure, place.folder) }
+            }
+        }
     }
 
     /// What was written so far gives its room back.
     private func lose(_ id: StagingID, _ error: TransferError) {
         failures[id] = error
+        decoders.end(id)
         stagings.removeValue(forKey: id)?.remove()
         space.end(id)
     }
@@ -134,6 +149,7 @@ final class Publisher {
         if !failures.isEmpty { failures[id] = nil }
         if !told.isEmpty { told.remove(id) }
         if !announced.isEmpty { announced[id] = nil }
+        decoders.end(id)
         space.end(id)
     }
 
@@ -152,6 +168,7 @@ final class Publisher {
         let staging = try staging(id, place, mode: destination.mode)
         do throws(TransferError) {
             try write(rest, to: staging, id, place)
+            try decoders.finish(id, endIsProven: !lengthUnverified)
             return try finish(staging, task, destination, lengthUnverified)
         } catch {
             staging.remove()

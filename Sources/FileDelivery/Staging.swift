@@ -43,17 +43,22 @@ final class Staging {
         }
     }
 
-    func append(_ piece: BodyPiece, hashing algorithms: BodyDigests.Algorithms) {
-        digests.start(algorithms)
-        guard failure == nil, piece.count > 0 else { return }
-        piece.withBytes { bytes in
-            do throws(SystemError) {
-                try file.writeAll(bytes)
-                size += Int64(bytes.count)
-                digests.update(bytes)
-            } catch {
-                failure = error
-            }
+    /// Before the first byte; what is said later does not count.
+    func hash(_ algorithms: BodyDigests.Algorithms, isPacked: Bool) { digests.start(algorithms, isPacked: isPacked) }
+
+    /// Bytes as they came, before they are unpacked.
+    func noteSent(_ bytes: UnsafeRawBufferPointer) {
+        if failure == nil { digests.updateSent(bytes) }
+    }
+
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        guard failure == nil, bytes.count > 0 else { return }
+        do throws(SystemError) {
+            try file.writeAll(bytes)
+            size += Int64(bytes.count)
+            digests.updateWritten(bytes)
+        } catch {
+            failure = error
         }
     }
 

@@ -1,4 +1,5 @@
 import AttemptLife
+import Codecs
 import CurlCore
 import FileDelivery
 import HTTPRules
@@ -100,7 +101,13 @@ final class Attempt: TransferReceiver {
     private var start: [UInt8] = []
     private var buffer: BodyBuffer?
     private var decision = HeadDecision.discard
+    /// By what the rest of this answer could be asked for, and how long the whole is.
+    private var continuation: (validator: String, total: Int64?)?
     var kept: [UInt8] = []
+    /// Of an answer that came packed.
+    var decoder: Decoder?
+    /// Why the rest of the body was not read.
+    var decodingFailure: TransferError?
     var file: FileRecord?
     var flushStartedAt: Instant?
     var lengthUnverified = false
@@ -113,7 +120,7 @@ final class Attempt: TransferReceiver {
     var hasNews = false
     private unowned let loop: CurlLoop
     private let news: News
-    private let outbox: Outbox
+    let outbox: Outbox
     private let pool: BufferPool
 
     /// A body that nobody wants is read to its end when that keeps the connection, up to here.
@@ -121,7 +128,8 @@ final class Attempt: TransferReceiver {
 
     init(
         task: TaskIndex, number: Int, specification: TaskSpecification, session: EngineSession, url: ResourceURL,
-        staging: StagingID, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool, loop: CurlLoop,
+        staging: StagingID, resume: ResumePoint?, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool,
+        loop: CurlLoop,
         now: Now
     ) {
         self.task = task
@@ -135,7 +143,7 @@ final class Attempt: TransferReceiver {
         self.pool = pool
         self.rate = rate
         rules = session.rules(for: specification, isMetered: rate != nil)
-        life = AttemptLife(url, rules)
+        life = AttemptLife(url, rules, resume: resume)
         headerLines = session.headerLines
         startedAt = now
         requestStartedAt = now.wall
@@ -201,6 +209,8 @@ final class Attempt: TransferReceiver {
         _ = takeRest()
         kept = []
         destination?.sent = nil
+        decoder = nil
+        decodingFailure = nil
         requestStartedAt = now.wall
     }
 
@@ -226,7 +236,12 @@ final class Attempt: TransferReceiver {
         self.head = head
         hasNewHead = true
         sentSomething = true
+        let hadResume = life.resume != nil
         decision = life.head(status: head.status, version: head.version, headers: head.headers)
+        if hadResume, life.resume == nil { outbox.add(.discard(staging)) }
+        continuation = nil
+        if decision == .keep, life.type == .download { noteContinuation(head) }
+        if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
         if decision == .abort { endedByUs = true }
         if decision == .keep, life.type == .download {
             destination?.sent = life.sentDigest
@@ -244,16 +259,17 @@ final class Attempt: TransferReceiver {
         unreportedBytes += Int64(bytes.count)
         switch decision {
         case .keep:
-            if let maximum = life.maximumSize, received > maximum {
+            if let most = life.receivableSize, life.offset + received > most {
                 endedByUs = true
-                return .stop
-            }
-            if life.watchesBody, !life.began(bytes) {
+            } else if life.watchesBody, !life.began(bytes) {
+                continuation = nil
                 endedByUs = true
-                return .stop
+            } else if life.type == .download {
+                coalesce(bytes)
+            } else if !keep(bytes) {
+                endedByUs = true
             }
-            if life.type == .download { coalesce(bytes) } else { kept.append(contentsOf: bytes) }
-            return .taken
+            return endedByUs ? .stop : .taken
         case .discard:
             if received > Self.longestDiscard { endedByUs = true }
             return endedByUs ? .stop : .taken
@@ -261,6 +277,29 @@ final class Attempt: TransferReceiver {
             return .stop
         }
     }
+
+    private func noteContinuation(_ head: ResponseHead) {
+        let options = specification.options.values
+        guard options.resume, !options.decompress, life.request.method == "GET", !life.asksForPart,
+            head.status == 200 || life.offset > 0
+        else { return }
+        let validator = life.offset > 0 ? life.resume?.validator : Resuming.validator(head.headers)
+        continuation = validator.map { ($0, life.announcedLength) }
+    }
+
+    /// What the next attempt can go on from; `nil` when it must begin at 0.
+    var resumePoint: ResumePoint? {
+        // A beginning that was not seen whole could not be judged when it is continued.
+        if let continuation, received > 0, !life.watchesBody {
+            return ResumePoint(
+                url: life.request.url.text, offset: life.offset + received, validator: continuation.validator,
+                total: continuation.total)
+        }
+        return life.resume
+    }
+
+    /// Everything received is handed over; the staging stays.
+    func handOverRest() { hand(takeRest()) }
 
     /// The one copy a body byte makes in this process.
     private func coalesce(_ bytes: UnsafeRawBufferPointer) {

@@ -130,12 +130,15 @@ extension Engine {
         let isNamed =
             attempt.specification.location.url?.hasSameOrigin(as: url) == true
             || rules.mirrors.contains { $0.hasSameOrigin(as: url) }
+        let headers = rules.headers.filter { header in
+            let name = header.name.lowercased()
+            return !name.hasPrefix("content-") && name != "accept-encoding"
+                && (isNamed || Redirects.crossesOrigins(header))
+        }
         return AttemptRules(
             type: .data, method: "GET",
-            headers: rules.headers.filter { header in
-                !header.name.lowercased().hasPrefix("content-") && (isNamed || Redirects.crossesOrigins(header))
-            },
-            version: rules.version, redirects: rules.redirects, maximumSize: ChecksumFiles.longest)
+            headers: headers + [HeaderField(name: "Accept-Encoding", value: "identity")], version: rules.version,
+            redirects: rules.redirects, maximumSize: ChecksumFiles.longest)
     }
 
     // MARK: It came, or it did not

@@ -238,7 +238,9 @@ import TransferModel
             """)
         #expect(run.status == 1)
         #expect(server.totalConnections < 60)
-        #expect(try Set(run.values("$.tasks[*].error.name")) == ["networkConnectionLost"])
+        // A reset may come before the connection counts as made.
+        let names = try Set(run.values("$.tasks[*].error.name").compactMap { $0 })
+        #expect(names.isSubset(of: ["networkConnectionLost", "cannotConnectToHost"]) && !names.isEmpty)
         #expect(try run.task("t-200", "explanation")?.contains("another task") == true)
     }
 

@@ -141,7 +141,7 @@ package final class Engine {
     package func perform(_ command: ExecutorCommand, now: Now) {
         self.now = now
         switch command {
-        case .start(let task, let number, _): start(task, number)
+        case .start(let task, let number, let mirror): start(task, number, mirror)
         case .grant(let task, let origin): granted(task, origin)
         case .cancel(let task, _): cancel(task)
         case .credit(let task, let bytes): credit(task, bytes)
@@ -163,9 +163,9 @@ package final class Engine {
         return [job.limits.bandwidth, session, task.options.values.bandwidth].compactMap { $0 }.min()
     }
 
-    private func start(_ task: TaskIndex, _ number: Int) {
+    private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {
         let specification = job.tasks[Int(task.raw)]
-        guard case .url(let url) = specification.location else {
+        guard case .url(let url) = specification.location(mirror: mirror) else {
             let error = TransferError(.badURL, "the URL waits for a value that no task captured")
             return reports.append(.ended(task, Verdict(.failed(error))))
         }

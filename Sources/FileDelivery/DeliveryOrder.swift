@@ -35,6 +35,8 @@ package enum DeliveryOrder: Sendable {
     /// So many bytes are to come: a body for which there is no room fails before a byte of it is written. Whatever
     /// goes wrong with an announced body is answered at once, and only once.
     case announce(StagingID, TaskIndex, folder: String, length: Int64, reserve: Int64)
+    /// The body comes packed; before its first piece. Whatever goes wrong with it is answered like an announced one's.
+    case decode(StagingID, TaskIndex, BodyDecoding)
     /// The rest of the body (all of it, if nothing was appended), then verify and publish; a group's member is only
     /// staged.
     case publish(TaskIndex, StagingID, Destination, rest: BodyPiece, lengthUnverified: Bool)

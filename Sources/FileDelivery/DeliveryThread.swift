@@ -108,7 +108,7 @@ extension DeliveryOrder {
         switch self {
         case .append(_, _, _, _, _, let piece): piece.count
         case .publish(_, _, _, let rest, _): rest.count
-        case .announce, .discard, .inspect, .copy, .read, .keep, .publishGroup, .discardGroup, .hurry: 0
+        case .announce, .decode, .discard, .inspect, .copy, .read, .keep, .publishGroup, .discardGroup, .hurry: 0
         }
     }
 }
@@ -148,6 +148,7 @@ struct DeliveryWorker {
                 try publisher.announce(id, task, folder, length: length, reserve: reserve)
                 return nil
             }
+        case .decode(let id, let task, let decoding): publisher.decode(id, task, decoding)
         case .publish(let task, let id, let destination, let rest, let unverified):
             publish(task, id, destination, rest, unverified)
             recycle(rest)

@@ -24,6 +24,7 @@ final class Publisher {
     private var announced: [StagingID: TaskIndex] = [:]
     /// Announced bodies whose failure was told.
     private var told: Set<StagingID> = []
+    private var decoders = BodyDecoders()
 
     init(run: String, lacking: FilesystemLack, groupHook: GroupHook?) {
         names = TemporaryNames(run: run)
@@ -60,6 +61,13 @@ final class Publisher {
         }
     }
 
+    /// What comes for this body is unpacked before it is looked at in any way. A failure is told at the next `append`
+    /// or with the end.
+    func decode(_ id: StagingID, _ task: TaskIndex, _ decoding: BodyDecoding) {
+        announced[id] = task
+        do throws(TransferError) { try decoders.begin(id, decoding) } catch { lose(id, error) }
+    }
+
     /// Gives back what is to be answered now: the failure of an announced body.
     func append(
         _ id: StagingID, _ place: Place, _ algorithm: DigestAlgorithm?, _ bytes: BodyPiece
@@ -77,16 +85,21 @@ final class Publisher {
     }
 
     private func write(
-        _ bytes: BodyPiece, to staging: Staging, _ id: StagingID, _ place: Place, _ algorithm: DigestAlgorithm?
+        _ piece: BodyPiece, to staging: Staging, _ id: StagingID, _ place: Place, _ algorithm: DigestAlgorithm?
     ) throws(TransferError) {
-        if bytes.count > 0 { try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve) }
-        staging.append(bytes, hashing: algorithm)
-        if let failure = staging.failure { throw writingError(failure, place.folder) }
+        try piece.withBytes { bytes throws(TransferError) in
+            try decoders.unpack(id, bytes) { bytes throws(TransferError) in
+                if bytes.count > 0 { try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve) }
+                staging.append(bytes, hashing: algorithm)
+                if let failure = staging.failure { throw writingError(failure, place.folder) }
+            }
+        }
     }
 
     /// What was written so far gives its room back.
     private func lose(_ id: StagingID, _ error: TransferError) {
         failures[id] = error
+        decoders.end(id)
         stagings.removeValue(forKey: id)?.remove()
         space.end(id)
     }
@@ -134,6 +147,7 @@ final class Publisher {
         if !failures.isEmpty { failures[id] = nil }
         if !told.isEmpty { told.remove(id) }
         if !announced.isEmpty { announced[id] = nil }
+        decoders.end(id)
         space.end(id)
     }
 
@@ -152,6 +166,7 @@ final class Publisher {
         let staging = try staging(id, place, mode: destination.mode)
         do throws(TransferError) {
             try write(rest, to: staging, id, place, destination.checksum?.algorithm)
+            try decoders.finish(id, endIsProven: !lengthUnverified)
             return try finish(staging, task, destination, lengthUnverified)
         } catch {
             staging.remove()

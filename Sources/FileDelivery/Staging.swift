@@ -45,17 +45,15 @@ final class Staging {
         }
     }
 
-    func append(_ piece: BodyPiece, hashing algorithm: DigestAlgorithm?) {
+    func append(_ bytes: UnsafeRawBufferPointer, hashing algorithm: DigestAlgorithm?) {
         if let algorithm, digest == nil, digestFailure == nil { startDigest(algorithm) }
-        guard failure == nil, piece.count > 0 else { return }
-        piece.withBytes { bytes in
-            do throws(SystemError) {
-                try file.writeAll(bytes)
-                size += Int64(bytes.count)
-                digest?.update(bytes)
-            } catch {
-                failure = error
-            }
+        guard failure == nil, bytes.count > 0 else { return }
+        do throws(SystemError) {
+            try file.writeAll(bytes)
+            size += Int64(bytes.count)
+            digest?.update(bytes)
+        } catch {
+            failure = error
         }
     }
 

@@ -20,7 +20,8 @@ extension JobRun {
         log.append(
             .attemptFinished(
                 AttemptRecord(
-                    number: result.number, url: result.url, outcome: outcome, resumedFrom: 0,
+                    number: result.number, url: result.url, outcome: outcome, resumedFrom: result.resumedFrom,
+                    startedOver: result.startedOver,
                     startedAt: result.startedAt.wall, duration: duration,
                     error: result.error.map { error ?? $0 }, backoff: backoff,
                     transactions: result.transactions)), task: task, session: session(task))
@@ -48,6 +49,7 @@ extension JobRun {
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: conclusion.error, waits: waits, attempts: conclusion.attempts,
                 deferral: conclusion.deferral))
+        engine.forgetPartial(of: task)
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)
         tasksLeft[Int(specification.session.raw)] -= 1

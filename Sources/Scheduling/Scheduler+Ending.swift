@@ -52,7 +52,7 @@ extension Scheduler {
         tasks[index].phase = .finished
         finishedCount += 1
         if tasks[index].resourceClockRuns { voidTimers += 1 }
-        let tolerated = outcome == .failed && isTolerated(policy(of: task).allowFailure, status)
+        let tolerated = outcome == .failed && isTolerated(plan.policies[policyNumber(of: task)].allowFailure, status)
         actions.append(
             .finished(
                 task,

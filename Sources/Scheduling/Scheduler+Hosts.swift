@@ -39,7 +39,7 @@ extension Scheduler {
             tasks[index].awaitsAnswer = false
             origins[number].unanswered -= 1
         }
-        if let quota = answer.quota, policy(of: task).retry.honorsRetryAfter {
+        if let quota = answer.quota, plan.policies[policyNumber(of: task)].retry.honorsRetryAfter {
             origins[number].learn(quota, now.instant)
             noteAll(lanesOf: origin)
         }
@@ -146,7 +146,7 @@ extension Scheduler {
                 let state = tasks[Int(task.raw)]
                 guard isQueued(task, in: lane), !isMirrored(task) else { return false }
                 let tries = state.tries + state.chargedProbes + failed - state.failedProbes
-                return Int(tries) >= policy(of: task).retry.attempts
+                return Int(tries) >= plan.policies[policyNumber(of: task)].retry.attempts
             }
         }
         var told = error

@@ -15,7 +15,7 @@ extension Scheduler {
         if let origin = lanes[lane].origin { tasks[index].failedProbes = origins[Int(origin.raw)].failedProbes }
         if tasks[index].attempt == 0, !isMirrored(task) { lanes[lane].tasks += 1 }
         if plan.tellsLimitWaits { newlyQueued.append(task) }
-        if lanes[lane].enqueue(task, priority: policy(of: task).priority) { offer(lane) }
+        if lanes[lane].enqueue(task, priority: plan.policies[policyNumber(of: task)].priority) { offer(lane) }
     }
 
     private mutating func beginWait(_ index: Int, _ lane: Int) {
@@ -168,7 +168,7 @@ extension Scheduler {
         let session = Int(lanes[lane].session.raw)
         sessions[session].began(at: now.instant)
         if !tasks[index].hasBegun { beginResourceClock(task) }
-        if let rate = policy(of: task).bandwidth {
+        if let rate = plan.policies[policyNumber(of: task)].bandwidth {
             bandwidth?.add(task, session: session, rate: rate, now.instant)
         } else if bandwidth?.limits(session) == true {
             bandwidth?.add(task, session: session, rate: nil, now.instant)

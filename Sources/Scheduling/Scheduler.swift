@@ -81,7 +81,7 @@ package struct Scheduler {
 
     private mutating func create(_ task: TaskIndex) {
         let index = Int(task.raw)
-        if policy(of: task).isSuspended {
+        if plan.policies[policyNumber(of: task)].isSuspended {
             tasks[index].isSuspended = true
             tasks[index].isSuspendedByFile = true
         }
@@ -115,7 +115,10 @@ package struct Scheduler {
         }
     }
 
-    func policy(of task: TaskIndex) -> SchedulingPlan.TaskPolicy { plan.policies[plan.tasks[Int(task.raw)].policy] }
+    /// To be read field by field: a whole policy holds lists, and copying it for each task would show.
+    func policyNumber(of task: TaskIndex) -> Int { plan.tasks[Int(task.raw)].policy }
+
+    func policy(of task: TaskIndex) -> SchedulingPlan.TaskPolicy { plan.policies[policyNumber(of: task)] }
 
     // MARK: What happened
 

@@ -1,4 +1,5 @@
 import AttemptLife
+import Codecs
 import CurlCore
 import FileDelivery
 import HTTPRules
@@ -56,6 +57,8 @@ final class Attempt: TransferReceiver {
 
     let task: TaskIndex
     let number: Int
+    /// Its place among the task's `urls`.
+    let mirror: Int
     let startedAt: Now
     let specification: TaskSpecification
     let session: EngineSession
@@ -92,7 +95,13 @@ final class Attempt: TransferReceiver {
     private var start: [UInt8] = []
     private var buffer: BodyBuffer?
     private var decision = HeadDecision.discard
+    /// By what the rest of this answer could be asked for, and how long the whole is.
+    private var continuation: (validator: String, total: Int64?)?
     var kept: [UInt8] = []
+    /// Of an answer that came packed.
+    var decoder: Decoder?
+    /// Why the rest of the body was not read.
+    var decodingFailure: TransferError?
     var file: FileRecord?
     var flushStartedAt: Instant?
     var lengthUnverified = false
@@ -105,19 +114,22 @@ final class Attempt: TransferReceiver {
     var hasNews = false
     private unowned let loop: CurlLoop
     private let news: News
-    private let outbox: Outbox
+    let outbox: Outbox
     private let pool: BufferPool
 
     /// A body that nobody wants is read to its end when that keeps the connection, up to here.
     static let longestDiscard: Int64 = 64 << 10
 
     init(
-        task: TaskIndex, number: Int, specification: TaskSpecification, session: EngineSession, url: ResourceURL,
-        staging: StagingID, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool, loop: CurlLoop,
+        task: TaskIndex, number: Int, mirror: Int, specification: TaskSpecification, session: EngineSession,
+        url: ResourceURL,
+        staging: StagingID, resume: ResumePoint?, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool,
+        loop: CurlLoop,
         now: Now
     ) {
         self.task = task
         self.number = number
+        self.mirror = mirror
         self.specification = specification
         self.session = session
         self.staging = staging
@@ -127,7 +139,7 @@ final class Attempt: TransferReceiver {
         self.pool = pool
         self.rate = rate
         rules = session.rules(for: specification, isMetered: rate != nil)
-        life = AttemptLife(url, rules)
+        life = AttemptLife(url, rules, resume: resume)
         headerLines = session.headerLines
         startedAt = now
         requestStartedAt = now.wall
@@ -172,6 +184,8 @@ final class Attempt: TransferReceiver {
         decision = .discard
         _ = takeRest()
         kept = []
+        decoder = nil
+        decodingFailure = nil
         requestStartedAt = now.wall
     }
 
@@ -197,7 +211,12 @@ final class Attempt: TransferReceiver {
         self.head = head
         hasNewHead = true
         sentSomething = true
+        let hadResume = life.resume != nil
         decision = life.head(status: head.status, version: head.version, headers: head.headers)
+        if hadResume, life.resume == nil { outbox.add(.discard(staging)) }
+        continuation = nil
+        if decision == .keep, specification.type == .download { noteContinuation(head) }
+        if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
         if decision == .abort { endedByUs = true }
         if decision == .keep, specification.type == .download {
             let length = life.announcedLength ?? (16 << 10)
@@ -214,12 +233,14 @@ final class Attempt: TransferReceiver {
         unreportedBytes += Int64(bytes.count)
         switch decision {
         case .keep:
-            if let maximum = life.maximumSize, received > maximum {
+            if let most = life.receivableSize, life.offset + received > most {
                 endedByUs = true
-                return .stop
+            } else if specification.type == .download {
+                coalesce(bytes)
+            } else if !keep(bytes) {
+                endedByUs = true
             }
-            if specification.type == .download { coalesce(bytes) } else { kept.append(contentsOf: bytes) }
-            return .taken
+            return endedByUs ? .stop : .taken
         case .discard:
             if received > Self.longestDiscard { endedByUs = true }
             return endedByUs ? .stop : .taken
@@ -227,6 +248,28 @@ final class Attempt: TransferReceiver {
             return .stop
         }
     }
+
+    private func noteContinuation(_ head: ResponseHead) {
+        let options = specification.options.values
+        guard options.resume, !options.decompress, life.request.method == "GET", !life.asksForPart,
+            head.status == 200 || life.offset > 0
+        else { return }
+        let validator = life.offset > 0 ? life.resume?.validator : Resuming.validator(head.headers)
+        continuation = validator.map { ($0, life.announcedLength) }
+    }
+
+    /// What the next attempt can go on from; `nil` when it must begin at 0.
+    var resumePoint: ResumePoint? {
+        if let continuation, received > 0 {
+            return ResumePoint(
+                url: life.request.url.text, offset: life.offset + received, validator: continuation.validator,
+                total: continuation.total)
+        }
+        return life.resume
+    }
+
+    /// Everything received is handed over; the staging stays.
+    func handOverRest() { hand(takeRest()) }
 
     /// The one copy a body byte makes in this process.
     private func coalesce(_ bytes: UnsafeRawBufferPointer) {

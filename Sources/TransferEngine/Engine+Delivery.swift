@@ -24,7 +24,7 @@ extension Engine {
     /// A body for which there is no room fails before it is received.
     func announceLength(_ attempt: Attempt) {
         guard let destination = attempt.destination, let length = attempt.life.announcedLength,
-            length >= 1 << 20 || destination.reserve > 0, attempt.head?.status != 304
+            length >= 1 << 20 || destination.reserve > 0, attempt.life.offset == 0
         else { return }
         outbox.add(
             .announce(
@@ -36,6 +36,7 @@ extension Engine {
     func deliver(_ attempt: Attempt) {
         releaseSlot(attempt)
         guard attempt.specification.type == .download else {
+            if let failure = attempt.endDecoding() { return fail(attempt, failure) }
             return finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus))
         }
         reports.append(.transferred(attempt.task))
@@ -123,6 +124,7 @@ extension Engine {
     private func published(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempt(of: task) else { return }
         attempt.file = record
+        attempt.noteUnpacked(record.bytes)
         if attempt.head == nil { announceFile(attempt, length: record.bytes) }
         emit(.fileFinished(record), attempt)
         if attempt.session.configuration.durability == .flush {
@@ -138,6 +140,7 @@ extension Engine {
     private func staged(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempt(of: task) else { return }
         attempt.file = record
+        attempt.noteUnpacked(record.bytes)
         if attempt.keepsExisting {
             finish(attempt, Verdict(.succeeded), source: .unchanged)
         } else {
@@ -160,8 +163,8 @@ extension Engine {
 
     private func succeed(_ attempt: Attempt) {
         let isLocal = attempt.head == nil
-        finish(
-            attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: isLocal ? .local : .network)
+        let source = isLocal ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
     }
 
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {

@@ -26,6 +26,9 @@ package struct AttemptResult: Sendable {
     package var flushWait: TimeSpan
     /// Time in which it stood still for want of bandwidth.
     package var bandwidthWait: TimeSpan
+    /// The offset at which its body began, and why it was not that of what was there.
+    package var resumedFrom: Int64
+    package var startedOver: String?
 }
 
 /// The executor on libcurl: performs what the scheduler says and what `AttemptLife` decides. It decides nothing
@@ -47,6 +50,8 @@ package final class Engine {
     private var transferring: [Attempt] = []
     /// What each origin last answered in, told to the scheduler when it changes.
     private var protocols: [OriginID: HTTPProtocol] = [:]
+    /// What ended attempts left for the next ones of their tasks.
+    private var partials: [TaskIndex: (staging: StagingID, point: ResumePoint, mirror: Int)] = [:]
     private var unkeptOrigins: Set<OriginID> = []
     private var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
@@ -169,10 +174,12 @@ package final class Engine {
             let error = TransferError(.badURL, "the URL waits for a value that no task captured")
             return reports.append(.ended(task, Verdict(.failed(error))))
         }
+        let partial = takePartial(of: task, at: mirror)
         stagingCount += 1
         let attempt = Attempt(
-            task: task, number: number, specification: specification,
-            session: sessions[Int(specification.session.raw)], url: url, staging: StagingID(raw: stagingCount),
+            task: task, number: number, mirror: mirror, specification: specification,
+            session: sessions[Int(specification.session.raw)], url: url,
+            staging: partial?.staging ?? StagingID(raw: stagingCount), resume: partial?.point,
             rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
             loop: loop, now: now)
         attempts[Int(task.raw)] = attempt
@@ -186,6 +193,13 @@ package final class Engine {
         } else {
             begin(attempt, url)
         }
+    }
+
+    /// What an earlier attempt at the same place left. What another place sent is kept for when its turn comes again.
+    private func takePartial(of task: TaskIndex, at mirror: Int) -> (staging: StagingID, point: ResumePoint)? {
+        guard !partials.isEmpty, let partial = partials[task], partial.mirror == mirror else { return nil }
+        partials[task] = nil
+        return (partial.staging, partial.point)
     }
 
     /// Whether what stands at the destination may make the request needless.
@@ -238,7 +252,9 @@ package final class Engine {
         do throws(TransferError) {
             var curl = CurlRequest(
                 url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
-            curl.headers = attempt.transactions.isEmpty ? attempt.headerLines : EngineSession.lines(request.headers)
+            // What every first request of a session says is put together once.
+            let isPlain = attempt.transactions.isEmpty && attempt.life.resume == nil
+            curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
             curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
             curl.connectTimeout = attempt.session.configuration.connectTimeout
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
@@ -246,7 +262,7 @@ package final class Engine {
             curl.receiveBuffer =
                 attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
             curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
-            if attempt.transactions.isEmpty, !request.sendsBody, let origin = attempt.origin {
+            if isPlain, !request.sendsBody, let origin = attempt.origin {
                 curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
             }
             if request.sendsBody {
@@ -319,7 +335,10 @@ package final class Engine {
             emit(.sentBodyData(Event.Progress(bytes: body.sent, expected: body.length)), attempt)
         } else if attempt.received > 0, attempt.life.isFinalAnswer {
             emit(
-                .receivedData(Event.Progress(bytes: attempt.received, expected: attempt.life.announcedLength)), attempt)
+                .receivedData(
+                    Event.Progress(
+                        bytes: attempt.life.offset + attempt.received, expected: attempt.life.announcedLength)), attempt
+            )
         }
     }
 
@@ -337,6 +356,10 @@ package final class Engine {
         }
         guard attempt.life.isFinalAnswer else { return }
         announceLength(attempt)
+        if attempt.life.offset > 0 {
+            let progress = Event.Progress(bytes: attempt.life.offset, expected: attempt.life.announcedLength)
+            emit(.resumedAtOffset(progress), attempt)
+        }
         let url = attempt.life.request.url
         let type = mediaType(head.headers)
         emit(
@@ -345,7 +368,7 @@ package final class Engine {
                     status: head.status, url: url.text, method: attempt.life.request.method, mimeType: type?.type,
                     charset: type?.charset, expectedLength: attempt.life.announcedLength,
                     suggestedFilename: SuggestedFilename.of(head.headers, url: url),
-                    contentEncoding: head.headers.first("content-encoding"), headers: head.headers)), attempt)
+                    contentEncoding: ContentEncoding.text(head.headers), headers: head.headers)), attempt)
     }
 
     /// Of ten thousand answers most have one type: it is read once.
@@ -373,7 +396,7 @@ package final class Engine {
                 .sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)),
                 attempt)
         }
-        let error = attempt.endedByUs ? nil : transportError(attempt, completion)
+        let error = attempt.decodingFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
     }
 
@@ -448,9 +471,30 @@ package final class Engine {
 
     private func discardBody(_ attempt: Attempt) {
         _ = attempt.takeRest()
+        // What an earlier attempt left is still of use on the next hop.
+        if attempt.life.resume != nil { return }
         outbox.add(.discard(attempt.staging))
         stagingCount += 1
         attempt.staging = StagingID(raw: stagingCount)
+    }
+
+    /// Keeps what the attempt received for the task's next one, when that can ask for the rest of it.
+    private func keepPartial(_ attempt: Attempt) -> Bool {
+        guard attempt.destination != nil, let point = attempt.resumePoint else { return false }
+        switch attempt.phase {
+        case .transferring, .awaitingGrant: break
+        case .inspecting, .delivering, .flushing: return false
+        }
+        attempt.handOverRest()
+        forgetPartial(of: attempt.task)
+        partials[attempt.task] = (attempt.staging, point, attempt.mirror)
+        return true
+    }
+
+    /// The task has ended: nobody will go on with what is there.
+    package func forgetPartial(of task: TaskIndex) {
+        guard !partials.isEmpty, let partial = partials.removeValue(forKey: task) else { return }
+        outbox.add(.discard(partial.staging))
     }
 
     func fail(_ attempt: Attempt, _ error: TransferError) {
@@ -466,7 +510,7 @@ package final class Engine {
     /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         if case .succeeded = verdict.outcome {
-        } else if attempt.specification.type == .download {
+        } else if attempt.specification.type == .download, !keepPartial(attempt) {
             outbox.add(.discard(attempt.staging))
         }
         releaseSlot(attempt)
@@ -478,7 +522,8 @@ package final class Engine {
             body: attempt.specification.type == .download || attempt.head == nil && source == .network
                 ? nil : attempt.kept,
             file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
-            error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait)
+            error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait,
+            resumedFrom: attempt.life.offset, startedOver: attempt.life.startedOver)
         reports.append(.ended(attempt.task, verdict))
     }
 

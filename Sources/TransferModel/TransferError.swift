@@ -87,7 +87,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
             "Connect a permitted network, or set `waitsForConnectivity: true`."
         case .redirectRefused: "Name the final URL, loosen `redirects`, or take the answer with `onRefuse: accept`."
         case .badServerResponse, .cannotParseResponse: "Ask the server's operator: what it sent is not HTTP."
-        case .cannotDecodeRawData, .cannotDecodeContentData: "Ask for the file unencoded (`decompress: false`)."
+        case .cannotDecodeRawData, .cannotDecodeContentData:
+            "Take the body as the server has it: no `decompress` for a download, else `http: { compression: false }`."
         case .requestBodyStreamExhausted: "Use a `file` body, which can be sent again."
         case .fileDoesNotExist: "Check the path, and `needs` if another task writes the file."
         case .fileIsDirectory: "Name a file, not a folder."
@@ -123,7 +124,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         switch self {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
             .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
-            .cannotDecodeContentData, .cannotLoadFromNetwork, .unknown, .noPermittedRoute:
+            .cannotLoadFromNetwork, .unknown, .noPermittedRoute:
             true
         default: false
         }

@@ -144,7 +144,7 @@ import TransferModel
     @Test func theRunsTimeoutFailsIt() throws {
         let server = try ScriptedServer()
         defer { server.stop() }
-        server.on("/slow", [.wait(.seconds(20))] + .respond(200, body: "x"))
+        server.on("/slow", [.wait(.seconds(4))] + .respond(200, body: "x"))
         let run = try Stage().run(
             """
             limits: { timeout: 300ms }

@@ -78,6 +78,26 @@ import TransferModel
         #expect(error == expected[path, default: "unexpectedResponse"])
     }
 
+    /// What one place sent proves nothing about another, even when both call it by one name. It is of use again when the
+    /// first place has its turn in the next round.
+    @Test func halfOfOnePlaceIsNeverPutToTheHalfOfAnother() throws {
+        let pair = try Pair()
+        let head = "Content-Length: 8\r\nETag: \"v\"\r\n\r\n"
+        pair.first.on(
+            "/a", [.send("HTTP/1.1 200 OK\r\n\(head)firs"), .wait(.milliseconds(50)), .reset],
+            .respond(
+                206, headers: [("ETag", "\"v\""), ("Content-Range", "bytes 4-7/8")], body: "t ok"))
+        pair.second.on("/a", .respond(500))
+        let stage = try Stage()
+        let run = try stage.run(Self.retry + "tasks: [{ id: a, urls: \(pair.urls()), to: a }]")
+        #expect(run.status == 0)
+        #expect(try stage.text("a") == "first ok")
+        #expect(pair.second.requests().count == 1)
+        #expect(pair.second.requests().allSatisfy { $0.header("Range") == nil })
+        #expect(pair.first.requests().map { $0.header("Range") } == [nil, "bytes=4-"])
+        #expect(try run.values("$.tasks[0].attempts[*].resumedFrom") == ["0", "0", "4"])
+    }
+
     /// Rounds over both, and the pause after each round but the last.
     @Test func whenAllFailRoundsFollowWithPausesBetween() throws {
         let pair = try Pair()

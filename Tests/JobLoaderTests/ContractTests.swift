@@ -92,15 +92,6 @@ struct ContractTests {
         #expect(chosen("{ a: ~ }") == "a")
     }
 
-    @Test func compressionIsSaidOnlyWhenAsked() {
-        func later(_ http: String) -> [String] {
-            load(task(head: "sessions: { s: { http: { \(http) } } }\n")).laterPlaces
-        }
-        #expect(later("compression: false").isEmpty)
-        #expect(later("version: auto").isEmpty)
-        #expect(later("compression: true") == ["1:26 "])
-    }
-
     @Test func everyTaskKeyIsInTheReference() {
         let page = JobReference.markdown()
         for key in [

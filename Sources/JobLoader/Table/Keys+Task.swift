@@ -181,8 +181,12 @@ extension Sections {
         )
         .only(for: .download),
         .boolean(
-            "decompress", \.decompress, default: "false", "ask for a compressed body and write what it unpacks to",
-            .except("`false`", { !$0.decompress })
+            "decompress", \.decompress, default: "false",
+            """
+            ask for gzip, br or zstd and write what the body unpacks to; `checksum`, sizes and `file.bytes` speak of \
+            that. Only what `Content-Encoding` names is undone, up to four codings (`deflate` too): a `.gz` file that is \
+            sent as a file stays one
+            """
         )
         .only(for: .download),
     ]

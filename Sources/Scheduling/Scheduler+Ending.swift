@@ -61,6 +61,7 @@ extension Scheduler {
                     attempts: Int(tasks[index].attempt), duration: now.instant - beganAt, held: tasks[index].held,
                     staged: staged, deferral: deferral)))
         tasks[index].waits = []
+        if !mirrors.isEmpty { mirrors[task] = nil }
         if !wasStaged, let group = plan.tasks[index].group { memberEnded(group, isMissing: !tolerated) }
         // Once the run is ending, whoever ended it ends those that wait too.
         let succeeded = outcome == .succeeded || tolerated

@@ -21,6 +21,10 @@ package struct Scheduler {
     /// `limits.hosts`, by an origin's number.
     var originLimits: [OriginLimits?] = []
     var groups: [GroupState]
+    /// Of the tasks with several `urls` that have not finished.
+    var mirrors: [TaskIndex: MirrorRound]
+    /// A host began or ended to want quiet since those who wait for one of several were last asked where to go.
+    var quietHasChanged = false
     /// Lanes whose slots are to be given out anew.
     var changedLanes: [Int] = []
     var timers = Heap<Timer>()
@@ -62,6 +66,7 @@ package struct Scheduler {
         groupMembers = Dependants(plan.tasks, count: plan.groupCount) { $0.group.map { [Int($0.raw)] } ?? [] }
         sessions = plan.sessions.map { SessionState(limit: $0.maximumConcurrentTasks ?? .max) }
         groups = Array(repeating: GroupState(), count: plan.groupCount)
+        mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)
         if plan.bandwidth != nil || plan.sessions.contains(where: { $0.bandwidth != nil })
             || plan.policies.contains(where: { $0.bandwidth != nil })

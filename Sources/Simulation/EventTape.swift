@@ -57,8 +57,8 @@ package final class EventTape {
     // MARK: What the scheduler does
 
     func performs(_ command: ExecutorCommand, _ now: Now) {
-        guard case .start(let task, let number, _) = command else { return }
-        let origin = plan.tasks[Int(task.raw)].origin
+        guard case .start(let task, let number, let mirror) = command else { return }
+        let origin = plan.origin(of: task, mirror: mirror)
         let url = Self.url(task, origin)
         open[task] = OpenAttempt(number: number, startedAt: now, origin: origin, url: url)
         add(.attemptStarted(AttemptStart(number: number, url: url)), now, task: task)

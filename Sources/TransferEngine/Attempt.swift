@@ -59,6 +59,8 @@ final class Attempt: TransferReceiver {
 
     let task: TaskIndex
     let number: Int
+    /// Its place among the task's `urls`.
+    let mirror: Int
     let startedAt: Now
     let specification: TaskSpecification
     let session: EngineSession
@@ -127,13 +129,15 @@ final class Attempt: TransferReceiver {
     static let longestDiscard: Int64 = 64 << 10
 
     init(
-        task: TaskIndex, number: Int, specification: TaskSpecification, session: EngineSession, url: ResourceURL,
+        task: TaskIndex, number: Int, mirror: Int, specification: TaskSpecification, session: EngineSession,
+        url: ResourceURL,
         staging: StagingID, resume: ResumePoint?, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool,
         loop: CurlLoop,
         now: Now
     ) {
         self.task = task
         self.number = number
+        self.mirror = mirror
         self.specification = specification
         self.session = session
         self.staging = staging

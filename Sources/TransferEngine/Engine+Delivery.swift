@@ -113,7 +113,8 @@ extension Engine {
 
     /// A local file answers like a server, without a status.
     private func announceFile(_ attempt: Attempt, length: Int64) {
-        guard let url = attempt.specification.location.url, url.schemeIs("file") else { return }
+        let url = attempt.life.request.url
+        guard url.schemeIs("file") else { return }
         let name = url.lastPathComponent
         emit(
             .response(
@@ -178,7 +179,7 @@ extension Engine {
     }
 
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {
-        guard case .url(let url) = attempt.specification.location else { return }
+        let url = attempt.life.request.url
         guard let size else { return begin(attempt, url) }
         let path = attempt.specification.destination ?? ""
         switch attempt.specification.options.values.existing {

@@ -51,7 +51,7 @@ package final class Engine {
     /// What each origin last answered in, told to the scheduler when it changes.
     private var protocols: [OriginID: HTTPProtocol] = [:]
     /// What ended attempts left for the next ones of their tasks.
-    private var partials: [TaskIndex: (staging: StagingID, point: ResumePoint)] = [:]
+    private var partials: [TaskIndex: (staging: StagingID, point: ResumePoint, mirror: Int)] = [:]
     private var unkeptOrigins: Set<OriginID> = []
     private var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
@@ -149,7 +149,7 @@ package final class Engine {
     package func perform(_ command: ExecutorCommand, now: Now) {
         self.now = now
         switch command {
-        case .start(let task, let number, _): start(task, number)
+        case .start(let task, let number, let mirror): start(task, number, mirror)
         case .grant(let task, let origin): granted(task, origin)
         case .cancel(let task, _): cancel(task)
         case .credit(let task, let bytes): credit(task, bytes)
@@ -171,16 +171,16 @@ package final class Engine {
         return [job.limits.bandwidth, session, task.options.values.bandwidth].compactMap { $0 }.min()
     }
 
-    private func start(_ task: TaskIndex, _ number: Int) {
+    private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {
         let specification = job.tasks[Int(task.raw)]
-        guard case .url(let url) = specification.location else {
+        guard case .url(let url) = specification.location(mirror: mirror) else {
             let error = TransferError(.badURL, "the URL waits for a value that no task captured")
             return reports.append(.ended(task, Verdict(.failed(error))))
         }
-        let partial = partials.isEmpty ? nil : partials.removeValue(forKey: task)
+        let partial = takePartial(of: task, at: mirror)
         stagingCount += 1
         let attempt = Attempt(
-            task: task, number: number, specification: specification,
+            task: task, number: number, mirror: mirror, specification: specification,
             session: sessions[Int(specification.session.raw)], url: url,
             staging: partial?.staging ?? StagingID(raw: stagingCount), resume: partial?.point,
             rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
@@ -196,6 +196,13 @@ package final class Engine {
         } else {
             begin(attempt, url)
         }
+    }
+
+    /// What an earlier attempt at the same place left. What another place sent is kept for when its turn comes again.
+    private func takePartial(of task: TaskIndex, at mirror: Int) -> (staging: StagingID, point: ResumePoint)? {
+        guard !partials.isEmpty, let partial = partials[task], partial.mirror == mirror else { return nil }
+        partials[task] = nil
+        return (partial.staging, partial.point)
     }
 
     /// Whether what stands at the destination may make the request needless.
@@ -492,7 +499,8 @@ package final class Engine {
         case .inspecting, .awaitingChecksum, .delivering, .flushing: return false
         }
         attempt.handOverRest()
-        partials[attempt.task] = (attempt.staging, point)
+        forgetPartial(of: attempt.task)
+        partials[attempt.task] = (attempt.staging, point, attempt.mirror)
         return true
     }
 

@@ -27,7 +27,8 @@ extension Sections {
         },
         Key(
             "urls", \.mirrors, .list(.url), default: "this or `url`",
-            "the same resource at several places, tried as written"
+            "the same resource at several places, tried as written, those that failed lately last; any failure at one "
+                + "goes to the next at once"
         ) {
             $1.locations($0)
         },

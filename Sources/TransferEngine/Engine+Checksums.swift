@@ -37,7 +37,8 @@ extension Engine {
 
     private func use(_ list: ChecksumList, _ attempt: Attempt, _ source: ChecksumSource, _ url: ResourceURL) {
         do throws(TransferError) {
-            attempt.checksum = try checksum(source, list, url)
+            // Of several `urls` the first one's name is the task's.
+            attempt.checksum = try checksum(source, list, attempt.specification.location.url ?? url)
         } catch {
             return fail(attempt, error)
         }
@@ -179,7 +180,7 @@ extension Engine {
 
     private func askAgain(_ task: TaskIndex) {
         guard let attempt = attempt(of: task), case .awaitingChecksum = attempt.phase,
-            let url = attempt.specification.location.url
+            let url = attempt.specification.location(mirror: attempt.mirror).url
         else { return }
         begin(attempt, url)
     }

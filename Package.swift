@@ -47,12 +47,16 @@ let package = Package(
         cLibrary("CLibSSL", pkgConfig: "openssl", apt: "libssl-dev"),
         cLibrary("CLibIDN2", pkgConfig: "libidn2", apt: "libidn2-dev"),
         cLibrary("CPCRE2", pkgConfig: "libpcre2-8", apt: "libpcre2-dev"),
+        cLibrary("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+        cLibrary("CBrotli", pkgConfig: "libbrotlidec", apt: "libbrotli-dev"),
+        cLibrary("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev"),
         .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
 
         // Lowest first: a room imports only rooms above it.
         room("TransferModel", ["CLibIDN2"]),
         room("TextFormats", ["CPCRE2", "TransferModel"]),
         room("Digests", ["CLibSSL", "TransferModel"], pointers: true),
+        room("Codecs", ["CZlib", "CBrotli", "CZstd", "TransferModel"], pointers: true),
         room("Diagnostics", ["TextFormats"]),
         room("SystemIO", ["CLinuxShims", "TransferModel"], pointers: true),
         room("YAMLTree", ["CLibYAML", "Diagnostics"], pointers: true),
@@ -63,11 +67,11 @@ let package = Package(
         room("Simulation", ["Scheduling", "TransferModel"]),
         room("Stores", ["CSQLite", "SystemIO", "HTTPRules", "TransferModel"], pointers: true),
         room("CurlCore", ["CLibcurl", "CLibSSL", "SystemIO", "TransferModel"], pointers: true),
-        room("FileDelivery", ["Digests", "SystemIO", "TransferModel"]),
+        room("FileDelivery", ["Digests", "Codecs", "SystemIO", "TransferModel"]),
         room(
             "TransferEngine",
             [
-                "CurlCore", "FileDelivery", "AttemptLife", "HTTPRules", "TextFormats", "Stores", "SystemIO",
+                "CurlCore", "FileDelivery", "Codecs", "AttemptLife", "HTTPRules", "TextFormats", "Stores", "SystemIO",
                 "TransferModel",
             ]),
         room(
@@ -86,6 +90,7 @@ let package = Package(
             swiftSettings: house),
 
         // Not shipped.
+        cLibrary("CBrotliEncoder", pkgConfig: "libbrotlienc", apt: "libbrotli-dev"),
         .target(name: "CAllocationCounter", path: "Sources/CAllocationCounter"),
         .executableTarget(
             name: "transfer-run-bench",
@@ -98,7 +103,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "CTestShims", "CLibSSL", "Scheduling", "Simulation", "SystemIO", "TransferModel", "TextFormats",
+                "CTestShims", "CLibSSL", "CZlib", "CBrotliEncoder", "CZstd", "Scheduling", "Simulation", "SystemIO",
+                "TransferModel", "TextFormats",
             ],
             path: "Sources/TestSupport",
             swiftSettings: house),
@@ -110,6 +116,7 @@ let package = Package(
         tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
         tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),
+        tests("CodecsTests", ["Codecs", "TransferModel", "TestSupport"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests("SystemIOTests", ["SystemIO", "TransferModel", "TestSupport"]),
         tests("YAMLTreeTests", ["YAMLTree", "Diagnostics", "TestSupport"]),
@@ -120,7 +127,7 @@ let package = Package(
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
         tests("StoresTests", ["Stores", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),
-        tests("FileDeliveryTests", ["FileDelivery", "SystemIO", "TransferModel", "TestSupport"]),
+        tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
         tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
         tests(
             "RunControlTests",
@@ -129,7 +136,7 @@ let package = Package(
         tests(
             "BinaryTests",
             [
-                "TestSupport", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores", "TextFormats",
+                "TestSupport", "Digests", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores", "TextFormats",
                 "TransferModel", "SystemIO",
             ]),
     ]

@@ -109,6 +109,22 @@ def large(folder, count=100_000, rounds=3):
     row("transfer-run", [timed([BINARY, "check", path]) for _ in range(rounds)])
 
 
+def bandwidth(server, docroot, folder, tasks=8, size=5_000_000, rate=4_000_000):
+    """A rate over ten seconds, shared by several downloads."""
+    source = os.path.join(os.path.dirname(docroot), "rate.bin")
+    with open(source, "wb") as file:
+        file.write(os.urandom(size))
+    path = f"{folder}/rate.yaml"
+    with open(path, "w") as file:
+        file.write(f"limits: {{ bandwidth: {rate // 1000}kB/s }}\nreport: none\ntasks:\n")
+        for number in range(tasks):
+            file.write(f'  - {{ id: t{number}, url: "{server}/rate.bin", to: "{folder}/rate/{number}" }}\n')
+    wall, _, _ = timed([BINARY, path])
+    reached = tasks * size / wall
+    print(f"`bandwidth: {rate / 1e6:g}MB/s` over {tasks} downloads of {size / 1e6:g} MB: {wall:.2f} s,"
+          f" {reached / 1e6:.3f} MB/s, {100 * (reached / rate - 1):+.1f} %")
+
+
 def main():
     server, docroot, folder = sys.argv[1:]
     os.makedirs(folder)
@@ -117,6 +133,8 @@ def main():
     loaders(folder)
     print()
     large(folder)
+    print()
+    bandwidth(server, docroot, folder)
     print()
     start_up(folder)
 

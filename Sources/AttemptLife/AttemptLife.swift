@@ -12,6 +12,8 @@ package struct AttemptLife: Sendable {
         case notModified
         /// The same request again, alone on a connection: this stream's end would prove nothing.
         case unprovenStream
+        /// The same request without a range: what came does not continue what is there.
+        case rangeOfNoUse
         case failure(TransferError, RedirectRecord?)
     }
 
@@ -24,13 +26,26 @@ package struct AttemptLife: Sendable {
     private var answer = Answer.none
     private var answerVersion = HTTPProtocol.http1
     private var hops = 0
+    /// What the last answer's body must begin with, as far as it was not seen yet.
+    private var start: BodyStart?
+    /// The strongest digest that the last answer brought of a download's body. It proves the body's end too.
+    package private(set) var sentDigest: SentDigest?
+    /// How the last answer's body is packed, if it is to be unpacked: in the order in which the codings were applied.
+    package private(set) var codings: [ContentCoding] = []
     /// A redirect took the body off, and with it the headers that described it.
     private var hasLostBody = false
     /// What the file that stands there was kept with.
     private var condition: RequestCondition?
+    /// What is there of an earlier attempt, as long as it may be of use.
+    package private(set) var resume: ResumePoint?
+    /// Where the result's first byte belongs: past 0 when it continues what is there.
+    package private(set) var offset: Int64 = 0
+    /// Why what was there could not be continued.
+    package private(set) var startedOver: String?
 
-    package init(_ url: ResourceURL, _ rules: AttemptRules) {
+    package init(_ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil) {
         self.rules = rules
+        self.resume = resume
         begin = url
         // Uploads ride on HTTP/1.1 unless HTTP/2 was asked for: this libcurl's HTTP/2 uploads stall and lose their end.
         // So does what must not be sent twice: the answer of a shared stream may have to be fetched again.
@@ -39,6 +54,7 @@ package struct AttemptLife: Sendable {
             || (rules.version == .auto && !rules.hasBody && HTTPMethod.isSafe(rules.method))
         request = OutgoingRequest(
             url: url, method: rules.method, headers: rules.headers, sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
+        if let resume { request.headers += Resuming.headers(for: resume) }
     }
 
     /// A secret that must not go where the first request goes, before anything is sent.
@@ -47,19 +63,21 @@ package struct AttemptLife: Sendable {
     /// Whether the last answer, as far as its headers were read, is the attempt's result and not a step on the way.
     package var isFinalAnswer: Bool {
         switch answer {
-        case .none, .redirect, .unprovenStream: false
+        case .none, .redirect, .unprovenStream, .rangeOfNoUse: false
         case .result, .notModified, .failure: true
         }
     }
 
-    /// The most bytes the attempt may receive as its result.
+    /// The most bytes the result may have.
     package var maximumSize: Int64? { rules.maximumSize }
+    /// The most bytes the attempt may receive as its result.
+    package var receivableSize: Int64? { rules.receivable(packed: !codings.isEmpty) }
     package var type: TaskType { rules.type }
 
     /// The length the last answer announced.
     package var announcedLength: Int64? {
         switch answer {
-        case .result(.length(let length), _): length
+        case .result(.length(let length), _): offset + length
         default: nil
         }
     }
@@ -81,7 +99,8 @@ package struct AttemptLife: Sendable {
     }
 
     private mutating func addCondition() {
-        guard let condition, request.method == "GET", request.url.text == condition.url else { return }
+        // What asks for the rest of a newer version says so with conditions of its own.
+        guard let condition, resume == nil, request.method == "GET", request.url.text == condition.url else { return }
         request.headers.append(condition.header)
         request.isConditional = true
     }
@@ -91,7 +110,10 @@ package struct AttemptLife: Sendable {
     /// The final headers of an answer were read.
     package mutating func head(status: Int, version: HTTPProtocol, headers: HeaderBlock) -> HeadDecision {
         lastStatus = status
+        (start, sentDigest) = (nil, nil)
         answerVersion = version
+        offset = 0
+        codings = []
         let framing: BodyFraming
         do throws(TransferError) {
             framing = try BodyFraming.of(headers, status: status, method: request.method, version: version)
@@ -112,6 +134,7 @@ package struct AttemptLife: Sendable {
         case .refuse(let target, let refusal):
             return refuse(target, refusal, status: status, headers: headers, framing)
         case .final:
+            if let decision = judgeRange(status: status, headers: headers) { return decision }
             return judge(status: status, headers: headers, framing, nil)
         }
     }
@@ -145,64 +168,114 @@ package struct AttemptLife: Sendable {
         return isNamed || Redirects.crossesOrigins(header)
     }
 
+    /// What an answer to a request for the rest means; `nil` when it is judged like any other.
+    private mutating func judgeRange(status: Int, headers: HeaderBlock) -> HeadDecision? {
+        guard let point = resume else {
+            // Unless the job itself asked for a part.
+            guard status == 206, rules.expect.status == .success, !asksForPart else { return nil }
+            answer = .failure(
+                TransferError(.badServerResponse, "the server sent a part of the file, asked for was all of it"), nil)
+            return .abort
+        }
+        switch Resuming.judge(point, status: status, headers) {
+        case nil: return nil
+        case .append:
+            offset = point.offset
+            return nil
+        case .whole(let why):
+            dropResume(why)
+            return nil
+        case .askAgain(let why):
+            dropResume(why)
+            answer = .rangeOfNoUse
+            return .discard
+        }
+    }
+
+    /// The job itself asks for a range: that is its own affair.
+    package var asksForPart: Bool { rules.headers.contains { $0.name.lowercased() == "range" } }
+
+    private mutating func dropResume(_ why: String) {
+        resume = nil
+        offset = 0
+        startedOver = why
+        request.headers.removeAll { $0.name == "Range" || $0.name == "If-Range" }
+    }
+
     /// `accepted` is there when a redirect that was refused is the result.
     private mutating func judge(
         status: Int, headers: HeaderBlock, _ framing: BodyFraming, _ accepted: RedirectRecord?
     ) -> HeadDecision {
-        if let miss = missedExpectation(status: status, headers: headers, isAccepted: accepted != nil) {
-            answer = .failure(miss, accepted)
-            return rules.type == .download ? .discard : .keep
+        let unknownCoding = readCodings(headers, framing)
+        if let miss = rules.missedStatus(status, isAccepted: accepted != nil) {
+            return decline(miss, accepted)
         }
-        let provesNothing = answerVersion == .http2 && framing == .untilClose && !rules.hasChecksum
+        if case .length(let length) = framing, let error = misfit(offset + length, verb: "the server announced") {
+            answer = .failure(error, accepted)
+            return .abort
+        }
+        if let miss = rules.missedType(headers) ?? rules.headerExpectations.miss(in: headers) {
+            return decline(miss, accepted)
+        }
+        if let unknownCoding {
+            answer = .failure(unknownCoding, accepted)
+            return .abort
+        }
+        // What is continued was hashed as its first answer said.
+        if rules.type == .download, framing != .none, offset == 0 {
+            sentDigest = SentDigests.strongest(headers, status: status)
+        }
+        let provesNothing = answerVersion == .http2 && framing == .untilClose && !provesByDigest
         // Once alone is enough: a transport that speaks HTTP/2 all the same is not asked for ever.
         if provesNothing, request.mayUseHTTP2, HTTPMethod.isSafe(request.method) {
             answer = .unprovenStream
             return .abort
         }
+        if resume != nil, offset == 0 { dropResume("the server answered \(status)") }
         answer = .result(framing, accepted)
-        return keepIfInBounds(framing, accepted)
+        if offset == 0 { start = BodyStart(rules.expect) }
+        return .keep
     }
 
-    /// Whoever accepts a refused redirect means its status too, unless the job asks for others by itself.
-    private func missedExpectation(status: Int, headers: HeaderBlock, isAccepted: Bool) -> TransferError? {
-        let isMeant = isAccepted && rules.expect.status == .success
-        if !isMeant, !rules.expect.status.contains(status) {
-            return TransferError(
-                .unexpectedResponse, "expected status \(rules.expect.status.words), the server answered \(status)")
+    /// Gives back why the body cannot be unpacked, if so.
+    private mutating func readCodings(_ headers: HeaderBlock, _ framing: BodyFraming) -> TransferError? {
+        guard rules.decodes, framing != .none else { return nil }
+        do throws(TransferError) {
+            codings = try ContentEncoding.codings(headers)
+            return nil
+        } catch {
+            return error
         }
-        if let pattern = rules.expect.mimeType {
-            let sent = headers.first("content-type")
-            guard let type = sent.flatMap({ MediaType($0) }), type.matches(pattern) else {
-                return TransferError(
-                    .unexpectedResponse, "expected type \(pattern), the server sent \(sent ?? "none")")
-            }
-        }
-        return nil
     }
 
-    /// What a length in the headers gives away needs no body to be known.
-    private mutating func keepIfInBounds(_ framing: BodyFraming, _ record: RedirectRecord?) -> HeadDecision {
-        guard case .length(let length) = framing, let error = misfit(length, verb: "the server announced") else {
-            return .keep
-        }
-        answer = .failure(error, record)
-        return .abort
+    private var provesByDigest: Bool { rules.hasChecksum || sentDigest != nil }
+
+    /// An answer that is not the one expected. Its body may be worth telling in the report, but never becomes a file.
+    private mutating func decline(_ miss: TransferError, _ accepted: RedirectRecord?) -> HeadDecision {
+        answer = .failure(miss, accepted)
+        return rules.type == .download ? .discard : .keep
     }
 
-    /// Why a body of that length is not the one wanted.
+    /// Whether `began` wants to see the next bytes of the body.
+    package var watchesBody: Bool { start?.isSettled == false }
+
+    /// The beginning of the result's body, as it comes. `false`: it is not the one wanted, and `ended` says why.
+    package mutating func began(_ bytes: some Sequence<UInt8>) -> Bool {
+        guard case .result(_, let accepted) = answer else { return true }
+        do throws(TransferError) {
+            try start?.take(bytes)
+            return true
+        } catch {
+            answer = .failure(error, accepted)
+            return false
+        }
+    }
+
+    /// Why a body of which so many bytes come in is not the one wanted. What they unpack to is known only to who does
+    /// that.
     private func misfit(_ length: Int64, verb: String) -> TransferError? {
-        if let maximum = rules.maximumSize, length > maximum { return Self.tooLong(maximum) }
-        if let wanted = rules.expect.size, length != wanted {
-            return TransferError(.unexpectedResponse, "expected \(wanted) bytes, \(verb) \(length)")
-        }
-        if let least = rules.expect.minimumSize, length < least {
-            return TransferError(.unexpectedResponse, "expected at least \(least) bytes, \(verb) \(length)")
-        }
-        return nil
-    }
-
-    private static func tooLong(_ maximum: Int64) -> TransferError {
-        TransferError(.dataLengthExceedsMaximum, "the answer is longer than `maximumSize`, \(maximum) bytes")
+        if let most = receivableSize, length > most { return SizeBounds.tooLong(rules.maximumSize ?? most) }
+        return codings.isEmpty ? rules.sizes.misfit(length, verb: verb) : nil
     }
 
     /// The transport is done with the request. An answer whose meaning its headers settled keeps that meaning
@@ -217,6 +290,8 @@ package struct AttemptLife: Sendable {
         case .notModified: return .keep
         case .unprovenStream:
             request.mayUseHTTP2 = false
+            return .send(request, nil)
+        case .rangeOfNoUse:
             return .send(request, nil)
         case .failure(let error, let record):
             return .fail(error, record)
@@ -241,6 +316,7 @@ package struct AttemptLife: Sendable {
             keeps(header, target) && !(hasLostBody && header.name.lowercased().hasPrefix("content-"))
         }
         request.isConditional = false
+        if let resume { request.headers += Resuming.headers(for: resume) }
         addCondition()
         if let barred = barredSecret(request) { return .fail(barred, record) }
         return .send(request, record)
@@ -263,10 +339,12 @@ package struct AttemptLife: Sendable {
         return nil
     }
 
-    private func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {
+    private mutating func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {
         if let error = end.error { return .fail(error, record) }
         // First: a body that was left because it is too long was not cut by the server.
-        if let maximum = rules.maximumSize, end.received > maximum { return .fail(Self.tooLong(maximum), record) }
+        if let most = receivableSize, offset + end.received > most {
+            return .fail(SizeBounds.tooLong(rules.maximumSize ?? most), record)
+        }
         let bodyEnd = BodyEnd(
             received: end.received, version: answerVersion, isSecure: request.url.isSecure,
             sawCloseNotify: end.sawCloseNotify)
@@ -274,16 +352,21 @@ package struct AttemptLife: Sendable {
         case .cut(let error): return .fail(error, record)
         case .whole: return checkSize(end, unverified: false, record)
         case .unverified, .unprovenStream:
-            if rules.requireLength, !rules.hasChecksum {
+            if rules.requireLength, !provesByDigest {
                 return .fail(
                     TransferError(.lengthUnproven, "nothing the server sent proves where the body ends"), record)
             }
-            return checkSize(end, unverified: !rules.hasChecksum, record)
+            return checkSize(end, unverified: !provesByDigest, record)
         }
     }
 
-    private func checkSize(_ end: TransportEnd, unverified: Bool, _ record: RedirectRecord?) -> NextStep {
-        if let error = misfit(end.received, verb: "the body has") { return .fail(error, record) }
+    private mutating func checkSize(_ end: TransportEnd, unverified: Bool, _ record: RedirectRecord?) -> NextStep {
+        if let error = misfit(offset + end.received, verb: "the body has") { return .fail(error, record) }
+        do throws(TransferError) {
+            try start?.end()
+        } catch {
+            return .fail(error, record)
+        }
         return .deliver(lengthUnverified: unverified, record)
     }
 }

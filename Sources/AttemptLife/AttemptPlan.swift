@@ -1,3 +1,4 @@
+import HTTPRules
 package import TransferModel
 
 /// All that an attempt must know beside its URL, with the session's word and the task's already made one. Tasks that
@@ -10,8 +11,12 @@ package final class AttemptRules: Sendable {
     package let version: HTTPConfiguration.Version
     package let redirects: RedirectPolicy
     package let expect: Expectations
+    /// `expect.headers`, compiled.
+    let headerExpectations: HeaderExpectations
     /// `nil`: no bound.
     package let maximumSize: Int64?
+    /// Whether a body that came packed is unpacked.
+    package let decodes: Bool
     package let requireLength: Bool
     /// A checksum proves a body whose end nothing else proves.
     package let hasChecksum: Bool
@@ -23,7 +28,8 @@ package final class AttemptRules: Sendable {
     package init(
         type: TaskType, method: String, headers: [HeaderField] = [], hasBody: Bool = false,
         version: HTTPConfiguration.Version = .auto, redirects: RedirectPolicy = RedirectPolicy(),
-        expect: Expectations = Expectations(), maximumSize: Int64? = nil, requireLength: Bool = false,
+        expect: Expectations = Expectations(), maximumSize: Int64? = nil, decodes: Bool = false,
+        requireLength: Bool = false,
         hasChecksum: Bool = false, mirrors: [ResourceURL] = [], bodyTexts: [SecretText] = []
     ) {
         self.type = type
@@ -33,11 +39,28 @@ package final class AttemptRules: Sendable {
         self.version = version
         self.redirects = redirects
         self.expect = expect
+        headerExpectations = HeaderExpectations(expect.headers)
         self.maximumSize = maximumSize
+        self.decodes = decodes
         self.requireLength = requireLength
         self.hasChecksum = hasChecksum
         self.mirrors = mirrors
         self.bodyTexts = bodyTexts.filter(\.isSecret)
+    }
+}
+
+extension AttemptRules {
+    /// Of what is written or told.
+    package var sizes: SizeBounds {
+        SizeBounds(maximum: maximumSize, exact: expect.size, least: expect.minimumSize)
+    }
+
+    /// The most bytes that may come in. Packed, nothing honest is longer than it is unpacked, but for a little that each
+    /// block adds: this ends a stream of wrappings with nothing in them.
+    func receivable(packed: Bool) -> Int64? {
+        guard packed, let maximum = maximumSize else { return maximumSize }
+        let (sum, isOver) = maximum.addingReportingOverflow(maximum / 16 + (64 << 10))
+        return isOver ? .max : sum
     }
 }
 

@@ -59,10 +59,13 @@ package enum BodyPiece: Sendable {
         }
     }
 
-    func withBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+    func withBytes<R, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
+    ) throws(Failure) -> R {
         switch self {
-        case .bytes(let bytes): bytes.withUnsafeBytes(body)
-        case .buffer(let buffer): body(buffer.bytes)
+        case .bytes(let bytes):
+            try bytes.withUnsafeBufferPointer { bytes throws(Failure) in try body(UnsafeRawBufferPointer(bytes)) }
+        case .buffer(let buffer): try body(buffer.bytes)
         }
     }
 }

@@ -16,6 +16,10 @@ package struct Destination: Sendable {
     package var mode: UInt16?
     package var modificationTime: WallTime?
     package var checksum: Checksum?
+    /// Of the bytes as the server sent them.
+    package var sent: SentDigest?
+    /// What must hold of a local source, asked with its first bytes and its size before it gets its name.
+    package var check: (@Sendable (_ start: [UInt8], _ size: Int64) -> TransferError?)?
     /// Counts as done only when bytes and name would survive a power cut.
     package var flush = false
     /// The group it is published with; it stands where it shall only once that is published.
@@ -30,13 +34,16 @@ package struct Destination: Sendable {
 
 /// What the loop asks of the delivery thread. Orders of one staging are carried out in the order given.
 package enum DeliveryOrder: Sendable {
-    /// A full buffer of a body that is longer than one; `algorithm` is hashed along. The group and the reserve are
-    /// those of the destination.
+    /// A full buffer of a body that is longer than one; `algorithm` and `sent` are hashed along. These, the group and
+    /// the reserve are those of the destination.
     case append(
-        StagingID, folder: String, algorithm: DigestAlgorithm?, group: GroupPlace? = nil, reserve: Int64 = 0, BodyPiece)
+        StagingID, folder: String, algorithm: DigestAlgorithm?, sent: DigestAlgorithm? = nil, group: GroupPlace? = nil,
+        reserve: Int64 = 0, BodyPiece)
     /// So many bytes are to come: a body for which there is no room fails before a byte of it is written. Whatever
     /// goes wrong with an announced body is answered at once, and only once.
     case announce(StagingID, TaskIndex, folder: String, length: Int64, reserve: Int64)
+    /// The body comes packed; before its first piece. Whatever goes wrong with it is answered like an announced one's.
+    case decode(StagingID, TaskIndex, BodyDecoding)
     /// The rest of the body (all of it, if nothing was appended), then verify and publish; a group's member is only
     /// staged.
     case publish(TaskIndex, StagingID, Destination, rest: BodyPiece, lengthUnverified: Bool)
@@ -48,8 +55,8 @@ package enum DeliveryOrder: Sendable {
     case look(TaskIndex, path: String)
     /// A local file as a download's source.
     case copy(TaskIndex, from: String, Destination, maximum: Int64?)
-    /// A local file as a data task's answer.
-    case read(TaskIndex, path: String, maximum: Int64)
+    /// A local file as a data task's answer, or for what it says. One of a group is read where it is staged, if it is.
+    case read(TaskIndex, path: String, maximum: Int64, group: GroupPlace? = nil)
     /// A member of a group that is as it shall be: carried over with the group.
     case keep(TaskIndex, path: String, GroupPlace)
     /// All members are staged: put them in place in one step.

@@ -106,9 +106,9 @@ extension DeliveryOrder {
     /// What it adds to the bytes that wait for the disk.
     package var byteCount: Int {
         switch self {
-        case .append(_, _, _, _, _, let piece): piece.count
+        case .append(_, _, _, _, _, _, let piece): piece.count
         case .publish(_, _, _, let rest, _): rest.count
-        case .announce, .discard, .inspect, .look, .copy, .read, .keep, .publishGroup, .discardGroup, .hurry: 0
+        case .announce, .decode, .discard, .inspect, .look, .copy, .read, .keep, .publishGroup, .discardGroup, .hurry: 0
         }
     }
 }
@@ -137,9 +137,11 @@ struct DeliveryWorker {
     mutating func perform(_ order: DeliveryOrder) {
         let publisher = publisher
         switch order {
-        case .append(let id, let folder, let algorithm, let group, let reserve, let piece):
-            let place = Publisher.Place(folder: folder, group: group, reserve: reserve)
-            if let (task, error) = publisher.append(id, place, algorithm, piece) {
+        case .append(let id, let folder, let algorithm, let sent, let group, let reserve, let piece):
+            let place = Publisher.Place(
+                folder: folder, group: group, reserve: reserve,
+                algorithms: BodyDigests.Algorithms(written: algorithm, sent: sent))
+            if let (task, error) = publisher.append(id, place, piece) {
                 answers.append(.failed(task, error))
             }
             recycle(piece)
@@ -148,6 +150,7 @@ struct DeliveryWorker {
                 try publisher.announce(id, task, folder, length: length, reserve: reserve)
                 return nil
             }
+        case .decode(let id, let task, let decoding): publisher.decode(id, task, decoding)
         case .publish(let task, let id, let destination, let rest, let unverified):
             publish(task, id, destination, rest, unverified)
             recycle(rest)
@@ -156,7 +159,7 @@ struct DeliveryWorker {
             inspect(task, path, checksum)
         case .look(let task, let path): answers.append(.looked(task, LocalFiles.stamp(path)))
         case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)
-        case .read(let task, let path, let maximum): read(task, path, maximum)
+        case .read(let task, let path, let maximum, let group): read(task, path, maximum, group)
         case .keep(let task, let path, let group):
             answer(task) { () throws(TransferError) in .staged(task, try publisher.groups.keep(task, path, group)) }
         case .publishGroup(let group): publish(group)
@@ -234,22 +237,26 @@ struct DeliveryWorker {
         _ file: borrowing LocalFiles.OpenFile, _ source: String, _ task: TaskIndex, _ id: StagingID,
         _ destination: Destination, _ maximum: Int64?
     ) throws(TransferError) {
-        let place = Publisher.Place(
-            folder: destination.folder, group: destination.group, reserve: destination.reserve)
+        let place = Publisher.Place(destination)
         if file.facts.size >= DiskSpace.smallest || place.reserve > 0 {
             try publisher.announce(id, task, place.folder, length: file.facts.size, reserve: place.reserve)
         }
         var failure: TransferError?
+        var start: [UInt8] = []
+        var size: Int64 = 0
         try LocalFiles.read(file, source, maximum: maximum) { piece in
-            let lost = publisher.append(id, place, destination.checksum?.algorithm, .bytes(Array(piece)))
+            if size == 0 { start = Array(piece.prefix(4096)) }
+            size += Int64(piece.count)
+            let lost = publisher.append(id, place, .bytes(Array(piece)))
             failure = failure ?? lost?.1
         }
-        if let failure { throw failure }
+        if let failure = failure ?? destination.check?(start, size) { throw failure }
     }
 
-    private mutating func read(_ task: TaskIndex, _ path: String, _ maximum: Int64) {
+    private mutating func read(_ task: TaskIndex, _ path: String, _ maximum: Int64, _ group: GroupPlace?) {
+        let groups = publisher.groups
         answer(task) { () throws(TransferError) in
-            let file = try LocalFiles.open(path)
+            let file = try groups.open(path, group)
             var bytes: [UInt8] = []
             bytes.reserveCapacity(Int(min(file.facts.size, maximum)))
             try LocalFiles.read(file, path, maximum: maximum) { bytes.append(contentsOf: $0) }

@@ -159,6 +159,15 @@ final class Groups {
         }
     }
 
+    /// Opens a file to be read; one of a group where it is staged, as long as that is not published.
+    func open(_ path: String, _ place: GroupPlace?) throws(TransferError) -> LocalFiles.OpenFile {
+        guard let place, let staging = stagings[place.index] else { return try LocalFiles.open(path) }
+        let member = try place.member(path)
+        return try LocalFiles.open(path) { () throws(SystemError) in
+            try staging.folder(member.folders).descriptor.open(member.name.description, O_RDONLY | O_NONBLOCK)
+        }
+    }
+
     // MARK: Publishing
 
     /// `false` when the hook ended it. A group without members is left as it stands: an empty list must not empty a

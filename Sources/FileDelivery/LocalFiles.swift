@@ -13,9 +13,16 @@ enum LocalFiles {
     private static let pieceSize = 1 << 20
 
     static func open(_ path: String) throws(TransferError) -> OpenFile {
+        // Without O_NONBLOCK the opening of a pipe waits for somebody to write into it.
+        try open(path) { () throws(SystemError) in try Descriptor.open(path, O_RDONLY | O_NONBLOCK) }
+    }
+
+    /// `path` is what errors call it.
+    static func open(
+        _ path: String, _ opening: () throws(SystemError) -> Descriptor
+    ) throws(TransferError) -> OpenFile {
         do throws(SystemError) {
-            // Without O_NONBLOCK the opening of a pipe waits for somebody to write into it.
-            let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+            let file = try opening()
             let facts = try file.facts()
             if facts.isFolder { throw SystemError(call: "open", errno: EISDIR) }
             guard facts.isRegular else { throw SystemError(call: "open", errno: ENOTSUP) }

@@ -1,4 +1,3 @@
-import Digests
 import Glibc
 import SystemIO
 import TransferModel
@@ -26,6 +25,7 @@ final class Publisher {
     private var announced: [StagingID: TaskIndex] = [:]
     /// Announced bodies whose failure was told.
     private var told: Set<StagingID> = []
+    private var decoders = BodyDecoders()
 
     init(run: String, lacking: FilesystemLack, groupHook: GroupHook?) {
         names = TemporaryNames(run: run)
@@ -46,6 +46,7 @@ final class Publisher {
         let folder: String
         let group: GroupPlace?
         let reserve: Int64
+        var algorithms = BodyDigests.Algorithms()
     }
 
     /// An error is to be answered now, and nothing for this body later.
@@ -62,14 +63,21 @@ final class Publisher {
         }
     }
 
+    /// What comes for this body is unpacked before it is looked at in any way. A failure is told at the next `append`
+    /// or with the end.
+    func decode(_ id: StagingID, _ task: TaskIndex, _ decoding: BodyDecoding) {
+        announced[id] = task
+        do throws(TransferError) { try decoders.begin(id, decoding) } catch { lose(id, error) }
+    }
+
     /// Gives back what is to be answered now: the failure of an announced body.
     func append(
-        _ id: StagingID, _ place: Place, _ algorithm: DigestAlgorithm?, _ bytes: BodyPiece
+        _ id: StagingID, _ place: Place, _ bytes: BodyPiece
     ) -> (TaskIndex, TransferError)? {
         guard failures[id] == nil else { return nil }
         do throws(TransferError) {
             let staging = try staging(id, place, mode: nil)
-            try write(bytes, to: staging, id, place, algorithm)
+            try write(bytes, to: staging, id, place)
             return nil
         } catch {
             lose(id, error)
@@ -79,16 +87,23 @@ final class Publisher {
     }
 
     private func write(
-        _ bytes: BodyPiece, to staging: Staging, _ id: StagingID, _ place: Place, _ algorithm: DigestAlgorithm?
+        _ piece: BodyPiece, to staging: Staging, _ id: StagingID, _ place: Place
     ) throws(TransferError) {
-        if bytes.count > 0 { try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve) }
-        staging.append(bytes, hashing: algorithm)
-        if let failure = staging.failure { throw writingError(failure, place.folder) }
+        staging.hash(place.algorithms, isPacked: decoders.unpacks(id))
+        try piece.withBytes { bytes throws(TransferError) in
+            staging.noteSent(bytes)
+            try decoders.unpack(id, bytes) { bytes throws(TransferError) in
+                if bytes.count > 0 { try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve) }
+                staging.append(bytes)
+                if let failure = staging.failure { throw writingError(failure, place.folder) }
+            }
+        }
     }
 
     /// What was written so far gives its room back.
     private func lose(_ id: StagingID, _ error: TransferError) {
         failures[id] = error
+        decoders.end(id)
         stagings.removeValue(forKey: id)?.remove()
         space.end(id)
     }
@@ -136,6 +151,7 @@ final class Publisher {
         if !failures.isEmpty { failures[id] = nil }
         if !told.isEmpty { told.remove(id) }
         if !announced.isEmpty { announced[id] = nil }
+        decoders.end(id)
         space.end(id)
     }
 
@@ -150,10 +166,11 @@ final class Publisher {
         if told.contains(id) { return nil }
         if let failure = failures[id] { throw failure }
         defer { stagings[id] = nil }
-        let place = Place(folder: destination.folder, group: destination.group, reserve: destination.reserve)
+        let place = Place(destination)
         let staging = try staging(id, place, mode: destination.mode)
         do throws(TransferError) {
-            try write(rest, to: staging, id, place, destination.checksum?.algorithm)
+            try write(rest, to: staging, id, place)
+            try decoders.finish(id, endIsProven: !lengthUnverified)
             return try finish(staging, task, destination, lengthUnverified)
         } catch {
             staging.remove()
@@ -164,11 +181,7 @@ final class Publisher {
     private func finish(
         _ staging: Staging, _ task: TaskIndex, _ destination: Destination, _ lengthUnverified: Bool
     ) throws(TransferError) -> FileRecord {
-        let checksum = try staging.finishDigest()
-        if let expected = destination.checksum, checksum != expected {
-            throw TransferError(
-                .checksumMismatch, "expected \(expected), the bytes are \(checksum?.description ?? "unknown")")
-        }
+        let checksum = try staging.verifiedChecksum(destination)
         switch try place(staging, task, destination) {
         case .placed(let changed):
             return FileRecord(
@@ -276,5 +289,14 @@ final class Publisher {
         case ENOTSUP: TransferError(.cannotMoveFile, "\(path) is a device, pipe or socket", errno: error.errno)
         default: TransferError(.cannotMoveFile, "naming \(path) failed: \(error.reason)", errno: error.errno)
         }
+    }
+}
+
+extension Publisher.Place {
+    init(_ destination: Destination) {
+        self.init(
+            folder: destination.folder, group: destination.group, reserve: destination.reserve,
+            algorithms: BodyDigests.Algorithms(
+                written: destination.checksum?.algorithm, sent: destination.sent?.checksum.algorithm))
     }
 }

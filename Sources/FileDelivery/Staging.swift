@@ -1,4 +1,3 @@
-import Digests
 import Glibc
 import SystemIO
 import TransferModel
@@ -15,8 +14,7 @@ final class Staging {
     /// `nil` while it has none.
     private var temporary: TemporaryName?
     private(set) var size: Int64 = 0
-    private var digest: StreamingDigest?
-    private var digestFailure: TransferError?
+    private var digests = BodyDigests()
     /// The first write that failed; later ones are not tried.
     private(set) var failure: SystemError?
 
@@ -45,29 +43,28 @@ final class Staging {
         }
     }
 
-    func append(_ piece: BodyPiece, hashing algorithm: DigestAlgorithm?) {
-        if let algorithm, digest == nil, digestFailure == nil { startDigest(algorithm) }
-        guard failure == nil, piece.count > 0 else { return }
-        piece.withBytes { bytes in
-            do throws(SystemError) {
-                try file.writeAll(bytes)
-                size += Int64(bytes.count)
-                digest?.update(bytes)
-            } catch {
-                failure = error
-            }
+    /// Before the first byte; what is said later does not count.
+    func hash(_ algorithms: BodyDigests.Algorithms, isPacked: Bool) { digests.start(algorithms, isPacked: isPacked) }
+
+    /// Bytes as they came, before they are unpacked.
+    func noteSent(_ bytes: UnsafeRawBufferPointer) {
+        if failure == nil { digests.updateSent(bytes) }
+    }
+
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        guard failure == nil, bytes.count > 0 else { return }
+        do throws(SystemError) {
+            try file.writeAll(bytes)
+            size += Int64(bytes.count)
+            digests.updateWritten(bytes)
+        } catch {
+            failure = error
         }
     }
 
-    private func startDigest(_ algorithm: DigestAlgorithm) {
-        do throws(TransferError) { digest = try StreamingDigest(algorithm) } catch { digestFailure = error }
-    }
-
-    /// The digest of all that was appended; an algorithm that this OpenSSL refuses is an error, not a pass.
-    func finishDigest() throws(TransferError) -> Checksum? {
-        if let digestFailure { throw digestFailure }
-        defer { digest = nil }
-        return digest?.finish()
+    /// Of all that was appended; a digest that is not the one expected is an error.
+    func verifiedChecksum(_ destination: Destination) throws(TransferError) -> Checksum? {
+        try digests.verify(destination)
     }
 
     /// Gives it its final name; EEXIST when something has that.

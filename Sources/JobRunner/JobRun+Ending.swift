@@ -7,10 +7,10 @@ extension JobRun {
     ///
     /// It lasted until `now`, when the scheduler heard of its end: what follows is a wait, and nothing lies between.
     ///
-    /// `held` was waiting within it, and `staged` waiting after it.
+    /// `held` was waiting within it, and `staged` waiting after it. `error` is told in place of its own.
     func endAttempt(
-        _ task: TaskIndex, _ outcome: TaskOutcome, _ backoff: TimeSpan?, held: TimeSpan, staged: TimeSpan = .zero,
-        _ now: Now
+        _ task: TaskIndex, _ outcome: TaskOutcome, _ backoff: TimeSpan?, error: TransferError? = nil, held: TimeSpan,
+        staged: TimeSpan = .zero, _ now: Now
     ) -> AttemptResult? {
         guard let result = engine.takeResult(of: task) else { return nil }
         let waited = held + staged + result.flushWait + result.bandwidthWait
@@ -20,8 +20,10 @@ extension JobRun {
         log.append(
             .attemptFinished(
                 AttemptRecord(
-                    number: result.number, url: result.url, outcome: outcome, resumedFrom: 0,
-                    startedAt: result.startedAt.wall, duration: duration, error: result.error, backoff: backoff,
+                    number: result.number, url: result.url, outcome: outcome, resumedFrom: result.resumedFrom,
+                    startedOver: result.startedOver,
+                    startedAt: result.startedAt.wall, duration: duration,
+                    error: result.error.map { error ?? $0 }, backoff: backoff,
                     transactions: result.transactions)), task: task, session: session(task))
         if result.bandwidthWait > .zero { bandwidthWaits[task, default: .zero] += result.bandwidthWait }
         return result
@@ -47,6 +49,7 @@ extension JobRun {
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: conclusion.error, waits: waits, attempts: conclusion.attempts,
                 deferral: conclusion.deferral))
+        engine.forgetPartial(of: task)
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)
         tasksLeft[Int(specification.session.raw)] -= 1

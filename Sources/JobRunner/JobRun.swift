@@ -138,7 +138,8 @@ package final class JobRun {
             case .perform(let command): engine.perform(command, now: now)
             case .waiting(let task, let reason): log.append(.waiting(reason), task: task, session: session(task))
             case .resumed(let task): log.append(.taskResumed, task: task, session: session(task))
-            case .attemptEnded(let task, let end): _ = endAttempt(task, end.outcome, end.backoff, held: end.held, now)
+            case .attemptEnded(let task, let end):
+                _ = endAttempt(task, end.outcome, end.backoff, error: end.error, held: end.held, now)
             case .finished(let task, let conclusion): finish(task, conclusion, now)
             case .groupFinished(let group, let published, let error):
                 groupRecords[Int(group.raw)].published = published

@@ -48,7 +48,7 @@ struct RunPlan {
         // Most tasks share their options with the one before, and its host.
         var known: (options: TaskOptions, policy: Int)?
         var lastURL: (url: ResourceURL, origin: OriginID?)?
-        for task in job.tasks {
+        for (index, task) in job.tasks.enumerated() {
             let options = task.options.values
             if known?.options !== task.options {
                 scheduling.policies.append(Self.policy(options))
@@ -61,6 +61,11 @@ struct RunPlan {
                 } else {
                     origin = url.isHTTP ? origins.id(of: url.origin) : nil
                     lastURL = (url, origin)
+                }
+            }
+            if !options.mirrors.isEmpty {
+                scheduling.mirrors[TaskIndex(raw: UInt32(index))] = options.mirrors.map { place in
+                    place.url.flatMap { $0.isHTTP ? origins.id(of: $0.origin) : nil }
                 }
             }
             scheduling.tasks.append(

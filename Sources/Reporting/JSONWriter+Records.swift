@@ -115,6 +115,7 @@ extension JSONWriter {
         member("url", attempt.url)
         member("outcome", attempt.outcome.rawValue)
         member("resumedFrom", attempt.resumedFrom)
+        member("startedOver", attempt.startedOver)
         member("startedAt", attempt.startedAt)
         member("duration", attempt.duration)
         if attempt.error == nil, attempt.backoff == nil {

@@ -21,6 +21,8 @@ struct OriginState: Sendable {
     var lastFailureAt: Instant?
     /// Counts up; a task that waits compares it with what it was when its wait began.
     var failedProbes: UInt32 = 0
+    /// When a task that has other places to try failed here last.
+    var mirrorFailedAt: Instant?
 
     // `limits.hosts`
     var maximumConnections: Int?

@@ -27,6 +27,7 @@ extension Scheduler {
     }
 
     private mutating func succeed(_ task: TaskIndex, _ meant: Ending?, _ status: Int?) {
+        mirrorServed(task)
         guard let group = plan.tasks[Int(task.raw)].group else { return finish(task, .succeeded, nil, status) }
         guard groups[Int(group.raw)].isBroken else { return stage(task, group) }
         // Too late to be stopped, and of no use without the others.
@@ -54,7 +55,7 @@ extension Scheduler {
         case .deferring(let reason): finish(task, .deferred, nil, status, reason)
         case .failing, .cancelling: finish(task, .cancelled, error, status)
         case nil:
-            tasks[Int(task.raw)].tries -= 1
+            if isFreshRound(task) { tasks[Int(task.raw)].tries -= 1 }
             actions.append(
                 .attemptEnded(
                     task,
@@ -69,6 +70,9 @@ extension Scheduler {
         let backoff = backoff(policy, attempt: tasks[index].tries)
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
         judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
+        if isMirrored(task) {
+            return failedAtMirror(task, error, verdict, meant, asked: asked, backoff: backoff)
+        }
         guard mayRetry(task, error, verdict, policy) else { return finish(task, .failed, error, verdict.status) }
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
@@ -88,7 +92,7 @@ extension Scheduler {
         }
     }
 
-    private mutating func backOff(_ task: TaskIndex, _ error: TransferError, _ delay: TimeSpan, _ reason: WaitReason) {
+    mutating func backOff(_ task: TaskIndex, _ error: TransferError, _ delay: TimeSpan, _ reason: WaitReason) {
         let index = Int(task.raw)
         tasks[index].phase = .backingOff
         tasks[index].since = now.instant
@@ -106,13 +110,17 @@ extension Scheduler {
         _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy
     ) -> Bool {
         let tries = tasks[Int(task.raw)].tries + tasks[Int(task.raw)].chargedProbes
-        guard Int(tries) < policy.attempts, mayRepeat(verdict, policy) else { return false }
+        return Int(tries) < policy.attempts && mayRepeat(verdict, policy) && canHeal(error, verdict, policy)
+    }
+
+    /// Whether the same request may do better later.
+    func canHeal(_ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
         if error.name == .unexpectedResponse { return verdict.status.map { policy.statuses.contains($0) } ?? false }
         return error.name.canHeal
     }
 
     /// A POST is repeated only when nothing was sent, it was answered 429 or 503, or the job says so.
-    private func mayRepeat(_ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
+    func mayRepeat(_ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
         verdict.isIdempotent || policy.nonIdempotent || !verdict.sentSomething || verdict.saysBusy
     }
 
@@ -143,7 +151,7 @@ extension Scheduler {
 
 extension TransferError {
     /// The same, saying why nobody waited.
-    fileprivate func adding(retryAfter: TimeSpan) -> TransferError {
+    func adding(retryAfter: TimeSpan) -> TransferError {
         var error = self
         let seconds = retryAfter.nanoseconds / 1_000_000_000
         error.message += "; it asks to wait \(seconds) s, longer than `retry.retryAfter.maximum`"

@@ -52,7 +52,7 @@ extension Scheduler {
         tasks[index].phase = .finished
         finishedCount += 1
         if tasks[index].resourceClockRuns { voidTimers += 1 }
-        let tolerated = outcome == .failed && isTolerated(policy(of: task).allowFailure, status)
+        let tolerated = outcome == .failed && isTolerated(plan.policies[policyNumber(of: task)].allowFailure, status)
         actions.append(
             .finished(
                 task,
@@ -61,6 +61,7 @@ extension Scheduler {
                     attempts: Int(tasks[index].attempt), duration: now.instant - beganAt, held: tasks[index].held,
                     staged: staged, deferral: deferral)))
         tasks[index].waits = []
+        if !mirrors.isEmpty { mirrors[task] = nil }
         if !wasStaged, let group = plan.tasks[index].group { memberEnded(group, isMissing: !tolerated) }
         // Once the run is ending, whoever ended it ends those that wait too.
         let succeeded = outcome == .succeeded || tolerated

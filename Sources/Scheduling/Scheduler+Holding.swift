@@ -33,7 +33,7 @@ extension Scheduler {
 
     /// Whether its time has not come; sees to it that it is not missed.
     private mutating func setBegin(_ task: TaskIndex) -> Bool {
-        switch policy(of: task).earliestBegin {
+        switch plan.policies[policyNumber(of: task)].earliestBegin {
         case nil: return false
         case .afterStart(let span):
             guard beganAt + span > now.instant else { return false }
@@ -162,7 +162,7 @@ extension Scheduler {
 
     mutating func beginResourceClock(_ task: TaskIndex) {
         tasks[Int(task.raw)].hasBegun = true
-        tasks[Int(task.raw)].resourceTime = policy(of: task).timeoutForResource.nanoseconds
+        tasks[Int(task.raw)].resourceTime = plan.policies[policyNumber(of: task)].timeoutForResource.nanoseconds
         startResourceClock(task)
     }
 

@@ -39,7 +39,7 @@ extension Scheduler {
             tasks[index].awaitsAnswer = false
             origins[number].unanswered -= 1
         }
-        if let quota = answer.quota, policy(of: task).retry.honorsRetryAfter {
+        if let quota = answer.quota, plan.policies[policyNumber(of: task)].retry.honorsRetryAfter {
             origins[number].learn(quota, now.instant)
             noteAll(lanesOf: origin)
         }
@@ -48,7 +48,7 @@ extension Scheduler {
         guard answer.status != 429, answer.status != 503 else { return }
         origins[number].parks = 0
         if case .probing = origins[number].quiet {
-            origins[number].quiet = .no
+            setQuiet(number, .no)
             noteAll(lanesOf: origin)
         }
     }
@@ -59,11 +59,16 @@ extension Scheduler {
         guard tasks[index].phase == .running, let origin = lanes[Int(tasks[index].lane)].origin,
             case .probing(task) = origins[Int(origin.raw)].quiet
         else { return }
-        origins[Int(origin.raw)].quiet = .no
+        setQuiet(Int(origin.raw), .no)
         noteAll(lanesOf: origin)
     }
 
     // MARK: Parked hosts
+
+    mutating func setQuiet(_ number: Int, _ quiet: OriginState.Quiet) {
+        origins[number].quiet = quiet
+        quietHasChanged = true
+    }
 
     /// What the failure of an attempt says of its host. `asked` is a `Retry-After` that the policy honours.
     mutating func judgeHost(
@@ -95,7 +100,7 @@ extension Scheduler {
     /// A request that ended without telling anything about its host was no probe.
     mutating func endProbe(_ task: TaskIndex, _ origin: OriginID) {
         guard case .probing(task) = origins[Int(origin.raw)].quiet else { return }
-        origins[Int(origin.raw)].quiet = .probing(nil)
+        setQuiet(Int(origin.raw), .probing(nil))
         noteAll(lanesOf: origin)
     }
 
@@ -114,14 +119,14 @@ extension Scheduler {
         let due = now.instant + delay
         if case .until(let present) = origins[number].quiet, present >= due { return }
         origins[number].parks += 1
-        origins[number].quiet = delay > .zero ? .until(due) : .probing(nil)
+        setQuiet(number, delay > .zero ? .until(due) : .probing(nil))
         if delay > .zero { timers.push(Timer(due: due, kind: .unpark, index: origin.raw)) }
         for lane in origins[number].lanes { refresh(lane) }
         noteAll(lanesOf: origin)
     }
 
     mutating func unpark(_ number: Int) {
-        origins[number].quiet = .probing(nil)
+        setQuiet(number, .probing(nil))
         noteAll(lanesOf: OriginID(raw: UInt32(number)))
     }
 
@@ -139,14 +144,15 @@ extension Scheduler {
         for lane in origins[Int(origin.raw)].lanes {
             lost += lanes[lane].queued { task in
                 let state = tasks[Int(task.raw)]
-                guard state.phase == .queued, Int(state.lane) == lane else { return false }
+                guard isQueued(task, in: lane), !isMirrored(task) else { return false }
                 let tries = state.tries + state.chargedProbes + failed - state.failedProbes
-                return Int(tries) >= policy(of: task).retry.attempts
+                return Int(tries) >= plan.policies[policyNumber(of: task)].retry.attempts
             }
         }
         var told = error
         told.message += " (found by another task: the host fails again and again)"
         for task in lost { end(task, .finish(.failed, told, nil)) }
+        chargeMirrors(origin, told)
     }
 }
 

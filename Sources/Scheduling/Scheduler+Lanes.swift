@@ -7,15 +7,15 @@ extension Scheduler {
     mutating func enqueue(_ task: TaskIndex) {
         let index = Int(task.raw)
         let session = plan.tasks[index].session
-        let lane = laneNumber(session, plan.tasks[index].origin)
+        let lane = laneNumber(session, chooseOrigin(task))
         tasks[index].phase = .queued
         tasks[index].lane = Int32(lane)
         beginWait(index, lane)
         tasks[index].sessionFullClock = sessions[Int(session.raw)].fullClock.reading(at: now.instant)
         if let origin = lanes[lane].origin { tasks[index].failedProbes = origins[Int(origin.raw)].failedProbes }
-        if tasks[index].attempt == 0 { lanes[lane].tasks += 1 }
+        if tasks[index].attempt == 0, !isMirrored(task) { lanes[lane].tasks += 1 }
         if plan.tellsLimitWaits { newlyQueued.append(task) }
-        if lanes[lane].enqueue(task, priority: policy(of: task).priority) { offer(lane) }
+        if lanes[lane].enqueue(task, priority: plan.policies[policyNumber(of: task)].priority) { offer(lane) }
     }
 
     private mutating func beginWait(_ index: Int, _ lane: Int) {
@@ -126,18 +126,26 @@ extension Scheduler {
     // MARK: Starting
 
     mutating func startWhatMay() {
+        repeat { startInOrder() } while passOverQuietHosts()
+    }
+
+    private mutating func startInOrder() {
         guard stopping == nil else { return }
         while running < plan.maximumConcurrentTasks, let session = readySessions.first?.place,
             let next = sessions[session].ready.first
         {
             lanes[next.lane].removeHead()
             // One that was ended or suspended while it waited stays in its queue until it comes to the front.
-            if tasks[Int(next.task.raw)].phase == .queued, Int(tasks[Int(next.task.raw)].lane) == next.lane {
+            if isQueued(next.task, in: next.lane), !goesElsewhere(next.task) {
                 start(next.task, next.lane)
             } else {
                 refresh(next.lane)
             }
         }
+    }
+
+    func isQueued(_ task: TaskIndex, in lane: Int) -> Bool {
+        tasks[Int(task.raw)].phase == .queued && Int(tasks[Int(task.raw)].lane) == lane
     }
 
     private mutating func start(_ task: TaskIndex, _ lane: Int) {
@@ -148,23 +156,24 @@ extension Scheduler {
         tasks[index].attemptBeganAt = now.instant
         tasks[index].held = .zero
         tasks[index].attempt += 1
-        tasks[index].tries += 1
+        if isFreshRound(task) { tasks[index].tries += 1 }
+        let mirror = beginAtMirror(task, lane)
         tasks[index].isCounted = true
         // One that was ended while it waited for a connection of its own begins anew like any other.
         tasks[index].isAlone = false
-        if let origin = lanes[lane].origin {
+        if let origin = lanes[lane].origin, !isMirrored(task) {
             tasks[index].chargedProbes += origins[Int(origin.raw)].failedProbes - tasks[index].failedProbes
         }
         running += 1
         let session = Int(lanes[lane].session.raw)
         sessions[session].began(at: now.instant)
         if !tasks[index].hasBegun { beginResourceClock(task) }
-        if let rate = policy(of: task).bandwidth {
+        if let rate = plan.policies[policyNumber(of: task)].bandwidth {
             bandwidth?.add(task, session: session, rate: rate, now.instant)
         } else if bandwidth?.limits(session) == true {
             bandwidth?.add(task, session: session, rate: nil, now.instant)
         }
-        actions.append(.perform(.start(task, attempt: Int(tasks[index].attempt), mirror: 0)))
+        actions.append(.perform(.start(task, attempt: Int(tasks[index].attempt), mirror: mirror)))
         takeSlot(task, lane)
     }
 
@@ -236,7 +245,7 @@ extension Scheduler {
         lanes[lane].rate?.take(at: now.instant)
         origins[origin].connections += lanes[lane].connections - before
         origins[origin].spend(now.instant)
-        if case .probing(nil) = origins[origin].quiet { origins[origin].quiet = .probing(task) }
+        if case .probing(nil) = origins[origin].quiet { setQuiet(origin, .probing(task)) }
         if origins[origin].isShared {
             for other in origins[origin].lanes { refresh(other) }
         } else {
@@ -314,7 +323,10 @@ extension Scheduler {
     /// What those wait for that came into a queue in this turn and did not begin.
     mutating func tellWaits() {
         guard !newlyQueued.isEmpty else { return }
+        // One with several places may have been queued for two of them.
+        var told: Set<TaskIndex> = []
         for task in newlyQueued where tasks[Int(task.raw)].phase == .queued {
+            if isMirrored(task), !told.insert(task).inserted { continue }
             let lane = lanes[Int(tasks[Int(task.raw)].lane)]
             let isSessionFull = sessions[Int(lane.session.raw)].isFull
             actions.append(.waiting(task, lane.closure?.reason ?? (isSessionFull ? .sessionLimit : .runLimit)))

@@ -21,6 +21,10 @@ package struct Scheduler {
     /// `limits.hosts`, by an origin's number.
     var originLimits: [OriginLimits?] = []
     var groups: [GroupState]
+    /// Of the tasks with several `urls` that have not finished.
+    var mirrors: [TaskIndex: MirrorRound]
+    /// A host began or ended to want quiet since those who wait for one of several were last asked where to go.
+    var quietHasChanged = false
     /// Lanes whose slots are to be given out anew.
     var changedLanes: [Int] = []
     var timers = Heap<Timer>()
@@ -62,6 +66,7 @@ package struct Scheduler {
         groupMembers = Dependants(plan.tasks, count: plan.groupCount) { $0.group.map { [Int($0.raw)] } ?? [] }
         sessions = plan.sessions.map { SessionState(limit: $0.maximumConcurrentTasks ?? .max) }
         groups = Array(repeating: GroupState(), count: plan.groupCount)
+        mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)
         if plan.bandwidth != nil || plan.sessions.contains(where: { $0.bandwidth != nil })
             || plan.policies.contains(where: { $0.bandwidth != nil })
@@ -76,7 +81,7 @@ package struct Scheduler {
 
     private mutating func create(_ task: TaskIndex) {
         let index = Int(task.raw)
-        if policy(of: task).isSuspended {
+        if plan.policies[policyNumber(of: task)].isSuspended {
             tasks[index].isSuspended = true
             tasks[index].isSuspendedByFile = true
         }
@@ -110,7 +115,10 @@ package struct Scheduler {
         }
     }
 
-    func policy(of task: TaskIndex) -> SchedulingPlan.TaskPolicy { plan.policies[plan.tasks[Int(task.raw)].policy] }
+    /// To be read field by field: a whole policy holds lists, and copying it for each task would show.
+    func policyNumber(of task: TaskIndex) -> Int { plan.tasks[Int(task.raw)].policy }
+
+    func policy(of task: TaskIndex) -> SchedulingPlan.TaskPolicy { plan.policies[policyNumber(of: task)] }
 
     // MARK: What happened
 
@@ -129,6 +137,9 @@ package struct Scheduler {
         case .moved(let task, let bytes): moved(task, bytes)
         case .needsGrant(let task, let origin, let isAlone): askForSlot(task, origin, isAlone: isAlone)
         case .released(let task, _): giveBackSlot(task)
+        case .unused(let task, let origin):
+            giveBackSlot(task)
+            endProbe(task, origin)
         case .transferred(let task):
             wholeAnswer(task)
             stopCounting(task)

@@ -63,6 +63,9 @@ package struct SchedulingPlan: Sendable {
     }
 
     package var tasks: [Task] = []
+    /// The origins of all `urls` of the tasks that have more than one, as written. Apart from the tasks, because few
+    /// have any and a million tasks must stay small.
+    package var mirrors: [TaskIndex: [OriginID?]] = [:]
     package var policies: [TaskPolicy] = []
     package var sessions: [Session] = []
     /// How many groups the tasks name.
@@ -79,6 +82,16 @@ package struct SchedulingPlan: Sendable {
     /// Of the random part of back-off; the same seed gives the same run.
     package var seed: UInt64 = 1
     package init() {}
+}
+
+extension SchedulingPlan {
+    /// Where an attempt of the task begins; `mirror` is the place among its `urls`.
+    package func origin(of task: TaskIndex, mirror: Int) -> OriginID? {
+        guard !mirrors.isEmpty, let origins = mirrors[task] else { return tasks[Int(task.raw)].origin }
+        return origins[mirror]
+    }
+
+    package func mirrorCount(of task: TaskIndex) -> Int { mirrors.isEmpty ? 1 : mirrors[task]?.count ?? 1 }
 }
 
 /// `limits.hosts` for one origin, over all sessions.
@@ -123,8 +136,10 @@ package enum SchedulerAction: Sendable {
 /// The end of an attempt that another will follow.
 package struct AttemptEnd: Sendable {
     package var outcome: TaskOutcome
+    /// Says more than the executor's when it tells how the task goes on.
     package var error: TransferError?
-    /// The wait before the next attempt; `nil` when something other than time must pass.
+    /// The wait before the next attempt; `nil` when something other than time must pass, or nothing: the next of `urls`
+    /// is tried at once.
     package var backoff: TimeSpan?
     /// Time within the attempt in which it waited for a slot or a rate: told in the task's waits.
     package var held: TimeSpan

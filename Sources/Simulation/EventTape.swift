@@ -57,8 +57,8 @@ package final class EventTape {
     // MARK: What the scheduler does
 
     func performs(_ command: ExecutorCommand, _ now: Now) {
-        guard case .start(let task, let number, _) = command else { return }
-        let origin = plan.tasks[Int(task.raw)].origin
+        guard case .start(let task, let number, let mirror) = command else { return }
+        let origin = plan.origin(of: task, mirror: mirror)
         let url = Self.url(task, origin)
         open[task] = OpenAttempt(number: number, startedAt: now, origin: origin, url: url)
         add(.attemptStarted(AttemptStart(number: number, url: url)), now, task: task)
@@ -120,7 +120,7 @@ package final class EventTape {
             bytes[task, default: 0] += count
             add(.receivedData(Event.Progress(bytes: bytes[task] ?? count, expected: nil)), now, task: task)
         case .ended(let task, let verdict): ended(task, verdict, now)
-        case .released, .transferred, .protocolIs, .published: break
+        case .released, .unused, .transferred, .protocolIs, .published: break
         }
     }
 

@@ -81,7 +81,7 @@ package struct SimulatedWorld: Sendable {
     package mutating func perform(_ command: ExecutorCommand, now: Instant) {
         self.now = max(self.now, now)
         switch command {
-        case .start(let task, let attempt, _): start(task, attempt)
+        case .start(let task, let attempt, let mirror): start(task, attempt, plan.origin(of: task, mirror: mirror))
         case .grant(let task, let origin):
             guard let place = place(of: task), flights[place]?.phase == .awaitingGrant else { return }
             flights[place]?.origin = origin
@@ -94,7 +94,7 @@ package struct SimulatedWorld: Sendable {
         }
     }
 
-    private mutating func start(_ task: TaskIndex, _ attempt: Int) {
+    private mutating func start(_ task: TaskIndex, _ attempt: Int, _ origin: OriginID?) {
         let facts = plan.tasks[Int(task.raw)]
         let hasLimit =
             plan.bandwidth != nil || plan.sessions[Int(facts.session.raw)].bandwidth != nil
@@ -103,11 +103,11 @@ package struct SimulatedWorld: Sendable {
         let kept = partials.isEmpty ? 0 : partials.removeValue(forKey: task) ?? 0
         let place = board(
             Flight(
-                task: task, attempt: attempt, origin: facts.origin, size: size, received: min(kept, size),
+                task: task, attempt: attempt, origin: origin, size: size, received: min(kept, size),
                 credit: hasLimit ? 0 : nil))
         if script != nil {
             replay(place)
-        } else if facts.origin == nil {
+        } else if origin == nil {
             deliver(place)
         } else {
             ask(place)

@@ -24,7 +24,7 @@ package struct AttemptHistory: SimulationObserver {
         switch report {
         case .moved(let task, let count): bytes[Int(task.raw)] += count
         case .answered(let task, let answer): statuses[Int(task.raw)].append(answer.status)
-        case .needsGrant, .released, .transferred, .protocolIs, .ended, .published: break
+        case .needsGrant, .released, .unused, .transferred, .protocolIs, .ended, .published: break
         }
     }
 

@@ -199,6 +199,16 @@ package struct RandomWorld: Sendable {
                 policy: random.below(setting.plan.policies.count),
                 needs: needs.sorted().map { TaskIndex(raw: UInt32($0)) }, group: group[index],
                 neededGroups: groups.sorted()))
+        addMirrors(index, &random)
+    }
+
+    /// The first place is the task's own; the same host may come twice.
+    private mutating func addMirrors(_ index: Int, _ random: inout Seeded) {
+        guard random.oneIn(4) else { return }
+        let others = (0..<(1 + random.below(3))).map { _ in
+            random.oneIn(12) ? nil : OriginID(raw: UInt32(random.below(model.hosts.count)))
+        }
+        setting.plan.mirrors[TaskIndex(raw: UInt32(index))] = [setting.plan.tasks[index].origin] + others
     }
 
     /// Whoever is suspended is resumed in the end: a run waits for ever for what a command holds back.
@@ -252,7 +262,8 @@ extension TraceFacts {
             var facts = Task(
                 id: "t\(index)", session: Int(task.session.raw),
                 needs: task.needs.filter { !isOwn($0) }.map { Int($0.raw) },
-                retry: policy.retry, earliestBegin: policy.earliestBegin, mayFail: policy.allowFailure != .no)
+                retry: policy.retry, mirrors: plan.mirrorCount(of: TaskIndex(raw: UInt32(index))),
+                earliestBegin: policy.earliestBegin, mayFail: policy.allowFailure != .no)
             facts.verified = task.needs.filter(isOwn).map { Int($0.raw) }
             facts.members = task.neededGroups.flatMap { members[Int($0.raw)] }
             return facts

@@ -5,13 +5,12 @@ import TransferModel
 // Requests: what may be sent where, and when.
 
 extension WorldAudit {
-    mutating func start(_ task: TaskIndex, _ attempt: Int, _ now: Now) {
+    mutating func start(_ task: TaskIndex, _ attempt: Int, _ mirror: Int, _ now: Now) {
         let index = Int(task.raw)
         let page = pages[index]
         hold(page.phase == .waiting, now, "task \(index) starts and is \(page.phase)")
         hold(page.verdict == nil, now, "task \(index) starts before its last attempt was told")
         hold(attempt == page.attempts + 1, now, "task \(index) starts attempt \(attempt) after \(page.attempts)")
-        hold(page.tries < policy(task).retry.attempts, now, "task \(index) has no attempt left")
         hold(!page.isSuspended, now, "task \(index) starts and is suspended")
         hold(isOpen(facts(task).session, now), now, "task \(index) starts outside its window")
         hold(!isOver(now), now, "task \(index) starts after the end began")
@@ -22,12 +21,14 @@ extension WorldAudit {
         checkNeeds(task, now)
         pages[index].phase = .running
         pages[index].attempts = attempt
-        pages[index].tries += 1
+        startAtMirror(task, mirror, now)
+        hold(pages[index].tries <= policy(task).retry.attempts, now, "task \(index) has no attempt left")
         pages[index].startedAt = now.instant
         pages[index].backoffUntil = nil
         pages[index].isCancelled = false
         pages[index].isAlone = false
-        pages[index].origin = facts(task).origin
+        let origin = plan.origin(of: task, mirror: mirror)
+        pages[index].origin = origin
         if page.begunAt == nil { pages[index].begunAt = now.instant }
         pages[index].isCounted = true
         runningCount += 1
@@ -37,7 +38,7 @@ extension WorldAudit {
         hold(
             sessionRunning[session] <= plan.sessions[session].maximumConcurrentTasks ?? .max, now,
             "\(sessionRunning[session]) tasks of session \(session) run")
-        if let origin = facts(task).origin { send(task, origin, now) }
+        if let origin { send(task, origin, now) }
     }
 
     private mutating func checkNeeds(_ task: TaskIndex, _ now: Now) {
@@ -171,16 +172,20 @@ extension WorldAudit {
         guard case .failed(let error) = verdict.outcome else { return }
         let policy = policy(task).retry
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
+        let rest = now.instant + max(asked ?? .zero, policy.maximumBackoff)
         if asked != nil || verdict.status == 429 || verdict.status == 503 {
             guard asked ?? .zero <= policy.maximumRetryAfter else { return }
             origins[origin].isParked = true
+            origins[origin].restUntil = max(origins[origin].restUntil, rest)
             // A probe that is still under way was sent before this trouble showed.
             origins[origin].probe = nil
             if let asked { origins[origin].quietUntil = max(origins[origin].quietUntil, now.instant + asked) }
         } else if verdict.status == nil, Self.deadNames.contains(error.name) {
+            origins[origin].restUntil = max(origins[origin].restUntil, rest)
             for other in pages.indices where pages[other].phase == .waiting {
                 if plan.tasks[other].origin.map({ Int($0.raw) }) == origin { pages[other].charged += 1 }
             }
+            if origins[origin].hasHadTrouble { chargeMirrors(origin, of: task) }
             guard !origins[origin].isParked else { return }
             if let last = origins[origin].lastFailureAt, pages[Int(task.raw)].startedAt < last { return }
             origins[origin].lastFailureAt = now.instant

@@ -17,7 +17,7 @@ extension WorldAudit {
         hold(hasReasonToEnd(task, now), now, "task \(index) was cancelled for nothing")
     }
 
-    private func hasReasonToEnd(_ task: TaskIndex, _ now: Now) -> Bool {
+    func hasReasonToEnd(_ task: TaskIndex, _ now: Now) -> Bool {
         let page = pages[Int(task.raw)]
         if page.isSuspended || !isOpen(facts(task).session, now) || isOver(now) { return true }
         let hasCommand = setting.commands.contains { after, command in
@@ -39,6 +39,7 @@ extension WorldAudit {
     mutating func ended(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
         let index = Int(task.raw)
         judgeHost(task, verdict, now)
+        endedAtMirror(task, verdict, now)
         release(task)
         stopCounting(task)
         pages[index].phase = .waiting
@@ -62,9 +63,10 @@ extension WorldAudit {
         switch verdict.outcome {
         case .succeeded: hold(false, now, "task \(index) succeeded and goes on")
         case .cancelled:
-            pages[index].tries -= 1
+            if page.mirrors?.failures.isEmpty ?? true { pages[index].tries -= 1 }
             hold(end.outcome == .cancelled && end.backoff == nil, now, "task \(index): an interruption is no failure")
         case .failed:
+            if page.mirrors != nil { return goesOn(task, end.backoff, now) }
             guard let backoff = end.backoff else { return hold(false, now, "task \(index) retries at once") }
             checkRetry(task, verdict, backoff, now)
             pages[index].backoffUntil = now.instant + backoff
@@ -148,15 +150,19 @@ extension WorldAudit {
         if conclusion.outcome != .failed { hold(!conclusion.tolerated, now, "task \(index) is tolerated") }
     }
 
+    func allows(_ task: TaskIndex, _ status: Int?) -> Bool {
+        switch policy(task).allowFailure {
+        case .no: false
+        case .any: true
+        case .statuses(let statuses): status.map { statuses.contains($0) } ?? false
+        }
+    }
+
     private mutating func checkFailure(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
         let index = Int(task.raw)
         hold(conclusion.error != nil, now, "task \(index) failed without an error")
-        let isAllowed: Bool =
-            switch policy(task).allowFailure {
-            case .no: false
-            case .any: true
-            case .statuses(let statuses): pages[index].verdict?.status.map { statuses.contains($0) } ?? false
-            }
+        let isAllowed = allows(task, pages[index].verdict?.status)
+        if let mirrors = pages[index].mirrors, !isOver(now) { return checkGivenUp(task, mirrors, conclusion, now) }
         hold(conclusion.tolerated == isAllowed, now, "task \(index) is tolerated: \(conclusion.tolerated)")
         guard case .failed(let error)? = pages[index].verdict?.outcome, !isOver(now) else { return }
         // Nothing is given up that could be tried again.

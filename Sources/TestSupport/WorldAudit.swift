@@ -33,6 +33,8 @@ package struct WorldAudit: SimulationObserver {
         /// Ended, and what follows has not been said yet.
         var verdict: Verdict?
         var conclusion: Conclusion?
+        /// Of a task with several `urls`.
+        var mirrors: MirrorPage?
     }
 
     /// One origin's page.
@@ -45,11 +47,19 @@ package struct WorldAudit: SimulationObserver {
         var nextQuota: (limit: Int, window: TimeSpan)?
         /// It asked for quiet until then.
         var quietUntil = Instant(nanoseconds: 0)
+        /// It may be left alone until then, whatever others hear from it meanwhile.
+        var restUntil = Instant(nanoseconds: 0)
         /// It showed that it has trouble; one request at a time may find out.
-        var isParked = false
+        var isParked = false {
+            didSet { if isParked { hasHadTrouble = true } }
+        }
         var probe: TaskIndex?
         var failedRounds = 0
         var lastFailureAt: Instant?
+        /// When a task with several `urls` failed here.
+        var mirrorFailedAt: Instant?
+        /// It failed so, or was parked, at any time.
+        var hasHadTrouble = false
     }
 
     /// The slots of one session at one origin.
@@ -100,8 +110,9 @@ package struct WorldAudit: SimulationObserver {
         self.model = model
         plan = setting.plan
         let begin = setting.start.instant
-        pages = plan.tasks.map { task in
+        pages = plan.tasks.enumerated().map { index, task in
             var page = Page()
+            page.mirrors = setting.plan.mirrors[TaskIndex(raw: UInt32(index))].map { MirrorPage($0) }
             page.isSuspended = setting.plan.policies[task.policy].isSuspended
             return page
         }
@@ -184,7 +195,7 @@ package struct WorldAudit: SimulationObserver {
             pages[Int(task.raw)].wanted = origin
             pages[Int(task.raw)].origin = origin
             pages[Int(task.raw)].isAlone = isAlone
-        case .released(let task, _): release(task)
+        case .released(let task, _), .unused(let task, _): release(task)
         case .transferred(let task): stopCounting(task)
         case .protocolIs(let origin, let version): origins[Int(origin.raw)].isShared = version == .http2
         case .answered(let task, let answer): answered(task, answer, now)
@@ -196,7 +207,7 @@ package struct WorldAudit: SimulationObserver {
 
     package mutating func sees(_ action: SchedulerAction, at now: Now) {
         switch action {
-        case .perform(.start(let task, let attempt, _)): start(task, attempt, now)
+        case .perform(.start(let task, let attempt, let mirror)): start(task, attempt, mirror, now)
         case .perform(.grant(let task, let origin)): grant(task, origin, now)
         case .perform(.cancel(let task, _)): cancel(task, now)
         case .perform(.credit(let task, let bytes)):

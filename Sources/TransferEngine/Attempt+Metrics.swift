@@ -1,4 +1,5 @@
 import AttemptLife
+import Codecs
 import CurlCore
 import TransferModel
 
@@ -26,7 +27,7 @@ extension Attempt {
         transaction.requestBodyBytesBeforeEncoding = metrics.uploadedBytes
         transaction.responseHeaderBytesReceived = metrics.headerBytes
         transaction.responseBodyBytesReceived = metrics.downloadedBytes
-        transaction.responseBodyBytesAfterDecoding = received
+        transaction.responseBodyBytesAfterDecoding = decoder?.written ?? received
         transaction.localAddress = metrics.localAddress
         transaction.localPort = metrics.localPort == 0 ? nil : metrics.localPort
         transaction.remoteAddress = metrics.remoteAddress
@@ -34,6 +35,12 @@ extension Attempt {
         transaction.tlsVersion = metrics.tlsVersion == 0 ? nil : metrics.tlsVersion
         transaction.tlsCipherSuite = metrics.tlsCipher == 0 ? nil : metrics.tlsCipher
         transactions.append(transaction)
+    }
+
+    /// What the last request's body came to once it lay on the disk.
+    func noteUnpacked(_ bytes: Int64) {
+        guard !life.codings.isEmpty, !transactions.isEmpty else { return }
+        transactions[transactions.count - 1].responseBodyBytesAfterDecoding = bytes
     }
 }
 

@@ -1,4 +1,5 @@
 import AttemptLife
+import Codecs
 import CurlCore
 import FileDelivery
 import HTTPRules
@@ -51,6 +52,8 @@ final class Attempt: TransferReceiver {
         case recalling(ResourceURL, KeptValidators?)
         /// A 304 came: asked whether what it spoke of still stands there.
         case confirming(FileStamp)
+        /// Looks up what its download shall be, or waits for another that does.
+        case awaitingChecksum
         /// Waits for a slot at another origin.
         case awaitingGrant(OutgoingRequest)
         case transferring
@@ -60,6 +63,8 @@ final class Attempt: TransferReceiver {
 
     let task: TaskIndex
     let number: Int
+    /// Its place among the task's `urls`.
+    let mirror: Int
     let startedAt: Now
     let specification: TaskSpecification
     let session: EngineSession
@@ -92,11 +97,23 @@ final class Attempt: TransferReceiver {
     var result: AttemptResult?
     var staging: StagingID
     var destination: Destination?
+    /// What the download shall be, once that is known.
+    var checksum: Checksum?
+    /// The file of checksums that it is getting.
+    var lookup: ChecksumFiles.Key?
+    /// The life of the download, while that of the checksum file's request goes on.
+    private var waitingLife: AttemptLife?
     /// The body so far when it is short, then a buffer of the pool at a time.
     private var start: [UInt8] = []
     private var buffer: BodyBuffer?
     private var decision = HeadDecision.discard
+    /// By what the rest of this answer could be asked for, and how long the whole is.
+    private var continuation: (validator: String, total: Int64?)?
     var kept: [UInt8] = []
+    /// Of an answer that came packed.
+    var decoder: Decoder?
+    /// Why the rest of the body was not read.
+    var decodingFailure: TransferError?
     var file: FileRecord?
     var flushStartedAt: Instant?
     var lengthUnverified = false
@@ -113,19 +130,22 @@ final class Attempt: TransferReceiver {
     var hasNews = false
     private unowned let loop: CurlLoop
     private let news: News
-    private let outbox: Outbox
+    let outbox: Outbox
     private let pool: BufferPool
 
     /// A body that nobody wants is read to its end when that keeps the connection, up to here.
     static let longestDiscard: Int64 = 64 << 10
 
     init(
-        task: TaskIndex, number: Int, specification: TaskSpecification, session: EngineSession, url: ResourceURL,
-        staging: StagingID, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool, loop: CurlLoop,
+        task: TaskIndex, number: Int, mirror: Int, specification: TaskSpecification, session: EngineSession,
+        url: ResourceURL,
+        staging: StagingID, resume: ResumePoint?, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool,
+        loop: CurlLoop,
         now: Now
     ) {
         self.task = task
         self.number = number
+        self.mirror = mirror
         self.specification = specification
         self.session = session
         self.staging = staging
@@ -135,7 +155,7 @@ final class Attempt: TransferReceiver {
         self.pool = pool
         self.rate = rate
         rules = session.rules(for: specification, isMetered: rate != nil)
-        life = AttemptLife(url, rules)
+        life = AttemptLife(url, rules, resume: resume)
         headerLines = session.headerLines
         startedAt = now
         requestStartedAt = now.wall
@@ -164,6 +184,26 @@ final class Attempt: TransferReceiver {
         return true
     }
 
+    // MARK: The request for a checksum file
+
+    /// Whether the present request is for a checksum file and not for what the task wants.
+    var isLookingUp: Bool { waitingLife != nil }
+
+    func beginLookup(_ life: AttemptLife) {
+        waitingLife = self.life
+        self.life = life
+    }
+
+    func endLookup() {
+        lookup = nil
+        kept = []
+        guard let life = waitingLife else { return }
+        self.life = life
+        waitingLife = nil
+        received = 0
+        head = nil
+    }
+
     /// Whether it has nothing left to move bytes with; it stands still from now on.
     private func isOutOfCredit() -> Bool {
         guard let credit, credit <= 0 else { return false }
@@ -180,6 +220,9 @@ final class Attempt: TransferReceiver {
         decision = .discard
         _ = takeRest()
         kept = []
+        destination?.sent = nil
+        decoder = nil
+        decodingFailure = nil
         requestStartedAt = now.wall
     }
 
@@ -205,9 +248,15 @@ final class Attempt: TransferReceiver {
         self.head = head
         hasNewHead = true
         sentSomething = true
+        let hadResume = life.resume != nil
         decision = life.head(status: head.status, version: head.version, headers: head.headers)
+        if hadResume, life.resume == nil { outbox.add(.discard(staging)) }
+        continuation = nil
+        if decision == .keep, life.type == .download { noteContinuation(head) }
+        if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
         if decision == .abort { endedByUs = true }
-        if decision == .keep, specification.type == .download {
+        if decision == .keep, life.type == .download {
+            destination?.sent = life.sentDigest
             let length = life.announcedLength ?? (16 << 10)
             start.reserveCapacity(Int(min(length, Int64(BodyBuffer.capacity))))
         }
@@ -222,12 +271,17 @@ final class Attempt: TransferReceiver {
         unreportedBytes += Int64(bytes.count)
         switch decision {
         case .keep:
-            if let maximum = life.maximumSize, received > maximum {
+            if let most = life.receivableSize, life.offset + received > most {
                 endedByUs = true
-                return .stop
+            } else if life.watchesBody, !life.began(bytes) {
+                continuation = nil
+                endedByUs = true
+            } else if life.type == .download {
+                coalesce(bytes)
+            } else if !keep(bytes) {
+                endedByUs = true
             }
-            if specification.type == .download { coalesce(bytes) } else { kept.append(contentsOf: bytes) }
-            return .taken
+            return endedByUs ? .stop : .taken
         case .discard:
             if received > Self.longestDiscard { endedByUs = true }
             return endedByUs ? .stop : .taken
@@ -235,6 +289,29 @@ final class Attempt: TransferReceiver {
             return .stop
         }
     }
+
+    private func noteContinuation(_ head: ResponseHead) {
+        let options = specification.options.values
+        guard options.resume, !options.decompress, life.request.method == "GET", !life.asksForPart,
+            head.status == 200 || life.offset > 0
+        else { return }
+        let validator = life.offset > 0 ? life.resume?.validator : Resuming.validator(head.headers)
+        continuation = validator.map { ($0, life.announcedLength) }
+    }
+
+    /// What the next attempt can go on from; `nil` when it must begin at 0.
+    var resumePoint: ResumePoint? {
+        // A beginning that was not seen whole could not be judged when it is continued.
+        if let continuation, received > 0, !life.watchesBody {
+            return ResumePoint(
+                url: life.request.url.text, offset: life.offset + received, validator: continuation.validator,
+                total: continuation.total)
+        }
+        return life.resume
+    }
+
+    /// Everything received is handed over; the staging stays.
+    func handOverRest() { hand(takeRest()) }
 
     /// The one copy a body byte makes in this process.
     private func coalesce(_ bytes: UnsafeRawBufferPointer) {
@@ -256,7 +333,8 @@ final class Attempt: TransferReceiver {
         outbox.add(
             .append(
                 staging, folder: destination.folder, algorithm: destination.checksum?.algorithm,
-                group: destination.group, reserve: destination.reserve, piece))
+                sent: destination.sent?.checksum.algorithm, group: destination.group, reserve: destination.reserve,
+                piece))
     }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {

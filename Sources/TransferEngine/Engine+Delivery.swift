@@ -14,7 +14,7 @@ extension Engine {
         var destination = Destination(path: attempt.specification.destination ?? "")
         destination.existing = options.existing
         destination.mode = options.mode
-        if case .literal(let checksum) = options.checksum { destination.checksum = checksum }
+        destination.checksum = attempt.checksum
         destination.flush = attempt.session.configuration.durability == .flush
         destination.reserve = job.limits.minimumFreeDisk ?? 0
         destination.group = attempt.specification.group.map { groups[Int($0.raw)].place }
@@ -25,7 +25,7 @@ extension Engine {
     /// A body for which there is no room fails before it is received.
     func announceLength(_ attempt: Attempt) {
         guard let destination = attempt.destination, let length = attempt.life.announcedLength,
-            length >= 1 << 20 || destination.reserve > 0, attempt.head?.status != 304
+            length >= 1 << 20 || destination.reserve > 0, attempt.life.offset == 0
         else { return }
         outbox.add(
             .announce(
@@ -37,6 +37,7 @@ extension Engine {
     func deliver(_ attempt: Attempt) {
         releaseSlot(attempt)
         guard attempt.specification.type == .download else {
+            if let failure = attempt.endDecoding() { return fail(attempt, failure) }
             return finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus))
         }
         reports.append(.transferred(attempt.task))
@@ -103,6 +104,9 @@ extension Engine {
         case .groupPublished(let group, let error): published(group, error)
         case .contents(let task, let bytes):
             guard let attempt = attempt(of: task) else { return }
+            // A download reads nothing but checksums.
+            guard attempt.specification.type != .download else { return gotChecksums(bytes, attempt) }
+            if let miss = localMiss(attempt, bytes) { return fail(attempt, miss) }
             attempt.kept = bytes
             attempt.received = Int64(bytes.count)
             announceFile(attempt, length: Int64(bytes.count))
@@ -112,19 +116,29 @@ extension Engine {
 
     /// A local file answers like a server, without a status.
     private func announceFile(_ attempt: Attempt, length: Int64) {
-        guard let url = attempt.specification.location.url, url.schemeIs("file") else { return }
+        let url = attempt.life.request.url
+        guard url.schemeIs("file") else { return }
         let name = url.lastPathComponent
         emit(
             .response(
                 ResponseRecord(
-                    status: nil, url: url.text, method: "GET", mimeType: name.map { FileTypes.type(ofPath: $0) },
+                    status: nil, url: url.text, method: "GET", mimeType: fileType(url),
                     charset: nil, expectedLength: length, suggestedFilename: name, contentEncoding: nil,
                     headers: .empty)), attempt)
+    }
+
+    /// What the name of a local file says of its type.
+    private func fileType(_ url: ResourceURL) -> String? { url.lastPathComponent.map { FileTypes.type(ofPath: $0) } }
+
+    private func localMiss(_ attempt: Attempt, _ bytes: [UInt8]) -> TransferError? {
+        let type = attempt.specification.location.url.flatMap { fileType($0) }
+        return attempt.rules.miss(mimeType: type, size: Int64(bytes.count), start: bytes)
     }
 
     private func published(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempt(of: task) else { return }
         attempt.file = record
+        attempt.noteUnpacked(record.bytes)
         if attempt.head == nil { announceFile(attempt, length: record.bytes) }
         emit(.fileFinished(record), attempt)
         if attempt.session.configuration.durability == .flush {
@@ -141,6 +155,7 @@ extension Engine {
     private func staged(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempt(of: task) else { return }
         attempt.file = record
+        attempt.noteUnpacked(record.bytes)
         if attempt.keepsExisting {
             finish(attempt, Verdict(.succeeded), source: .unchanged)
         } else {
@@ -162,12 +177,12 @@ extension Engine {
 
     private func succeed(_ attempt: Attempt) {
         let isLocal = attempt.head == nil
-        finish(
-            attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: isLocal ? .local : .network)
+        let source = isLocal ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
     }
 
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {
-        guard case .url(let url) = attempt.specification.location else { return }
+        let url = attempt.life.request.url
         guard let size else { return begin(attempt, url) }
         let path = attempt.specification.destination ?? ""
         switch attempt.specification.options.values.existing {
@@ -226,6 +241,8 @@ extension Engine {
         guard complete(&destination, attempt, url) else { return }
         // Any date says "take the source's own".
         if attempt.specification.options.values.preserveTime { destination.modificationTime = now.wall }
+        let (rules, type) = (attempt.rules, fileType(url))
+        destination.check = { start, size in rules.miss(mimeType: type, size: size, start: start) }
         outbox.add(.copy(attempt.task, from: path, destination, maximum: attempt.life.maximumSize))
     }
 
@@ -247,6 +264,9 @@ extension Engine {
                     expectedLength: Int64(data.bytes.count), suggestedFilename: nil, contentEncoding: nil,
                     headers: .empty)), attempt)
         attempt.received = Int64(data.bytes.count)
+        if let miss = attempt.rules.miss(mimeType: data.mimeType, size: attempt.received, start: data.bytes) {
+            return fail(attempt, miss)
+        }
         guard attempt.specification.type == .download else {
             attempt.kept = data.bytes
             return finish(attempt, Verdict(.succeeded), source: .local)

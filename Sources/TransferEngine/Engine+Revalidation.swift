@@ -12,7 +12,7 @@ extension Engine {
     func recall(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
         guard let validators, validators.keeps(attempt.specification) else { return false }
         attempt.isKept = true
-        guard validators.find(attempt.task, attempt.specification) else { return false }
+        guard attempt.life.resume == nil, validators.find(attempt.task, attempt.specification) else { return false }
         attempt.phase = .recalling(url, nil)
         return true
     }

@@ -27,6 +27,9 @@ package struct AttemptResult: Sendable {
     package var flushWait: TimeSpan
     /// Time in which it stood still for want of bandwidth.
     package var bandwidthWait: TimeSpan
+    /// The offset at which its body began, and why it was not that of what was there.
+    package var resumedFrom: Int64
+    package var startedOver: String?
 }
 
 /// The executor on libcurl: performs what the scheduler says and what `AttemptLife` decides. It decides nothing
@@ -50,6 +53,8 @@ package final class Engine {
     private var transferring: [Attempt] = []
     /// What each origin last answered in, told to the scheduler when it changes.
     private var protocols: [OriginID: HTTPProtocol] = [:]
+    /// What ended attempts left for the next ones of their tasks.
+    private var partials: [TaskIndex: (staging: StagingID, point: ResumePoint, mirror: Int)] = [:]
     private var unkeptOrigins: Set<OriginID> = []
     private var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
@@ -61,6 +66,8 @@ package final class Engine {
     let groups: [EngineGroup]
     /// Whose file a path is, from the first file on that a server names.
     var claims: [String: TaskIndex]?
+    /// Of tasks whose `checksum` says where it stands.
+    var checksumFiles: ChecksumFiles
     /// Files published since the delivery thread was last told not to wait for more.
     var unhurriedFlushes = 0
     /// The clocks as read after the last wait, once for all that a turn does.
@@ -97,6 +104,7 @@ package final class Engine {
             || job.tasks.contains { $0.options.values.bandwidth != nil }
         receiveBuffer = concurrency <= 8 ? 512 << 10 : 64 << 10
         groups = EngineGroup.all(of: job)
+        checksumFiles = ChecksumFiles(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
         do throws(SystemError) {
@@ -149,7 +157,7 @@ package final class Engine {
     package func perform(_ command: ExecutorCommand, now: Now) {
         self.now = now
         switch command {
-        case .start(let task, let number, _): start(task, number)
+        case .start(let task, let number, let mirror): start(task, number, mirror)
         case .grant(let task, let origin): granted(task, origin)
         case .cancel(let task, _): cancel(task)
         case .credit(let task, let bytes): credit(task, bytes)
@@ -171,16 +179,18 @@ package final class Engine {
         return [job.limits.bandwidth, session, task.options.values.bandwidth].compactMap { $0 }.min()
     }
 
-    private func start(_ task: TaskIndex, _ number: Int) {
+    private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {
         let specification = job.tasks[Int(task.raw)]
-        guard case .url(let url) = specification.location else {
+        guard case .url(let url) = specification.location(mirror: mirror) else {
             let error = TransferError(.badURL, "the URL waits for a value that no task captured")
             return reports.append(.ended(task, Verdict(.failed(error))))
         }
+        let partial = takePartial(of: task, at: mirror)
         stagingCount += 1
         let attempt = Attempt(
-            task: task, number: number, specification: specification,
-            session: sessions[Int(specification.session.raw)], url: url, staging: StagingID(raw: stagingCount),
+            task: task, number: number, mirror: mirror, specification: specification,
+            session: sessions[Int(specification.session.raw)], url: url,
+            staging: partial?.staging ?? StagingID(raw: stagingCount), resume: partial?.point,
             rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
             loop: loop, now: now)
         attempts[Int(task.raw)] = attempt
@@ -196,6 +206,13 @@ package final class Engine {
         }
     }
 
+    /// What an earlier attempt at the same place left. What another place sent is kept for when its turn comes again.
+    private func takePartial(of task: TaskIndex, at mirror: Int) -> (staging: StagingID, point: ResumePoint)? {
+        guard !partials.isEmpty, let partial = partials[task], partial.mirror == mirror else { return nil }
+        partials[task] = nil
+        return (partial.staging, partial.point)
+    }
+
     /// Whether what stands at the destination may make the request needless.
     private func mustInspect(_ task: TaskSpecification) -> Bool {
         guard task.destination?.hasSuffix("/") == false else { return false }
@@ -209,11 +226,19 @@ package final class Engine {
     }
 
     func begin(_ attempt: Attempt, _ url: ResourceURL) {
+        if attempt.checksum == nil, let source = attempt.specification.options.values.checksum {
+            return lookUpChecksum(attempt, source, url)
+        }
         attempt.phase = .transferring
         if url.isHTTP {
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
             if attempt.specification.type == .download { attempt.destination = plannedDestination(attempt) }
-            send(attempt.life.request, attempt)
+            // The request for a checksum file has used up the slot.
+            if attempt.origin == nil {
+                goOn(attempt, attempt.life.request)
+            } else {
+                send(attempt.life.request, attempt)
+            }
         } else {
             beginLocal(attempt, url)
         }
@@ -225,7 +250,7 @@ package final class Engine {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
             break
-        case .inspecting, .recalling, .confirming, .awaitingGrant, .transferring:
+        case .inspecting, .recalling, .confirming, .awaitingChecksum, .awaitingGrant, .transferring:
             stopTransfer(attempt)
             let error = TransferError(.cancelled, "the transfer was cancelled")
             finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
@@ -241,13 +266,16 @@ package final class Engine {
         send(request, attempt)
     }
 
-    private func send(_ request: OutgoingRequest, _ attempt: Attempt) {
+    func send(_ request: OutgoingRequest, _ attempt: Attempt) {
         attempt.beginRequest(at: now)
         do throws(TransferError) {
             var curl = CurlRequest(
                 url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
-            let isAsTyped = attempt.transactions.isEmpty && !request.isConditional
-            curl.headers = isAsTyped ? attempt.headerLines : EngineSession.lines(request.headers)
+            // What every first request of a session says is put together once.
+            let isPlain =
+                attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
+                && !request.isConditional
+            curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
             curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
             curl.connectTimeout = attempt.session.configuration.connectTimeout
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
@@ -255,7 +283,7 @@ package final class Engine {
             curl.receiveBuffer =
                 attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
             curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
-            if isAsTyped, !request.sendsBody, let origin = attempt.origin {
+            if isPlain, !request.sendsBody, let origin = attempt.origin {
                 curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
             }
             if request.sendsBody {
@@ -328,9 +356,12 @@ package final class Engine {
         attempt.lastProgressAt = now.instant
         if let body = attempt.body, attempt.head == nil {
             emit(.sentBodyData(Event.Progress(bytes: body.sent, expected: body.length)), attempt)
-        } else if attempt.received > 0, attempt.life.isFinalAnswer {
+        } else if attempt.received > 0, attempt.life.isFinalAnswer, !attempt.isLookingUp {
             emit(
-                .receivedData(Event.Progress(bytes: attempt.received, expected: attempt.life.announcedLength)), attempt)
+                .receivedData(
+                    Event.Progress(
+                        bytes: attempt.life.offset + attempt.received, expected: attempt.life.announcedLength)), attempt
+            )
         }
     }
 
@@ -346,8 +377,12 @@ package final class Engine {
             protocols[origin] = head.version
             reports.append(.protocolIs(origin, head.version))
         }
-        guard attempt.life.isFinalAnswer else { return }
+        guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         announceLength(attempt)
+        if attempt.life.offset > 0 {
+            let progress = Event.Progress(bytes: attempt.life.offset, expected: attempt.life.announcedLength)
+            emit(.resumedAtOffset(progress), attempt)
+        }
         let url = attempt.life.request.url
         let type = mediaType(head.headers)
         emit(
@@ -356,7 +391,7 @@ package final class Engine {
                     status: head.status, url: url.text, method: attempt.life.request.method, mimeType: type?.type,
                     charset: type?.charset, expectedLength: attempt.life.announcedLength,
                     suggestedFilename: SuggestedFilename.of(head.headers, url: url),
-                    contentEncoding: head.headers.first("content-encoding"), headers: head.headers)), attempt)
+                    contentEncoding: ContentEncoding.text(head.headers), headers: head.headers)), attempt)
     }
 
     /// Of ten thousand answers most have one type: it is read once.
@@ -384,7 +419,7 @@ package final class Engine {
                 .sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)),
                 attempt)
         }
-        let error = attempt.endedByUs ? nil : transportError(attempt, completion)
+        let error = attempt.decodingFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
     }
 
@@ -426,7 +461,9 @@ package final class Engine {
 
     func ended(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) {
         let end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
-        switch attempt.life.ended(end) {
+        let step = attempt.life.ended(end)
+        if attempt.isLookingUp { return endedLookup(attempt, step) }
+        switch step {
         case .send(let request, let record):
             if let record { emit(.redirect(record), attempt) }
             discardBody(attempt)
@@ -460,9 +497,30 @@ package final class Engine {
 
     private func discardBody(_ attempt: Attempt) {
         _ = attempt.takeRest()
+        // What an earlier attempt left is still of use on the next hop.
+        if attempt.life.resume != nil { return }
         outbox.add(.discard(attempt.staging))
         stagingCount += 1
         attempt.staging = StagingID(raw: stagingCount)
+    }
+
+    /// Keeps what the attempt received for the task's next one, when that can ask for the rest of it.
+    private func keepPartial(_ attempt: Attempt) -> Bool {
+        guard attempt.destination != nil, let point = attempt.resumePoint else { return false }
+        switch attempt.phase {
+        case .transferring, .awaitingGrant: break
+        case .inspecting, .recalling, .confirming, .awaitingChecksum, .delivering, .flushing: return false
+        }
+        attempt.handOverRest()
+        forgetPartial(of: attempt.task)
+        partials[attempt.task] = (attempt.staging, point, attempt.mirror)
+        return true
+    }
+
+    /// The task has ended: nobody will go on with what is there.
+    package func forgetPartial(of task: TaskIndex) {
+        guard !partials.isEmpty, let partial = partials.removeValue(forKey: task) else { return }
+        outbox.add(.discard(partial.staging))
     }
 
     func fail(_ attempt: Attempt, _ error: TransferError) {
@@ -478,10 +536,12 @@ package final class Engine {
     /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         if case .succeeded = verdict.outcome {
-        } else if attempt.specification.type == .download {
+        } else if attempt.specification.type == .download, !keepPartial(attempt) {
             outbox.add(.discard(attempt.staging))
         }
         releaseSlot(attempt)
+        lostChecksums(attempt, verdict)
+        if case .succeeded = verdict.outcome, let file = attempt.file { checksumFiles.succeeded(attempt.task, file) }
         attempt.endPause(at: now.instant)
         let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
         attempt.result = AttemptResult(
@@ -490,7 +550,8 @@ package final class Engine {
             body: attempt.specification.type == .download || attempt.head == nil && source == .network
                 ? nil : attempt.kept,
             file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
-            error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait)
+            error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait,
+            resumedFrom: attempt.life.offset, startedOver: attempt.life.startedOver)
         reports.append(.ended(attempt.task, verdict))
     }
 

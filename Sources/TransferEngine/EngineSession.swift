@@ -61,17 +61,24 @@ final class EngineSession {
         var maximumSize = options.maximumSize
         if task.type != .download, maximumSize == nil { maximumSize = 16 << 20 }
         return AttemptRules(
-            type: task.type, method: method, headers: headers(options, hasBody: hasBody), hasBody: announcesBody,
+            type: task.type, method: method,
+            headers: headers(options, hasBody: hasBody, asksForPacked: decodes(task)), hasBody: announcesBody,
             // This libcurl cannot let one stream of a shared connection stand still: under a `bandwidth` each transfer
             // has a connection of its own.
             version: isMetered ? .http1 : configuration.http.version, redirects: options.policies.redirects,
             expect: options.expect,
-            maximumSize: maximumSize, requireLength: options.requireLength, hasChecksum: options.checksum != nil,
-            mirrors: options.mirrors.compactMap(\.url), bodyTexts: options.body?.texts ?? [])
+            maximumSize: maximumSize, decodes: decodes(task), requireLength: options.requireLength,
+            hasChecksum: options.checksum != nil, mirrors: options.mirrors.compactMap(\.url),
+            bodyTexts: options.body?.texts ?? [])
+    }
+
+    /// A file is what the server has, packed or not, unless the task says otherwise; an answer is there to be read.
+    private func decodes(_ task: TaskSpecification) -> Bool {
+        task.type == .download ? task.options.values.decompress : configuration.http.compression
     }
 
     /// The task's list, which holds its session's too, and what is always said.
-    private func headers(_ options: TaskOptions.Values, hasBody: Bool) -> [HeaderField] {
+    private func headers(_ options: TaskOptions.Values, hasBody: Bool, asksForPacked: Bool) -> [HeaderField] {
         var fields = options.headers
         func add(_ name: String, _ value: SecretText) {
             if !fields.contains(where: { Self.isSame($0.name, name) }) {
@@ -79,7 +86,7 @@ final class EngineSession {
             }
         }
         add("User-Agent", SecretText(userAgent))
-        add("Accept-Encoding", "identity")
+        add("Accept-Encoding", SecretText(asksForPacked ? ContentCoding.asked : "identity"))
         if hasBody, let type = options.contentType ?? options.body.flatMap({ BodySource.contentType(of: $0) }) {
             add("Content-Type", type)
         }

@@ -102,6 +102,7 @@ extension AttemptRecord {
     fileprivate func redacted(by redactor: Redactor) -> AttemptRecord {
         AttemptRecord(
             number: number, url: redactor.redacted(url), outcome: outcome, resumedFrom: resumedFrom,
+            startedOver: startedOver,
             startedAt: startedAt, duration: duration, error: error?.redacted(by: redactor), backoff: backoff,
             transactions: transactions.map { $0.redacted(by: redactor) })
     }

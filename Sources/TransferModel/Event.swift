@@ -172,6 +172,8 @@ package final class AttemptRecord: Sendable {
     package let url: String
     package let outcome: TaskOutcome
     package let resumedFrom: Int64
+    /// Why what an earlier attempt had left could not be continued.
+    package let startedOver: String?
     package let startedAt: WallTime
     package let duration: TimeSpan
     package let error: TransferError?
@@ -179,13 +181,15 @@ package final class AttemptRecord: Sendable {
     package let backoff: TimeSpan?
     package let transactions: [TransactionMetrics]
     package init(
-        number: Int, url: String, outcome: TaskOutcome, resumedFrom: Int64, startedAt: WallTime, duration: TimeSpan,
+        number: Int, url: String, outcome: TaskOutcome, resumedFrom: Int64, startedOver: String? = nil,
+        startedAt: WallTime, duration: TimeSpan,
         error: TransferError?, backoff: TimeSpan?, transactions: [TransactionMetrics]
     ) {
         self.number = number
         self.url = url
         self.outcome = outcome
         self.resumedFrom = resumedFrom
+        self.startedOver = startedOver
         self.startedAt = startedAt
         self.duration = duration
         self.error = error

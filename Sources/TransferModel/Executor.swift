@@ -31,6 +31,8 @@ package enum ExecutorReport: Sendable {
     case needsGrant(TaskIndex, OriginID, isAlone: Bool = false)
     /// The attempt gave back its slot at this origin. Comes before `ended` for the last one held.
     case released(TaskIndex, OriginID)
+    /// The same, and nothing was sent under it. The attempt will ask for another when it knows more.
+    case unused(TaskIndex, OriginID)
     /// The last byte moved; only local work is left, which no limit on running tasks counts.
     case transferred(TaskIndex)
     case protocolIs(OriginID, HTTPProtocol)

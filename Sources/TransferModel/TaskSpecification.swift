@@ -52,6 +52,11 @@ package struct TaskSpecification: Sendable {
         self.options = options
     }
 
+    /// Where an attempt begins; `mirror` is the place among its `urls`, 0 for a task that has one URL.
+    package func location(mirror: Int) -> Location {
+        options.values.mirrors.isEmpty ? location : options.values.mirrors[mirror]
+    }
+
     /// A URL that is known, or one that waits for a captured value.
     package enum Location: Hashable, Sendable {
         case url(ResourceURL)

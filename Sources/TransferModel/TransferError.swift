@@ -16,6 +16,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     // Our own
     case unexpectedResponse, checksumMismatch, dependencyFailed, destinationExists, redirectRefused, lengthUnproven
     case secretBarred, noPermittedRoute, runCancelled, groupChanged, groupNotPublished, notEnoughDiskSpace
+    case magicMismatch, unexpectedHTML, checksumNotFound
 
     /// Apple's number; `nil` for our own names.
     package var code: Int? {
@@ -65,7 +66,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .cannotMoveFile: -3005
         case .unexpectedResponse, .checksumMismatch, .dependencyFailed, .destinationExists, .redirectRefused,
             .lengthUnproven, .secretBarred, .noPermittedRoute, .runCancelled, .groupChanged, .groupNotPublished,
-            .notEnoughDiskSpace:
+            .notEnoughDiskSpace, .magicMismatch, .unexpectedHTML, .checksumNotFound:
             nil
         }
     }
@@ -87,7 +88,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
             "Connect a permitted network, or set `waitsForConnectivity: true`."
         case .redirectRefused: "Name the final URL, loosen `redirects`, or take the answer with `onRefuse: accept`."
         case .badServerResponse, .cannotParseResponse: "Ask the server's operator: what it sent is not HTTP."
-        case .cannotDecodeRawData, .cannotDecodeContentData: "Ask for the file unencoded (`decompress: false`)."
+        case .cannotDecodeRawData, .cannotDecodeContentData:
+            "Take the body as the server has it: no `decompress` for a download, else `http: { compression: false }`."
         case .requestBodyStreamExhausted: "Use a `file` body, which can be sent again."
         case .fileDoesNotExist: "Check the path, and `needs` if another task writes the file."
         case .fileIsDirectory: "Name a file, not a folder."
@@ -102,6 +104,9 @@ package enum ErrorName: String, CaseIterable, Sendable {
             "Check free space and the right to write in the destination's folder."
         case .unexpectedResponse: "Look at the response in the report, and at `expect`."
         case .checksumMismatch: "The file is not the one expected; ask who published it, or correct `checksum`."
+        case .magicMismatch: "See what the URL gives: it is another kind of file, or correct `expect.magic`."
+        case .unexpectedHTML: "Open the URL in a browser: a login or error page stands where the file should be."
+        case .checksumNotFound: "Look into the checksum file, and write `entry` or `algorithm` as they stand there."
         case .dependencyFailed: "Mend the task it needs; it runs again with that one."
         case .destinationExists: "Move the file away, or set `existing` to `replace` or `revalidate`."
         case .lengthUnproven: "Give a `checksum`, or set `requireLength: false`."
@@ -123,7 +128,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         switch self {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
             .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
-            .cannotDecodeContentData, .cannotLoadFromNetwork, .unknown, .noPermittedRoute:
+            .cannotLoadFromNetwork, .unknown, .noPermittedRoute:
             true
         default: false
         }

@@ -20,8 +20,10 @@ struct StoryTeller: SimulationObserver {
         for (origin, limits) in world.setting.hostLimits { print("limits of host \(origin.raw): \(limits)") }
         for (index, task) in plan.tasks.enumerated() {
             let needs = (task.needs.map { "\($0.raw)" } + task.neededGroups.map { "group \($0.raw)" })
+            let places = plan.mirrors[TaskIndex(raw: UInt32(index))] ?? [task.origin]
+            let hosts = places.map { $0.map { "\($0.raw)" } ?? "none" }.joined(separator: ", then ")
             print(
-                "task \(index): session \(task.session.raw), host \(task.origin.map { "\($0.raw)" } ?? "none"), policy "
+                "task \(index): session \(task.session.raw), host \(hosts), policy "
                     + "\(task.policy), group \(task.group.map { "\($0.raw)" } ?? "none"), needs \(needs)")
         }
         var run = SimulatedRun(

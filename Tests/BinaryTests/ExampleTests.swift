@@ -41,11 +41,12 @@ import TextFormats
         }
 
         func run(
-            _ example: String, environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation
+            _ example: String, near: String = "", environment: [String: String] = [:],
+            sourceLocation: SourceLocation = #_sourceLocation
         ) throws -> Stage.Run {
             try stage.run(
-                stage.text(example), "--set", "site=\(server.origin)", environment: environment,
-                sourceLocation: sourceLocation)
+                stage.text(example), "--set", "site=\(server.origin)", "--set", "near=\(near)",
+                environment: environment, sourceLocation: sourceLocation)
         }
 
         func expectSame(_ file: String, as served: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
@@ -59,13 +60,13 @@ import TextFormats
         #expect(
             found.outputText
                 == "api-checks.yaml mirror-list.yaml polite-mirror.yaml publish-build.yaml quickstart.yaml "
-                + "release-artefacts.yaml suite-matrix.yaml\n"
+                + "release-artefacts.yaml suite-matrix.yaml two-mirrors.yaml\n"
         )
     }
 
     @Test(arguments: [
         "api-checks", "mirror-list", "polite-mirror", "publish-build", "quickstart", "release-artefacts",
-        "suite-matrix",
+        "suite-matrix", "two-mirrors",
     ])
     func checkFindsNothing(_ name: String) throws {
         let result = try Binary().run(
@@ -126,6 +127,19 @@ import TextFormats
         try place.expectSame("mirror/manual.txt", as: "releases/app-1.4.0-manual.txt")
         #expect(place.server.peakConnections <= 4 && place.server.requests().count == 8)
         #expect(try run.task("manual", "waits[0].reason") == "earliestBegin")
+    }
+
+    @Test func twoMirrors() throws {
+        let place = try Place()
+        let near = try ScriptedServer()
+        defer { near.stop() }
+        near.on("/suites/stable-arm64.txt", .respond(200, body: "near by"))
+        let run = try place.run("two-mirrors.yaml", near: near.origin)
+        #expect(run.status == 0)
+        try place.expectSame("two-mirrors/stable-amd64.txt", as: "suites/stable-amd64.txt")
+        try place.expectSame("two-mirrors/stable-riscv64.txt", as: "suites/stable-riscv64.txt")
+        #expect(try place.stage.text("two-mirrors/stable-arm64.txt") == "near by")
+        #expect(near.requests().count == 3 && place.server.requests().count == 2)
     }
 
     @Test func publishBuild() throws {

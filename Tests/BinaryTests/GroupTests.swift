@@ -106,7 +106,7 @@ import TransferModel
         let stage = try Stage()
         #expect(try stage.run(job(server)).status == 0)
         server.on("/a", .respond(200, body: "a 2"))
-        server.on("/b", [.wait(.seconds(20))] + .respond(200, body: "b 2"))
+        server.on("/b", [.wait(.seconds(4))] + .respond(200, body: "b 2"))
         let program = try stage.start(job(server))
         #expect(server.waitForRequests(2, "/b"))
         program.send(signal: 9)
@@ -147,7 +147,7 @@ import TransferModel
 
     /// A claim of ten terabytes fails before a byte of it is received.
     @Test func aHugeClaimFailsAtOnce() throws {
-        let server = try ScriptedServer { _ in .headOnly(200, length: 10_000_000_000_000_000) + [.wait(.seconds(20))] }
+        let server = try ScriptedServer { _ in .headOnly(200, length: 10_000_000_000_000_000) + [.wait(.seconds(4))] }
         defer { server.stop() }
         let stage = try Stage()
         let run = try stage.run("tasks: [{ id: a, url: \"\(server.origin)/a\", to: a }]")

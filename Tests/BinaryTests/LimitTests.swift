@@ -144,7 +144,7 @@ import TransferModel
     @Test func theRunsTimeoutFailsIt() throws {
         let server = try ScriptedServer()
         defer { server.stop() }
-        server.on("/slow", [.wait(.seconds(20))] + .respond(200, body: "x"))
+        server.on("/slow", [.wait(.seconds(4))] + .respond(200, body: "x"))
         let run = try Stage().run(
             """
             limits: { timeout: 300ms }
@@ -238,7 +238,9 @@ import TransferModel
             """)
         #expect(run.status == 1)
         #expect(server.totalConnections < 60)
-        #expect(try Set(run.values("$.tasks[*].error.name")) == ["networkConnectionLost"])
+        // A reset may come before the connection counts as made.
+        let names = try Set(run.values("$.tasks[*].error.name").compactMap { $0 })
+        #expect(names.isSubset(of: ["networkConnectionLost", "cannotConnectToHost"]) && !names.isEmpty)
         #expect(try run.task("t-200", "explanation")?.contains("another task") == true)
     }
 

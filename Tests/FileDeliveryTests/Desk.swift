@@ -68,7 +68,10 @@ final class Desk {
         change(&destination)
         let id = staging()
         for piece in pieces.dropLast() {
-            submit(.append(id, folder: destination.folder, algorithm: destination.checksum?.algorithm, .bytes(piece)))
+            submit(
+                .append(
+                    id, folder: destination.folder, algorithm: destination.checksum?.algorithm,
+                    sent: destination.sent?.checksum.algorithm, .bytes(piece)))
         }
         submit(.publish(TaskIndex(raw: 7), id, destination, rest: .bytes(pieces.last ?? []), lengthUnverified: false))
         return try outcome()

@@ -57,7 +57,7 @@ struct ContractTests {
         #expect(job.tasks[4].options.values.headers.map(\.value.redacted) == ["Bearer ***"])
         #expect(job.tasks[4].options.values.policies.redirects.follow == .sameOrigin)
         #expect(job.tasks[0].options.values.policies.retry.maximumBackoff == .seconds(300))
-        #expect(result.laterPlaces == ["6:5 ", "8:5 ", "9:5 ", "27:5 "])
+        #expect(result.laterPlaces == ["6:5 ", "8:5 ", "9:5 "])
     }
 
     @Test func aSecretThatIsMissingIsSaidWhereItIsUsed() {
@@ -90,15 +90,6 @@ struct ContractTests {
         #expect(chosen("{ a: {}, b: {} }") == nil)
         #expect(chosen("{ a: {}, b: {} }", ", session: b") == "b")
         #expect(chosen("{ a: ~ }") == "a")
-    }
-
-    @Test func compressionIsSaidOnlyWhenAsked() {
-        func later(_ http: String) -> [String] {
-            load(task(head: "sessions: { s: { http: { \(http) } } }\n")).laterPlaces
-        }
-        #expect(later("compression: false").isEmpty)
-        #expect(later("version: auto").isEmpty)
-        #expect(later("compression: true") == ["1:26 "])
     }
 
     @Test func everyTaskKeyIsInTheReference() {

@@ -206,4 +206,17 @@ struct HostTests {
         stage.endCancelled(probe[0])
         #expect(stage.turn().count == 1)
     }
+
+    /// It waits for another, which may be the one that has to ask this host.
+    @Test func aProbeThatSentNothingIsFollowedByAnother() {
+        var stage = Stage(plan(20, perHost: 2))
+        for _ in 0..<3 {
+            for task in stage.running { stage.end(task, refused) }
+            stage.turn()
+        }
+        let probe = stage.turn(after: .seconds(1))
+        #expect(probe.count == 1 && stage.turn().isEmpty)
+        stage.take(.unused(TaskIndex(raw: UInt32(probe[0])), host))
+        #expect(stage.turn().count == 1)
+    }
 }

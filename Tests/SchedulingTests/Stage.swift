@@ -10,6 +10,9 @@ struct Stage {
     var granted: [Int] = []
     var cancelled: [Int] = []
     var backoffs: [TimeSpan] = []
+    /// Of each start, the place among the task's `urls`.
+    var mirrors: [Int] = []
+    var attemptEnds: [AttemptEnd] = []
     var credits: [Int: Int64] = [:]
     var told: [Int: WaitReason] = [:]
     var published: [Int] = []
@@ -29,10 +32,14 @@ struct Stage {
         var started: [Int] = []
         for action in scheduler.turn(now: clock.advance(span)) {
             switch action {
-            case .perform(.start(let task, _, _)): started.append(Int(task.raw))
+            case .perform(.start(let task, _, let mirror)):
+                started.append(Int(task.raw))
+                mirrors.append(mirror)
             case .perform(.grant(let task, _)): granted.append(Int(task.raw))
             case .perform(.cancel(let task, _)): cancelled.append(Int(task.raw))
-            case .attemptEnded(_, let end): if let backoff = end.backoff { backoffs.append(backoff) }
+            case .attemptEnded(_, let end):
+                attemptEnds.append(end)
+                if let backoff = end.backoff { backoffs.append(backoff) }
             case .perform(.credit(let task, let bytes)): credits[Int(task.raw), default: 0] += bytes
             case .perform(.publish(let group)): published.append(Int(group.raw))
             case .perform(.discard(let group)): discarded.append(Int(group.raw))

@@ -87,6 +87,8 @@ import TransferModel
             client.send(get("/"))
             _ = client.read(12)
             client.close()
+            // The server's end hears of it a moment later.
+            #expect(server.waitUntilIdle())
         }
         #expect(server.peakConnections == 1)
         let clients = try (0..<5).map { _ in try RawClient(port: server.port) }

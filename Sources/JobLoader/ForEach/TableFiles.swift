@@ -69,72 +69,14 @@ enum TableFiles {
         for row in rows(bytes) {
             let line = try text(row.bytes, line: row.number)
             if line.hasPrefix("#") { continue }
-            guard let (path, checksum) = bsd(line) ?? gnu(line) else {
+            guard let known = ChecksumList.Line(row.bytes) else {
                 throw Problem(message: "no line of a checksum file: `\(Reader.short(line))`", line: row.number)
             }
-            values.append(.record(text: path, fields: [("path", path), ("checksum", checksum)]))
+            let path = String(decoding: known.name, as: UTF8.self)
+            values.append(
+                .record(text: path, fields: [("path", path), ("checksum", known.checksum.description)]))
         }
         return values
-    }
-
-    private static func gnu(_ line: String) -> (path: String, checksum: String)? {
-        let isEscaped = line.hasPrefix("\\")
-        let digits = line.dropFirst(isEscaped ? 1 : 0).prefix { $0.isASCII && $0.isHexDigit }
-        let rest = line[digits.endIndex...]
-        guard let algorithm = algorithm(digits.utf8.count), rest.hasPrefix("  ") || rest.hasPrefix(" *") else {
-            return nil
-        }
-        let name = String(rest.dropFirst(2))
-        guard !name.isEmpty else { return nil }
-        return (isEscaped ? unescaped(name) : name, "\(algorithm):\(digits.lowercased())")
-    }
-
-    /// coreutils writes a name with a line break or backslash in it escaped, and marks the line.
-    private static func unescaped(_ name: String) -> String {
-        var result = ""
-        var isEscape = false
-        for character in name {
-            if isEscape {
-                result.append(character == "n" ? "\n" : character == "r" ? "\r" : character)
-                isEscape = false
-            } else if character == "\\" {
-                isEscape = true
-            } else {
-                result.append(character)
-            }
-        }
-        return result
-    }
-
-    private static func bsd(_ line: String) -> (path: String, checksum: String)? {
-        guard let open = line.firstIndex(of: "("), let equals = lastEquals(line), open < equals else { return nil }
-        let name = line[..<open].trimmingBlanks().lowercased()
-        let known = ["sha256": "sha256", "sha512": "sha512", "sha1": "sha1", "md5": "md5", "blake2b": "blake2b"]
-        let path = line[line.index(after: open)..<equals]
-        let digits = line[line.index(equals, offsetBy: 4)...]
-        guard let algorithm = known[name], !path.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }),
-            DigestAlgorithm(rawValue: algorithm)?.byteCount == digits.utf8.count / 2
-        else { return nil }
-        return (String(path), "\(algorithm):\(digits.lowercased())")
-    }
-
-    private static func lastEquals(_ line: String) -> String.Index? {
-        var index = line.endIndex
-        while index > line.startIndex {
-            index = line.index(before: index)
-            if line[index...].hasPrefix(") = ") { return index }
-        }
-        return nil
-    }
-
-    private static func algorithm(_ digits: Int) -> String? {
-        switch digits {
-        case 32: "md5"
-        case 40: "sha1"
-        case 64: "sha256"
-        case 128: "sha512"
-        default: nil
-        }
     }
 }
 

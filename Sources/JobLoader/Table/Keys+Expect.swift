@@ -5,7 +5,19 @@ extension Expectations: Blank { static var blank: Expectations { Expectations() 
 
 extension Sections {
     static let expect = Section<Expectations>(
-        "expect", in: "`expect`", "What an answer must be to count; all checked before anything is published.",
+        "expect", in: "`expect`",
+        """
+        What an answer must be to count; all checked before anything is published, in this order: status, length, type and \
+        headers, the first bytes, and for a download `checksum` and the digest that a server sends along (`Repr-Digest`, \
+        `Content-Digest`, `Content-MD5`).
+
+        `magic` and `notHTML` speak of the bytes that are sent, and end the transfer at the first that does not fit. A body \
+        begins like a web page when, within its first KiB, after a byte order mark, white space and an XML declaration, it \
+        begins with `<!doctype html`, one of the tags `<html`, `<head`, `<body`, `<title`, `<meta`, `<script`, `<style` and \
+        `<iframe`, or (not after an XML declaration) a comment; letter case is ignored.
+
+        `file:` and `data:` sources have no status, and no header but the type that their name or URL gives them.
+        """,
         keys: [
             .statuses("status", \.status, default: "2xx", "the HTTP status"),
             .text(
@@ -19,14 +31,15 @@ extension Sections {
                     .choice(["gzip", "zip", "xz", "zstd", "pdf", "elf"]),
                     .pattern("^([0-9A-Fa-f]{2})+$", words: "hex digits"),
                 ]),
-                default: "any", "how the bytes begin", .later
+                default: "any", "how the body begins"
             ) { $1.magic($0).map { .some($0) } },
             .boolean(
-                "notHTML", \.notHTML, default: "false", "the body must not be a web page",
-                .except("`false`", { !$0.notHTML })),
+                "notHTML", \.notHTML, default: "false",
+                "the body neither begins like a web page nor, unless `mimeType` asks for it, has the type of one"
+            ),
             Key(
                 "headers", over: \.headers, .map(.regex), default: "none",
-                "header name → what one of its values must match", .later
+                "header name → what one of its values must match"
             ) {
                 $2.headerMatches($1, into: &$0)
             },
@@ -97,7 +110,13 @@ extension Sections {
     }
 
     static let checksum = Section<ChecksumDraft>(
-        "checksum", in: "`checksum`", "A checksum file: GNU and BSD lines, or one bare hash.",
+        "checksum", in: "`checksum`",
+        """
+        A checksum file: GNU lines (`HASH  NAME`) and BSD lines (`SHA256 (NAME) = HASH`), others being passed over, or one \
+        bare hash. It is read when the attempt begins; one at a URL is fetched once for each session of the run, at most \
+        16 MiB, with the task's headers as far as they may go there. The line meant is the one with just this name, else the \
+        one whose path ends in it; none, or several with different hashes, fail the task with `checksumNotFound`.
+        """,
         keys: [
             Key("from", \.from, .text, default: "required", "the task that downloads it, or its URL") { node, reader in
                 reader.text(node, .text).map { .some(ChecksumDraft.From(text: $0, node: node)) }

@@ -77,7 +77,10 @@ extension Sections {
             .choice("version", \.version, default: "auto", "`auto` lets TLS choose HTTP/2"),
             .boolean(
                 "compression", \.compression, default: "true",
-                "ask for gzip, br and zstd on data tasks and upload answers", .except("`false`", { !$0.compression })),
+                """
+                ask for gzip, br and zstd on data tasks and upload answers, and tell and check what the body unpacks to; \
+                with `false` it is told as it came. Downloads have `decompress`
+                """),
             .integer(
                 "maximumStreamsPerConnection", \.maximumStreamsPerConnection, 1...10_000, default: "100",
                 "requests that share one HTTP/2 connection"),

@@ -27,7 +27,8 @@ extension Sections {
         },
         Key(
             "urls", \.mirrors, .list(.url), default: "this or `url`",
-            "the same resource at several places, tried as written"
+            "the same resource at several places, tried as written, those that failed lately last; any failure at one "
+                + "goes to the next at once"
         ) {
             $1.locations($0)
         },
@@ -143,8 +144,7 @@ extension Sections {
     private static let taskFiles: [Key<TaskOptions.Values>] = [
         Key(
             "checksum", \.checksum, .either([checksumShape, .object("checksum")]), default: "none",
-            "of the bytes written to `to`",
-            .except("a literal one") { if case .literal = $0.checksum { true } else { $0.checksum == nil } }
+            "of the bytes written to `to`"
         ) { $1.checksum($0).map { .some($0) } }.only(for: .download),
         .choice(
             "existing", \.existing, default: "revalidate",
@@ -180,8 +180,12 @@ extension Sections {
         )
         .only(for: .download),
         .boolean(
-            "decompress", \.decompress, default: "false", "ask for a compressed body and write what it unpacks to",
-            .except("`false`", { !$0.decompress })
+            "decompress", \.decompress, default: "false",
+            """
+            ask for gzip, br or zstd and write what the body unpacks to; `checksum`, sizes and `file.bytes` speak of \
+            that. Only what `Content-Encoding` names is undone, up to four codings (`deflate` too): a `.gz` file that is \
+            sent as a file stays one
+            """
         )
         .only(for: .download),
     ]

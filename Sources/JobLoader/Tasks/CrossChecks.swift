@@ -334,6 +334,9 @@ struct TaskChecker {
             values.checksum = .task(TaskIndex(raw: owner), algorithm: algorithm, entry: entry)
             tasks[Int(checksum.task)].options = TaskOptions(values)
         }
+        if tasks[Int(owner)].type != .download {
+            reader.error("not-for-type", "`\(text)` is no download: it leaves no file with checksums", node)
+        }
         if !TaskGraph.reaches(from: checksum.task, owner, tasks) {
             reader.error(
                 "missing-need", "this task reads what `\(text)` writes but does not need it",

@@ -20,10 +20,6 @@ extension TaskLoader {
         }
         let row = written.has(table.urls) || written.has(table.url) ? written : defaults.written
         let key = row.has(table.urls) ? table.urls : table.url
-        if head.mirrors.count > 1 {
-            reader.problems.isNotBuilt(
-                "`urls` with several places", at: reader.tree.span(row.key(key)), in: reader.source)
-        }
         for place in head.location.map({ [$0] }) ?? head.mirrors { checkScheme(place, draft, row.value(key)) }
         return withQuery(first, head)
     }

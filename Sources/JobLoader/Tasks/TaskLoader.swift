@@ -225,7 +225,9 @@ final class TaskLoader {
         }
         checkID(head, number, node)
         if head.needs >= 0 { checks.needs.append(.init(task: number, list: head.needs)) }
-        if hasOwnOptions || defaults.written.present & ~table.headRows != 0 || draft.type == .upload {
+        if hasOwnOptions || defaults.written.present & ~table.headRows != 0 || draft.type == .upload
+            || head.mirrors.count > 1
+        {
             checkOptions(draft, &task)
         }
         if draft.configuration.kind == .background { checkBackground(draft, task) }

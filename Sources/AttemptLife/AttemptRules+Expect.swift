@@ -1,0 +1,48 @@
+import HTTPRules
+package import TransferModel
+
+/// What must hold of an answer, in the order in which it is asked: status, length, type and headers, beginning. A
+/// digest comes last, when all of the body is there.
+extension AttemptRules {
+    /// Whoever accepts a refused redirect means its status too, unless the job asks for others by itself.
+    func missedStatus(_ status: Int, isAccepted: Bool) -> TransferError? {
+        let isMeant = isAccepted && expect.status == .success
+        if isMeant || expect.status.contains(status) { return nil }
+        return TransferError(
+            .unexpectedResponse, "expected status \(expect.status.words), the server answered \(status)")
+    }
+
+    func missedType(_ headers: HeaderBlock) -> TransferError? {
+        guard expect.mimeType != nil || expect.notHTML else { return nil }
+        let sent = headers.first("content-type")
+        return missedType(sent.flatMap { MediaType($0) }, sent: sent)
+    }
+
+    /// A job that names a type and gets it asked for it, a web page or not.
+    private func missedType(_ type: MediaType?, sent: String?) -> TransferError? {
+        if let pattern = expect.mimeType {
+            if let type, type.matches(pattern) { return nil }
+            return TransferError(.unexpectedResponse, "expected type \(pattern), the server sent \(sent ?? "none")")
+        }
+        if expect.notHTML, let type, WebPage.isType(type.type) {
+            return TransferError(.unexpectedHTML, "the server sent a web page (\(type.type))")
+        }
+        return nil
+    }
+
+    /// Why what a source without a connection gave (`file:`, `data:`) is not the one wanted. `start` is all of it, or
+    /// at least `BodyStart.longest` bytes; there are no headers but the type.
+    package func miss(mimeType: String?, size: Int64, start: some Sequence<UInt8>) -> TransferError? {
+        if let error = sizes.misfit(size, verb: "the source has") { return error }
+        if let error = missedType(mimeType.flatMap { MediaType($0) }, sent: mimeType) { return error }
+        if let error = headerExpectations.miss(in: .empty) { return error }
+        guard var beginning = BodyStart(expect) else { return nil }
+        do throws(TransferError) {
+            try beginning.take(start)
+            try beginning.end()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

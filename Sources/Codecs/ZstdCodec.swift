@@ -1,0 +1,36 @@
+internal import CZstd
+import TransferModel
+
+/// zstd: any number of frames. A frame whose window is larger than what RFC 9659 lets servers use is refused, so that a
+/// few bytes cannot make us reserve gigabytes.
+@safe final class ZstdCodec: Codec {
+    private let stream: OpaquePointer
+    private(set) var isWhole = false
+    /// 8 MiB.
+    private static let largestWindowLog: Int32 = 23
+
+    init() throws(TransferError) {
+        guard let stream = unsafe ZSTD_createDStream() else { throw ContentCoding.zstd.noMemory }
+        unsafe self.stream = stream
+        let code = unsafe ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, Self.largestWindowLog)
+        precondition(ZSTD_isError(code) == 0, "libzstd does not know its own parameter")
+    }
+
+    deinit { unsafe ZSTD_freeDStream(stream) }
+
+    func step(
+        _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) throws(TransferError) -> Int {
+        // Asked with nothing after a frame's end, it would begin to wait for another.
+        if isWhole, unsafe input.isEmpty { return 0 }
+        var source = unsafe ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
+        var target = unsafe ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
+        let code = unsafe ZSTD_decompressStream(stream, &target, &source)
+        if ZSTD_isError(code) != 0 {
+            throw ContentCoding.zstd.damage(unsafe String(cString: ZSTD_getErrorName(code)))
+        }
+        isWhole = code == 0
+        unsafe input = UnsafeRawBufferPointer(rebasing: input[source.pos...])
+        return unsafe target.pos
+    }
+}

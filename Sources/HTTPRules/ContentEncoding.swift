@@ -1,0 +1,41 @@
+package import TransferModel
+
+/// `Content-Encoding` (RFC 9110, section 8.4).
+package enum ContentEncoding {
+    /// Nobody packs a body more often on purpose.
+    package static let mostCodings = 4
+
+    /// In the order in which they were applied: the last is undone first. `identity` says nothing.
+    package static func codings(_ headers: HeaderBlock) throws(TransferError) -> [ContentCoding] {
+        var codings: [ContentCoding] = []
+        for line in headers.lines where headers.isNamed(line, "content-encoding") {
+            for part in headers.value(line).utf8.split(separator: UInt8(ascii: ",")) {
+                let name = String(part.trimmed()).lowercased()
+                if name.isEmpty || name == "identity" { continue }
+                codings.append(try coding(name))
+            }
+        }
+        guard codings.count <= mostCodings else {
+            throw TransferError(
+                .cannotDecodeContentData,
+                "the server packed the body \(codings.count) times; at most \(mostCodings) are undone")
+        }
+        return codings
+    }
+
+    private static func coding(_ name: String) throws(TransferError) -> ContentCoding {
+        // What HTTP/1.0 called it.
+        if name == "x-gzip" { return .gzip }
+        if let known = ContentCoding(rawValue: name) { return known }
+        throw TransferError(
+            .cannotDecodeContentData,
+            "the server sent `Content-Encoding: \(name.prefix(80))`; known are gzip, br, zstd and deflate")
+    }
+
+    /// What came, in one line, as the report tells it.
+    package static func text(_ headers: HeaderBlock) -> String? {
+        guard let first = headers.first("content-encoding") else { return nil }
+        let all = headers.all("content-encoding")
+        return all.count == 1 ? first : all.joined(separator: ", ")
+    }
+}

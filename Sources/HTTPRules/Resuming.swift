@@ -1,0 +1,131 @@
+import TextFormats
+package import TransferModel
+
+/// What makes a half-done download worth going on with: the bytes that are there, and how to ask for the rest so that
+/// no two versions are ever mixed.
+package struct ResumePoint: Hashable, Sendable {
+    /// Where the bytes came from, after redirects: another place would need its own proof.
+    package var url: String
+    package var offset: Int64
+    /// A strong validator, as `If-Range` takes it.
+    package var validator: String
+    /// Of the whole, when the server told it.
+    package var total: Int64?
+
+    package init(url: String, offset: Int64, validator: String, total: Int64?) {
+        self.url = url
+        self.offset = offset
+        self.validator = validator
+        self.total = total
+    }
+}
+
+/// Ranges and their answers (RFC 9110, sections 13 and 14).
+package enum Resuming {
+    /// The validator of an answer by which the rest of it can be asked for; `nil` when that would prove nothing.
+    package static func validator(_ headers: HeaderBlock) -> String? {
+        if let ranges = headers.first("accept-ranges"), ranges.lowercased() == "none" { return nil }
+        if let tag = headers.first("etag") {
+            // A weak one says that two versions are alike, not that they are the same bytes.
+            return isStrong(tag) ? tag : nil
+        }
+        guard let text = headers.first("last-modified"), let modified = HTTPDate.parse(text),
+            let date = headers.first("date").flatMap({ HTTPDate.parse($0) })
+        else { return nil }
+        // Strong only when it could not have changed twice in that second (section 8.8.2.2).
+        return date - modified >= .seconds(60) ? text : nil
+    }
+
+    static func isStrong(_ tag: String) -> Bool {
+        let bytes = Array(tag.utf8)
+        guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22 else { return false }
+        return bytes.dropFirst().dropLast().allSatisfy { $0 != 0x22 && $0 > 0x20 && $0 != 0x7F }
+    }
+
+    /// The headers that ask for the rest, or for all of it if it is another version by now.
+    package static func headers(for point: ResumePoint) -> [HeaderField] {
+        [
+            HeaderField(name: "Range", value: SecretText("bytes=\(point.offset)-")),
+            HeaderField(name: "If-Range", value: SecretText(point.validator)),
+        ]
+    }
+
+    package enum Verdict: Hashable, Sendable {
+        /// Its bytes follow those that are there.
+        case append(total: Int64?)
+        /// A whole answer: what is there is of no use.
+        case whole(why: String)
+        /// Neither: ask again, for all of it.
+        case askAgain(why: String)
+    }
+
+    /// What an answer to such a request means; `nil` for a status that has nothing to do with ranges.
+    package static func judge(_ point: ResumePoint, status: Int, _ headers: HeaderBlock) -> Verdict? {
+        switch status {
+        case 200:
+            let now = validator(headers)
+            return .whole(why: now == point.validator ? "the server sends no ranges" : "the server has another version")
+        case 206: return part(point, headers)
+        case 416: return .askAgain(why: "the server has no bytes from \(point.offset) on")
+        default: return nil
+        }
+    }
+
+    private static func part(_ point: ResumePoint, _ headers: HeaderBlock) -> Verdict {
+        if headers.first("content-type")?.lowercased().hasPrefix("multipart/byteranges") == true {
+            return .askAgain(why: "the server sent several ranges")
+        }
+        let ranges = headers.all("content-range")
+        guard ranges.count == 1, let range = ContentRange(ranges[0]) else {
+            return .askAgain(why: "the server does not say which range it sent")
+        }
+        guard range.first == point.offset else {
+            return .askAgain(
+                why: "the server sent bytes from \(range.first), asked for were those from \(point.offset)")
+        }
+        if let total = range.total {
+            if let known = point.total, known != total {
+                return .askAgain(why: "the file was \(known) bytes long and is \(total) now")
+            }
+            guard range.last == total - 1 else { return .askAgain(why: "the server sent only a part of the rest") }
+        } else if let known = point.total, range.last != known - 1 {
+            return .askAgain(why: "the server sent only a part of the rest")
+        }
+        // `If-Range` should have seen to that; a server that ignores it must not mix two versions.
+        if let tag = headers.first("etag"), point.validator.hasPrefix("\""), tag != point.validator {
+            return .askAgain(why: "the server has another version")
+        }
+        if let date = headers.first("last-modified"), !point.validator.hasPrefix("\""), date != point.validator {
+            return .askAgain(why: "the server has another version")
+        }
+        return .append(total: range.total ?? point.total)
+    }
+}
+
+/// `bytes 200-999/1000`; the total may be `*`.
+package struct ContentRange: Hashable, Sendable {
+    package var first: Int64
+    package var last: Int64
+    package var total: Int64?
+
+    package init?(_ text: String) {
+        let words = text.utf8.split(separator: 0x20)
+        guard words.count == 2, String(Array(words[0])).lowercased() == "bytes" else { return nil }
+        let sides = words[1].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard sides.count == 2 else { return nil }
+        let ends = sides[0].split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last else {
+            return nil
+        }
+        self.first = first
+        self.last = last
+        if sides[1].elementsEqual([UInt8(ascii: "*")]) { return }
+        guard let total = Self.number(sides[1]), total > last else { return nil }
+        self.total = total
+    }
+
+    private static func number(_ digits: Substring.UTF8View.SubSequence) -> Int64? {
+        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int64(String(Array(digits)))
+    }
+}

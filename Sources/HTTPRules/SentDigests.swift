@@ -1,0 +1,52 @@
+import TextFormats
+package import TransferModel
+
+/// The digests that servers send of what they send: `Repr-Digest` and `Content-Digest` (RFC 9530), and the older
+/// `Content-MD5`.
+package enum SentDigests {
+    /// The strongest that we can compute, of the body that these headers announce; `nil` when there is none. A header
+    /// that is malformed says nothing.
+    package static func strongest(_ headers: HeaderBlock, status: Int) -> SentDigest? {
+        var known = dictionary("Repr-Digest", headers.all("repr-digest"))
+        // These speak of what this message carries: of a part, when it carries a part.
+        if status != 206 {
+            known += dictionary("Content-Digest", headers.all("content-digest"))
+            if let digest = contentMD5(headers.all("content-md5")) { known.append(digest) }
+        }
+        // The first of the strongest.
+        return known.max { strength($0) < strength($1) }.flatMap { best in
+            known.first { strength($0) == strength(best) }
+        }
+    }
+
+    private static func dictionary(_ header: String, _ lines: [String]) -> [SentDigest] {
+        guard !lines.isEmpty else { return [] }
+        let members = StructuredDictionary.byteSequences(lines.joined(separator: ", ")) ?? []
+        return members.compactMap { member in
+            guard let algorithm = algorithms[member.key], member.bytes.count == algorithm.byteCount else { return nil }
+            return SentDigest(header: header, checksum: Checksum(algorithm: algorithm, bytes: member.bytes))
+        }
+    }
+
+    /// Two that differ say nothing.
+    private static func contentMD5(_ lines: [String]) -> SentDigest? {
+        guard let line = lines.first, lines.allSatisfy({ $0 == line }), let bytes = Base64.decode(line),
+            bytes.count == DigestAlgorithm.md5.byteCount
+        else { return nil }
+        return SentDigest(header: "Content-MD5", checksum: Checksum(algorithm: .md5, bytes: bytes))
+    }
+
+    /// IANA's "Hash Algorithms for HTTP Digest Fields", as far as they are digests and not sums.
+    private static let algorithms: [String: DigestAlgorithm] = [
+        "sha-512": .sha512, "sha-256": .sha256, "sha": .sha1, "md5": .md5,
+    ]
+
+    private static func strength(_ digest: SentDigest) -> Int {
+        switch digest.checksum.algorithm {
+        case .md5: 0
+        case .sha1: 1
+        case .sha256: 2
+        case .sha512, .blake2b: 3
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import TransferModel
+
+/// The places of one task's `urls`, and how far it has come with them. A round tries each place once, and
+/// `retry.attempts` counts rounds.
+struct MirrorRound: Sendable {
+    /// What became of the round at one place.
+    struct Failure: Sendable {
+        let mirror: Int
+        let error: TransferError
+        var status: Int?
+        /// The same request there may do better later.
+        let canHeal: Bool
+        /// The place asked to be left alone until then.
+        var quietUntil: Instant?
+    }
+
+    /// As written; `nil` for a place that needs no connection.
+    let origins: [OriginID?]
+    /// Where the task waits, runs or ran last.
+    var current = 0
+    /// Of this round, in the order in which they came.
+    private(set) var failures: [Failure] = []
+    private var isTried: [Bool]
+    private var isMet: [Bool]
+
+    init(_ origins: [OriginID?]) {
+        self.origins = origins
+        isTried = Array(repeating: false, count: origins.count)
+        isMet = isTried
+    }
+
+    var origin: OriginID? { origins[current] }
+    /// Nothing of the round counts yet.
+    var isFresh: Bool { failures.isEmpty }
+    var isOver: Bool { failures.count == origins.count }
+    /// Whether another round may do better than this one did.
+    var canHeal: Bool { failures.contains { $0.canHeal } }
+
+    /// The places that the round has still to try, as written.
+    var untried: some Sequence<Int> { origins.indices.lazy.filter { !isTried[$0] } }
+
+    /// What the task fails with: the last failure that could have healed, because waiting or another day may help
+    /// there; when none could, the first, because that place was preferred.
+    var telling: Failure? { failures.last { $0.canHeal } ?? failures.first }
+
+    /// When the first of the places that may heal can be asked again.
+    func opensAt(_ now: Instant) -> Instant {
+        failures.lazy.filter(\.canHeal).map { $0.quietUntil ?? now }.min() ?? now
+    }
+
+    mutating func note(_ failure: Failure) {
+        isTried[failure.mirror] = true
+        failures.append(failure)
+    }
+
+    mutating func beginAnew() {
+        failures = []
+        isTried = Array(repeating: false, count: origins.count)
+    }
+
+    /// Whether the task comes to this host for the first time.
+    mutating func meet() -> Bool {
+        let isKnown = origins.indices.contains { isMet[$0] && origins[$0] == origin }
+        isMet[current] = true
+        return !isKnown
+    }
+}
+
+/// How a host stands as a place to fetch from: the lesser is asked first.
+struct MirrorStanding: Comparable, Sendable {
+    private enum Rank: UInt8 { case well, failedLately, quiet }
+    private let rank: Rank
+    private let opensAt: Instant
+
+    private init(_ rank: Rank, _ opensAt: Instant = Instant(nanoseconds: 0)) {
+        self.rank = rank
+        self.opensAt = opensAt
+    }
+
+    static let well = MirrorStanding(.well)
+    static let failedLately = MirrorStanding(.failedLately)
+    /// Of several that want quiet, the one that is open again first.
+    static func quiet(until opensAt: Instant) -> MirrorStanding { MirrorStanding(.quiet, opensAt) }
+
+    static func < (left: MirrorStanding, right: MirrorStanding) -> Bool {
+        (left.rank.rawValue, left.opensAt) < (right.rank.rawValue, right.opensAt)
+    }
+}
+
+extension ErrorName {
+    /// The trouble is this machine's or the job's: no other place helps against it. What cannot be read is the body's
+    /// file, unless the place itself is a file.
+    func isNoFault(of place: OriginID?) -> Bool {
+        switch self {
+        case .cancelled, .runCancelled, .dependencyFailed, .destinationExists, .secretBarred, .notEnoughDiskSpace,
+            .groupChanged, .groupNotPublished, .cannotCreateFile, .cannotCloseFile, .cannotWriteToFile,
+            .cannotRemoveFile, .cannotMoveFile, .requestBodyStreamExhausted, .dataNotAllowed,
+            .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected:
+            true
+        case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile, .cannotOpenFile: place != nil
+        default: false
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import TransferModel
+
+// Tasks with several `urls`: which place is asked next, and what the failure of one leads to.
+
+extension Scheduler {
+    /// For so long a host at which a mirror failed goes behind the others, unless it served one meanwhile.
+    static let lately = TimeSpan.seconds(5 * 60)
+
+    func isMirrored(_ task: TaskIndex) -> Bool { !mirrors.isEmpty && mirrors[task] != nil }
+
+    /// Nothing of its round was tried before: what begins now counts as one of `retry.attempts`.
+    func isFreshRound(_ task: TaskIndex) -> Bool { mirrors.isEmpty || mirrors[task]?.isFresh ?? true }
+
+    // MARK: Which one
+
+    /// The origin where the task is to queue: of several places, the first of those that stand best.
+    mutating func chooseOrigin(_ task: TaskIndex) -> OriginID? {
+        guard isMirrored(task), let round = mirrors[task] else { return plan.tasks[Int(task.raw)].origin }
+        let mirror = bestMirror(of: round)
+        mirrors[task]?.current = mirror
+        return round.origins[mirror]
+    }
+
+    private func bestMirror(of round: MirrorRound) -> Int {
+        round.untried.min { standing(of: round.origins[$0]) < standing(of: round.origins[$1]) } ?? round.current
+    }
+
+    private func standing(of origin: OriginID?) -> MirrorStanding {
+        guard let origin, Int(origin.raw) < origins.count else { return .well }
+        switch origins[Int(origin.raw)].quiet {
+        case .until(let due): return .quiet(until: due)
+        case .probing(_?): return .quiet(until: now.instant)
+        case .no, .probing(nil): break
+        }
+        guard let failed = origins[Int(origin.raw)].mirrorFailedAt, now.instant < failed + Self.lately else {
+            return .well
+        }
+        return .failedLately
+    }
+
+    /// Takes a task that waits for a place to one that stands better by now; whether there is one.
+    mutating func goesElsewhere(_ task: TaskIndex) -> Bool {
+        guard isMirrored(task), let round = mirrors[task] else { return false }
+        let best = standing(of: round.origins[bestMirror(of: round)])
+        guard best < standing(of: round.origin) else { return false }
+        accountQueueTime(Int(task.raw))
+        enqueue(task)
+        return true
+    }
+
+    /// Nobody waits for a host that wants quiet while another place of the same is open. Whether anybody moved.
+    mutating func passOverQuietHosts() -> Bool {
+        guard quietHasChanged, stopping == nil else { return false }
+        quietHasChanged = false
+        guard !mirrors.isEmpty else { return false }
+        var hasMoved = false
+        for origin in origins.indices where origins[origin].isQuiet {
+            for (task, lane) in mirrored(waitingFor: origin)
+            where isQueued(task, in: lane) && goesElsewhere(task) { hasMoved = true }
+        }
+        return hasMoved
+    }
+
+    private func mirrored(waitingFor origin: Int) -> [(task: TaskIndex, lane: Int)] {
+        origins[origin].lanes.flatMap { lane in
+            lanes[lane].queued { isMirrored($0) && isQueued($0, in: lane) }.map { ($0, lane) }
+        }
+    }
+
+    // MARK: An attempt at one
+
+    /// The number of the place at which the task begins; 0 when it has only one.
+    mutating func beginAtMirror(_ task: TaskIndex, _ lane: Int) -> Int {
+        guard isMirrored(task) else { return 0 }
+        if mirrors[task]?.meet() == true { lanes[lane].tasks += 1 }
+        return mirrors[task]?.current ?? 0
+    }
+
+    /// A success shows that the place is well, unless it failed since that attempt began.
+    mutating func mirrorServed(_ task: TaskIndex) {
+        guard isMirrored(task), let origin = mirrors[task]?.origin.map({ Int($0.raw) }) else { return }
+        guard let failed = origins[origin].mirrorFailedAt, failed <= tasks[Int(task.raw)].attemptBeganAt else { return }
+        origins[origin].mirrorFailedAt = nil
+    }
+
+    /// `asked` is a `Retry-After` that the policy honours, and `backoff` the pause after a whole round.
+    mutating func failedAtMirror(
+        _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?, asked: TimeSpan?,
+        backoff: TimeSpan
+    ) {
+        guard let round = mirrors[task], !error.name.isNoFault(of: round.origin) else {
+            return finish(task, .failed, error, verdict.status)
+        }
+        let policy = policy(of: task).retry
+        let told = note(error, verdict, asked: asked, policy, at: round, of: task)
+        guard mayRepeat(verdict, policy), mayGoOn(task) else { return giveUp(task) }
+        if case .finish(let outcome, let error, let deferral) = meant {
+            return finish(task, outcome, error, verdict.status, deferral)
+        }
+        switch stopping {
+        case nil: break
+        case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
+        case .failing, .cancelling: return giveUp(task)
+        }
+        guard mirrors[task]?.isOver == true else { return goOn(task, told) }
+        backOffAfterRound(task, told, backoff)
+    }
+
+    /// Gives back the error as it is told with the attempt.
+    private mutating func note(
+        _ error: TransferError, _ verdict: Verdict, asked: TimeSpan?, _ policy: RetryPolicy, at round: MirrorRound,
+        of task: TaskIndex
+    ) -> TransferError {
+        if let origin = round.origin { origins[Int(origin.raw)].mirrorFailedAt = now.instant }
+        var (told, mayHeal) = (error, canHeal(error, verdict, policy))
+        if let asked, asked > policy.maximumRetryAfter {
+            told = error.adding(retryAfter: asked)
+            mayHeal = false
+        }
+        mirrors[task]?.note(
+            MirrorRound.Failure(
+                mirror: round.current, error: told, status: verdict.status, canHeal: mayHeal,
+                quietUntil: asked.map { now.instant + $0 }))
+        if told != error, mirrors[task]?.isOver == false { told.message += ": the next of `urls` is tried" }
+        return told
+    }
+
+    /// Whether its round has another place to try, or another round may follow.
+    private func mayGoOn(_ task: TaskIndex) -> Bool {
+        guard let round = mirrors[task], round.isOver else { return true }
+        return round.canHeal && Int(tasks[Int(task.raw)].tries) < policy(of: task).retry.attempts
+    }
+
+    /// To the next place of the same round, at once.
+    private mutating func goOn(_ task: TaskIndex, _ error: TransferError) {
+        let held = tasks[Int(task.raw)].takeHeld()
+        actions.append(
+            .attemptEnded(task, AttemptEnd(outcome: .failed, error: error, backoff: nil, held: held)))
+        makeReady(task)
+    }
+
+    /// All places failed: the policy's pause, or until one that may heal can be asked.
+    private mutating func backOffAfterRound(_ task: TaskIndex, _ error: TransferError, _ backoff: TimeSpan) {
+        let asked = (mirrors[task]?.opensAt(now.instant)).map { $0 - now.instant } ?? .zero
+        mirrors[task]?.beginAnew()
+        if asked > backoff { backOff(task, error, asked, .retryAfter) } else { backOff(task, error, backoff, .backoff) }
+    }
+
+    private mutating func giveUp(_ task: TaskIndex) {
+        guard let round = mirrors[task], let telling = round.telling else { return }
+        var error = telling.error
+        let (tried, count) = (round.failures.count, round.origins.count)
+        error.message += tried == count ? "; all \(count) `urls` failed" : "; \(tried) of \(count) `urls` tried"
+        finish(task, .failed, error, telling.status)
+    }
+
+    // MARK: Found by another task
+
+    /// A failed probe of its host was tried on behalf of each task that waits there: it goes on as if the attempt had
+    /// been its own. What kept the host quiet was the pause between two rounds.
+    mutating func chargeMirrors(_ origin: OriginID, _ error: TransferError) {
+        guard !mirrors.isEmpty else { return }
+        for (task, lane) in mirrored(waitingFor: Int(origin.raw)) where isQueued(task, in: lane) {
+            accountQueueTime(Int(task.raw))
+            if isFreshRound(task) { tasks[Int(task.raw)].tries += 1 }
+            let mirror = mirrors[task]?.current ?? 0
+            mirrors[task]?.note(MirrorRound.Failure(mirror: mirror, error: error, canHeal: true))
+            guard mayGoOn(task) else {
+                giveUp(task)
+                continue
+            }
+            if mirrors[task]?.isOver == true { mirrors[task]?.beginAnew() }
+            enqueue(task)
+        }
+    }
+}

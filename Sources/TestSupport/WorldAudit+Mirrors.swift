@@ -1,0 +1,142 @@
+internal import Scheduling
+internal import Simulation
+internal import TransferModel
+
+// Tasks with several `urls`: each place once in a round, the pause only after the last.
+
+extension WorldAudit {
+    /// The round of such a task, as far as it shows from outside.
+    struct MirrorPage {
+        let origins: [OriginID?]
+        var current = 0
+        /// Its own failures, in their order.
+        var failures: [(mirror: Int, canHeal: Bool, status: Int?)] = []
+        /// Others found a host of its places dead while it waited. That may have counted as its own failure, and begun
+        /// rounds that nothing shows: from then on no order of its places is wrong.
+        var wasCharged = false
+
+        init(_ origins: [OriginID?]) { self.origins = origins }
+
+        var isRoundOver: Bool {
+            wasCharged || origins.indices.allSatisfy { hasFailed(at: $0) }
+        }
+        func hasFailed(at mirror: Int) -> Bool { failures.contains { $0.mirror == mirror } }
+        var canHeal: Bool { wasCharged || failures.contains { $0.canHeal } }
+        var tellingStatus: Int? { (failures.last { $0.canHeal } ?? failures.first)?.status }
+    }
+
+    private static let lately = TimeSpan.seconds(300)
+
+    mutating func startAtMirror(_ task: TaskIndex, _ mirror: Int, _ now: Now) {
+        let index = Int(task.raw)
+        guard var page = pages[index].mirrors else {
+            pages[index].tries += 1
+            return hold(mirror == 0, now, "task \(index) has one place and starts at place \(mirror)")
+        }
+        if page.hasFailed(at: mirror) {
+            hold(page.isRoundOver, now, "task \(index) starts again at place \(mirror) before it tried all")
+            page.failures = []
+        }
+        if page.failures.isEmpty { pages[index].tries += 1 }
+        page.current = mirror
+        pages[index].mirrors = page
+        checkOrder(index, page, now)
+    }
+
+    /// As written, but those that failed lately last.
+    private func checkOrder(_ index: Int, _ page: MirrorPage, _ now: Now) {
+        // A host that asked for quiet is met by a probe: whoever sends it had no better place, or the quiet is over.
+        if page.wasCharged || isUnwell(page.origins[page.current], now) { return }
+        let failedLately = hasFailedLately(page.origins[page.current], now)
+        for other in page.origins.indices where !page.hasFailed(at: other) {
+            let origin = page.origins[other]
+            let isWorse = isUnwell(origin, now) || hasFailedLately(origin, now)
+            // It may have waited here since the other place was not well.
+            let wasWorse = origin.map { origins[Int($0.raw)].hasHadTrouble } ?? false
+            let isRight = failedLately ? other == page.current || isWorse : other >= page.current || wasWorse
+            hold(isRight, now, "task \(index) starts at place \(page.current) before place \(other)")
+        }
+    }
+
+    private func isUnwell(_ origin: OriginID?, _ now: Now) -> Bool {
+        guard let page = origin.map({ origins[Int($0.raw)] }) else { return false }
+        return page.isParked || now.instant < page.restUntil
+    }
+
+    private func hasFailedLately(_ origin: OriginID?, _ now: Now) -> Bool {
+        guard let failed = origin.flatMap({ origins[Int($0.raw)].mirrorFailedAt }) else { return false }
+        return now.instant < failed + Self.lately
+    }
+
+    mutating func endedAtMirror(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
+        let index = Int(task.raw)
+        guard let page = pages[index].mirrors else { return }
+        let origin = page.origins[page.current].map { Int($0.raw) }
+        switch verdict.outcome {
+        case .cancelled: break
+        case .succeeded:
+            if let origin, let failed = origins[origin].mirrorFailedAt, failed <= pages[index].startedAt {
+                origins[origin].mirrorFailedAt = nil
+            }
+        case .failed(let error):
+            if let origin {
+                origins[origin].mirrorFailedAt = now.instant
+                origins[origin].hasHadTrouble = true
+            }
+            let canHeal = mayHeal(error, verdict, policy(task).retry)
+            pages[index].mirrors?.failures.append((page.current, canHeal, verdict.status))
+        }
+    }
+
+    private func mayHeal(_ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
+        if policy.honorsRetryAfter, let asked = verdict.retryAfter, asked > policy.maximumRetryAfter { return false }
+        guard error.name == .unexpectedResponse else { return error.name.canHeal }
+        return verdict.status.map { policy.statuses.contains($0) } ?? false
+    }
+
+    /// A request to a host that has trouble failed: it may count for each that waits there.
+    mutating func chargeMirrors(_ origin: Int, of probe: TaskIndex) {
+        for index in pages.indices where pages[index].phase == .waiting || index == Int(probe.raw) {
+            guard let page = pages[index].mirrors else { continue }
+            if page.origins.contains(where: { $0.map { Int($0.raw) } == origin }) {
+                pages[index].mirrors?.wasCharged = true
+            }
+        }
+    }
+
+    /// An attempt failed and another follows: at once at another place, or after a pause when all failed.
+    mutating func goesOn(_ task: TaskIndex, _ backoff: TimeSpan?, _ now: Now) {
+        let index = Int(task.raw)
+        guard let page = pages[index].mirrors else { return }
+        hold(!wasOver, now, "task \(index) is to be tried again after the end began")
+        guard let backoff else {
+            let isLeft = page.wasCharged || !page.isRoundOver
+            return hold(isLeft, now, "task \(index) goes on at once and has tried all its places")
+        }
+        let policy = policy(task).retry
+        hold(page.isRoundOver, now, "task \(index) pauses before it tried all its places")
+        hold(page.canHeal, now, "task \(index) begins another round, and nothing could heal")
+        hold(pages[index].tries < policy.attempts, now, "task \(index) begins round \(pages[index].tries + 1)")
+        let asked = policy.honorsRetryAfter ? policy.maximumRetryAfter : .zero
+        hold(backoff <= max(policy.maximumBackoff, asked), now, "task \(index) pauses longer than its policy")
+        if policy.jitter == .none, !page.wasCharged {
+            let least = policy.ceiling(afterFailures: pages[index].tries)
+            hold(backoff >= least, now, "task \(index) pauses \(backoff.seconds) s, not \(least.seconds) s")
+        }
+        pages[index].mirrors?.failures = []
+        pages[index].backoffUntil = now.instant + backoff
+    }
+
+    mutating func checkGivenUp(_ task: TaskIndex, _ page: MirrorPage, _ conclusion: Conclusion, _ now: Now) {
+        let index = Int(task.raw)
+        guard case .failed? = pages[index].verdict?.outcome else { return }
+        let mayBeTolerated =
+            page.wasCharged || conclusion.tolerated == allows(task, page.tellingStatus)
+            || hasReasonToEnd(task, now) && conclusion.tolerated == allows(task, pages[index].verdict?.status)
+        hold(mayBeTolerated, now, "task \(index) is tolerated: \(conclusion.tolerated)")
+        let isSpent = page.wasCharged || pages[index].tries >= policy(task).retry.attempts || !page.canHeal
+        hold(
+            hasReasonToEnd(task, now) || page.isRoundOver && isSpent, now,
+            "task \(index) was given up with places to try")
+    }
+}

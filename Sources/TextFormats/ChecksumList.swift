@@ -1,0 +1,154 @@
+package import TransferModel
+
+/// A file of checksums, as `sha256sum` and its kin write them: GNU lines (`HASH  NAME`, `HASH *NAME`, with a backslash
+/// before the hash when the name is escaped), BSD lines (`SHA256 (NAME) = HASH`), or one bare hash.
+package struct ChecksumList: Sendable {
+    /// One line: a name's hash.
+    package struct Line: Sendable {
+        package let name: [UInt8]
+        /// Of a GNU line, guessed from the hash's length: 128 digits are taken for SHA-512.
+        package let checksum: Checksum
+        fileprivate let namesAlgorithm: Bool
+
+        /// `nil` when it is no line of either kind.
+        package init?(_ bytes: some Collection<UInt8>) {
+            guard let line = Line.bsd(Array(bytes)) ?? Line.gnu(Array(bytes)) else { return nil }
+            self = line
+        }
+
+        private init(name: [UInt8], checksum: Checksum, namesAlgorithm: Bool) {
+            self.name = name
+            self.checksum = checksum
+            self.namesAlgorithm = namesAlgorithm
+        }
+
+        private static func gnu(_ line: [UInt8]) -> Line? {
+            let isEscaped = line.first == UInt8(ascii: "\\")
+            let digits = line.dropFirst(isEscaped ? 1 : 0).prefix { PercentEncoding.hexValue($0) != nil }
+            let rest = line[digits.endIndex...]
+            guard rest.count > 2, rest.starts(with: [0x20, 0x20]) || rest.starts(with: [0x20, UInt8(ascii: "*")]),
+                let checksum = ChecksumList.checksum(digits, nil)
+            else { return nil }
+            let name = Array(rest.dropFirst(2))
+            return Line(name: isEscaped ? unescaped(name) : name, checksum: checksum, namesAlgorithm: false)
+        }
+
+        /// coreutils writes a name with a line break or backslash in it escaped, and marks the line.
+        private static func unescaped(_ name: [UInt8]) -> [UInt8] {
+            var result: [UInt8] = []
+            var bytes = name[...]
+            while let byte = bytes.popFirst() {
+                guard byte == UInt8(ascii: "\\"), let next = bytes.popFirst() else {
+                    result.append(byte)
+                    continue
+                }
+                switch next {
+                case UInt8(ascii: "n"): result.append(0x0A)
+                case UInt8(ascii: "r"): result.append(0x0D)
+                default: result.append(next)
+                }
+            }
+            return result
+        }
+
+        private static func bsd(_ line: [UInt8]) -> Line? {
+            let equals = Array(") = ".utf8)
+            guard let open = line.firstIndex(of: UInt8(ascii: "(")),
+                let close = line.indices.last(where: { line[$0...].starts(with: equals) }), open + 1 < close
+            else { return nil }
+            let name = String(decoding: line[..<open], as: UTF8.self).lowercased()
+            let blanks = name.reversed().prefix { $0 == " " }.count
+            guard let algorithm = names[String(name.dropLast(blanks))],
+                let checksum = ChecksumList.checksum(line[(close + equals.count)...], algorithm)
+            else { return nil }
+            return Line(name: Array(line[(open + 1)..<close]), checksum: checksum, namesAlgorithm: true)
+        }
+
+        private static let names: [String: DigestAlgorithm] = [
+            "sha256": .sha256, "sha512": .sha512, "sha1": .sha1, "md5": .md5, "blake2b": .blake2b,
+        ]
+    }
+
+    /// Why a file has no checksum for an entry.
+    package enum Problem: Error, Hashable, Sendable {
+        case noLine
+        case severalLines(Int)
+    }
+
+    /// By the last component of their names: a job may ask one list for each of its files.
+    private var lines: [[UInt8]: [Line]] = [:]
+    /// The hash of a file that holds nothing else.
+    private var bare: [UInt8]?
+
+    /// Lines that are of neither kind are passed over: signatures stand around some lists.
+    package init(_ bytes: [UInt8]) {
+        let body = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+        let all = body.split(separator: 0x0A).map { $0.last == 0x0D ? $0.dropLast() : $0 }.filter { !$0.isEmpty }
+        for bytes in all where bytes.first != UInt8(ascii: "#") {
+            if let line = Line(bytes) { lines[Self.lastComponent(line.name), default: []].append(line) }
+        }
+        if all.count == 1, let only = all.first { bare = only.filter { $0 != 0x20 && $0 != 0x09 } }
+    }
+
+    /// The one checksum of `entry`: that of the line with just this name, else that of the line whose path ends in it.
+    /// With an `algorithm` only hashes that it can have made count.
+    package func checksum(of entry: String, _ algorithm: DigestAlgorithm?) throws(Problem) -> Checksum {
+        if lines.isEmpty, let bare, let checksum = Self.checksum(bare, algorithm) { return checksum }
+        let wanted = Self.plain(Array(entry.utf8))
+        let fitting = (lines[Self.lastComponent(wanted)] ?? []).compactMap { line in
+            Self.checksum(of: line, algorithm).map { (name: Self.plain(line.name), checksum: $0) }
+        }
+        var found = fitting.filter { $0.name == wanted }
+        if found.isEmpty { found = fitting.filter { $0.name.ends(with: [UInt8(ascii: "/")] + wanted) } }
+        guard let first = found.first else { throw .noLine }
+        // The same said twice is said once.
+        guard found.allSatisfy({ $0.checksum == first.checksum }) else { throw .severalLines(found.count) }
+        return first.checksum
+    }
+
+    private static func lastComponent(_ name: [UInt8]) -> [UInt8] {
+        Array(name.suffix(from: (name.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1))
+    }
+
+    private static func checksum(of line: Line, _ algorithm: DigestAlgorithm?) -> Checksum? {
+        guard let algorithm, algorithm != line.checksum.algorithm else { return line.checksum }
+        guard !line.namesAlgorithm, line.checksum.bytes.count == algorithm.byteCount else { return nil }
+        return Checksum(algorithm: algorithm, bytes: line.checksum.bytes)
+    }
+
+    /// Without `./` at its start.
+    private static func plain(_ name: [UInt8]) -> [UInt8] {
+        Array(name.starts(with: Array("./".utf8)) ? name.dropFirst(2) : name[...])
+    }
+
+    /// `nil` when it is no hash of the algorithm, or without one of any.
+    fileprivate static func checksum(_ digits: some Collection<UInt8>, _ algorithm: DigestAlgorithm?) -> Checksum? {
+        guard let bytes = Hex.decode(digits) else { return nil }
+        let guessed = DigestAlgorithm.allCases.first { $0.byteCount == bytes.count }
+        guard let algorithm = algorithm ?? guessed, algorithm.byteCount == bytes.count else { return nil }
+        return Checksum(algorithm: algorithm, bytes: bytes)
+    }
+}
+
+extension [UInt8] {
+    fileprivate func ends(with other: [UInt8]) -> Bool { suffix(other.count) == other[...] }
+}
+
+private enum Hex {
+    static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
+        guard digits.count % 2 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        var high: UInt8?
+        for digit in digits {
+            guard let value = PercentEncoding.hexValue(digit) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        return bytes
+    }
+}

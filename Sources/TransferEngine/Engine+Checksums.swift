@@ -1,0 +1,189 @@
+import AttemptLife
+import FileDelivery
+import HTTPRules
+import TextFormats
+import TransferModel
+
+/// `checksum: { from: … }`: what a download shall be is looked up when its attempt begins, before it sends anything.
+extension Engine {
+    /// Finds the checksum, or asks for the file that holds it; then `begin` is called again.
+    func lookUpChecksum(_ attempt: Attempt, _ source: ChecksumSource, _ url: ResourceURL) {
+        switch source {
+        case .literal(let checksum):
+            attempt.checksum = checksum
+            begin(attempt, url)
+        case .task(let task, _, _): lookUp(attempt, .task(task), source, url)
+        case .url(let list, _, _): lookUp(attempt, .url(list.text, attempt.specification.session), source, url)
+        }
+    }
+
+    private func lookUp(_ attempt: Attempt, _ key: ChecksumFiles.Key, _ source: ChecksumSource, _ url: ResourceURL) {
+        switch checksumFiles.ask(key, for: attempt.task) {
+        case .list(let list): use(list, attempt, source, url)
+        case .failure(let error): fail(attempt, error)
+        case .wait:
+            attempt.phase = .awaitingChecksum
+            // A slot that nobody uses might be the one that the list's own request needs.
+            if let origin = attempt.origin {
+                attempt.origin = nil
+                reports.append(.unused(attempt.task, origin))
+            }
+        case .get:
+            attempt.phase = .awaitingChecksum
+            attempt.lookup = key
+            get(attempt, source)
+        }
+    }
+
+    private func use(_ list: ChecksumList, _ attempt: Attempt, _ source: ChecksumSource, _ url: ResourceURL) {
+        do throws(TransferError) {
+            // Of several `urls` the first one's name is the task's.
+            attempt.checksum = try checksum(source, list, attempt.specification.location.url ?? url)
+        } catch {
+            return fail(attempt, error)
+        }
+        begin(attempt, url)
+    }
+
+    private func checksum(
+        _ source: ChecksumSource, _ list: ChecksumList, _ url: ResourceURL
+    ) throws(TransferError) -> Checksum {
+        let (algorithm, entry): (DigestAlgorithm?, String?)
+        switch source {
+        case .literal(let checksum): return checksum
+        case .task(_, let wanted, let name), .url(_, let wanted, let name): (algorithm, entry) = (wanted, name)
+        }
+        let place = words(source)
+        guard let entry = entry ?? url.lastPathComponent else {
+            throw TransferError(.checksumNotFound, "the URL \(url.text) names no file to look for in \(place)")
+        }
+        do throws(ChecksumList.Problem) {
+            return try list.checksum(of: entry, algorithm)
+        } catch {
+            let kind = algorithm.map { "\($0.rawValue) " } ?? ""
+            switch error {
+            case .noLine: throw TransferError(.checksumNotFound, "\(place) has no \(kind)checksum of `\(entry)`")
+            case .severalLines(let count):
+                throw TransferError(
+                    .checksumNotFound, "\(place) has \(count) different \(kind)checksums of `\(entry)`")
+            }
+        }
+    }
+
+    /// The file with the checksums, as errors name it.
+    private func words(_ source: ChecksumSource) -> String {
+        switch source {
+        case .literal: "the job"
+        case .task(let task, _, _): "the file of `\(job.tasks[Int(task.raw)].id)`"
+        case .url(let url, _, _): "the checksum file \(url.text)"
+        }
+    }
+
+    // MARK: Getting the file
+
+    private func get(_ attempt: Attempt, _ source: ChecksumSource) {
+        switch source {
+        case .literal: break
+        case .task(let task, _, _):
+            // One that failed and was tolerated left the file of another day.
+            guard let path = checksumFiles.paths[task] else {
+                return fail(attempt, TransferError(.dependencyFailed, "\(words(source)) is not there: it failed"))
+            }
+            read(path, attempt, group: job.tasks[Int(task.raw)].group)
+        case .url(let url, _, _) where url.schemeIs("file"):
+            guard let path = PercentEncoding.decode(url.path), !path.contains("\0") else {
+                return fail(attempt, TransferError(.badURL, "the path of \(url.text) is not UTF-8"))
+            }
+            read(path, attempt, group: nil)
+        case .url(let url, _, _):
+            guard url.isHTTP else {
+                return fail(attempt, TransferError(.unsupportedURL, "\(words(source)) is at no URL that is supported"))
+            }
+            fetch(url, attempt)
+        }
+    }
+
+    private func read(_ path: String, _ attempt: Attempt, group: GroupIndex?) {
+        outbox.add(
+            .read(
+                attempt.task, path: path, maximum: ChecksumFiles.longest,
+                group: group.map { groups[Int($0.raw)].place }))
+    }
+
+    /// A request of this attempt, with a life of its own.
+    private func fetch(_ url: ResourceURL, _ attempt: Attempt) {
+        let life = AttemptLife(url, checksumRules(url, attempt))
+        attempt.beginLookup(life)
+        if let refusal = life.refusalToBegin() { return fail(attempt, refusal) }
+        let origin = origins.id(of: url.origin)
+        if attempt.origin == origin {
+            attempt.phase = .transferring
+            return send(life.request, attempt)
+        }
+        // What needs no connection itself holds a place of no origin, and only who holds none is given one.
+        if attempt.origin == nil { reports.append(.released(attempt.task, origin)) }
+        goOn(attempt, life.request)
+    }
+
+    /// What the task says of its requests, less what is the download's own.
+    private func checksumRules(_ url: ResourceURL, _ attempt: Attempt) -> AttemptRules {
+        let rules = attempt.rules
+        let isNamed =
+            attempt.specification.location.url?.hasSameOrigin(as: url) == true
+            || rules.mirrors.contains { $0.hasSameOrigin(as: url) }
+        let headers = rules.headers.filter { header in
+            let name = header.name.lowercased()
+            return !name.hasPrefix("content-") && name != "accept-encoding"
+                && (isNamed || Redirects.crossesOrigins(header))
+        }
+        return AttemptRules(
+            type: .data, method: "GET",
+            headers: headers + [HeaderField(name: "Accept-Encoding", value: "identity")], version: rules.version,
+            redirects: rules.redirects, maximumSize: ChecksumFiles.longest)
+    }
+
+    // MARK: It came, or it did not
+
+    /// Its redirects are no redirects of the task's own request: they show in the transactions.
+    func endedLookup(_ attempt: Attempt, _ step: NextStep) {
+        switch step {
+        case .send(let request, _): goOn(attempt, request)
+        case .deliver: gotChecksums(attempt.kept, attempt)
+        // A checksum file is asked for without conditions.
+        case .keep: break
+        case .fail(var error, _):
+            let place = attempt.specification.options.values.checksum.map { words($0) } ?? ""
+            error.message = "\(place): \(error.message)"
+            fail(attempt, error)
+        }
+    }
+
+    /// The file is there. This attempt goes on, and so do those that waited for it.
+    func gotChecksums(_ bytes: [UInt8], _ attempt: Attempt) {
+        guard let key = attempt.lookup else { return }
+        attempt.endLookup()
+        // Each request asks anew for its slot; what was read from a disk left the slot alone.
+        if !attempt.transactions.isEmpty { releaseSlot(attempt) }
+        attempt.phase = .awaitingChecksum
+        for task in [attempt.task] + checksumFiles.got(ChecksumList(bytes), key) { askAgain(task) }
+    }
+
+    /// An attempt ended before it had the file that others wait for too.
+    func lostChecksums(_ attempt: Attempt, _ verdict: Verdict) {
+        guard let key = attempt.lookup else { return }
+        attempt.lookup = nil
+        let statuses = attempt.specification.options.values.policies.retry.statuses
+        let mayHeal = verdict.error?.name.canHeal == true || verdict.status.map { statuses.contains($0) } == true
+        var final: TransferError?
+        // What one task may not send there, another may.
+        if case .failed(let error) = verdict.outcome, !mayHeal, error.name != .secretBarred { final = error }
+        for task in checksumFiles.lost(key, final: final) { askAgain(task) }
+    }
+
+    private func askAgain(_ task: TaskIndex) {
+        guard let attempt = attempt(of: task), case .awaitingChecksum = attempt.phase,
+            let url = attempt.specification.location(mirror: attempt.mirror).url
+        else { return }
+        begin(attempt, url)
+    }
+}

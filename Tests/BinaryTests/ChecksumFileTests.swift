@@ -1,0 +1,217 @@
+import TestSupport
+import Testing
+import TextFormats
+import TransferModel
+
+/// `checksum: { from: … }`: from a file that another task downloaded, and from a URL.
+@Suite struct ChecksumFileTests {
+    private static let md5 = "900150983cd24fb0d6963f7d28e17f72"
+    private static let zeros = String(repeating: "0", count: 32)
+
+    private func server(_ list: String) throws -> ScriptedServer {
+        let server = try ScriptedServer()
+        server.on("/sums", .respond(200, body: list))
+        for name in ["/a", "/b", "/c"] { server.on(name, .respond(200, body: "abc")) }
+        return server
+    }
+
+    @Test func aTasksFileSaysWhatTheOthersShallBe() throws {
+        let server = try server("\(Self.md5)  a\nMD5 (b) = \(Self.zeros)\n\(Self.md5)  d\n\(Self.md5) *x/e\n")
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            defaults: { needs: [sums] }
+            tasks:
+              - { id: sums, url: "\(server.url("/sums"))", to: in/, needs: [] }
+              - { id: a, url: "\(server.url("/a"))", to: a, checksum: { from: sums } }
+              - { id: b, url: "\(server.url("/b"))", to: b, checksum: { from: sums } }
+              - { id: c, url: "\(server.url("/c"))", to: c, checksum: { from: sums } }
+              - { id: d, url: "\(server.url("/c"))", to: d, checksum: { from: sums, entry: d, algorithm: md5 } }
+              - { id: e, url: "\(server.url("/c"))", to: e, checksum: { from: sums, entry: x/e } }
+              - { id: f, url: "\(server.url("/c"))", to: f, checksum: { from: sums, entry: d, algorithm: sha1 } }
+            """)
+        #expect(run.status == 1)
+        #expect(stage.files == ["a", "d", "e", "in/", "in/sums"])
+        #expect(try run.task("a", "file.checksum") == "md5:\(Self.md5)")
+        #expect(try run.task("b", "error.name") == "checksumMismatch")
+        #expect(try run.task("c", "error.name") == "checksumNotFound")
+        #expect(try run.task("c", "error.message") == "the file of `sums` has no checksum of `c`")
+        #expect(try run.task("f", "error.message") == "the file of `sums` has no sha1 checksum of `d`")
+        for id in ["a", "c"] { #expect(try run.values("$.tasks[?@.id=='\(id)'].attempts[*].number") == ["1"]) }
+        // One that is not in the list is not asked for.
+        #expect(server.requests().map(\.target).sorted() == ["/a", "/b", "/c", "/c", "/sums"])
+    }
+
+    @Test func aListThatSaysTwoThingsIsAnError() throws {
+        let server = try server("\(Self.md5)  a\n\(Self.zeros)  a\n")
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: sums, url: "\(server.url("/sums"))", to: sums }
+              - { id: a, url: "\(server.url("/a"))", to: a, needs: [sums], checksum: { from: sums } }
+            """)
+        #expect(try run.task("a", "error.message") == "the file of `sums` has 2 different checksums of `a`")
+        #expect(stage.files == ["sums"])
+    }
+
+    /// The old list would vouch for the old files.
+    @Test func aListThatFailedIsNotReadFromAnotherDay() throws {
+        let server = try server("")
+        defer { server.stop() }
+        server.on("/gone", .respond(404))
+        let stage = try Stage()
+        try stage.folder.write("sums", "\(Self.md5)  a\n")
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: sums, url: "\(server.url("/gone"))", to: sums, allowFailure: true }
+              - { id: a, url: "\(server.url("/a"))", to: a, needs: [sums], checksum: { from: sums } }
+            """)
+        #expect(try run.task("a", "error.name") == "dependencyFailed")
+        #expect(stage.files == ["sums"])
+    }
+
+    @Test func membersOfAGroupReadTheListThatIsPublishedWithThem() throws {
+        let server = try server("\(Self.md5)  a\n")
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("site/sums", "\(Self.zeros)  a\n")
+        let run = try stage.run(
+            """
+            groups: { site: { to: site } }
+            defaults: { group: site }
+            tasks:
+              - { id: sums, url: "\(server.url("/sums"))", to: sums }
+              - { id: a, url: "\(server.url("/a"))", to: a, needs: [sums], checksum: { from: sums } }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(stage.files == ["site/", "site/a", "site/sums"])
+        #expect(try stage.text("site/a") == "abc")
+    }
+
+    // MARK: From a URL
+
+    @Test func aURLIsFetchedOnceForAllThatNameIt() throws {
+        let server = try server(["a", "b", "c"].map { "\(Self.md5)  \($0)\n" }.joined())
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            sessions: { default: { maximumConnectionsPerHost: 2 } }
+            defaults: { checksum: { from: "\(server.url("/sums"))" }, headers: { Authorization: x } }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a }
+              - { id: b, url: "\(server.url("/b"))", to: b }
+              - { id: c, url: "\(server.url("/c"))", to: c }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(stage.files == ["a", "b", "c"])
+        let targets = server.requests().map(\.target)
+        #expect(targets.sorted() == ["/a", "/b", "/c", "/sums"])
+        #expect(targets.first == "/sums")
+        #expect(server.requests().allSatisfy { $0.header("Authorization") == "x" })
+        // It is a request of the attempt that sent it.
+        #expect(try run.values("$.tasks[*].attempts[*].transactions[*].request.url").count == 4)
+        // The answer that the report tells is the file's.
+        let answers = try run.values("$.tasks[*].response.url")
+        #expect(answers == ["/a", "/b", "/c"].map { server.url($0) })
+        #expect(try run.task("a", "file.checksum") == "md5:\(Self.md5)")
+    }
+
+    @Test func aListElsewhereGetsNoCredentials() throws {
+        let server = try server("")
+        defer { server.stop() }
+        let other = try ScriptedServer()
+        defer { other.stop() }
+        other.on("/moved", .redirect(302, to: "/sums"))
+        other.on("/sums", .respond(200, body: Self.md5))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            sessions: { default: { maximumConnectionsPerHost: 1 } }
+            defaults: { checksum: { from: "\(other.url("/moved"))" }, headers: { Authorization: x, X-Plain: y } }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a }
+              - { id: b, url: "\(server.url("/b"))", to: b }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(other.requests().map(\.target) == ["/moved", "/sums"])
+        #expect(other.requests().allSatisfy { $0.header("Authorization") == nil && $0.header("X-Plain") == "y" })
+        #expect(server.requests().allSatisfy { $0.header("Authorization") == "x" })
+    }
+
+    @Test func aListThatIsNotThereIsAskedForOnce() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/sums", .respond(404))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            defaults: { checksum: { from: "\(server.url("/sums"))" } }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a }
+              - { id: b, url: "\(server.url("/b"))", to: b }
+              - { id: c, url: "\(server.url("/c"))", to: c }
+            """)
+        #expect(server.requests().map(\.target) == ["/sums"])
+        #expect(stage.files.isEmpty)
+        for id in ["a", "b", "c"] {
+            #expect(try run.task(id, "error.name") == "unexpectedResponse")
+            #expect(try run.task(id, "error.message")?.hasPrefix("the checksum file \(server.url("/sums")): ") == true)
+        }
+    }
+
+    @Test func aListThatHealsIsTriedAgain() throws {
+        let server = try server("")
+        defer { server.stop() }
+        server.on("/sums", .respond(503), .respond(200, body: "\(Self.md5)  a\n\(Self.md5)  b\n"))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            defaults: { checksum: { from: "\(server.url("/sums"))" }, retry: { backoff: { initial: 10ms } } }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a }
+              - { id: b, url: "\(server.url("/b"))", to: b }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(stage.files == ["a", "b"])
+        #expect(server.requests().count { $0.target == "/sums" } == 2)
+    }
+
+    @Test func whoWaitedAsksWhenTheFirstCouldNot() throws {
+        let server = try server("")
+        defer { server.stop() }
+        let list = "\(Self.md5)  a\n\(Self.md5)  b\n"
+        server.on("/sums", [.wait(.milliseconds(100)), .close], .respond(200, body: list))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            defaults: { checksum: { from: "\(server.url("/sums"))" }, retry: { attempts: 1 } }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a }
+              - { id: b, url: "\(server.url("/b"))", to: b }
+            """)
+        #expect(try run.values("$.tasks[*].outcome").sorted { $0 ?? "" < $1 ?? "" } == ["failed", "succeeded"])
+        #expect(try run.values("$.tasks[*].error.name") == ["networkConnectionLost"])
+        #expect(server.requests().count { $0.target == "/sums" } == 2)
+    }
+
+    @Test func aListOfThisMachine() throws {
+        let server = try server("")
+        defer { server.stop() }
+        let stage = try Stage()
+        let list = try stage.folder.write("sums", "\(Self.md5)  a\n")
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a, checksum: { from: "file://\(list)" } }
+              - { id: b, url: "file://\(list)", to: b, checksum: { from: "\(server.url("/a"))" } }
+            """)
+        #expect(try run.task("a", "outcome") == "succeeded")
+        #expect(try run.task("b", "error.message")?.hasSuffix("has no checksum of `sums`") == true)
+        #expect(stage.files == ["a", "sums"])
+    }
+}

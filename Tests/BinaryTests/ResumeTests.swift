@@ -1,0 +1,178 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+/// Downloads that break and go on: whatever the server does with the range, the file is right.
+@Suite struct ResumeTests {
+    private static let body = Script.patternBytes(300_000)
+    private static let cut = 120_000
+
+    private func job(_ server: ScriptedServer, _ more: String = "") -> String {
+        """
+        defaults: { retry: { backoff: { initial: 10ms, jitter: none } } }
+        tasks: [{ id: t, url: "\(server.url("/f"))", to: f\(more) }]
+        """
+    }
+
+    /// The first answer breaks off; what the second and third say is the test's.
+    private func server(
+        _ headers: [Script.Header] = [("ETag", "\"v1\"")], then answers: [Script]
+    ) throws -> ScriptedServer {
+        let server = try ScriptedServer()
+        let head = Script.head(200, [("Content-Length", "\(Self.body.count)")] + headers)
+        let broken = Script([.bytes(head), .bytes(Array(Self.body[..<Self.cut])), .close])
+        let all = [broken] + answers
+        server.on("/f") { request in all[min(request.number, all.count) - 1] }
+        return server
+    }
+
+    private func part(
+        from: Int = cut, to: Int = body.count, total: Int = body.count, headers: [Script.Header] = [("ETag", "\"v1\"")]
+    ) -> Script {
+        .respond(
+            206, headers: [("Content-Range", "bytes \(from)-\(to - 1)/\(total)")] + headers,
+            body: Array(Self.body[from..<to]))
+    }
+
+    private let whole = Script.respond(200, headers: [("ETag", "\"v1\"")], body: body)
+
+    @Test func whatIsThereIsNotFetchedAgain() throws {
+        let server = try server(then: [part()])
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == Self.body)
+        let second = try #require(server.requests().last)
+        #expect(second.header("Range") == "bytes=\(Self.cut)-" && second.header("If-Range") == "\"v1\"")
+        #expect(try run.value("$.tasks[0].source") == "resumed")
+        #expect(try run.values("$.tasks[0].attempts[*].resumedFrom") == ["0", "\(Self.cut)"])
+        #expect(try run.values("$.tasks[0].attempts[*].startedOver") == [nil, nil])
+        #expect(try run.value("$.totals.bytesSaved") == "\(Self.cut)")
+        #expect(run.story(of: "t").contains("resumedAtOffset"))
+        #expect(stage.files == ["f"])
+    }
+
+    /// A checksum is of all bytes, whichever attempt brought them.
+    @Test(arguments: [true, false]) func theChecksumIsOfTheWhole(_ isRight: Bool) throws {
+        let server = try server(then: [part()])
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("sum", Self.body)
+        let sum = stage.folder.path("sum")
+        let found = try Binary(program: "/usr/bin/sha256sum").run(sum).outputText.prefix(64)
+        let digest = isRight ? String(found) : String(found.reversed())
+        let run = try stage.run(job(server, ", checksum: \"sha256:\(digest)\""))
+        #expect(run.status == (isRight ? 0 : 1))
+        #expect(stage.folder.exists("f") == isRight)
+        if !isRight { #expect(try run.task("t", "error.name") == "checksumMismatch") }
+    }
+
+    /// Each leads to a whole file, by a request more where the answer was of no use.
+    @Test(arguments: [
+        "no ranges", "another version", "shifted", "wrong total", "short", "several ranges", "no Content-Range",
+        "416", "another tag in 206", "a redirect to a part",
+    ]) func anyAnswerLeadsToTheRightFile(_ kind: String) throws {
+        let other = Script.patternBytes(250_000, from: 7)
+        let server: ScriptedServer
+        var expected = Self.body
+        switch kind {
+        case "no ranges": server = try self.server(then: [whole])
+        case "another version":
+            server = try self.server(then: [.respond(200, headers: [("ETag", "\"v2\"")], body: other)])
+            expected = other
+        case "shifted": server = try self.server(then: [part(from: Self.cut + 1), whole])
+        case "wrong total": server = try self.server(then: [part(total: Self.body.count + 1), whole])
+        case "short": server = try self.server(then: [part(to: 200_000), whole])
+        case "several ranges":
+            let type = [("Content-Type", "multipart/byteranges; boundary=b")]
+            server = try self.server(then: [.respond(206, headers: type, body: "--b--"), whole])
+        case "no Content-Range": server = try self.server(then: [.respond(206, body: Self.body), whole])
+        case "416":
+            server = try self.server(then: [.respond(416, headers: [("Content-Range", "bytes */9")], body: ""), whole])
+        case "another tag in 206": server = try self.server(then: [part(headers: [("ETag", "\"v2\"")]), whole])
+        default:
+            server = try self.server(then: [.redirect(302, to: "/g")])
+            let answer = part()
+            server.on("/g") { _ in answer }
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == expected)
+        if kind != "a redirect to a part" {
+            #expect(try run.value("$.tasks[0].source") == "network")
+            #expect(try run.value("$.tasks[0].attempts[1].startedOver") != nil)
+        }
+        #expect(stage.files == ["f"])
+    }
+
+    /// Two halves of different versions would make a third that nobody has.
+    @Test(
+        arguments: [[], [("ETag", "W/\"v1\"")], [("ETag", "\"v1\""), ("Accept-Ranges", "none")]] as [[Script.Header]])
+    func withoutProofItStartsOver(_ headers: [Script.Header]) throws {
+        let server = try server(headers, then: [whole])
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == Self.body)
+        #expect(server.requests().last?.header("Range") == nil)
+        #expect(try run.values("$.tasks[0].attempts[*].resumedFrom") == ["0", "0"])
+    }
+
+    /// A busy server in between costs nothing of what is there.
+    @Test func whatIsThereSurvivesOtherFailures() throws {
+        let server = try server(then: [.respond(503, body: "busy"), part()])
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == Self.body)
+        #expect(try run.values("$.tasks[0].attempts[*].resumedFrom") == ["0", "0", "\(Self.cut)"])
+    }
+
+    @Test func aPartNobodyAskedForIsNoFile() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/f", part())
+        let stage = try Stage()
+        let run = try stage.run(job(server, ", retry: { attempts: 1 }"))
+        #expect(run.status == 1)
+        #expect(try run.task("t", "error.name") == "badServerResponse")
+        #expect(stage.files.isEmpty)
+    }
+
+    @Test func aFailedDownloadLeavesNothing() throws {
+        let server = try server(then: [.respond(404, body: "gone")])
+        defer { server.stop() }
+        let stage = try Stage()
+        #expect(try stage.run(job(server)).status == 1)
+        #expect(stage.files.isEmpty)
+    }
+
+    @Test func aSuspendedDownloadGoesOn() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let head = Script.head(200, [("Content-Length", "\(Self.body.count)"), ("ETag", "\"v1\"")])
+        let answers = [Script([.bytes(head), .bytes(Array(Self.body[..<Self.cut])), .wait(.seconds(3))]), part()]
+        server.on("/f") { request in answers[min(request.number, 2) - 1] }
+        let stage = try Stage()
+        let program = try stage.start(job(server))
+        #expect(server.waitForRequests(1))
+        // Until its bytes are there.
+        var events = ""
+        for _ in 0..<2_000 where !events.contains("receivedData") {
+            usleep(10_000)
+            events = (try? String(decoding: stage.eventsSoFar(), as: UTF8.self)) ?? ""
+        }
+        #expect(try stage.binary.run("suspend", "\(program.processID)").exitStatus == 0)
+        #expect(try stage.binary.run("resume", "\(program.processID)").exitStatus == 0)
+        let run = try stage.finish(program)
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == Self.body)
+        #expect(try run.value("$.tasks[0].source") == "resumed")
+    }
+}

@@ -1,0 +1,88 @@
+import HTTPRules
+import TestSupport
+import Testing
+import TransferModel
+
+/// By what a half-done download may be continued, and what the answers mean.
+struct ResumingTests {
+    @Test(
+        arguments: [
+            ([("ETag", "\"abc\"")], "\"abc\""), ([("ETag", "W/\"abc\"")], nil), ([("ETag", "abc")], nil), ([], nil),
+            ([("ETag", "\"abc\""), ("Accept-Ranges", "none")], nil), ([("ETag", "\"a b\"")], nil),
+            // RFC 9110, section 8.8.2.2: a date is strong only when it was long past.
+            (
+                [("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT"), ("Date", "Sat, 21 Nov 2026 07:01:00 GMT")],
+                "Sat, 21 Nov 2026 07:00:00 GMT"
+            ),
+            ([("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT"), ("Date", "Sat, 21 Nov 2026 07:00:59 GMT")], nil),
+            ([("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT")], nil),
+            // The weak tag speaks, not the date beside it.
+            (
+                [
+                    ("ETag", "W/\"a\""), ("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT"),
+                    ("Date", "Sat, 21 Nov 2026 09:00:00 GMT"),
+                ], nil
+            ),
+        ] as [([(String, String)], String?)]) func strongValidators(_ headers: [(String, String)], _ validator: String?)
+    {
+        #expect(Resuming.validator(HeaderBlock(headers)) == validator)
+    }
+
+    private let point = ResumePoint(url: "http://a/", offset: 100, validator: "\"v\"", total: 1_000)
+
+    private func judge(_ status: Int, _ headers: [(String, String)], _ point: ResumePoint? = nil) -> String {
+        switch Resuming.judge(point ?? self.point, status: status, HeaderBlock(headers)) {
+        case nil: "other"
+        case .append(let total): "append \(total.map { "\($0)" } ?? "?")"
+        case .whole: "whole"
+        case .askAgain: "again"
+        }
+    }
+
+    @Test(
+        arguments: [
+            (206, [("Content-Range", "bytes 100-999/1000")], "append 1000"),
+            (206, [("Content-Range", "bytes 100-999/1000"), ("ETag", "\"v\"")], "append 1000"),
+            (206, [("Content-Range", "bytes 100-999/*")], "append 1000"),
+            (206, [("content-range", "BYTES 100-999/1000")], "append 1000"),
+            (206, [("Content-Range", "bytes 100-999/1000"), ("ETag", "\"w\"")], "again"),
+            (206, [("Content-Range", "bytes 99-999/1000")], "again"),
+            (206, [("Content-Range", "bytes 0-999/1000")], "again"),
+            (206, [("Content-Range", "bytes 100-998/1000")], "again"),
+            (206, [("Content-Range", "bytes 100-1000/1001")], "again"),
+            (206, [("Content-Range", "bytes 100-998/*")], "again"),
+            (206, [("Content-Range", "bytes 100-999/900")], "again"),
+            (206, [("Content-Range", "bytes 999-100/1000")], "again"),
+            (206, [("Content-Range", "bytes */1000")], "again"),
+            (206, [("Content-Range", "lines 100-999/1000")], "again"),
+            (206, [("Content-Range", "bytes 100-99999999999999999999/*")], "again"),
+            (206, [], "again"),
+            (206, [("Content-Range", "bytes 100-999/1000"), ("Content-Range", "bytes 0-9/1000")], "again"),
+            (206, [("Content-Type", "multipart/byteranges; boundary=x")], "again"),
+            (200, [("ETag", "\"v\"")], "whole"), (200, [("ETag", "\"w\"")], "whole"), (200, [], "whole"),
+            (416, [("Content-Range", "bytes */1000")], "again"), (416, [("Content-Range", "bytes */50")], "again"),
+            (404, [], "other"), (503, [("Content-Range", "bytes 100-999/1000")], "other"), (304, [], "other"),
+        ] as [(Int, [(String, String)], String)]) func answers(
+            _ status: Int, _ headers: [(String, String)], _ means: String
+        )
+    {
+        #expect(judge(status, headers) == means)
+    }
+
+    @Test func aDateIsComparedAsItWasSent() {
+        let dated = ResumePoint(url: "http://a/", offset: 5, validator: "Sat, 21 Nov 2026 07:00:00 GMT", total: nil)
+        let range = ("Content-Range", "bytes 5-9/10")
+        #expect(judge(206, [range, ("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT")], dated) == "append 10")
+        #expect(judge(206, [range, ("Last-Modified", "Sat, 21 Nov 2026 07:00:01 GMT")], dated) == "again")
+    }
+
+    @Test func hostileRanges() {
+        var random = Seeded("hostileRanges")
+        let pieces = ["bytes", " ", "0", "100", "-", "999", "/", "1000", "*", "+", "\t", "é", "9223372036854775807"]
+        for _ in 0..<Rounds.scaled(3_000) {
+            let text = (0..<random.below(9)).map { _ in random.pick(pieces) }.joined()
+            guard let range = ContentRange(text) else { continue }
+            #expect(range.first >= 0 && range.first <= range.last && range.total.map { $0 > range.last } ?? true)
+        }
+    }
+}

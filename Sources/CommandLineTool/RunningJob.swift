@@ -85,6 +85,7 @@ struct RunningJob {
             console.errors("error: what runs remember cannot be kept: \(error)\n")
             return ExitStatus.runnerFailed.code
         }
+        for warning in BatchRoom.warnings(job) { console.errors(warning) }
         do throws(OutputProblem) {
             let outputs = try RunOutputs(job, options, environment)
             return run(job, outputs, memory)

@@ -12,7 +12,7 @@ final class Outbox {
     private var orders: [DeliveryOrder] = []
     private var bytes = 0
     private let delivery: DeliveryThread
-    private static let manyBytes = 1 << 20
+    private static let manyBytes = 256 << 10
 
     init(_ delivery: DeliveryThread) { self.delivery = delivery }
 

@@ -133,6 +133,29 @@ import Testing
         #expect(try stage.text("small/fits") == "fits")
     }
 
+    /// Sizes that a job names are added up before the first byte, for each filesystem; what is there already is not.
+    @Test func aBatchThatCannotFitIsWarnedAbout() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let stage = try Stage()
+        let half: Int64 = 1 << 60
+        func job(_ sizes: [Int64]) -> String {
+            let tasks = sizes.enumerated().map { number, size in
+                "  - { id: t\(number), url: '\(server.url("/"))', to: out/\(number), expect: { size: \(size) } }"
+            }
+            return "defaults: { existing: replace }\ntasks:\n" + tasks.joined(separator: "\n")
+        }
+        let run = try stage.run(job([half, half, 7]))
+        #expect(run.errorText.contains("warning: the job is to bring \(half * 2 + 7) bytes to the file system of "))
+        #expect(run.errorText.contains("free\n"))
+        // A warning is no verdict: each answer is held against what it says of itself.
+        #expect(try run.values("$.tasks[*].error.name") == Array(repeating: "dataLengthMismatch", count: 3))
+        try stage.folder.write("out/0", "x")
+        let fits = try stage.run(job([1, 1]))
+        #expect(fits.status == 0)
+        #expect(!fits.errorText.contains("warning"))
+    }
+
     @Test func aFolderThatMayNotBeWrittenFailsTheTask() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }
         defer { server.stop() }

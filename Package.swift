@@ -136,7 +136,8 @@ let package = Package(
         tests(
             "BinaryTests",
             [
-                "TestSupport", "Digests", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores", "TextFormats",
+                "TestSupport", "Digests", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores",
+                "TextFormats",
                 "TransferModel", "SystemIO",
             ]),
     ]

@@ -57,21 +57,31 @@ struct Heap<Element: HeapElement> {
 
 extension Heap: Sendable where Element: Sendable {}
 
-/// An element with a place of its own, so that it can be moved or taken out.
-protocol Placed: HeapElement {
-    /// Small and unique within its heap.
-    var place: Int { get }
+/// A lane or a session that has a task to start and room for it. Of several the one with the higher priority goes first,
+/// then the one of which less is under way (so that no host and no session holds up another), then file order.
+struct Candidate: Sendable {
+    /// A lane's place in its session, or a session's number: small and unique in its heap.
+    let place: Int
+    let priority: Double
+    let inUse: Int
+    let task: TaskIndex
+
+    func isBefore(_ other: Candidate) -> Bool {
+        if priority != other.priority { return priority > other.priority }
+        if inUse != other.inUse { return inUse < other.inUse }
+        return task < other.task
+    }
 }
 
 /// A heap in which each place stands once and moves when its standing changes.
-struct PlacedHeap<Element: Placed> {
-    private var items: [Element] = []
+struct CandidateHeap: Sendable {
+    private var items: [Candidate] = []
     /// Where each place stands in `items`; -1 is not at all.
     private var positions: [Int32] = []
 
-    var first: Element? { items.first }
+    var first: Candidate? { items.first }
 
-    mutating func put(_ entry: Element) {
+    mutating func put(_ entry: Candidate) {
         while positions.count <= entry.place { positions.append(-1) }
         if positions[entry.place] < 0 {
             items.append(entry)
@@ -112,38 +122,5 @@ struct PlacedHeap<Element: Placed> {
         items.swapAt(left, right)
         positions[items[left].place] = Int32(left)
         positions[items[right].place] = Int32(right)
-    }
-}
-
-extension PlacedHeap: Sendable where Element: Sendable {}
-
-/// A lane that has a task to start and a slot for it, and its place in its session's order: priority, then the lane
-/// with fewer slots in use (so that no host holds up another), then file order.
-struct ReadyLane: Placed, Sendable {
-    let lane: Int
-    let place: Int
-    let priority: Double
-    let inUse: Int
-    let task: TaskIndex
-
-    func isBefore(_ other: ReadyLane) -> Bool {
-        if priority != other.priority { return priority > other.priority }
-        if inUse != other.inUse { return inUse < other.inUse }
-        return task < other.task
-    }
-}
-
-/// A session that may run one more: priority, then the session of which fewer run, then file order.
-struct ReadySession: Placed, Sendable {
-    /// The session's number.
-    let place: Int
-    let priority: Double
-    let running: Int
-    let task: TaskIndex
-
-    func isBefore(_ other: ReadySession) -> Bool {
-        if priority != other.priority { return priority > other.priority }
-        if running != other.running { return running < other.running }
-        return task < other.task
     }
 }

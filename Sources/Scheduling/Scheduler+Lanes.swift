@@ -103,9 +103,8 @@ extension Scheduler {
         let session = Int(lanes[lane].session.raw)
         if lanes[lane].closure == nil, let head = lanes[lane].head {
             sessions[session].ready.put(
-                ReadyLane(
-                    lane: lane, place: lanes[lane].place, priority: head.priority, inUse: lanes[lane].inUse,
-                    task: head.task))
+                Candidate(
+                    place: lanes[lane].place, priority: head.priority, inUse: lanes[lane].inUse, task: head.task))
         } else {
             sessions[session].ready.remove(place: lanes[lane].place)
         }
@@ -116,8 +115,8 @@ extension Scheduler {
     mutating func rank(_ session: Int) {
         if !sessions[session].isFull, let first = sessions[session].ready.first {
             readySessions.put(
-                ReadySession(
-                    place: session, priority: first.priority, running: sessions[session].running, task: first.task))
+                Candidate(
+                    place: session, priority: first.priority, inUse: sessions[session].running, task: first.task))
         } else {
             readySessions.remove(place: session)
         }
@@ -134,12 +133,13 @@ extension Scheduler {
         while running < plan.maximumConcurrentTasks, let session = readySessions.first?.place,
             let next = sessions[session].ready.first
         {
-            lanes[next.lane].removeHead()
+            let lane = sessions[session].lanes[next.place]
+            lanes[lane].removeHead()
             // One that was ended or suspended while it waited stays in its queue until it comes to the front.
-            if isQueued(next.task, in: next.lane), !goesElsewhere(next.task) {
-                start(next.task, next.lane)
+            if isQueued(next.task, in: lane), !goesElsewhere(next.task) {
+                start(next.task, lane)
             } else {
-                refresh(next.lane)
+                refresh(lane)
             }
         }
     }

@@ -15,7 +15,7 @@ package struct Scheduler {
     var lanes: [TaskLane] = []
     var sessions: [SessionState]
     /// Sessions with a task to start and a place for it.
-    var readySessions = PlacedHeap<ReadySession>()
+    var readySessions = CandidateHeap()
     /// By an origin's number.
     var origins: [OriginState] = []
     /// `limits.hosts`, by an origin's number.

@@ -3,7 +3,7 @@ import TransferModel
 /// A session's lanes, and how many of its tasks run.
 struct SessionState: Sendable {
     private(set) var lanes: [Int] = []
-    var ready = PlacedHeap<ReadyLane>()
+    var ready = CandidateHeap()
     private(set) var fullClock = StateClock()
     private(set) var running = 0
     /// Outside its `window`.

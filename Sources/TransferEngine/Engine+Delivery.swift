@@ -131,7 +131,7 @@ extension Engine {
     private func fileType(_ url: ResourceURL) -> String? { url.lastPathComponent.map { FileTypes.type(ofPath: $0) } }
 
     private func localMiss(_ attempt: Attempt, _ bytes: [UInt8]) -> TransferError? {
-        let type = attempt.specification.location.url.flatMap { fileType($0) }
+        let type = fileType(attempt.life.request.url)
         return attempt.rules.miss(mimeType: type, size: Int64(bytes.count), start: bytes)
     }
 

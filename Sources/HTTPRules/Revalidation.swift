@@ -150,17 +150,3 @@ package enum Revalidation {
         for match in expect.bodyJSON { shape.add("json \(match.path)=\(match.value)") }
     }
 }
-
-/// FNV-1a: the same in every process, as `Hasher` is not.
-private struct Fingerprint {
-    private var state: UInt64 = 0xCBF2_9CE4_8422_2325
-    var value: Int64 { Int64(bitPattern: state) }
-
-    mutating func add(_ text: String) {
-        for byte in text.utf8 { add(byte) }
-        // A byte that no UTF-8 has: two texts are never one longer text.
-        add(0xFF)
-    }
-
-    private mutating func add(_ byte: UInt8) { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
-}

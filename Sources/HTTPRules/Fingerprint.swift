@@ -5,8 +5,11 @@ package struct Fingerprint: Sendable {
 
     package init() {}
 
-    package mutating func add(_ text: some StringProtocol) {
-        for byte in text.utf8 { mix(byte) }
+    package mutating func add(_ text: String) { add(text[...]) }
+
+    package mutating func add(_ text: Substring) {
+        let bytes = text.utf8.span
+        for index in bytes.indices { mix(bytes[index]) }
         // A byte that no UTF-8 has: two texts are never one longer text.
         mix(0xFF)
     }

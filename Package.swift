@@ -95,8 +95,8 @@ let package = Package(
         .executableTarget(
             name: "transfer-run-bench",
             dependencies: [
-                "CAllocationCounter", "CurlCore", "Diagnostics", "FileDelivery", "JobLoader", "JobRunner", "Reporting",
-                "RunControl", "Scheduling", "Simulation", "Stores", "SystemIO", "TransferModel",
+                "CAllocationCounter", "CurlCore", "Diagnostics", "FileDelivery", "HTTPRules", "JobLoader", "JobRunner",
+                "Reporting", "RunControl", "Scheduling", "Simulation", "Stores", "SystemIO", "TransferModel",
             ],
             path: "Sources/transfer-run-bench", swiftSettings: house),
         .target(name: "CTestShims", path: "Sources/CTestShims"),

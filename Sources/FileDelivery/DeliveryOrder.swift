@@ -60,8 +60,8 @@ package enum DeliveryOrder: Sendable {
     case adopt(
         StagingID, TaskIndex, folder: String, PartFile, keeping: Int64, algorithm: DigestAlgorithm?,
         sent: DigestAlgorithm?)
-    /// What an earlier run left is of no use.
-    case removePart(folder: String, String)
+    /// What an earlier run left, at this path, is of no use.
+    case removePart(String)
     /// Files and folders under way that killed runs left may go, in the folders that are met, but for these. Where
     /// nobody can say what is to be kept, big ones stay for a day.
     case sweep(keeping: Set<String>?)

@@ -165,7 +165,7 @@ struct DeliveryWorker {
             if let report = publisher.adopt(id, task, folder, part, keeping: keeping, algorithms) {
                 answers.append(report)
             }
-        case .removePart(let folder, let name): publisher.removePart(folder, name)
+        case .removePart(let path): publisher.removePart(path)
         case .sweep(let kept): publisher.sweep(keeping: kept)
         case .inspect(let task, let path, let checksum):
             inspect(task, path, checksum)

@@ -41,7 +41,7 @@ extension Publisher {
             adoptions.append(try Adoption(id, task, in: place, part, keeping: keeping, algorithms))
             return nil
         } catch {
-            if error.isOurs { removePart(folder, part.name) }
+            if error.isOurs { removePart("\(folder)/\(part.name)") }
             return .adopted(task, error.reason)
         }
     }
@@ -65,8 +65,11 @@ extension Publisher {
     }
 
     /// Gone already is as good.
-    func removePart(_ folder: String, _ name: String) {
-        guard name.hasPrefix(TemporaryNames.prefix), let place = try? folders.folder(folder) else { return }
+    func removePart(_ path: String) {
+        let (folder, name) = Folders.split(path)
+        guard name.hasPrefix(TemporaryNames.prefix),
+            let place = try? FolderCache.Folder(Descriptor.openFolder(folder))
+        else { return }
         Leftovers.remove(RawName(name), in: place)
     }
 

@@ -12,8 +12,13 @@ package struct KeptValidators: Hashable, Sendable {
     package var shape: Int64
     /// Of the file that the answer became.
     package var file: FileStamp
+    /// Its name, where the destination is the folder that it lies in.
+    package var name: String?
 
-    package init(url: String, etag: String?, lastModified: String?, shape: Int64, file: FileStamp) {
+    package init(
+        url: String, etag: String?, lastModified: String?, shape: Int64, file: FileStamp, name: String? = nil
+    ) {
+        self.name = name
         self.url = url
         self.etag = etag
         self.lastModified = lastModified
@@ -29,8 +34,13 @@ package struct FiledAnswer: Sendable {
     package var headers: HeaderBlock
     package var shape: Int64
     package var file: FileStamp
+    /// Its name, where the destination is the folder that it lies in.
+    package var name: String?
 
-    package init(url: String, status: Int, headers: HeaderBlock, shape: Int64, file: FileStamp) {
+    package init(
+        url: String, status: Int, headers: HeaderBlock, shape: Int64, file: FileStamp, name: String? = nil
+    ) {
+        self.name = name
         self.url = url
         self.status = status
         self.headers = headers
@@ -42,7 +52,7 @@ package struct FiledAnswer: Sendable {
     package var kept: KeptValidators? {
         guard let found = Revalidation.validators(of: headers, status: status) else { return nil }
         return KeptValidators(
-            url: url, etag: found.etag, lastModified: found.lastModified, shape: shape, file: file)
+            url: url, etag: found.etag, lastModified: found.lastModified, shape: shape, file: file, name: name)
     }
 }
 
@@ -149,18 +159,4 @@ package enum Revalidation {
         if let pattern = expect.bodyMatches { shape.add("matches \(pattern)") }
         for match in expect.bodyJSON { shape.add("json \(match.path)=\(match.value)") }
     }
-}
-
-/// FNV-1a: the same in every process, as `Hasher` is not.
-private struct Fingerprint {
-    private var state: UInt64 = 0xCBF2_9CE4_8422_2325
-    var value: Int64 { Int64(bitPattern: state) }
-
-    mutating func add(_ text: String) {
-        for byte in text.utf8 { add(byte) }
-        // A byte that no UTF-8 has: two texts are never one longer text.
-        add(0xFF)
-    }
-
-    private mutating func add(_ byte: UInt8) { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
 }

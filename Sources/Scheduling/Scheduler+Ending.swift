@@ -152,8 +152,8 @@ extension Scheduler {
     }
 
     mutating func stopAll(_ error: TransferError) {
-        guard stopping != .cancelling else { return }
-        stopping = .cancelling
+        if case .cancelling? = stopping { return }
+        stopping = .cancelling(error)
         for index in tasks.indices { end(TaskIndex(raw: UInt32(index)), .finish(.cancelled, error, nil)) }
     }
 }

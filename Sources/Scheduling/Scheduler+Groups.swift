@@ -63,7 +63,8 @@ extension Scheduler {
         let error = Self.isIncomplete
         for member in groupMembers.of(number) {
             switch stopping {
-            case .cancelling: break
+            // All were told to end. One that was verified all the same waits for what does not come.
+            case .cancelling(let error): end(member, .finish(.cancelled, error, nil))
             case .deferring(let reason): end(member, .finish(.deferred, nil, reason))
             case .failing, nil: end(member, .finish(.cancelled, error, nil))
             }

@@ -187,5 +187,6 @@ enum Stop: Hashable, Sendable {
     case failing
     /// A deadline: the same, and what is left over is for the next run.
     case deferring(Deferral)
-    case cancelling
+    /// At once, and all of it.
+    case cancelling(TransferError)
 }

@@ -101,7 +101,12 @@ extension StoreError {
     }
 
     func bind(_ index: Int32, _ value: String?) {
-        guard var value else { return bindNull(index) }
+        guard let value else { return bindNull(index) }
+        bind(index, value[...])
+    }
+
+    func bind(_ index: Int32, _ value: Substring) {
+        var value = value
         // An empty buffer may have no address, which SQLite would take for NULL.
         if value.isEmpty {
             _ = unsafe tr_sqlite_bind_text(handle, index, "", 0)

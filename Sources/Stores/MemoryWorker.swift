@@ -26,7 +26,7 @@ final class MemoryWorker {
 
     /// A store that is not there yet is made when there is something to keep.
     func open() {
-        guard Store.isThere(folder: place.folder) else { return reports.post(.opened([], parts: [])) }
+        guard Store.isThere(folder: place.folder) else { return reports.post(.opened([], parts: [], forgotten: [])) }
         var known: Set<SessionIndex> = []
         var partFiles: Set<String>?
         attempt { () throws(StoreError) in
@@ -43,7 +43,7 @@ final class MemoryWorker {
             partFiles = try store.partFiles()
             query = try ValidatorQuery(store)
         }
-        reports.post(.opened(isGivenUp ? [] : known, parts: partFiles))
+        reports.post(.opened(isGivenUp ? [] : known, parts: partFiles, forgotten: store?.forgotten ?? []))
     }
 
     private func opened() throws(StoreError) -> Store {
@@ -98,7 +98,7 @@ final class MemoryWorker {
     /// Where nothing identifies the file, what was kept of an earlier one goes.
     private func take(_ session: SessionIndex, _ destination: String, _ answer: FiledAnswer) {
         guard !isGivenUp else { return }
-        let kept = holdsSecret(answer.url) ? nil : answer.kept
+        let kept = holdsSecret(answer.url) || holdsSecret(destination) ? nil : answer.kept
         if kept == nil, sessions[session] == nil { return }
         unwritten[session, default: []].append(ValidatorChange(destination: destination, kept: kept))
         noteUnwritten()
@@ -106,14 +106,15 @@ final class MemoryWorker {
 
     private func take(_ session: SessionIndex, _ destination: String, _ record: ResumeRecord?) {
         guard !isGivenUp else { return }
-        let isSecret = record.map { holdsSecret($0.start) || holdsSecret($0.point.url) } ?? false
+        let isSecret =
+            holdsSecret(destination) || record.map { holdsSecret($0.start) || holdsSecret($0.point.url) } ?? false
         if isSecret || record == nil && sessions[session] == nil { return }
         unwrittenParts[session, default: []].append(ResumeChange(destination: destination, record: record))
         noteUnwritten()
     }
 
-    private func holdsSecret(_ url: String) -> Bool {
-        !place.secrets.isEmpty && place.secrets.redacted(url) != url
+    private func holdsSecret(_ text: String) -> Bool {
+        !place.secrets.isEmpty && place.secrets.redacted(text) != text
     }
 
     private func noteUnwritten() {

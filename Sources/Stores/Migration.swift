@@ -1,16 +1,22 @@
 /// One step of the store's format. The list only grows: a step that was released is never changed.
-struct Migration {
+package struct Migration: Sendable {
     let sql: String
 
+    package init(sql: String) { self.sql = sql }
+
     /// The version of a file is the number of steps taken, kept in `user_version`.
-    static let all: [Migration] = [
+    ///
+    /// Most files of a job share their folder and the beginning of their URL, and were asked for alike: `folders` says
+    /// that once, and `validators` only what differs. In the order of their names the pages of a run's files lie side by
+    /// side, so that a run writes each page once.
+    package static let all: [Migration] = [
         Migration(
             sql: """
                 CREATE TABLE sessions (
                     id INTEGER PRIMARY KEY,
                     job TEXT NOT NULL,
                     name TEXT NOT NULL,
-                    created INTEGER NOT NULL,
+                    used INTEGER NOT NULL,
                     UNIQUE (job, name)
                 ) STRICT;
                 CREATE TABLE resumeRecords (
@@ -24,49 +30,52 @@ struct Migration {
                     sentAlgorithm TEXT,
                     sentDigest BLOB,
                     shape INTEGER NOT NULL,
+                    folder TEXT NOT NULL,
                     name TEXT NOT NULL,
                     size INTEGER NOT NULL,
                     sum BLOB NOT NULL,
                     time INTEGER NOT NULL,
                     PRIMARY KEY (session, destination)
                 ) STRICT, WITHOUT ROWID;
-                CREATE INDEX resumeRecordsByTime ON resumeRecords (time);
-                """),
-        Migration(
-            sql: """
-                CREATE TABLE validators (
+                CREATE TABLE folders (
+                    id INTEGER PRIMARY KEY,
                     session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-                    destination TEXT NOT NULL,
-                    url TEXT NOT NULL,
+                    path TEXT NOT NULL,
+                    source TEXT NOT NULL,
+                    shape INTEGER NOT NULL,
+                    UNIQUE (session, path)
+                ) STRICT;
+                CREATE TABLE validators (
+                    folder INTEGER NOT NULL REFERENCES folders (id) ON DELETE CASCADE,
+                    name TEXT NOT NULL,
+                    url TEXT,
                     etag TEXT,
                     lastModified TEXT,
-                    shape INTEGER NOT NULL,
+                    shape INTEGER,
                     size INTEGER NOT NULL,
                     modified INTEGER NOT NULL,
-                    time INTEGER NOT NULL,
-                    PRIMARY KEY (session, destination)
+                    seal INTEGER NOT NULL,
+                    file TEXT,
+                    PRIMARY KEY (folder, name)
                 ) STRICT, WITHOUT ROWID;
-                """),
+                """)
     ]
 
-    /// `format` is an earlier version's in tests.
-    static func bringUpToDate(
-        _ database: borrowing Database, format: Int = Migration.all.count
-    ) throws(StoreError) {
+    static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {
         let found = Int(try database.number("PRAGMA user_version"))
-        guard found <= format, found >= 0 else {
+        guard found <= steps.count, found >= 0 else {
             throw StoreError(
-                .newerVersion(found: found, known: format),
-                "the store \(database.path) has format \(found), and this version of transfer-run knows up to \(format)"
-            )
+                .newerVersion(found: found, known: steps.count),
+                "the store \(database.path) has format \(found), and this version of transfer-run knows up to "
+                    + "\(steps.count)")
         }
         // The definitions are text in the file and no check reads them: a changed letter renames a column.
         let model = try Database(path: ":memory:")
-        try take(all.prefix(found), model)
+        try take(steps.prefix(found), model)
         guard try definitions(model) == definitions(database) else {
             throw StoreError(.damaged, "the store \(database.path) does not hold what its format \(found) holds")
         }
-        try take(all[found..<format], database)
+        try take(steps[found...], database)
     }
 
     private static func take(

@@ -8,19 +8,22 @@ package struct ResumeRecord: Hashable, Sendable {
     package var point: ResumePoint
     /// How the answer was asked for (`Revalidation.shape`).
     package var shape: Int64
+    /// Where the half-done file lies, absolute.
+    package var folder: String
     package var part: PartFile
 
-    package init(start: String, point: ResumePoint, shape: Int64, part: PartFile) {
+    package init(start: String, point: ResumePoint, shape: Int64, folder: String, part: PartFile) {
         self.start = start
         self.point = point
         self.shape = shape
+        self.folder = folder
         self.part = part
     }
 }
 
 /// What is kept for one destination of a session, or that nothing is to be kept any more.
 package struct ResumeChange: Hashable, Sendable {
-    /// Absolute.
+    /// A path, or a folder and the URL that will give the file its name.
     package var destination: String
     package var record: ResumeRecord?
     package init(destination: String, record: ResumeRecord?) {
@@ -39,8 +42,8 @@ extension Store {
             let upsert = try database.prepare(
                 """
                 INSERT OR REPLACE INTO resumeRecords (session, destination, start, url, validator, total, sentHeader,
-                    sentAlgorithm, sentDigest, shape, name, size, sum, time)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    sentAlgorithm, sentDigest, shape, name, size, sum, time, folder)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
             upsert.bind(1, session.id)
             upsert.bind(14, now.nanoseconds)
@@ -65,12 +68,12 @@ extension Store {
             let query = try database.prepare(
                 """
                 SELECT start, url, validator, total, sentHeader, sentAlgorithm, sentDigest, shape, name, size, sum,
-                    destination
+                    folder, destination
                 FROM resumeRecords WHERE session = ?
                 """)
             query.bind(1, session.id)
             var records: [String: ResumeRecord] = [:]
-            while try query.step() { records[query.text(11) ?? ""] = query.resumeRecord }
+            while try query.step() { records[query.text(12) ?? ""] = query.resumeRecord }
             return records
         }
     }
@@ -78,15 +81,34 @@ extension Store {
     /// Where the half-done files of all sessions lie, absolute.
     package func partFiles() throws(StoreError) -> Set<String> {
         try read { () throws(StoreError) in
-            try Self.paths(database.prepare("SELECT destination, name FROM resumeRecords"))
+            try Self.paths(database.prepare("SELECT folder, name FROM resumeRecords"))
         }
     }
 
-    /// Forgets what was last written before `time` and gives it back, so that the half-done files can go too.
-    package func pruneResumeRecords(before time: WallTime) throws(StoreError) -> Set<String> {
-        try batch { () throws(StoreError) in
-            let delete = try database.prepare("DELETE FROM resumeRecords WHERE time < ? RETURNING destination, name")
-            delete.bind(1, time.nanoseconds)
+    func partFiles(of session: StoredSession) throws(StoreError) -> Set<String> {
+        try read { () throws(StoreError) in
+            let query = try database.prepare("SELECT folder, name FROM resumeRecords WHERE session = ?")
+            query.bind(1, session.id)
+            return try Self.paths(query)
+        }
+    }
+
+    /// Nobody goes on with what was left so long ago.
+    static let keptFor = TimeSpan.seconds(30 * 24 * 60 * 60)
+
+    /// Forgets what was last written too long ago and gives back where the half-done files lie, so that these can go too.
+    package func forgetOldParts(now: WallTime) throws(StoreError) -> Set<String> {
+        let time = now.nanoseconds - Self.keptFor.nanoseconds
+        // Nothing is locked when there is nothing to forget.
+        let isNeeded = try read { () throws(StoreError) in
+            let query = try database.prepare("SELECT 1 FROM resumeRecords WHERE time < ? LIMIT 1")
+            query.bind(1, time)
+            return try query.step()
+        }
+        guard isNeeded else { return [] }
+        return try batch { () throws(StoreError) in
+            let delete = try database.prepare("DELETE FROM resumeRecords WHERE time < ? RETURNING folder, name")
+            delete.bind(1, time)
             return try Self.paths(delete)
         }
     }
@@ -94,10 +116,8 @@ extension Store {
     private static func paths(_ query: borrowing Statement) throws(StoreError) -> Set<String> {
         var paths: Set<String> = []
         while try query.step() {
-            guard let destination = query.text(0), let name = query.text(1),
-                let slash = destination.lastIndex(of: "/")
-            else { continue }
-            paths.insert(destination[...slash] + name)
+            guard let folder = query.text(0), let name = query.text(1) else { continue }
+            paths.insert("\(folder == "/" ? "" : folder)/\(name)")
         }
         return paths
     }
@@ -116,6 +136,7 @@ extension Statement {
         bind(11, record.part.name)
         bind(12, record.part.size)
         bind(13, record.part.sum)
+        bind(15, record.folder)
     }
 
     fileprivate var resumeRecord: ResumeRecord {
@@ -124,7 +145,8 @@ extension Statement {
             start: text(0) ?? "",
             point: ResumePoint(
                 url: text(1) ?? "", offset: size, validator: text(2) ?? "", total: integer(3), sent: sentDigest),
-            shape: integer(7) ?? 0, part: PartFile(name: text(8) ?? "", size: size, sum: blob(10) ?? []))
+            shape: integer(7) ?? 0, folder: text(11) ?? "",
+            part: PartFile(name: text(8) ?? "", size: size, sum: blob(10) ?? []))
     }
 
     /// `nil` for an algorithm that this version does not know: then the whole is not held against it.

@@ -6,12 +6,17 @@ package struct StoredSession: Hashable, Sendable {
 }
 
 extension Store {
+    /// A session that no run used for so long goes with all that is kept under it.
+    package static let unusedFor = TimeSpan.seconds(90 * 24 * 3_600)
+    /// A use is written down when the last one that was is older than this.
+    private static let useGrain = TimeSpan.seconds(24 * 3_600)
+
     /// The session of that name of a job (its name if written, else its absolute path), made when it is new.
     package func session(job: String, name: String, now: WallTime) throws(StoreError) -> StoredSession {
         if let known = try existingSession(job: job, name: name) { return known }
         return try batch { () throws(StoreError) in
             let insert = try database.prepare(
-                "INSERT INTO sessions (job, name, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+                "INSERT INTO sessions (job, name, used) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
             insert.bind(1, job)
             insert.bind(2, name)
             insert.bind(3, now.nanoseconds)
@@ -24,12 +29,39 @@ extension Store {
         }
     }
 
+    /// Whoever asks for it uses it.
     package func existingSession(job: String, name: String) throws(StoreError) -> StoredSession? {
-        try read { () throws(StoreError) in
-            let query = try database.prepare("SELECT id FROM sessions WHERE job = ? AND name = ?")
+        let found = try read { () throws(StoreError) -> (session: StoredSession, used: WallTime)? in
+            let query = try database.prepare("SELECT id, used FROM sessions WHERE job = ? AND name = ?")
             query.bind(1, job)
             query.bind(2, name)
-            return try query.step() ? query.integer(0).map { StoredSession(id: $0) } : nil
+            guard try query.step(), let id = query.integer(0) else { return nil }
+            return (StoredSession(id: id), WallTime(nanoseconds: query.integer(1) ?? 0))
+        }
+        guard let found else { return nil }
+        // That it cannot be written now, for want of room or because others write, makes nothing wrong.
+        if !isFresh(found.used, openedAt) { try? noteUse(of: found.session, now: openedAt) }
+        return found.session
+    }
+
+    private func isFresh(_ used: WallTime, _ now: WallTime) -> Bool {
+        used <= now && now - used < Self.useGrain
+    }
+
+    /// Whoever keeps the store open for days goes on using the session when it writes.
+    func noteLateUse(of session: StoredSession, now: WallTime) throws(StoreError) {
+        if now - openedAt >= Self.useGrain { try noteUse(of: session, now: now) }
+    }
+
+    /// A clock that was wrong is put right too.
+    private func noteUse(of session: StoredSession, now: WallTime) throws(StoreError) {
+        try batch { () throws(StoreError) in
+            let update = try database.prepare(
+                "UPDATE sessions SET used = ?2 WHERE id = ?1 AND used NOT BETWEEN ?3 AND ?2")
+            update.bind(1, session.id)
+            update.bind(2, now.nanoseconds)
+            update.bind(3, now.nanoseconds - Self.useGrain.nanoseconds)
+            try update.run()
         }
     }
 
@@ -39,6 +71,31 @@ extension Store {
             let delete = try database.prepare("DELETE FROM sessions WHERE id = ?")
             delete.bind(1, session.id)
             try delete.run()
+        }
+    }
+
+    /// Forgets the sessions that no run used for `unusedFor` and gives back where their half-done files lie, so that these
+    /// can go too. There are as many sessions as a user has jobs: looking at all of them takes less time than
+    /// remembering when they were looked at last, and nothing is locked when there is nothing to forget.
+    package func forgetUnusedSessions(now: WallTime) throws(StoreError) -> Set<String> {
+        guard try !unusedSessions(now).isEmpty else { return [] }
+        return try batch { () throws(StoreError) in
+            var left: Set<String> = []
+            for session in try unusedSessions(now) {
+                left.formUnion(try partFiles(of: session))
+                try forget(session)
+            }
+            return left
+        }
+    }
+
+    private func unusedSessions(_ now: WallTime) throws(StoreError) -> [StoredSession] {
+        try read { () throws(StoreError) in
+            let query = try database.prepare("SELECT id FROM sessions WHERE used < ?")
+            query.bind(1, now.nanoseconds - Self.unusedFor.nanoseconds)
+            var sessions: [StoredSession] = []
+            while try query.step() { sessions.append(StoredSession(id: query.integer(0) ?? 0)) }
+            return sessions
         }
     }
 }

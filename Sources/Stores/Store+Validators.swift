@@ -15,7 +15,8 @@ package struct ValidatorChange: Hashable, Sendable {
 extension Store {
     package func hasValidators(_ session: StoredSession) throws(StoreError) -> Bool {
         try read { () throws(StoreError) in
-            let query = try database.prepare("SELECT 1 FROM validators WHERE session = ? LIMIT 1")
+            let query = try database.prepare(
+                "SELECT 1 FROM folders JOIN validators ON folder = id WHERE session = ? LIMIT 1")
             query.bind(1, session.id)
             return try query.step()
         }
@@ -31,27 +32,139 @@ extension Store {
     ) throws(StoreError) {
         guard !changes.isEmpty else { return }
         try batch { () throws(StoreError) in
-            let upsert = try database.prepare(
-                """
-                INSERT OR REPLACE INTO validators (session, destination, url, etag, lastModified, shape, size,
-                    modified, time)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """)
-            upsert.bind(1, session.id)
-            upsert.bind(9, now.nanoseconds)
-            let delete = try database.prepare("DELETE FROM validators WHERE session = ? AND destination = ?")
-            delete.bind(1, session.id)
+            try noteLateUse(of: session, now: now)
+            var writer = try ValidatorWriter(database, session)
             for change in changes {
-                if let kept = change.kept {
-                    upsert.bind(2, change.destination)
-                    upsert.bind(kept)
-                    try upsert.run()
-                } else {
-                    delete.bind(2, change.destination)
-                    try delete.run()
-                }
+                let place = DestinationPlace(change.destination)
+                if let kept = change.kept { try writer.put(kept, at: place) } else { try writer.remove(place) }
             }
         }
+    }
+}
+
+/// A path in two parts: up to its last slash, and what follows.
+struct DestinationPlace {
+    let folder: Substring
+    let name: Substring
+
+    init(_ path: String) {
+        // By bytes: a slash that a combining mark follows is still one.
+        let end = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
+        folder = path[..<end]
+        name = path[end...]
+    }
+}
+
+/// What the files of one folder mostly have in common.
+private struct StoredFolder {
+    let id: Int64
+    /// How the URL of the first file kept of it begins, if it ends in that file's name.
+    let source: String
+    let shape: Int64
+
+    /// `nil` for a URL that is the folder's with `name` at its end.
+    func abridged(_ url: String, _ name: Substring) -> String? {
+        let isTogether =
+            url.utf8.count == source.utf8.count + name.utf8.count && url.utf8.starts(with: source.utf8)
+            && url.utf8.dropFirst(source.utf8.count).elementsEqual(name.utf8)
+        return isTogether ? nil : url
+    }
+
+    /// The beginning of a URL that ends in `name`; nothing of another.
+    static func source(of url: String, _ name: Substring) -> String {
+        guard url.utf8.reversed().starts(with: name.utf8.reversed()) else { return "" }
+        return String(decoding: url.utf8.dropLast(name.utf8.count), as: UTF8.self)
+    }
+}
+
+extension KeptValidators {
+    /// Over all that would be believed, and for whom: a row that was changed by no program of ours, or stands where it
+    /// does not belong, has another.
+    fileprivate func seal(_ session: StoredSession, _ place: DestinationPlace) -> Int64 {
+        var seal = Fingerprint()
+        seal.add(session.id)
+        seal.add(place.folder)
+        seal.add(place.name)
+        seal.add(url)
+        // Of either there may be none, which is not the same as an empty one.
+        for text in [etag, lastModified, name] { seal.add(text ?? "\0") }
+        seal.add(shape)
+        seal.add(file.size)
+        seal.add(file.modifiedNanoseconds)
+        // Four bytes in the file, and not three or five by chance.
+        return Int64(Int32(truncatingIfNeeded: seal.value ^ seal.value >> 32))
+    }
+}
+
+/// Changes of one session in one transaction: what was looked up stays so as long as that.
+private struct ValidatorWriter: ~Copyable {
+    private let session: StoredSession
+    private let findFolder: Statement
+    private let addFolder: Statement
+    private let upsert: Statement
+    private let delete: Statement
+    /// Neighbours mostly lie in one folder.
+    private var last: (path: Substring, folder: StoredFolder)?
+
+    init(_ database: borrowing Database, _ session: StoredSession) throws(StoreError) {
+        let find = try database.prepare("SELECT id, source, shape FROM folders WHERE session = ? AND path = ?")
+        let add = try database.prepare(
+            "INSERT INTO folders (session, path, source, shape) VALUES (?, ?, ?, ?) RETURNING id")
+        let upsert = try database.prepare(
+            """
+            INSERT OR REPLACE INTO validators (folder, name, url, etag, lastModified, shape, size, modified, seal, file)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        let delete = try database.prepare("DELETE FROM validators WHERE folder = ? AND name = ?")
+        find.bind(1, session.id)
+        add.bind(1, session.id)
+        self.session = session
+        findFolder = find
+        addFolder = add
+        self.upsert = upsert
+        self.delete = delete
+    }
+
+    mutating func put(_ kept: KeptValidators, at place: DestinationPlace) throws(StoreError) {
+        let folder = try folder(of: place, kept)
+        last = (place.folder, folder)
+        upsert.bind(1, folder.id)
+        upsert.bind(2, place.name)
+        upsert.bind(3, folder.abridged(kept.url, place.name))
+        upsert.bind(4, kept.etag)
+        upsert.bind(5, kept.lastModified)
+        upsert.bind(6, kept.shape == folder.shape ? nil : kept.shape)
+        upsert.bind(7, kept.file.size)
+        upsert.bind(8, kept.file.modifiedNanoseconds)
+        upsert.bind(9, kept.seal(session, place))
+        upsert.bind(10, kept.name)
+        try upsert.run()
+    }
+
+    mutating func remove(_ place: DestinationPlace) throws(StoreError) {
+        guard let folder = try known(place.folder) else { return }
+        delete.bind(1, folder.id)
+        delete.bind(2, place.name)
+        try delete.run()
+    }
+
+    private func known(_ path: Substring) throws(StoreError) -> StoredFolder? {
+        if let last, last.path.utf8.elementsEqual(path.utf8) { return last.folder }
+        defer { findFolder.reset() }
+        findFolder.bind(2, path)
+        guard try findFolder.step(), let id = findFolder.integer(0) else { return nil }
+        return StoredFolder(id: id, source: findFolder.text(1) ?? "", shape: findFolder.integer(2) ?? 0)
+    }
+
+    private func folder(of place: DestinationPlace, _ kept: KeptValidators) throws(StoreError) -> StoredFolder {
+        if let known = try known(place.folder) { return known }
+        defer { addFolder.reset() }
+        let source = StoredFolder.source(of: kept.url, place.name)
+        addFolder.bind(2, place.folder)
+        addFolder.bind(3, source)
+        addFolder.bind(4, kept.shape)
+        let id = try addFolder.step() ? addFolder.integer(0) ?? 0 : 0
+        return StoredFolder(id: id, source: source, shape: kept.shape)
     }
 }
 
@@ -64,35 +177,36 @@ struct ValidatorQuery: ~Copyable {
         self.store = store
         statement = try store.database.prepare(
             """
-            SELECT url, etag, lastModified, shape, size, modified
-            FROM validators WHERE session = ? AND destination = ?
+            SELECT source, folders.shape, url, etag, lastModified, validators.shape, size, modified, seal, file
+            FROM folders JOIN validators ON folder = id WHERE session = ? AND path = ? AND validators.name = ?
             """)
     }
 
+    /// A row whose seal is broken is as good as none: its file is fetched, and the row written anew.
     func find(_ session: StoredSession, _ destination: String) throws(StoreError) -> KeptValidators? {
         // Also ends the reading, without which the log of changes could never be taken into the file.
         defer { statement.reset() }
-        return try store.read { () throws(StoreError) in
+        let place = DestinationPlace(destination)
+        let found = try store.read { () throws(StoreError) -> (kept: KeptValidators, seal: Int64?)? in
             statement.bind(1, session.id)
-            statement.bind(2, destination)
-            return try statement.step() ? statement.keptValidators : nil
+            statement.bind(2, place.folder)
+            statement.bind(3, place.name)
+            return try statement.step() ? (statement.keptValidators(place.name), statement.integer(8)) : nil
         }
+        guard let found else { return nil }
+        guard found.kept.seal(session, place) == found.seal else {
+            store.suspect()
+            return nil
+        }
+        return found.kept
     }
 }
 
 extension Statement {
-    fileprivate func bind(_ kept: KeptValidators) {
-        bind(3, kept.url)
-        bind(4, kept.etag)
-        bind(5, kept.lastModified)
-        bind(6, kept.shape)
-        bind(7, kept.file.size)
-        bind(8, kept.file.modifiedNanoseconds)
-    }
-
-    fileprivate var keptValidators: KeptValidators {
+    fileprivate func keptValidators(_ name: Substring) -> KeptValidators {
         KeptValidators(
-            url: text(0) ?? "", etag: text(1), lastModified: text(2), shape: integer(3) ?? 0,
-            file: FileStamp(size: integer(4) ?? 0, modifiedNanoseconds: integer(5) ?? 0))
+            url: text(2) ?? (text(0) ?? "") + name, etag: text(3), lastModified: text(4),
+            shape: integer(5) ?? integer(1) ?? 0,
+            file: FileStamp(size: integer(6) ?? 0, modifiedNanoseconds: integer(7) ?? 0), name: text(9))
     }
 }

@@ -100,6 +100,15 @@ package struct Descriptor: ~Copyable, Sendable {
         try Syscall.check("chmod") { fchmod(raw, mode) }
     }
 
+    /// Of the file `name` below this folder.
+    package borrowing func setMode(of name: String, _ mode: mode_t) throws(SystemError) {
+        let raw = raw
+        try Syscall.check("chmod") { unsafe fchmodat(raw, name, mode, 0) }
+    }
+
+    /// Whether this process may write the file `name` below this folder.
+    package borrowing func mayWrite(_ name: String) -> Bool { unsafe faccessat(raw, name, W_OK, 0) == 0 }
+
     /// Gives an unnamed file its name below `folder`; fails with EEXIST when that is taken.
     package borrowing func link(into folder: borrowing Descriptor, as name: String) throws(SystemError) {
         let target = folder.raw

@@ -65,12 +65,49 @@ package enum PrivateFolder {
         return file
     }
 
+    /// Makes a file of the folder at `path` when it is missing, and says whether it did. One that is there is looked at,
+    /// and others may no longer read it; it is never opened: the locks of SQLite belong to the process, and closing any
+    /// descriptor of the file would drop them.
+    package static func makeFile(
+        _ name: String, in folder: borrowing Descriptor, at path: String
+    ) throws(PrivacyProblem) -> Bool {
+        do throws(SystemError) {
+            _ = try folder.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+            return true
+        } catch {
+            guard error.errno == EEXIST else { throw problem(error, "\(path)/\(name)") }
+        }
+        let facts = try look(at: name, in: folder, at: path)
+        if facts.mode & 0o077 != 0 {
+            try attempt("\(path)/\(name)") { () throws(SystemError) in try folder.setMode(of: name, 0o600) }
+        }
+        return false
+    }
+
+    /// A plain file of the folder at `path` must be ours alone to write. It is not opened, and a link not followed.
+    @discardableResult
+    package static func look(
+        at name: String, in folder: borrowing Descriptor, at path: String
+    ) throws(PrivacyProblem) -> FileFacts {
+        let full = "\(path)/\(name)"
+        let facts: FileFacts
+        do throws(SystemError) { facts = try folder.facts(of: name) } catch { throw problem(error, full) }
+        try check(facts, full) { $0.isRegular }
+        return facts
+    }
+
     /// Whether it is of the right kind, ours, and not others' to write.
     private static func check(
         _ file: borrowing Descriptor, _ path: String, _ isRightKind: (FileFacts) -> Bool
     ) throws(PrivacyProblem) {
         let facts: FileFacts
         do throws(SystemError) { facts = try file.facts() } catch { throw problem(error, path) }
+        try check(facts, path, isRightKind)
+    }
+
+    private static func check(
+        _ facts: FileFacts, _ path: String, _ isRightKind: (FileFacts) -> Bool
+    ) throws(PrivacyProblem) {
         guard isRightKind(facts) else { throw PrivacyProblem(kind: .wrongKind, path: path) }
         guard facts.owner == geteuid() else { throw PrivacyProblem(kind: .belongsToAnother, path: path) }
         guard facts.mode & 0o022 == 0 else { throw PrivacyProblem(kind: .othersMayWrite, path: path) }

@@ -60,7 +60,7 @@ extension WorldAudit {
 
     private func isUnwell(_ origin: OriginID?, _ now: Now) -> Bool {
         guard let page = origin.map({ origins[Int($0.raw)] }) else { return false }
-        return page.isParked || now.instant < page.restUntil
+        return page.mayRest || now.instant < page.restUntil
     }
 
     private func hasFailedLately(_ origin: OriginID?, _ now: Now) -> Bool {
@@ -129,7 +129,7 @@ extension WorldAudit {
 
     mutating func checkGivenUp(_ task: TaskIndex, _ page: MirrorPage, _ conclusion: Conclusion, _ now: Now) {
         let index = Int(task.raw)
-        guard case .failed? = pages[index].verdict?.outcome else { return }
+        guard pages[index].hasFailed else { return }
         let mayBeTolerated =
             page.wasCharged || conclusion.tolerated == allows(task, page.tellingStatus)
             || hasReasonToEnd(task, now) && conclusion.tolerated == allows(task, pages[index].verdict?.status)

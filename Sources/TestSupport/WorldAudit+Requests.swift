@@ -159,7 +159,9 @@ extension WorldAudit {
         }
         origins[origin].failedRounds = 0
         pages[index].charged = 0
-        guard answer.status != 429, answer.status != 503, origins[origin].quietUntil <= now.instant else { return }
+        guard answer.status != 429, answer.status != 503 else { return }
+        if origins[origin].restUntil <= now.instant { origins[origin].mayRest = false }
+        guard origins[origin].quietUntil <= now.instant else { return }
         origins[origin].isParked = false
         origins[origin].probe = nil
     }

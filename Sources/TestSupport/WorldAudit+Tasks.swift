@@ -162,7 +162,10 @@ extension WorldAudit {
         let index = Int(task.raw)
         hold(conclusion.error != nil, now, "task \(index) failed without an error")
         let isAllowed = allows(task, pages[index].verdict?.status)
-        if let mirrors = pages[index].mirrors, !isOver(now) { return checkGivenUp(task, mirrors, conclusion, now) }
+        // With several places the failure that is told counts, also when the run's end let it try no more of them.
+        if let mirrors = pages[index].mirrors, !isOver(now) || pages[index].hasFailed {
+            return checkGivenUp(task, mirrors, conclusion, now)
+        }
         hold(conclusion.tolerated == isAllowed, now, "task \(index) is tolerated: \(conclusion.tolerated)")
         guard case .failed(let error)? = pages[index].verdict?.outcome, !isOver(now) else { return }
         // Nothing is given up that could be tried again.

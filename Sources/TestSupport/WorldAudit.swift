@@ -35,6 +35,7 @@ package struct WorldAudit: SimulationObserver {
         var conclusion: Conclusion?
         /// Of a task with several `urls`.
         var mirrors: MirrorPage?
+        var hasFailed: Bool { if case .failed? = verdict?.outcome { true } else { false } }
     }
 
     /// One origin's page.
@@ -51,8 +52,15 @@ package struct WorldAudit: SimulationObserver {
         var restUntil = Instant(nanoseconds: 0)
         /// It showed that it has trouble; one request at a time may find out.
         var isParked = false {
-            didSet { if isParked { hasHadTrouble = true } }
+            didSet {
+                guard isParked else { return }
+                hasHadTrouble = true
+                mayRest = true
+            }
         }
+        /// It was parked, and nothing good was heard from it after `restUntil`. An answer before that opens it only if
+        /// its pause was shorter, which nothing shows from outside; then a probe may be under way.
+        var mayRest = false
         var probe: TaskIndex?
         var failedRounds = 0
         var lastFailureAt: Instant?

@@ -67,7 +67,7 @@ extension Engine {
 
     /// A name that came from a server or a URL must be this task's alone: two tasks that both succeeded with one file
     /// would make one of the reports wrong. Fails the attempt when another task of the run has the path.
-    private func claim(_ path: String, _ attempt: Attempt) -> Bool {
+    func claim(_ path: String, _ attempt: Attempt) -> Bool {
         if claims == nil {
             claims = [:]
             for (index, task) in job.tasks.enumerated() {

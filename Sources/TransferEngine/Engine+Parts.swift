@@ -18,7 +18,7 @@ extension Engine {
         recordedParts.insert(attempt.task)
         if record.start == url.text, record.shape == memory?.shape(of: specification) { return true }
         forgetPart(attempt.task)
-        outbox.add(.removePart(folder: plannedDestination(attempt).folder, record.part.name))
+        outbox.add(.removePart("\(record.folder)/\(record.part.name)"))
         attempt.life.startOver(
             record.start == url.text
                 ? "the job asks for it in another way than when it began" : "it began at another URL, \(record.start)")
@@ -60,7 +60,7 @@ extension Engine {
         let start = attempt.specification.location(mirror: attempt.mirror).url?.text ?? point.url
         partLabels[attempt.staging] = ResumeRecord(
             start: start, point: point, shape: memory.shape(of: attempt.specification),
-            part: PartFile(name: "", size: 0, sum: []))
+            folder: plannedDestination(attempt).folder, part: PartFile(name: "", size: 0, sum: []))
     }
 
     /// The attempt ends before it was looked at: the next run finds it as this one did.

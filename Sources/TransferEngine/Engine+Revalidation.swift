@@ -3,6 +3,7 @@ import CurlCore
 import FileDelivery
 import HTTPRules
 import Stores
+import SystemIO
 import TransferModel
 
 // A file that stands there and was kept validators of: the server is asked whether it is still the same.
@@ -21,7 +22,9 @@ extension Engine {
 
     func take(_ report: MemoryReport) {
         switch report {
-        case .opened(_, let parts): outbox.add(.sweep(keeping: parts))
+        case .opened(_, let parts, let forgotten):
+            outbox.add(.sweep(keeping: parts))
+            for path in forgotten { outbox.add(.removePart(path)) }
         case .found(let task, let kept, let record):
             guard let attempt = attempt(of: task), case .recalling(let url, nil) = attempt.phase else { return }
             attempt.validators = kept
@@ -38,7 +41,12 @@ extension Engine {
     func askAgain(_ attempt: Attempt, _ url: ResourceURL) {
         guard let kept = attempt.validators, attempt.isKept else { return begin(attempt, url) }
         attempt.phase = .recalling(url, kept)
-        outbox.add(.look(attempt.task, path: attempt.specification.destination ?? ""))
+        outbox.add(.look(attempt.task, path: keptPath(attempt)))
+    }
+
+    /// Where the file stands that may be kept.
+    private func keptPath(_ attempt: Attempt) -> String {
+        (attempt.specification.destination ?? "") + (attempt.validators?.name ?? "")
     }
 
     /// What stands at the destination now.
@@ -54,7 +62,9 @@ extension Engine {
             begin(attempt, url)
         case .confirming(let asked):
             if stamp == asked {
-                return keepExisting(attempt, attempt.specification.destination ?? "", asked.size)
+                let path = keptPath(attempt)
+                if attempt.validators?.name != nil, !claim(path, attempt) { return }
+                return keepExisting(attempt, path, asked.size)
             }
             // Somebody took or changed the file while the server was asked about it.
             attempt.phase = .transferring
@@ -67,16 +77,18 @@ extension Engine {
     func confirm(_ attempt: Attempt) {
         guard let asked = attempt.asked else { preconditionFailure("a condition was sent without a file") }
         attempt.phase = .confirming(asked)
-        outbox.add(.look(attempt.task, path: attempt.specification.destination ?? ""))
+        outbox.add(.look(attempt.task, path: keptPath(attempt)))
     }
 
     /// The file stands under its name: what its answer was known by goes to the store.
     func keepValidators(_ attempt: Attempt) {
-        guard let memory, let file = attempt.file?.stamp, let head = attempt.head else { return }
+        guard let memory, let record = attempt.file, let file = record.stamp, let head = attempt.head else { return }
+        let isInFolder = attempt.specification.destination?.hasSuffix("/") == true
         memory.file(
             FiledAnswer(
                 url: attempt.life.request.url.text, status: head.status, headers: head.headers,
-                shape: memory.shape(of: attempt.specification), file: file),
+                shape: memory.shape(of: attempt.specification), file: file,
+                name: isInFolder ? Folders.split(record.path).name : nil),
             attempt.specification, at: now.instant)
     }
 }

@@ -35,12 +35,21 @@ final class MemoryDesk {
         self.keeper = keeper
     }
 
-    /// A file whose name is known, from a server, in a session of which something is kept.
+    /// A file from a server, in a session of which something is kept.
     private static func isEligible(_ task: borrowing TaskSpecification, _ isKept: [Bool]) -> Bool {
         guard task.type == .download, isKept[Int(task.session.raw)], let destination = task.destination else {
             return false
         }
-        return destination.utf8.last != UInt8(ascii: "/") && task.location.url?.isHTTP != false
+        // The name that a folder's file gets is known by its URL only.
+        guard let url = task.location.url else { return destination.utf8.last != UInt8(ascii: "/") }
+        return url.isHTTP
+    }
+
+    /// Under what a task's file is kept: its path, or its folder and the URL that will give it its name.
+    private static func key(_ task: borrowing TaskSpecification) -> String {
+        let destination = task.destination ?? ""
+        guard destination.utf8.last == UInt8(ascii: "/"), let url = task.location.url else { return destination }
+        return destination + url.text
     }
 
     /// A group's files under way lie in its staging and go with it.
@@ -69,18 +78,18 @@ final class MemoryDesk {
     /// Asks what is kept for a task's file; `false` when that is surely nothing.
     func find(_ task: TaskIndex, _ specification: TaskSpecification) -> Bool {
         guard known?.contains(specification.session) != false else { return false }
-        orders.append(.find(task, specification.session, destination: specification.destination ?? ""))
+        orders.append(.find(task, specification.session, destination: Self.key(specification)))
         due = Instant(nanoseconds: 0)
         return true
     }
 
     func file(_ answer: FiledAnswer, _ task: TaskSpecification, at now: Instant) {
-        add(.file(task.session, destination: task.destination ?? "", answer), at: now)
+        add(.file(task.session, destination: Self.key(task), answer), at: now)
     }
 
     /// `nil`: nothing is there any more.
     func part(_ record: ResumeRecord?, _ task: TaskSpecification, at now: Instant) {
-        add(.part(task.session, destination: task.destination ?? "", record), at: now)
+        add(.part(task.session, destination: Self.key(task), record), at: now)
     }
 
     private func add(_ order: MemoryOrder, at now: Instant) {
@@ -97,7 +106,7 @@ final class MemoryDesk {
 
     func takeAll() -> [MemoryReport] {
         let news = reports.takeAll()
-        for case .opened(let sessions, _) in news { known = sessions }
+        for case .opened(let sessions, _, _) in news { known = sessions }
         return news
     }
 

@@ -32,6 +32,7 @@ struct Stages {
         let libcurl = try Measure.cost(per: tasks, libcurlAlone)
         print("\nlibcurl alone, with its system calls: \(Table.number(libcurl.microseconds, 1)) us a task")
         try once()
+        try store()
     }
 
     // MARK: Load

@@ -138,7 +138,7 @@ import Testing
         let server = try ScriptedServer { _ in .respond(200, body: "x") }
         defer { server.stop() }
         let stage = try Stage()
-        let half: Int64 = 1 << 60
+        let half: Int64 = 1 << 50
         func job(_ sizes: [Int64]) -> String {
             let tasks = sizes.enumerated().map { number, size in
                 "  - { id: t\(number), url: '\(server.url("/"))', to: out/\(number), expect: { size: \(size) } }"

@@ -129,6 +129,17 @@ import TransferModel
         #expect(scene.ranges == ["none", "bytes=\(Self.cut)-"])
     }
 
+    /// It is known by its URL before it has a name.
+    @Test func aFileOfAFolderIsGoneOnWith() throws {
+        let scene = try Scene()
+        let job = "tasks: [{ id: t, url: '\(scene.server.url("/f"))', to: out/ }]\n"
+        try scene.breakOff(job, by: SIGKILL)
+        #expect(scene.part != nil)
+        let run = try scene.stage.run(job)
+        try expectRight(scene, run)
+        #expect(try run.task("t", "source") == "resumed")
+    }
+
     enum Change: String, CaseIterable {
         case aByte, shorter, gone, aFolder, anotherURL, anotherQuestion, anotherVersion, noRanges
     }

@@ -55,6 +55,45 @@ import TransferModel
         #expect(run.errorText.contains("warning") == false)
     }
 
+    /// The name came with the answer, and an answer without a body brings none: it is remembered with the URL.
+    @Test func aFileOfAFolderIsKnownByItsURL() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/get") { request in
+            let answer = ServedResource("hello", etag: "\"v1\"").answer(request)
+            guard request.header("If-None-Match") == nil else { return answer }
+            let name = [("Content-Disposition", "attachment; filename=named.txt"), ("ETag", "\"v1\"")]
+            return .respond(200, headers: name, body: "hello")
+        }
+        let stage = try Stage()
+        let job = "tasks: [{ id: a, url: '\(server.url("/get"))', to: in/ }]"
+        #expect(try stage.run(job).status == 0)
+        let run = try stage.run(job, "--exit-unchanged")
+        #expect(run.status == 9)
+        #expect(try run.task("a", "source") == "unchanged" && run.task("a", "file.path") == "in/named.txt")
+        #expect(server.requests().map { $0.header("If-None-Match") } == [nil, "\"v1\""])
+        // Another URL of the same folder has nothing to do with it.
+        #expect(try stage.run("tasks: [{ id: a, url: '\(server.url("/get?x=1"))', to: in/ }]").status == 0)
+        #expect(server.requests().last?.header("If-None-Match") == nil)
+        try stage.folder.write("in/named.txt", "changed here")
+        #expect(try stage.run(job).status == 0)
+        #expect(try stage.text("in/named.txt") == "hello")
+        #expect(stage.files == ["in/", "in/named.txt"])
+    }
+
+    /// The other task's file has the name by now.
+    @Test func twoTasksNeverKeepOneFile() throws {
+        let server = try ScriptedServer { request in ServedResource("hello", etag: "\"v1\"").answer(request) }
+        defer { server.stop() }
+        let stage = try Stage()
+        let first = "{ id: a, url: '\(server.url("/name"))', to: in/ }"
+        #expect(try stage.run("tasks: [\(first)]").status == 0)
+        let run = try stage.run("tasks: [{ id: b, url: '\(server.url("/b"))', to: in/name }, \(first)]")
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "destinationExists")
+        #expect(try run.task("b", "outcome") == "succeeded")
+    }
+
     @Test func aChangeAtTheServerIsFetchedAndKeptInTurn() throws {
         let mirror = try Mirror(ServedResource("old", etag: "\"1\""))
         let stage = try Stage()

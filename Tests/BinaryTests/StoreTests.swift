@@ -39,7 +39,7 @@ import TransferModel
     }
 
     /// Of a job that keeps nothing no store is made.
-    @Test(arguments: ["to: in/", "to: a, existing: replace", "to: a, checksum: 'md5:9dd4e461268c8034f5c8564e155c67a6'"])
+    @Test(arguments: ["to: a, existing: replace", "to: a, checksum: 'md5:9dd4e461268c8034f5c8564e155c67a6'"])
     func whatNeedsNoStoreMakesNone(_ more: String) throws {
         let server = try ScriptedServer { _ in .respond(200, headers: [("ETag", "\"1\"")], body: "x") }
         defer { server.stop() }

@@ -109,6 +109,19 @@ struct GroupTests {
         #expect(stage.ends[0]?.error?.message.contains("signal") == true)
     }
 
+    /// It was told to end and was verified all the same, before another member ended.
+    @Test func aSignalEndsWhoIsVerifiedTooLate() {
+        var stage = stage()
+        stage.scheduler.command(.stop(signal: 15), now: stage.clock.now)
+        stage.turn()
+        stage.end(0)
+        stage.turn()
+        for task in [1, 2] { stage.endCancelled(task) }
+        stage.turn()
+        #expect(stage.published.isEmpty && stage.discarded == [0] && stage.scheduler.isFinished)
+        #expect(stage.ends[0]?.outcome == .cancelled && stage.ends[0]?.error?.message.contains("signal") == true)
+    }
+
     @Test func whatIsBeingPublishedComesToItsEnd() {
         var stage = stage()
         for task in 0..<3 { stage.end(task) }

@@ -266,6 +266,34 @@ struct MirrorTests {
         #expect(stage.ends.values.allSatisfy { $0.outcome == .succeeded })
     }
 
+    /// An answer to what was sent before its pause does not open a host, and while one probes it the others go to a
+    /// place that only failed lately.
+    @Test func aHostThatIsProbedStandsBehindOneThatFailedLately() {
+        var stage = mirrored(5, at: [1, 0]) {
+            for single in [0, 1] {
+                $0.tasks[single].origin = host
+                $0.mirrors[TaskIndex(raw: UInt32(single))] = nil
+            }
+            for late in [3, 4] { $0.policies[late].earliestBegin = .afterStart(.milliseconds(1_500)) }
+        }
+        #expect(stage.running.sorted() == [0, 1, 2])
+        stage.end(2, answered(404))
+        stage.turn()
+        stage.end(0, answered(503))
+        stage.turn()
+        stage.answer(1)
+        stage.answer(2)
+        stage.turn()
+        // The pause is over: task 0 asks how the host is.
+        #expect(stage.turn(after: .seconds(1)) == [0])
+        #expect(stage.turn(after: .milliseconds(500)).sorted() == [3, 4])
+        #expect(stage.mirrors.suffix(2) == [0, 0])
+        // Its answer opens the host, and that is the better place again.
+        stage.answer(0)
+        stage.end(3, answered(404))
+        #expect(stage.turn() == [3] && stage.mirrors.last == 1)
+    }
+
     /// When all places want quiet, the task waits for the one that opens first.
     @Test func whereItIsQuietEverywhereTheFirstToOpenIsMet() {
         var stage = mirrored(2, at: [0, 1], perHost: 1) { $0.policies[0].retry.maximumBackoff = .seconds(300) }

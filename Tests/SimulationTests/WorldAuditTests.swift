@@ -132,6 +132,42 @@ import TransferModel
         #expect(tooMany.first?.contains("takes no more requests") == true)
     }
 
+    /// Both hosts are places of the second task. The first host failed lately; the other rests after a 503, and then the
+    /// first task probes it.
+    @Test func theOrderOfPlaces() {
+        func found(_ place: Int, answered: Int?) -> String {
+            var scene = Scene()
+            scene.model.hosts.append(WorldModel.Host())
+            let other = OriginID(raw: 1)
+            scene.setting.plan.tasks[0].origin = other
+            scene.setting.plan.tasks.append(scene.setting.plan.tasks[1])
+            for task in [1, 2] { scene.setting.plan.mirrors[TaskIndex(raw: UInt32(task))] = [Self.origin, other] }
+            return scene.violations { audit, scene in
+                let third = TaskIndex(raw: 2)
+                Self.start(&audit, third, scene)
+                let missing = Verdict(
+                    .failed(TransferError(.unexpectedResponse, "no")), status: 404, sentSomething: true)
+                audit.sees(.ended(third, missing), at: scene.now)
+                let next = AttemptEnd(outcome: .failed, error: missing.error, backoff: nil, held: .zero)
+                audit.sees(.attemptEnded(third, next), at: scene.now)
+                audit.sees(.perform(.start(third, attempt: 2, mirror: 1)), at: scene.now)
+                Self.start(&audit, Self.first, scene)
+                Self.answer(&audit, 503, scene)
+                Self.fail(&audit, scene, status: 503)
+                Self.retry(&audit, scene, backoff: .seconds(1))
+                // To what was sent before the pause: that opens no host.
+                audit.sees(.answered(third, Answer(status: 200)), at: scene.now)
+                scene.pass(.seconds(60))
+                Self.start(&audit, Self.first, scene, attempt: 2)
+                if let answered { Self.answer(&audit, answered, scene) }
+                audit.sees(.perform(.start(Self.second, attempt: 1, mirror: place)), at: scene.now)
+            }.joined(separator: "; ")
+        }
+        #expect(found(0, answered: nil) == "")
+        #expect(found(1, answered: 200) == "")
+        #expect(found(0, answered: 200).contains("task 1 starts at place 0 before place 1"))
+    }
+
     @Test func backoffs() {
         func found(_ backoff: TimeSpan, retryAfter: TimeSpan? = nil, status: Int = 500) -> String {
             var scene = Scene()

@@ -11,11 +11,12 @@ func full(_ destination: String) -> ResumeRecord {
         point: ResumePoint(
             url: "https://example.net/\(destination)", offset: 1 << 33, validator: "\"1\"", total: 1 << 40,
             sent: SentDigest(header: "Repr-Digest", checksum: Checksum(algorithm: .sha1, bytes: Array(0..<20)))),
-        shape: -7, part: PartFile(name: ".x-\(destination.dropFirst())", size: 1 << 33, sum: Array(0..<16)))
+        shape: -7, folder: "/data", part: PartFile(name: ".x-\(destination.dropFirst())", size: 1 << 33, sum: Array(0..<16)))
 }
 
 extension Store {
-    func keep(_ session: StoredSession, _ destinations: [String], time: Int64 = 1) throws(StoreError) {
+    /// For ever, unless a time is given.
+    func keep(_ session: StoredSession, _ destinations: [String], time: Int64 = .max) throws(StoreError) {
         let changes = destinations.map { ResumeChange(destination: $0, record: full($0)) }
         try change(session, changes, now: WallTime(nanoseconds: time))
     }
@@ -31,7 +32,7 @@ extension Store {
         #expect(store?.quarantined == nil)
         let session = try #require(try store?.session(job: "nightly", name: "mirror", now: now))
         let bare = ResumeRecord(
-            start: "", point: ResumePoint(url: "", offset: 0, validator: "", total: nil), shape: 0,
+            start: "", point: ResumePoint(url: "", offset: 0, validator: "", total: nil), shape: 0, folder: "/",
             part: PartFile(name: "", size: 0, sum: []))
         try store?.keep(session, ["/data/one"])
         try store?.change(session, [ResumeChange(destination: "", record: bare)], now: now)
@@ -39,7 +40,7 @@ extension Store {
         let again = try Store.open(folder: folder)
         #expect(try again.existingSession(job: "nightly", name: "mirror") == session)
         #expect(try again.resumeRecords(session) == ["/data/one": full("/data/one"), "": bare])
-        #expect(try again.partFiles() == ["/data/.x-data/one"])
+        #expect(try again.partFiles() == ["/data/.x-data/one", "/"])
     }
 
     @Test func tellsSessionsApart() throws {
@@ -70,11 +71,13 @@ extension Store {
             ResumeChange(destination: $0.0, record: $0.1)
         }
         try store.change(session, changes, now: WallTime(nanoseconds: 30))
-        #expect(try store.pruneResumeRecords(before: WallTime(nanoseconds: 5)) == ["/.x-1", "/.x-2", "/.x-4"])
+        let later = WallTime(nanoseconds: 5 + 30 * 24 * 60 * 60 * 1_000_000_000)
+        #expect(try store.forgetOldParts(now: later) == ["/data/.x-1", "/data/.x-2", "/data/.x-4"])
+        #expect(try store.forgetOldParts(now: later).isEmpty)
         let left = try store.resumeRecords(session)
         #expect(left.keys.sorted() == ["/3", "/5", "/6", "/7", "/8"])
         #expect(left["/3"] == changed)
-        #expect(try store.partFiles() == ["/.x-3", "/.x-5", "/.x-6", "/.x-7", "/.x-8"])
+        #expect(try store.partFiles() == ["/data/.x-3", "/data/.x-5", "/data/.x-6", "/data/.x-7", "/data/.x-8"])
     }
 
     @Test func aBatchIsAllOrNothing() throws {

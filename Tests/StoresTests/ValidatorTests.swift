@@ -48,24 +48,6 @@ import TransferModel
         #expect(try store.validators(session, destination: "/b") == kept("b", etag: nil))
     }
 
-    /// A store of the version before is brought up to date with all that is in it.
-    @Test func anOlderStoreGetsTheTable() throws {
-        let tree = try TemporaryTree()
-        var store: Store? = try Store.open(folder: tree.path, format: 1)
-        let session = try #require(try store?.session(job: "j", name: "s", now: now))
-        try store?.keep(session, ["/x"])
-        #expect(throws: StoreError.self) { try store?.hasValidators(session) }
-        store = nil
-        let newer = try Store.open(folder: tree.path)
-        #expect(newer.quarantined == nil)
-        #expect(try newer.resumeRecords(session).count == 1)
-        try newer.change(session, [change("a", kept("a"))], now: now)
-        #expect(try newer.hasValidators(session))
-        // And the version before leaves it alone.
-        let error = #expect(throws: StoreError.self) { try Store.open(folder: tree.path, format: 1) }
-        #expect(error?.kind == .newerVersion(found: 2, known: 1))
-    }
-
     // MARK: The thread
 
     /// The loop's side of a keeper, with somebody who waits for its answers.
@@ -92,7 +74,7 @@ import TransferModel
         }
 
         func opened() throws -> Set<SessionIndex> {
-            guard case .opened(let sessions, parts: _) = try next() else { throw Silence() }
+            guard case .opened(let sessions, parts: _, forgotten: _) = try next() else { throw Silence() }
             return sessions
         }
 

@@ -19,6 +19,35 @@ struct PrivateFolderTests {
         #expect(try PrivateFolder.file("a", in: again, at: path).facts().size == 6)
     }
 
+    @Test func makesAFileOnceAndThenOnlyLooksAtIt() throws {
+        let tree = try TemporaryTree()
+        let folder = try PrivateFolder.open(tree.path)
+        #expect(try PrivateFolder.makeFile("a", in: folder, at: tree.path))
+        #expect(tree.mode("a") == 0o600)
+        try tree.write("a", "x", mode: 0o644)
+        #expect(try !PrivateFolder.makeFile("a", in: folder, at: tree.path))
+        #expect(tree.mode("a") == 0o600)
+        #expect(try tree.text("a") == "x")
+        #expect(try PrivateFolder.look(at: "a", in: folder, at: tree.path).size == 1)
+        let missing = #expect(throws: PrivacyProblem.self) {
+            try PrivateFolder.look(at: "b", in: folder, at: tree.path)
+        }
+        #expect(missing?.isMissing == true)
+        try tree.setMode("a", 0o660)
+        try tree.link("link", to: "a")
+        try tree.makeFolder("folder")
+        for (name, kind) in [("a", .othersMayWrite), ("link", .wrongKind), ("folder", .wrongKind)]
+            as [(String, PrivacyProblem.Kind)]
+        {
+            let problem = #expect(throws: PrivacyProblem.self) {
+                _ = try PrivateFolder.makeFile(name, in: folder, at: tree.path)
+            }
+            #expect(problem?.kind == kind, "\(name)")
+            #expect(throws: PrivacyProblem.self) { try PrivateFolder.look(at: name, in: folder, at: tree.path) }
+        }
+        #expect(folder.mayWrite("a") && !folder.mayWrite("none"))
+    }
+
     @Test func refusesWhatOthersCanWrite() throws {
         let tree = try TemporaryTree()
         for (name, mode) in [("group", 0o720), ("all", 0o702), ("sticky", 0o1777)] as [(String, UInt32)] {

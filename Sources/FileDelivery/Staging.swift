@@ -1,3 +1,4 @@
+import Digests
 import Glibc
 import SystemIO
 import TransferModel
@@ -11,15 +12,21 @@ final class Staging {
         let name: String
     }
     let file: Descriptor
+    /// Where it began.
+    private let home: FolderCache.Folder
     /// `nil` while it has none.
     private var temporary: TemporaryName?
     private(set) var size: Int64 = 0
     private var digests = BodyDigests()
+    /// Of all that was appended, while it is to be found by a later run.
+    private var sum: QuickSum?
+    private var notedAt: Instant?
     /// The first write that failed; later ones are not tried.
     private(set) var failure: SystemError?
 
     init(in folder: FolderCache.Folder, mode: UInt16?, names: TemporaryNames) throws(SystemError) {
         let mode = mode_t(mode ?? 0o644)
+        home = folder
         if !folder.lacksUnnamedFiles {
             do throws(SystemError) {
                 file = try folder.descriptor.openUnnamed(mode: mode)
@@ -33,7 +40,10 @@ final class Staging {
         while true {
             let name = names.next()
             do throws(SystemError) {
-                file = try folder.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
+                let made = try folder.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
+                // Before it was locked somebody may have taken it for one that a killed run left.
+                guard Self.isOurs(made, name, folder) else { continue }
+                file = made
                 temporary = TemporaryName(folder: folder, name: name)
                 return
             } catch {
@@ -41,6 +51,23 @@ final class Staging {
                 guard error.errno == EEXIST else { throw error }
             }
         }
+    }
+
+    /// What an earlier run left; `hash` and `update` come before anything else.
+    init(
+        adopting file: consuming Descriptor, in folder: FolderCache.Folder, _ name: String, size: Int64, _ sum: QuickSum
+    ) {
+        self.file = file
+        home = folder
+        temporary = TemporaryName(folder: folder, name: name)
+        self.size = size
+        self.sum = sum
+    }
+
+    /// Locked, and still what its name stands for. What is locked no other run takes away.
+    private static func isOurs(_ file: borrowing Descriptor, _ name: String, _ folder: FolderCache.Folder) -> Bool {
+        guard (try? file.tryLock()) ?? true, let own = try? file.facts() else { return false }
+        return (try? folder.descriptor.facts(of: name))?.isSameFile(as: own) == true
     }
 
     /// Before the first byte; what is said later does not count.
@@ -57,10 +84,48 @@ final class Staging {
             try file.writeAll(bytes)
             size += Int64(bytes.count)
             digests.updateWritten(bytes)
+            sum?.update(bytes)
         } catch {
             failure = error
         }
     }
+
+    /// Bytes that are there already and belong to the whole.
+    func update(_ bytes: UnsafeRawBufferPointer) {
+        digests.updateSent(bytes)
+        digests.updateWritten(bytes)
+    }
+
+    // MARK: For a later run
+
+    /// Before the first byte: `part` will tell what is there.
+    func beginSum() {
+        if size == 0, sum == nil { sum = QuickSum() }
+    }
+
+    /// What is there, once in a while and when it has grown.
+    func partIfDue(_ names: TemporaryNames) -> PartFile? {
+        guard sum != nil, size >= PartFile.smallest else { return nil }
+        let now = Clocks.instant()
+        if let notedAt, now < notedAt + Self.pause { return nil }
+        notedAt = now
+        return part(names)
+    }
+
+    /// Not more often than this is it noted how far a file is.
+    private static let pause = TimeSpan.seconds(1)
+
+    /// `nil` when there is too little, or it could not be given a name.
+    func part(_ names: TemporaryNames) -> PartFile? {
+        guard let sum, failure == nil, size >= PartFile.smallest, let temporary = try? temporaryName(in: home, names)
+        else { return nil }
+        return PartFile(name: temporary.name, size: size, sum: sum.soFar)
+    }
+
+    /// It keeps its temporary name, and is ours no more.
+    func leave() { temporary = nil }
+
+    // MARK: The name
 
     /// Of all that was appended; a digest that is not the one expected is an error.
     func verifiedChecksum(_ destination: Destination) throws(TransferError) -> Checksum? {
@@ -88,6 +153,8 @@ final class Staging {
         in folder: FolderCache.Folder, _ names: TemporaryNames
     ) throws(SystemError) -> TemporaryName {
         if let temporary { return temporary }
+        // What is locked no other run takes for one that a killed run left.
+        _ = try? file.tryLock()
         while true {
             let made = TemporaryName(folder: folder, name: names.next())
             do throws(SystemError) {
@@ -116,6 +183,9 @@ final class Staging {
         }
         return true
     }
+
+    /// Of the file itself, whatever stands under its name by now.
+    var stamp: FileStamp? { (try? file.facts()).map { FileStamp($0) } }
 
     /// Leaves nothing of it.
     func remove() {

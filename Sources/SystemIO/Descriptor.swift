@@ -59,6 +59,13 @@ package struct Descriptor: ~Copyable, Sendable {
         return try Syscall.count("read") { unsafe pread(raw, bytes.baseAddress, bytes.count, Int(offset)) }
     }
 
+    /// Cuts the file off, and goes on writing there.
+    package borrowing func cut(at size: Int64) throws(SystemError) {
+        let raw = raw
+        try Syscall.check("truncate") { ftruncate(raw, Int(size)) }
+        try Syscall.check("seek") { lseek(raw, Int(size), SEEK_SET) < 0 ? -1 : 0 }
+    }
+
     package borrowing func facts() throws(SystemError) -> FileFacts {
         var facts = tr_file_facts()
         let raw = raw

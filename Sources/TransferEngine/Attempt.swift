@@ -3,6 +3,7 @@ import Codecs
 import CurlCore
 import FileDelivery
 import HTTPRules
+import Stores
 import TransferModel
 
 /// Orders for the delivery thread, collected over one turn of the loop and handed over in one piece; earlier when a
@@ -48,6 +49,12 @@ final class Attempt: TransferReceiver {
     enum Phase {
         /// Asked the delivery thread what stands at the destination.
         case inspecting
+        /// Asked what is kept of the last time, and then what stands there.
+        case recalling(ResourceURL, KeptValidators?)
+        /// What an earlier run left is being checked.
+        case adopting(ResourceURL, ResumeRecord)
+        /// A 304 came: asked whether what it spoke of still stands there.
+        case confirming(FileStamp)
         /// Looks up what its download shall be, or waits for another that does.
         case awaitingChecksum
         /// Waits for a slot at another origin.
@@ -113,6 +120,18 @@ final class Attempt: TransferReceiver {
     var file: FileRecord?
     var flushStartedAt: Instant?
     var lengthUnverified = false
+    /// What its answer is known by is for the next run.
+    var isKept = false
+    /// By what the file that stands there may be known again.
+    var validators: KeptValidators?
+    /// What an earlier run left of it, until that was looked at.
+    var part: ResumeRecord?
+    /// What is there of it when it breaks off is for the next run.
+    var leavesPart = false
+    /// What was written of it is gone.
+    var isLost = false
+    /// The file as it was when the server was asked about it.
+    var asked: FileStamp?
     /// What stands at the destination is as it shall be.
     var keepsExisting = false
     var lastProgressAt: Instant
@@ -248,7 +267,10 @@ final class Attempt: TransferReceiver {
         if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
         if decision == .abort { endedByUs = true }
         if decision == .keep, life.type == .download {
-            destination?.sent = life.sentDigest
+            destination?.sent = life.offset > 0 ? life.resume?.sent : life.sentDigest
+            if leavesPart, continuation != nil, (life.announcedLength ?? .max) >= PartFile.smallest {
+                outbox.add(.keepPart(staging, task))
+            }
             let length = life.announcedLength ?? (16 << 10)
             start.reserveCapacity(Int(min(length, Int64(BodyBuffer.capacity))))
         }
@@ -294,12 +316,17 @@ final class Attempt: TransferReceiver {
     /// What the next attempt can go on from; `nil` when it must begin at 0.
     var resumePoint: ResumePoint? {
         // A beginning that was not seen whole could not be judged when it is continued.
-        if let continuation, received > 0, !life.watchesBody {
-            return ResumePoint(
-                url: life.request.url.text, offset: life.offset + received, validator: continuation.validator,
-                total: continuation.total)
-        }
+        if received > 0, !life.watchesBody, let point = continuationPoint { return point }
         return life.resume
+    }
+
+    /// How this answer could be continued from the byte that comes next.
+    var continuationPoint: ResumePoint? {
+        continuation.map { continuation in
+            ResumePoint(
+                url: life.request.url.text, offset: life.offset + received, validator: continuation.validator,
+                total: continuation.total, sent: destination?.sent)
+        }
     }
 
     /// Everything received is handed over; the staging stays.

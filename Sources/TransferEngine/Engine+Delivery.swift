@@ -18,17 +18,18 @@ extension Engine {
         destination.flush = attempt.session.configuration.durability == .flush
         destination.reserve = job.limits.minimumFreeDisk ?? 0
         destination.group = attempt.specification.group.map { groups[Int($0.raw)].place }
+        destination.isStamped = attempt.isKept
         return destination
     }
 
     /// A body for which there is no room fails before it is received.
     func announceLength(_ attempt: Attempt) {
         guard let destination = attempt.destination, let length = attempt.life.announcedLength,
-            length >= 1 << 20 || destination.reserve > 0, attempt.life.offset == 0
+            length >= 1 << 20 || destination.reserve > 0
         else { return }
         outbox.add(
             .announce(
-                attempt.staging, attempt.task, folder: destination.folder, length: length,
+                attempt.staging, attempt.task, folder: destination.folder, length: length - attempt.life.offset,
                 reserve: destination.reserve))
     }
 
@@ -88,15 +89,20 @@ extension Engine {
         case .published(let task, let record): published(task, record)
         case .flushed(let task):
             guard let attempt = attempt(of: task) else { return }
+            keepValidators(attempt)
             succeed(attempt)
         case .failed(let task, let error):
             guard let attempt = attempt(of: task) else { return }
             // No room for it, or no right to write: what is still on its way is of no use.
             stopTransfer(attempt)
+            attempt.isLost = true
             fail(attempt, error)
         case .inspected(let task, let size, let matches):
             guard let attempt = attempt(of: task), case .inspecting = attempt.phase else { return }
             inspected(attempt, size: size, matches: matches)
+        case .looked(let task, let stamp): looked(task, stamp)
+        case .adopted(let task, let problem): adopted(task, problem)
+        case .part(let staging, let task, let part): noted(staging, task, part)
         case .staged(let task, let record): staged(task, record)
         case .groupPublished(let group, let error): published(group, error)
         case .contents(let task, let bytes):
@@ -143,6 +149,7 @@ extension Engine {
             unhurriedFlushes += 1
             attempt.flushStartedAt = now.instant
         } else {
+            keepValidators(attempt)
             succeed(attempt)
         }
     }
@@ -163,10 +170,9 @@ extension Engine {
     private func published(_ group: GroupIndex, _ error: TransferError?) {
         if error == nil {
             for member in groups[Int(group.raw)].members {
-                guard let attempt = attempts[Int(member.raw)], let file = attempt.file, !attempt.keepsExisting else {
-                    continue
-                }
+                guard let attempt = attempts[Int(member.raw)], let file = attempt.file else { continue }
                 emit(.fileFinished(file), attempt)
+                keepValidators(attempt)
             }
         }
         reports.append(.published(group, error))
@@ -180,7 +186,7 @@ extension Engine {
 
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {
         let url = attempt.life.request.url
-        guard let size else { return begin(attempt, url) }
+        guard let size else { return recall(attempt, url) }
         let path = attempt.specification.destination ?? ""
         switch attempt.specification.options.values.existing {
         case .fail:
@@ -190,11 +196,11 @@ extension Engine {
         case .revalidate where matches == true:
             keepExisting(attempt, path, size)
         case .revalidate, .replace:
-            begin(attempt, url)
+            recall(attempt, url)
         }
     }
 
-    private func keepExisting(_ attempt: Attempt, _ path: String, _ size: Int64) {
+    func keepExisting(_ attempt: Attempt, _ path: String, _ size: Int64) {
         var checksum: Checksum?
         if case .literal(let literal) = attempt.specification.options.values.checksum,
             attempt.specification.options.values.existing == .revalidate
@@ -206,8 +212,10 @@ extension Engine {
             attempt.phase = .delivering
             return outbox.add(.keep(attempt.task, path: path, group))
         }
-        attempt.file = FileRecord(path: path, bytes: size, checksum: checksum, changed: false, lengthUnverified: false)
-        finish(attempt, Verdict(.succeeded), source: .unchanged)
+        let file = FileRecord(path: path, bytes: size, checksum: checksum, changed: false, lengthUnverified: false)
+        attempt.file = file
+        emit(.fileFinished(file), attempt)
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
     }
 
     // MARK: Sources that need no connection

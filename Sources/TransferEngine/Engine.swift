@@ -2,6 +2,7 @@ import AttemptLife
 import CurlCore
 import FileDelivery
 import HTTPRules
+package import Stores
 import SystemIO
 package import TransferModel
 
@@ -41,6 +42,8 @@ package final class Engine {
     let delivery: DeliveryThread
     let deliveries: Mailbox<DeliveryReport>
     let outbox: Outbox
+    /// `nil` when nothing of this run's sessions is kept for the next.
+    let memory: MemoryDesk?
     let news = News()
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
@@ -52,6 +55,14 @@ package final class Engine {
     private var protocols: [OriginID: HTTPProtocol] = [:]
     /// What ended attempts left for the next ones of their tasks.
     private var partials: [TaskIndex: (staging: StagingID, point: ResumePoint, mirror: Int)] = [:]
+    /// What is to be remembered of half-done files, without how far they are.
+    var partLabels: [StagingID: ResumeRecord] = [:]
+    /// Tasks of whose half-done files the store knows.
+    var recordedParts: Set<TaskIndex> = []
+    /// Tasks for which what an earlier run left was looked at.
+    var triedParts: Set<TaskIndex> = []
+    /// Tasks that were cancelled for good.
+    package var unwanted: Set<TaskIndex> = []
     private var unkeptOrigins: Set<OriginID> = []
     private var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
@@ -77,7 +88,8 @@ package final class Engine {
     }
 
     package init(
-        job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String, now: Now
+        job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String,
+        memory place: MemoryPlace? = nil, now: Now
     ) throws(TransferError) {
         self.job = job
         self.origins = origins
@@ -109,10 +121,18 @@ package final class Engine {
             throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
         }
         outbox = Outbox(delivery)
+        memory = MemoryDesk(place, job, wake: { waker.wake() })
+        // Nobody knows of what earlier runs left: only what is surely of no use goes.
+        if memory == nil { outbox.add(.sweep(keeping: nil)) }
     }
 
-    /// Ends the delivery thread; nothing may be under way.
-    package func close() { delivery.finish() }
+    /// Ends the threads of files and of the store; nothing may be under way. What went wrong with the store is told.
+    package func close() -> [String] {
+        outbox.handOver()
+        delivery.finish()
+        for case .part(let staging, let task, let part) in deliveries.takeAll() { noted(staging, task, part) }
+        return memory?.finish() ?? []
+    }
 
     /// Connections a session opened, and requests that found one open.
     package func connections(of session: SessionIndex) -> (opened: Int, reused: Int) {
@@ -142,7 +162,7 @@ package final class Engine {
     }
 
     /// When the engine must be given a turn although nothing arrived.
-    package var nextDeadline: Instant { nextIdleCheck }
+    package var nextDeadline: Instant { min(nextIdleCheck, memory?.due ?? .distantFuture) }
 
     // MARK: From the scheduler
 
@@ -194,7 +214,7 @@ package final class Engine {
                 if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
             outbox.add(.inspect(task, path: specification.destination ?? "", checksum))
         } else {
-            begin(attempt, url)
+            recall(attempt, url)
         }
     }
 
@@ -221,6 +241,10 @@ package final class Engine {
         if attempt.checksum == nil, let source = attempt.specification.options.values.checksum {
             return lookUpChecksum(attempt, source, url)
         }
+        if let record = attempt.part {
+            attempt.part = nil
+            return adopt(record, attempt, url)
+        }
         attempt.phase = .transferring
         if url.isHTTP {
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
@@ -242,7 +266,7 @@ package final class Engine {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
             break
-        case .inspecting, .awaitingChecksum, .awaitingGrant, .transferring:
+        case .inspecting, .recalling, .adopting, .confirming, .awaitingChecksum, .awaitingGrant, .transferring:
             stopTransfer(attempt)
             let error = TransferError(.cancelled, "the transfer was cancelled")
             finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
@@ -264,7 +288,9 @@ package final class Engine {
             var curl = CurlRequest(
                 url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
             // What every first request of a session says is put together once.
-            let isPlain = attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
+            let isPlain =
+                attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
+                && !request.isConditional
             curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
             curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
             curl.connectTimeout = attempt.session.configuration.connectTimeout
@@ -317,6 +343,7 @@ package final class Engine {
         for completion in completions { complete(completion) }
         if nextIdleCheck <= now.instant { checkIdle() }
         for report in deliveries.takeAll() { delivered(report) }
+        for report in memory?.takeAll() ?? [] { take(report) }
         handOver()
         defer { reports.removeAll(keepingCapacity: true) }
         return reports
@@ -329,6 +356,7 @@ package final class Engine {
             outbox.add(.hurry)
         }
         outbox.handOver()
+        memory?.handOver(at: now.instant)
     }
 
     private func reportProgress(_ attempt: Attempt) {
@@ -367,6 +395,7 @@ package final class Engine {
         }
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         announceLength(attempt)
+        labelPart(attempt)
         if attempt.life.offset > 0 {
             let progress = Event.Progress(bytes: attempt.life.offset, expected: attempt.life.announcedLength)
             emit(.resumedAtOffset(progress), attempt)
@@ -460,6 +489,7 @@ package final class Engine {
             if let record { emit(.redirect(record), attempt) }
             attempt.lengthUnverified = unverified
             deliver(attempt)
+        case .keep: confirm(attempt)
         case .fail(let error, let record):
             if let record { emit(.redirect(record), attempt) }
             fail(attempt, error)
@@ -486,28 +516,38 @@ package final class Engine {
         _ = attempt.takeRest()
         // What an earlier attempt left is still of use on the next hop.
         if attempt.life.resume != nil { return }
-        outbox.add(.discard(attempt.staging))
+        discard(attempt.staging)
         stagingCount += 1
         attempt.staging = StagingID(raw: stagingCount)
     }
 
     /// Keeps what the attempt received for the task's next one, when that can ask for the rest of it.
     private func keepPartial(_ attempt: Attempt) -> Bool {
-        guard attempt.destination != nil, let point = attempt.resumePoint else { return false }
+        guard attempt.destination != nil, !attempt.isLost, let point = attempt.resumePoint else { return false }
         switch attempt.phase {
         case .transferring, .awaitingGrant: break
-        case .inspecting, .awaitingChecksum, .delivering, .flushing: return false
+        case .inspecting, .recalling, .adopting, .confirming, .awaitingChecksum, .delivering, .flushing: return false
         }
         attempt.handOverRest()
-        forgetPartial(of: attempt.task)
+        if let older = partials.removeValue(forKey: attempt.task) { discard(older.staging) }
         partials[attempt.task] = (attempt.staging, point, attempt.mirror)
         return true
     }
 
-    /// The task has ended: nobody will go on with what is there.
-    package func forgetPartial(of task: TaskIndex) {
-        guard !partials.isEmpty, let partial = partials.removeValue(forKey: task) else { return }
-        outbox.add(.discard(partial.staging))
+    /// The task has ended. What is there of its file stays for the next run, or goes.
+    package func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
+        guard !partials.isEmpty || !recordedParts.isEmpty else { return }
+        let isKept = outcome != .succeeded && !unwanted.contains(task)
+        if let partial = partials.removeValue(forKey: task) {
+            if isKept, partLabels[partial.staging] != nil { return outbox.add(.leave(partial.staging, task)) }
+            discard(partial.staging)
+        }
+        forgetPart(task)
+    }
+
+    private func discard(_ staging: StagingID) {
+        forgetLabel(of: staging)
+        outbox.add(.discard(staging))
     }
 
     func fail(_ attempt: Attempt, _ error: TransferError) {
@@ -523,8 +563,9 @@ package final class Engine {
     /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         if case .succeeded = verdict.outcome {
-        } else if attempt.specification.type == .download, !keepPartial(attempt) {
-            outbox.add(.discard(attempt.staging))
+            forgetLabel(of: attempt.staging)
+        } else if attempt.specification.type == .download, !leaveUntouched(attempt), !keepPartial(attempt) {
+            discard(attempt.staging)
         }
         releaseSlot(attempt)
         lostChecksums(attempt, verdict)

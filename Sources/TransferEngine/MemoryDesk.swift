@@ -1,0 +1,108 @@
+import HTTPRules
+import Stores
+import SystemIO
+import TransferModel
+
+/// The loop's end of what is kept from run to run: collects over a turn what the store is asked and told.
+final class MemoryDesk {
+    /// By the session's number, whether anything of it is kept.
+    private let isKept: [Bool]
+    private let reports: Mailbox<MemoryReport>
+    private let keeper: MemoryKeeper
+    private var orders: [MemoryOrder] = []
+    /// When what lies here is to be handed over at the latest: the thread is not woken for each file.
+    private(set) var due = Instant.distantFuture
+    private static let patience = TimeSpan.milliseconds(100)
+    private static let many = 256
+    /// The sessions of which something is kept; `nil` until the store is open.
+    private var known: Set<SessionIndex>?
+    private var last: (options: TaskOptions, applies: Bool, shape: Int64)?
+
+    /// `nil` when no task of the job would keep anything: then no file is opened.
+    init?(_ place: MemoryPlace?, _ job: Job, wake: @escaping @Sendable () -> Void) {
+        guard let place else { return nil }
+        let isKept = place.sessions.map { $0 != nil }
+        self.isKept = isKept
+        // Making a store takes longer than opening one, and nobody need wait for it.
+        if !Store.isThere(folder: place.folder) { known = [] }
+        reports = Mailbox(wake: wake)
+        let isWanted = job.tasks.contains { task in
+            Self.isEligible(task, isKept)
+                && (Revalidation.applies(to: task.options.values) || Self.mayOutliveRun(task))
+        }
+        // Without the thread the run is as one of which nothing is kept.
+        guard isWanted, let keeper = try? MemoryKeeper(place, reports: reports) else { return nil }
+        self.keeper = keeper
+    }
+
+    /// A file whose name is known, from a server, in a session of which something is kept.
+    private static func isEligible(_ task: borrowing TaskSpecification, _ isKept: [Bool]) -> Bool {
+        guard task.type == .download, isKept[Int(task.session.raw)], let destination = task.destination else {
+            return false
+        }
+        return destination.utf8.last != UInt8(ascii: "/") && task.location.url?.isHTTP != false
+    }
+
+    /// A group's files under way lie in its staging and go with it.
+    private static func mayOutliveRun(_ task: borrowing TaskSpecification) -> Bool {
+        let options = task.options.values
+        return options.resume && !options.decompress && task.group == nil
+    }
+
+    /// What of a task is kept for the next run: by what its file is known again, and what is there when it breaks off.
+    func keeps(_ task: TaskSpecification) -> (file: Bool, part: Bool) {
+        guard Self.isEligible(task, isKept) else { return (false, false) }
+        return (rules(of: task).applies, Self.mayOutliveRun(task))
+    }
+
+    func shape(of task: TaskSpecification) -> Int64 { rules(of: task).shape }
+
+    /// Tasks that say nothing of their own share their options.
+    private func rules(of task: TaskSpecification) -> (options: TaskOptions, applies: Bool, shape: Int64) {
+        if let last, last.options === task.options { return last }
+        let values = task.options.values
+        let made = (task.options, Revalidation.applies(to: values), Revalidation.shape(of: values))
+        last = made
+        return made
+    }
+
+    /// Asks what is kept for a task's file; `false` when that is surely nothing.
+    func find(_ task: TaskIndex, _ specification: TaskSpecification) -> Bool {
+        guard known?.contains(specification.session) != false else { return false }
+        orders.append(.find(task, specification.session, destination: specification.destination ?? ""))
+        due = Instant(nanoseconds: 0)
+        return true
+    }
+
+    func file(_ answer: FiledAnswer, _ task: TaskSpecification, at now: Instant) {
+        add(.file(task.session, destination: task.destination ?? "", answer), at: now)
+    }
+
+    /// `nil`: nothing is there any more.
+    func part(_ record: ResumeRecord?, _ task: TaskSpecification, at now: Instant) {
+        add(.part(task.session, destination: task.destination ?? "", record), at: now)
+    }
+
+    private func add(_ order: MemoryOrder, at now: Instant) {
+        orders.append(order)
+        due = orders.count >= Self.many ? Instant(nanoseconds: 0) : min(due, now + Self.patience)
+    }
+
+    func handOver(at now: Instant) {
+        guard due <= now else { return }
+        due = .distantFuture
+        keeper.submit(orders)
+        orders = []
+    }
+
+    func takeAll() -> [MemoryReport] {
+        let news = reports.takeAll()
+        for case .opened(let sessions, _) in news { known = sessions }
+        return news
+    }
+
+    func finish() -> [String] {
+        keeper.submit(orders)
+        return keeper.finish()
+    }
+}

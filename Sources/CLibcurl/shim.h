@@ -32,6 +32,18 @@ typedef CURLcode (*tr_ssl_context_callback)(CURL *, void *, void *);
 static inline CURLcode tr_easy_set_ssl_context_callback(CURL *easy, tr_ssl_context_callback value) {
     return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
+typedef int (*tr_prerequest_callback)(void *, char *, char *, int, int);
+static inline CURLcode tr_easy_set_prerequest_callback(CURL *easy, tr_prerequest_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
+typedef curl_socket_t (*tr_open_socket_callback)(void *, curlsocktype, struct curl_sockaddr *);
+static inline CURLcode tr_easy_set_open_socket_callback(CURL *easy, tr_open_socket_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+typedef int (*tr_close_socket_callback)(void *, curl_socket_t);
+static inline CURLcode tr_easy_set_close_socket_callback(CURL *easy, tr_close_socket_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
+}
 static inline CURLcode tr_easy_get_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
 }

@@ -21,8 +21,9 @@ int tr_renameat2(int old_folder, const char *old_path, int new_folder, const cha
     return renameat2(old_folder, old_path, new_folder, new_path, flags);
 }
 
-int tr_sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned int flags) {
-    return sync_file_range(descriptor, offset, count, flags);
+int tr_write_out(int descriptor) {
+    return sync_file_range(
+        descriptor, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
 int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds) {

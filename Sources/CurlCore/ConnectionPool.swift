@@ -7,6 +7,7 @@ package import TransferModel
     let share: UnsafeMutableRawPointer
     /// Whoever closes a connection asks it, `deinit` too: it must live as long as they do.
     let secureEnds = SecureEnds()
+    let sockets = PoolSockets()
 
     package init() throws(TransferError) {
         guard let share = unsafe curl_share_init() else { throw TransferError(.unknown, "libcurl: no memory") }

@@ -141,6 +141,7 @@ package import TransferModel
     }
 
     private func complete(_ slot: TransferSlot, _ result: CURLcode) {
+        if slot.metStaleConnection, beginAgain(slot) { return }
         let metrics = measure(slot)
         let failed = result != CURLE_OK
         var closedOrderly = false
@@ -151,12 +152,23 @@ package import TransferModel
             completions.append(
                 CurlCompletion(
                     receiver: receiver, code: CurlCode(result), message: failed ? slot.easy.message : "",
-                    systemError: failed ? Int32(slot.easy.long(CURLINFO_OS_ERRNO)) : 0,
+                    systemError: failed ? systemError(of: slot) : 0,
                     verifyResult: failed ? slot.easy.long(CURLINFO_SSL_VERIFYRESULT) : 0,
                     sawCloseNotify: closedOrderly, metrics: metrics))
         }
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
         recycle(slot)
+    }
+
+    /// Nothing was sent, and nobody was told anything.
+    private func beginAgain(_ slot: TransferSlot) -> Bool {
+        unsafe curl_multi_remove_handle(multi, slot.easy.raw)
+        slot.beginAgain()
+        return unsafe curl_multi_add_handle(multi, slot.easy.raw) == CURLM_OK
+    }
+
+    private func systemError(of slot: TransferSlot) -> Int32 {
+        slot.socketError != 0 ? slot.socketError : Int32(slot.easy.long(CURLINFO_OS_ERRNO))
     }
 
     private func measure(_ slot: TransferSlot) -> CurlMetrics {

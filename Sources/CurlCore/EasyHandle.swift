@@ -67,6 +67,16 @@ internal import CLibcurl
         unsafe note(CURLOPT_SSL_CTX_FUNCTION, tr_easy_set_ssl_context_callback(raw, callback))
     }
 
+    func set(preRequest callback: @escaping tr_prerequest_callback) {
+        unsafe note(CURLOPT_PREREQFUNCTION, tr_easy_set_prerequest_callback(raw, callback))
+    }
+    func set(openSocket callback: @escaping tr_open_socket_callback) {
+        unsafe note(CURLOPT_OPENSOCKETFUNCTION, tr_easy_set_open_socket_callback(raw, callback))
+    }
+    func set(closeSocket callback: @escaping tr_close_socket_callback) {
+        unsafe note(CURLOPT_CLOSESOCKETFUNCTION, tr_easy_set_close_socket_callback(raw, callback))
+    }
+
     /// The list is copied into curl's own form and kept until the next `reset`.
     func set(headers: [String]) {
         for line in headers {

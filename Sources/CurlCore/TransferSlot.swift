@@ -22,6 +22,10 @@ import TransferModel
     private var status = 0
     private var version = HTTPProtocol.http1
     private(set) var isHeadComplete = false
+    /// The connection held bytes that nobody had asked for: nothing was sent on it, and libcurl closed it.
+    private(set) var metStaleConnection = false
+    /// Why there was no socket for a new connection; 0 where there was.
+    fileprivate(set) var socketError: Int32 = 0
 
     init?(loop: CurlLoop, index: Int) {
         guard let easy = EasyHandle() else { return nil }
@@ -43,6 +47,8 @@ import TransferModel
         tlsVersion = 0
         tlsCipher = 0
         unsafe secureConnection = nil
+        socketError = 0
+        metStaleConnection = false
         if let likeness = request.likeness, likeness === lastLikeness {
             easy.clearMessage()
             easy.set(CURLOPT_URL, request.url)
@@ -71,6 +77,13 @@ import TransferModel
         unsafe easy.set(CURLOPT_HEADERDATA, pointer: me)
         unsafe easy.set(CURLOPT_WRITEFUNCTION, callback: receiveBody)
         unsafe easy.set(CURLOPT_WRITEDATA, pointer: me)
+        unsafe easy.set(preRequest: checkConnection)
+        unsafe easy.set(CURLOPT_PREREQDATA, pointer: me)
+        unsafe easy.set(openSocket: openSocket)
+        unsafe easy.set(CURLOPT_OPENSOCKETDATA, pointer: me)
+        // The pool's, for it closes its connections after the loop is gone.
+        unsafe easy.set(closeSocket: closeSocket)
+        unsafe easy.set(CURLOPT_CLOSESOCKETDATA, pointer: request.pool.sockets.userPointer)
         switch request.version {
         case .http1: easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         case .http2OverTLS:
@@ -138,7 +151,34 @@ import TransferModel
         unsafe easy.set(CURLOPT_SEEKDATA, pointer: me)
     }
 
+    /// Once more from the beginning, on a connection of its own.
+    func beginAgain() {
+        metStaleConnection = false
+        lastLikeness = nil
+        easy.clearMessage()
+        easy.set(CURLOPT_FRESH_CONNECT, true)
+    }
+
     // MARK: Called by libcurl
+
+    /// Before a request is sent. An answer is whatever comes first on its connection: on one that was used before,
+    /// bytes that lie there already belong to an earlier answer that was longer than announced, or were never asked
+    /// for (a 408 to nobody). In HTTP/2 each frame says whose it is.
+    func mayUse(_ connection: PoolSockets.Connection) -> Bool {
+        guard let sockets = pool?.sockets, let socket = sockets.usedBefore(connection) else { return true }
+        let ssl = unsafe secureStream()
+        if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return true }
+        let isDecoded = unsafe ssl.map { unsafe SSL_pending($0) > 0 } ?? false
+        metStaleConnection = isDecoded || PoolSockets.isReadable(socket)
+        return !metStaleConnection
+    }
+
+    private func isHTTP2(_ ssl: OpaquePointer) -> Bool {
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        unsafe SSL_get0_alpn_selected(ssl, &name, &length)
+        return unsafe UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
+    }
 
     /// One header line, or a status line, or the empty line after the last.
     func receive(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
@@ -178,18 +218,21 @@ import TransferModel
     }
 
     private func noteSecurity() {
-        guard pool?.secureEnds.isUsed == true else { return }
-        var found: UnsafeMutableRawPointer?
-        guard unsafe tr_easy_get_pointer(easy.raw, CURLINFO_TLS_SSL_PTR, &found) == CURLE_OK, let info = unsafe found
-        else { return }
-        let session = unsafe info.assumingMemoryBound(to: curl_tlssessioninfo.self)
-        guard unsafe session.pointee.backend == CURLSSLBACKEND_OPENSSL,
-            let connection = unsafe session.pointee.internals
-        else { return }
-        let ssl = OpaquePointer(connection)
-        unsafe secureConnection = UnsafeRawPointer(connection)
+        guard let ssl = unsafe secureStream() else { return }
+        unsafe secureConnection = UnsafeRawPointer(ssl)
         tlsVersion = UInt16(truncatingIfNeeded: unsafe SSL_version(ssl))
         tlsCipher = unsafe SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(ssl))
+    }
+
+    /// The TLS of the connection that the transfer is on; `nil` without.
+    private func secureStream() -> OpaquePointer? {
+        guard pool?.secureEnds.isUsed == true else { return nil }
+        var found: UnsafeMutableRawPointer?
+        guard unsafe tr_easy_get_pointer(easy.raw, CURLINFO_TLS_SSL_PTR, &found) == CURLE_OK, let info = unsafe found
+        else { return nil }
+        let session = unsafe info.assumingMemoryBound(to: curl_tlssessioninfo.self)
+        guard unsafe session.pointee.backend == CURLSSLBACKEND_OPENSSL else { return nil }
+        return unsafe session.pointee.internals.map { OpaquePointer($0) }
     }
 
     func receive(body bytes: UnsafeRawBufferPointer) -> BodyReply {
@@ -248,6 +291,30 @@ private func seekBody(_ user: UnsafeMutableRawPointer?, _ offset: Int, _ origin:
     guard let slot = unsafe slot(user), origin == SEEK_SET else { return Int32(CURL_SEEKFUNC_CANTSEEK) }
     return slot.receiver?.rewindBody(to: Int64(offset)) == true
         ? Int32(CURL_SEEKFUNC_OK) : Int32(CURL_SEEKFUNC_FAIL)
+}
+
+private func checkConnection(
+    _ user: UnsafeMutableRawPointer?, _ remote: UnsafeMutablePointer<CChar>?, _ local: UnsafeMutablePointer<CChar>?,
+    _ remotePort: Int32, _ localPort: Int32
+) -> Int32 {
+    guard let slot = unsafe slot(user), let remote = unsafe remote else { return CURL_PREREQFUNC_OK }
+    let connection = PoolSockets.Connection(
+        remote: unsafe String(cString: remote), remotePort: remotePort, localPort: localPort)
+    return slot.mayUse(connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}
+
+private func openSocket(
+    _ user: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let slot = unsafe slot(user), let address = unsafe address?.pointee else { return -1 }
+    let made = socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
+    if made < 0 { slot.socketError = errno } else { slot.pool?.sockets.opened(made) }
+    return made
+}
+
+private func closeSocket(_ user: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
+    if let user = unsafe user { unsafe Unmanaged<PoolSockets>.fromOpaque(user).takeUnretainedValue().closed(socket) }
+    return close(socket)
 }
 
 /// Watches for close_notify: libcurl reports a TLS stream that was cut as whole.

@@ -123,8 +123,7 @@ struct DeliveryWorker {
     private let pool: BufferPool
     private let reports: Mailbox<DeliveryReport>
     private var answers: [DeliveryReport] = []
-    private var unflushed: [TaskIndex] = []
-    private var unflushedFolders: Set<String> = []
+    private var unflushed: [(task: TaskIndex, folder: String)] = []
     private var flushDue: Instant?
     private var copies: UInt64 = 1 << 63
 
@@ -195,8 +194,7 @@ struct DeliveryWorker {
             answers.append(.published(task, record))
             guard destination.flush else { return }
             if flushDue == nil { flushDue = Clocks.instant() + DeliveryThread.flushAfter }
-            unflushed.append(task)
-            unflushedFolders.insert(Folders.split(destination.path).folder)
+            unflushed.append((task, destination.folder))
             if unflushed.count >= DeliveryThread.flushCount { flush() }
         } catch {
             answers.append(.failed(task, error))
@@ -295,15 +293,9 @@ struct DeliveryWorker {
     }
 
     private mutating func flush() {
-        let folders = unflushedFolders
-        do throws(TransferError) {
-            try publisher.flush(folders)
-            answers += unflushed.map { .flushed($0) }
-        } catch {
-            answers += unflushed.map { .failed($0, error) }
-        }
+        let failures = publisher.flush(Set(unflushed.map(\.folder)))
+        answers += unflushed.map { task, folder in failures[folder].map { .failed(task, $0) } ?? .flushed(task) }
         unflushed.removeAll(keepingCapacity: true)
-        unflushedFolders.removeAll()
         flushDue = nil
     }
 

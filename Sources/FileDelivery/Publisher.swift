@@ -207,11 +207,8 @@ final class Publisher {
     private func place(
         _ staging: Staging, _ task: TaskIndex, _ destination: Destination
     ) throws(TransferError) -> Placing {
+        try prepare(staging.file, destination)
         do throws(SystemError) {
-            if let mode = destination.mode { try staging.file.setMode(mode_t(mode)) }
-            if let time = destination.modificationTime {
-                try staging.file.setModificationTime(nanoseconds: time.nanoseconds)
-            }
             if destination.group == nil {
                 let (folder, name) = Folders.split(destination.path)
                 return try placeAgain(staging, folder, name, destination)
@@ -221,6 +218,21 @@ final class Publisher {
         }
         guard let group = destination.group else { preconditionFailure("without a group it has its name by now") }
         return try groups.place(staging, task, destination, group)
+    }
+
+    /// All that a file needs before it gets its name.
+    private func prepare(_ file: borrowing Descriptor, _ destination: Destination) throws(TransferError) {
+        do throws(SystemError) {
+            if let mode = destination.mode { try file.setMode(mode_t(mode)) }
+            if let time = destination.modificationTime {
+                try file.setModificationTime(nanoseconds: time.nanoseconds)
+            }
+            // A filesystem may write a name to the disk before the bytes: whoever else flushes it right then would let a
+            // power cut leave an empty file there, or one of zeros. A group is flushed before its step.
+            if destination.flush, destination.group == nil { try file.writeOut() }
+        } catch {
+            throw writingError(error, destination.folder)
+        }
     }
 
     /// A folder that vanished since it was opened is made again: the bytes are still there.
@@ -260,17 +272,29 @@ final class Publisher {
         return .placed(changed: !isSame)
     }
 
-    /// Flushes every filesystem that files in these folders lie on, each once.
-    func flush(_ paths: Set<String>) throws(TransferError) {
-        var flushed: Set<UInt64> = []
+    /// Flushes every filesystem that files in these folders lie on, each once; gives back the folders on those that
+    /// could not be.
+    func flush(_ paths: Set<String>) -> [String: TransferError] {
+        var flushed: [UInt64: TransferError?] = [:]
+        var failures: [String: TransferError] = [:]
         for path in paths {
             do throws(SystemError) {
                 let folder = try folders.folder(path)
-                if flushed.insert(folder.device).inserted { try folder.descriptor.syncFilesystem() }
+                if flushed[folder.device] == nil { flushed[folder.device] = .some(flush(folder, path)) }
+                failures[path] = flushed[folder.device] ?? nil
             } catch {
-                throw TransferError(
-                    .cannotWriteToFile, "flushing \(path) failed: \(error.reason)", errno: error.errno)
+                failures[path] = flushingError(error, path)
             }
+        }
+        return failures
+    }
+
+    private func flush(_ folder: FolderCache.Folder, _ path: String) -> TransferError? {
+        do throws(SystemError) {
+            try folder.descriptor.syncFilesystem()
+            return nil
+        } catch {
+            return flushingError(error, path)
         }
     }
 
@@ -284,7 +308,19 @@ final class Publisher {
 
     private func writingError(_ error: SystemError, _ folder: String) -> TransferError {
         if DiskSpace.isFull(error) { return DiskSpace.full(error, folder) }
-        return TransferError(.cannotWriteToFile, "writing in \(folder) failed: \(error.reason)", errno: error.errno)
+        let doing =
+            switch error.call {
+            case "chmod": "setting the mode of a file in"
+            case "futimens": "setting the time of a file in"
+            default: "writing in"
+            }
+        return TransferError(.cannotWriteToFile, "\(doing) \(folder) failed: \(error.reason)", errno: error.errno)
+    }
+
+    private func flushingError(_ error: SystemError, _ folder: String) -> TransferError {
+        if DiskSpace.isFull(error) { return DiskSpace.full(error, folder) }
+        return TransferError(
+            .cannotWriteToFile, "flushing the file system of \(folder) failed: \(error.reason)", errno: error.errno)
     }
 
     private func movingError(_ error: SystemError, _ path: String) -> TransferError {

@@ -15,6 +15,7 @@ package enum BodyFraming: Hashable, Sendable {
     package static func of(
         _ headers: HeaderBlock, status: Int, method: String, version: HTTPProtocol
     ) throws(TransferError) -> BodyFraming {
+        try checkNames(headers)
         let length = try contentLength(headers)
         if method == "HEAD" || status == 204 || status == 304 || (100...199).contains(status) { return .none }
         let codings = transferCodings(headers)
@@ -25,6 +26,18 @@ package enum BodyFraming: Hashable, Sendable {
                 "the server sent `Transfer-Encoding: \(codings.joined(separator: ", ").prefix(80))`")
         }
         return .chunked(announced: length)
+    }
+
+    /// `Content-Length : 5` is another header to libcurl, which then reads to the end of the connection, and this one to
+    /// others (RFC 9112, section 5.1).
+    private static func checkNames(_ headers: HeaderBlock) throws(TransferError) {
+        for line in headers.lines {
+            let last = headers.bytes[Int(line.nameEnd) - 1]
+            guard last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") else { continue }
+            let name = String(headers.name(line).utf8.trimmed()).lowercased()
+            guard name == "content-length" || name == "transfer-encoding" else { continue }
+            throw TransferError(.badServerResponse, "the server sent a blank between `\(name)` and its colon")
+        }
     }
 
     /// In lower case; without `identity`, which old servers send and which says nothing.

@@ -154,6 +154,18 @@ package struct Descriptor: ~Copyable, Sendable {
         try Syscall.check("unlink") { unsafe unlinkat(folder, name, 0) }
     }
 
+    /// The bytes of this file are with the disk, if not yet on it, when it returns: whatever the filesystem writes down
+    /// about the file from here on, it writes after them. A lost write is an error.
+    package borrowing func writeOut() throws(SystemError) {
+        let raw = raw
+        do throws(SystemError) {
+            try Syscall.check("write") { tr_write_out(raw) }
+        } catch {
+            // Some filesystems know no such thing: then the flush that follows must do.
+            guard error.errno == EINVAL || error.errno == ENOSYS || error.errno == ESPIPE else { throw error }
+        }
+    }
+
     /// Everything written to this descriptor's filesystem is on the disk when it returns; a lost write is an error.
     package borrowing func syncFilesystem() throws(SystemError) {
         let raw = raw

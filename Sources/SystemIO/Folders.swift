@@ -5,21 +5,24 @@ package enum Folders {
     /// Makes `path` and what is missing above it. A folder that somebody else made meanwhile is as good; something
     /// else that stands there shows when it is opened.
     package static func makeAll(_ path: String, mode: mode_t = 0o777) throws(SystemError) {
-        if unsafe mkdir(path, mode) == 0 { return }
-        let code = errno
-        switch code {
-        case EEXIST: return
-        case ENOENT:
-            // By bytes: a slash that a combining mark follows is still one.
-            let trimmed = path.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
-            let parent = trimmed.drop { $0 != UInt8(ascii: "/") }.drop { $0 == UInt8(ascii: "/") }
-            guard !parent.isEmpty else { throw SystemError(call: "mkdir", errno: code) }
-            try makeAll(String(decoding: parent.reversed(), as: UTF8.self), mode: mode)
-            if unsafe mkdir(path, mode) != 0 {
-                let again = errno
-                if again != EEXIST { throw SystemError(call: "mkdir", errno: again) }
-            }
-        default: throw SystemError(call: "mkdir", errno: code)
+        do throws(SystemError) {
+            return try make(path, mode)
+        } catch {
+            guard error.errno == ENOENT else { throw error }
+        }
+        // By bytes: a slash that a combining mark follows is still one.
+        let trimmed = path.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
+        let parent = trimmed.drop { $0 != UInt8(ascii: "/") }.drop { $0 == UInt8(ascii: "/") }
+        guard !parent.isEmpty else { throw SystemError(call: "mkdir", errno: ENOENT) }
+        try makeAll(String(decoding: parent.reversed(), as: UTF8.self), mode: mode)
+        try make(path, mode)
+    }
+
+    private static func make(_ path: String, _ mode: mode_t) throws(SystemError) {
+        do throws(SystemError) {
+            try Syscall.check("mkdir") { unsafe mkdir(path, mode) }
+        } catch {
+            guard error.errno == EEXIST else { throw error }
         }
     }
 

@@ -10,8 +10,11 @@ package enum Signals {
         return set
     }
 
-    /// A closed pipe is an error, not a death.
-    package static func ignoreClosedPipes() { signal(SIGPIPE, SIG_IGN) }
+    /// Writing to a closed pipe, or past the length that the user's limits allow a file, is an error, not a death.
+    package static func ignoreFailedWrites() {
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+    }
 
     /// Before the first thread is made, so that every thread inherits it. Until then SIGINT and SIGTERM end the
     /// process as they end any other.

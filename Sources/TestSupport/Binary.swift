@@ -57,10 +57,11 @@ package final class Binary: Sendable {
         try start(arguments, environment: environment, input: input, timeout: timeout).wait()
     }
 
-    /// Starts and returns at once; `wait()` must follow.
+    /// Starts and returns at once; `wait()` must follow. `wrapper` is a command, such as `strace -f`, that is given the
+    /// program and its arguments.
     package func start(
         _ arguments: [String], environment: [String: String] = [:], input: String = "",
-        timeout: TimeSpan = .seconds(120)
+        timeout: TimeSpan = .seconds(120), under wrapper: [String] = []
     ) throws -> RunningProgram {
         var variables = [
             "PATH": Environment["PATH"] ?? "/usr/bin:/bin", "HOME": home.path, "LANG": "C.UTF-8", "TZ": "UTC",
@@ -69,9 +70,10 @@ package final class Binary: Sendable {
         ]
         if let library = Environment["LD_LIBRARY_PATH"] { variables["LD_LIBRARY_PATH"] = library }
         variables.merge(environment) { $1 }
+        let words = wrapper + [program] + arguments
         return try RunningProgram(
-            program, arguments, environment: variables, folder: folder.path, input: Array(input.utf8),
-            timeout: timeout)
+            words[0], Array(words.dropFirst()), environment: variables, folder: folder.path,
+            input: Array(input.utf8), timeout: timeout)
     }
 
     /// What a program left behind.

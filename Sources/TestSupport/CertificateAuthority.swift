@@ -67,6 +67,9 @@ package struct TLSOptions: Sendable {
     package var closesInOrder: Bool
     /// Asks the client for a certificate of the same authority and refuses one without.
     package var requiresClientCertificate: Bool
+    /// Takes HTTP/2 where the client offers it. The server does not speak it: a script for `PRI *`, which is what the
+    /// client's first line looks like, says the frames (`HTTP2Frame`).
+    package var takesHTTP2 = false
 
     package init(
         authority: CertificateAuthority? = nil, minimum: Version = .v1_2, maximum: Version = .v1_3,
@@ -100,6 +103,7 @@ final class TLSContext: @unchecked Sendable {
         let leaf = try options.authority.issue(flaw: options.flaw)
         try check(SSL_CTX_use_certificate_file(context, leaf.certificateFile, SSL_FILETYPE_PEM), "certificate")
         try check(SSL_CTX_use_PrivateKey_file(context, leaf.keyFile, SSL_FILETYPE_PEM), "private key")
+        if options.takesHTTP2 { SSL_CTX_set_alpn_select_cb(context, takeHTTP2, nil) }
         if options.requiresClientCertificate {
             try check(SSL_CTX_load_verify_locations(context, options.authority.caFile, nil), "authority")
             SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
@@ -109,6 +113,26 @@ final class TLSContext: @unchecked Sendable {
     private typealias Version = TLSOptions.Version
 
     deinit { SSL_CTX_free(pointer) }
+}
+
+/// Called by OpenSSL with what the client offers: each name after a byte with its length.
+private func takeHTTP2(
+    _ ssl: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ count: UInt32,
+    _ user: UnsafeMutableRawPointer?
+) -> Int32 {
+    let names = UnsafeBufferPointer(start: offered, count: Int(count))
+    var place = 0
+    while place < names.count {
+        let name = names[(place + 1)...].prefix(Int(names[place]))
+        if name.elementsEqual("h2".utf8) {
+            chosen?.pointee = offered.map { $0 + place + 1 }
+            chosenCount?.pointee = names[place]
+            return SSL_TLSEXT_ERR_OK
+        }
+        place += 1 + name.count
+    }
+    return SSL_TLSEXT_ERR_NOACK
 }
 
 struct TLSFailure: Error, CustomStringConvertible {

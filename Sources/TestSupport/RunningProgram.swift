@@ -48,6 +48,44 @@ package final class RunningProgram: Sendable {
         state.with { $0.isReaped ? false : kill(processID, number) == 0 }
     }
 
+    /// Stops it where it stands, and returns when none of its threads is in the middle of a call: what they wrote is
+    /// written, and nothing more comes. `SIGCONT` lets it go on. False when it has ended.
+    package func freeze(timeout: TimeSpan = .seconds(30)) -> Bool {
+        guard send(signal: SIGSTOP) else { return false }
+        let deadline = MonotonicClock.now + timeout
+        while MonotonicClock.now < deadline, isRunning {
+            if threadStates.allSatisfy({ "TtZX".contains($0) }) { return true }
+            usleep(200)
+        }
+        return false
+    }
+
+    /// As the kernel calls them: `R`, `S`, `T` and so on.
+    private var threadStates: [Character] {
+        threadIDs.compactMap { thread in
+            let path = "/proc/\(processID)/task/\(thread)/stat"
+            guard let text = try? String(decoding: TemporaryTree.bytes(at: path), as: UTF8.self) else { return nil }
+            return text.lastIndex(of: ")").flatMap { text[$0...].dropFirst(2).first }
+        }
+    }
+
+    /// The number of its thread of this name, as soon as it has one.
+    package func thread(named name: String, timeout: TimeSpan = .seconds(30)) -> Int32? {
+        let deadline = MonotonicClock.now + timeout
+        while MonotonicClock.now < deadline, isRunning {
+            for thread in threadIDs {
+                let found = try? TemporaryTree.bytes(at: "/proc/\(processID)/task/\(thread)/comm")
+                if found == Array("\(name)\n".utf8) { return thread }
+            }
+            usleep(200)
+        }
+        return nil
+    }
+
+    private var threadIDs: [Int32] {
+        TemporaryTree.names(in: "/proc/\(processID)/task").compactMap { Int32($0) }
+    }
+
     package var isRunning: Bool { state.with { $0.status == nil } }
 
     /// What came on standard output and standard error so far.

@@ -48,9 +48,9 @@ package struct Seeded: RandomNumberGenerator, Sendable {
 /// How often a randomised test goes round.
 package enum Rounds {
     /// `count` in an ordinary run, twenty times that with `TRANSFER_RUN_LONG=1`.
-    package static func scaled(_ count: Int) -> Int {
-        Environment["TRANSFER_RUN_LONG"] == "1" ? count * 20 : count
-    }
+    package static func scaled(_ count: Int) -> Int { isLong ? count * 20 : count }
+
+    package static var isLong: Bool { Environment["TRANSFER_RUN_LONG"] == "1" }
 }
 
 enum Environment {

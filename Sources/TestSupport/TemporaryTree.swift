@@ -135,6 +135,8 @@ extension TemporaryTree {
         }
     }
 
+    static func names(in folder: String) -> [String] { entries(of: folder).map(\.0) }
+
     private static func entries(of folder: String) -> [(String, Kind)] {
         guard let stream = opendir(folder) else { return [] }
         defer { closedir(stream) }

@@ -2,5 +2,5 @@ import CommandLineTool
 import Glibc
 import SystemIO
 
-Signals.ignoreClosedPipes()
+Signals.ignoreFailedWrites()
 exit(CommandLineTool.main(arguments: Array(CommandLine.arguments.dropFirst()), environment: Surroundings.environment()))

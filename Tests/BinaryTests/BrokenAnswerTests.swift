@@ -9,12 +9,17 @@ import TextFormats
         let script: Script
         let error: String
         let keys: String
+        let transports: [Transport]
 
-        init(_ name: String, _ error: String, _ script: Script, keys: String = "") {
+        init(
+            _ name: String, _ error: String, _ script: Script, keys: String = "",
+            over transports: [Transport] = Transport.allCases
+        ) {
             self.name = name
             self.error = error
             self.script = script
             self.keys = keys
+            self.transports = transports
         }
         var testDescription: String { name }
     }
@@ -36,13 +41,44 @@ import TextFormats
         Case(
             "a chunk of no size", "networkConnectionLost", raw("Transfer-Encoding: chunked", "zz\r\nhello\r\n0\r\n\r\n")
         ),
+        Case(
+            "a chunk size that wraps to 5", "networkConnectionLost",
+            raw("Transfer-Encoding: chunked", "10000000000000005\r\nhello\r\n0\r\n\r\n")),
+        Case(
+            "a chunk of negative size", "networkConnectionLost",
+            raw("Transfer-Encoding: chunked", "-5\r\nhello\r\n0\r\n\r\n")),
+        Case(
+            "a chunk that is longer than it says", "networkConnectionLost",
+            raw("Transfer-Encoding: chunked", "3\r\nhello\r\n0\r\n\r\n")),
+        Case(
+            "cut after the last chunk", "networkConnectionLost",
+            raw("Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n")),
+        Case(
+            "cut in a trailer", "networkConnectionLost",
+            raw("Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\nX-Sum: 1")),
+        Case(
+            "chunks and another length", "badServerResponse",
+            raw("Content-Length: 9\r\nTransfer-Encoding: chunked", "5\r\nhello\r\n0\r\n\r\n")),
+        Case("a coding that nobody undoes", "badServerResponse", raw("Transfer-Encoding: gzip", "hello")),
+        Case(
+            "a coding below the chunks", "badServerResponse",
+            raw("Transfer-Encoding: gzip, chunked", "5\r\nhello\r\n0\r\n\r\n")),
+        Case("a part that nobody asked for", "badServerResponse", .respond(206, body: "hello")),
+        Case("two lengths in one line", "badServerResponse", raw("Content-Length: 5, 6", "hello")),
+        Case("a length with a sign", "badServerResponse", raw("Content-Length: +5", "hello")),
+        Case("a length behind a blank", "badServerResponse", raw("Content-Length : 100", "hello")),
+        Case(
+            "chunks behind a blank", "badServerResponse",
+            raw("Transfer-Encoding : chunked", "5\r\nhello\r\n0\r\n\r\n")),
+        Case("a length just past 2⁶³", "badServerResponse", raw("Content-Length: 9223372036854775808", "hello")),
+        Case("a length that wraps to 5", "badServerResponse", raw("Content-Length: 18446744073709551621", "hello")),
         Case("two lengths", "badServerResponse", raw("Content-Length: 5\r\nContent-Length: 6", "hello")),
         Case("a negative length", "cannotParseResponse", raw("Content-Length: -5", "hello")),
         Case(
             "a length too long for any disk", "badServerResponse", raw("Content-Length: 99999999999999999999", "hello")),
         Case(
             "an end that nothing proves", "lengthUnproven", raw("Connection: close", "hello"),
-            keys: "requireLength: true"),
+            keys: "requireLength: true", over: [.plain]),
         Case("another size", "unexpectedResponse", .respond(200, body: "hello"), keys: "expect: { size: 6 }"),
         Case(
             "another size in chunks", "unexpectedResponse", .chunked(200, [Array("hello".utf8)]),
@@ -61,14 +97,16 @@ import TextFormats
             keys: "checksum: md5:00000000000000000000000000000000"),
     ]
 
-    @Test(arguments: cases) func theOldFileStays(_ given: Case) throws {
-        let server = try ScriptedServer()
+    @Test(arguments: cases.flatMap { given in given.transports.map { (given, $0) } })
+    func theOldFileStays(_ given: Case, over transport: Transport) throws {
+        let server = try transport.server()
         defer { server.stop() }
         server.on("/a", given.script)
         let stage = try Stage()
         try stage.folder.write("kept", "old")
         let run = try stage.run(
             """
+            \(transport.session(server))
             defaults: { retry: { attempts: 1 } }
             tasks:
               - id: fresh

@@ -149,7 +149,7 @@ import Testing
         #expect(run.errorText.contains("warning: the job is to bring \(half * 2 + 7) bytes to the file system of "))
         #expect(run.errorText.contains("free\n"))
         // A warning is no verdict: each answer is held against what it says of itself.
-        #expect(try run.values("$.tasks[*].error.name") == Array(repeating: "dataLengthMismatch", count: 3))
+        #expect(try run.values("$.tasks[*].error.name") == Array(repeating: "unexpectedResponse", count: 3))
         try stage.folder.write("out/0", "x")
         let fits = try stage.run(job([1, 1]))
         #expect(fits.status == 0)

@@ -19,7 +19,7 @@ struct Stage {
 
     init() throws { binary = try Binary() }
 
-    private static let jobFile = "job.yaml"
+    static let jobFile = "job.yaml"
     private static let reportFile = ".report.json"
     private static let eventFile = ".events.ndjson"
 
@@ -33,21 +33,22 @@ struct Stage {
 
     /// Runs a job to its end.
     func run(
-        _ job: String, _ options: String..., environment: [String: String] = [:],
+        _ job: String, _ options: String..., environment: [String: String] = [:], under wrapper: [String] = [],
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> Run {
-        try finish(start(job, options, environment: environment), sourceLocation: sourceLocation)
+        let program = try start(job, options, environment: environment, under: wrapper)
+        return try finish(program, sourceLocation: sourceLocation)
     }
 
-    /// Starts a job; `finish` must follow.
+    /// Starts a job; `finish` must follow. `wrapper` is a command that is given the program.
     func start(
-        _ job: String, _ options: [String] = [], environment: [String: String] = [:]
+        _ job: String, _ options: [String] = [], environment: [String: String] = [:], under wrapper: [String] = []
     ) throws -> RunningProgram {
         try folder.write(Self.jobFile, job)
         started.options = options
         started.environment = environment
         let arguments = [Self.jobFile, "--report", Self.reportFile, "--events", Self.eventFile] + options
-        return try binary.start(arguments, environment: environment)
+        return try binary.start(arguments, environment: environment, under: wrapper)
     }
 
     func finish(_ program: RunningProgram, sourceLocation: SourceLocation = #_sourceLocation) throws -> Run {

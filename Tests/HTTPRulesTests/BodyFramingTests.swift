@@ -23,6 +23,15 @@ struct BodyFramingTests {
         #expect(throws: TransferError.self) { try framing([("Content-Length", text)]) }
     }
 
+    @Test(arguments: ["Content-Length ", "content-length\t", "Transfer-Encoding  "])
+    func aNameWithABlankAfterItIsAnError(name: String) {
+        #expect(throws: TransferError.self) { try framing([(name, "5")]) }
+    }
+
+    @Test func otherNamesWithABlankAreNoConcernOfTheFraming() throws {
+        #expect(try framing([("X-Length ", "5"), ("Content-Length", "6")]) == .length(6))
+    }
+
     @Test func aLieIsAnErrorWhereNoBodyFollowsToo() {
         for status in [204, 304] {
             #expect(throws: TransferError.self) { try framing([("Content-Length", "+5")], status: status) }

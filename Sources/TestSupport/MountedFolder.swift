@@ -1,0 +1,73 @@
+internal import Glibc
+
+/// A filesystem of its own on a folder, for as long as this lives: a full one, one that may not be written, or an image
+/// that can be copied as a power cut would leave it. Takes root.
+package final class MountedFolder: Sendable {
+    private let path: String
+
+    private init(_ path: String) { self.path = path }
+
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+
+    /// In memory, and no larger than `size`, such as `64k`.
+    package static func memory(at path: String, size: String) throws -> MountedFolder {
+        try mounted(path, "-t", "tmpfs", "-o", "size=\(size)", "none", path)
+    }
+
+    /// What stands there, to be read only.
+    package static func readOnly(at path: String) throws -> MountedFolder {
+        let mounted = try mounted(path, "--bind", path, path)
+        try run(["/bin/mount", "-o", "remount,bind,ro", path])
+        return mounted
+    }
+
+    /// The filesystem in the file `image`, through a loop device.
+    package static func image(_ image: String, at path: String, options: String = "defaults") throws -> MountedFolder {
+        try mounted(path, "-t", "ext4", "-o", "loop,\(options)", image, path)
+    }
+
+    /// A new ext4 in a new file of `size` bytes.
+    package static func makeImage(_ image: String, size: Int) throws {
+        let file = open(image, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0, ftruncate(file, size) == 0 else { throw SystemFailure("make \(image)") }
+        close(file)
+        // What is written later would otherwise be mixed with what the kernel still has to prepare.
+        try run(["/sbin/mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", image])
+    }
+
+    private static func mounted(_ path: String, _ words: String...) throws -> MountedFolder {
+        try run(["/bin/mount"] + words)
+        return MountedFolder(path)
+    }
+
+    private static func run(_ command: [String]) throws {
+        let result = try Binary(program: command[0]).run(arguments: Array(command.dropFirst()))
+        guard result.exitStatus == 0 else { throw Refused(description: "\(command[0]): \(result.errorText)") }
+    }
+
+    private struct Refused: Error, CustomStringConvertible { let description: String }
+
+    // MARK: For `.enabled(if:)`
+
+    /// Whether this user may mount; says why not.
+    package static let isAllowed = tries("a filesystem in memory") { try memory(at: $0.path, size: "64k") }
+
+    /// Whether loop devices and ext4 are there, too; says why not.
+    package static let takesImages = tries("an ext4 image") {
+        let image = "\($0.path).image"
+        defer { unlink(image) }
+        try makeImage(image, size: 8 << 20)
+        return try MountedFolder.image(image, at: $0.path)
+    }
+
+    private static func tries(_ what: String, _ mount: (TemporaryTree) throws -> MountedFolder) -> Bool {
+        do {
+            let tree = try TemporaryTree("mount")
+            _ = try mount(tree)
+            return true
+        } catch {
+            print("\(what) cannot be mounted here, so what it would show is not tested: \(error)")
+            return false
+        }
+    }
+}

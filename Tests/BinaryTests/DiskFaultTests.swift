@@ -1,0 +1,173 @@
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+
+/// Filesystems that say no, at whichever call. The task fails by its own name and with the system's words, its old file
+/// stays as it is, nothing else is left, what a retry cannot mend is not tried again, and other tasks do not suffer.
+@Suite struct DiskFaultTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let call: String
+        let errno: Int32
+        let name: String
+        let error: String
+        var when = "1+"
+        /// Keys of the task that is hurt.
+        var keys = ""
+
+        var testDescription: String { "\(call) \(when): \(name)" }
+    }
+
+    private static func cases(
+        _ call: String, _ errors: [(Int32, String)], _ error: String, when: String = "1+", keys: String = ""
+    ) -> [Case] {
+        errors.map {
+            let isFull = $0.0 == ENOSPC || $0.0 == EDQUOT
+            return Case(
+                call: call, errno: $0.0, name: $0.1, error: isFull ? "notEnoughDiskSpace" : error, when: when,
+                keys: keys)
+        }
+    }
+
+    private static let full = [(ENOSPC, "ENOSPC"), (EDQUOT, "EDQUOT")]
+    private static let broken = [(EIO, "EIO"), (EROFS, "EROFS")]
+    private static let exhausted = [(EMFILE, "EMFILE"), (ENFILE, "ENFILE")]
+
+    // MARK: Calls that name the folder
+
+    /// The folder is opened first, then a file in it that has no name.
+    static let naming =
+        cases("openat", exhausted + [(EACCES, "EACCES")], "cannotCreateFile", when: "1")
+        + cases("openat", full + broken + exhausted, "cannotCreateFile", when: "2")
+        + cases("linkat", full + broken + [(EXDEV, "EXDEV")], "cannotMoveFile")
+        // The first finds the old file, the second gives a temporary name; it is tried in two ways.
+        + cases("linkat", full + broken, "cannotMoveFile", when: "2+")
+        + cases("renameat", full + broken + [(EXDEV, "EXDEV")], "cannotMoveFile")
+
+    @Test(.enabled(if: Strace.isUsable), arguments: naming) func inOneFolder(_ given: Case) throws {
+        let setting = try Setting(given)
+        defer { setting.server.stop() }
+        let injection = Strace.Injection(given.call, .error(given.name), when: given.when)
+        let strace = Strace([injection], paths: [setting.stage.folder.path("hurt")])
+        try setting.check(setting.run(under: strace))
+    }
+
+    // MARK: Calls that only the thread of files makes, and only for this task
+
+    static let finishing =
+        cases("fchmod", broken + [(EPERM, "EPERM")], "cannotWriteToFile", keys: "mode: \"0640\"")
+        + cases("utimensat", broken, "cannotWriteToFile", keys: "preserveTime: true")
+        + cases("sync_file_range", full + broken, "cannotWriteToFile", keys: "session: flushed")
+
+    @Test(.enabled(if: Strace.isUsable), arguments: finishing) func atTheEndOfAFile(_ given: Case) throws {
+        let setting = try Setting(given)
+        defer { setting.server.stop() }
+        let strace = Strace([Strace.Injection(given.call, .error(given.name), when: given.when)])
+        try setting.check(setting.run(under: strace))
+    }
+
+    // MARK: Writing
+
+    static let writing = cases("write", full + broken + [(EFBIG, "EFBIG")], "cannotWriteToFile", when: "1")
+
+    @Test(.enabled(if: Strace.isUsable), arguments: writing) func inTheMiddleOfAFile(_ given: Case) throws {
+        let setting = try Setting(given)
+        defer { setting.server.stop() }
+        let injection = Strace.Injection(given.call, .error(given.name), when: given.when)
+        guard let run = try setting.run(sabotagedBy: injection) else { return }
+        try setting.check(run)
+    }
+
+    @Test(
+        .enabled(if: Strace.isUsable),
+        arguments: [
+            ("openat", "1"), ("openat", "2"), ("linkat", "1"), ("linkat", "2"), ("renameat", "1"), ("write", "1"),
+            ("mkdir", "1"), ("fchmod", "1"), ("utimensat", "1"), ("sync_file_range", "1"), ("syncfs", "1"),
+        ])
+    func anInterruptedCallIsMadeAgain(_ call: String, _ when: String) throws {
+        let keys = "session: flushed, mode: \"0640\", preserveTime: true"
+        let setting = try Setting(Case(call: call, errno: EINTR, name: "EINTR", error: "", keys: keys))
+        defer { setting.server.stop() }
+        let run = try setting.run(sabotagedBy: Strace.Injection(call, .error("EINTR"), when: when))
+        guard let run else { return }
+        #expect(run.status == 0)
+        #expect(try setting.stage.text("hurt/file") == Setting.new)
+        #expect(setting.stage.files == ["hurt/", "hurt/file", "ok/", "ok/last", "ok/next"])
+    }
+}
+
+extension DiskFaultTests {
+    /// Three downloads, one after the other, once the server lets them begin; the first is to be hurt.
+    struct Setting {
+        let server: ScriptedServer
+        let stage: Stage
+        let job: String
+        let given: Case
+        static let new = String(repeating: "new and longer ", count: 40_000)
+
+        init(_ given: Case) throws {
+            self.given = given
+            server = try ScriptedServer()
+            let time = ("Last-Modified", "Wed, 01 Jan 2020 12:00:00 GMT")
+            for name in ["next", "last"] { server.on("/\(name)", .respond(200, headers: [time], body: name)) }
+            server.on("/hurt", .respond(200, headers: [time], body: Self.new))
+            server.on("/start", [.gate("begin")] + .respond(200, body: "go"))
+            stage = try Stage()
+            try stage.folder.write("hurt/file", "old")
+            let usual = ["session: default", "preserveTime: false"].filter {
+                !given.keys.contains($0.prefix { $0 != ":" })
+            }
+            let keys = (usual + [given.keys]).filter { !$0.isEmpty }.joined(separator: ", ")
+            job = """
+                limits: { maximumConcurrentTasks: 1 }
+                defaults: { retry: { attempts: 3, backoff: { initial: 10ms } } }
+                sessions: { default: {}, flushed: { durability: flush } }
+                tasks:
+                  - { id: start, type: data, url: "\(server.url("/start"))" }
+                  - { id: hurt, needs: [start], url: "\(server.url("/hurt"))", to: hurt/file, existing: replace, \(keys) }
+                  - { id: next, needs: [start], url: "\(server.url("/next"))", to: ok/next, preserveTime: false }
+                  - { id: last, needs: [start], url: "\(server.url("/last"))", to: ok/last, preserveTime: false }
+                """
+        }
+
+        func run(under strace: Strace) throws -> Stage.Run {
+            server.open(gate: "begin")
+            return try stage.run(job, under: strace.command(calls: [given.call]))
+        }
+
+        /// The injection strikes the thread of files alone, whose first calls are the hurt task's; `nil` where this
+        /// user may not attach to a program.
+        func run(sabotagedBy injection: Strace.Injection) throws -> Stage.Run? {
+            let program = try stage.start(job)
+            defer { server.open(gate: "begin") }
+            #expect(server.waitForRequests(1, "/start"))
+            let thread = try #require(program.thread(named: "delivery"))
+            let words = Strace([injection]).attach(to: thread, calls: [injection.call])
+            let saboteur = try Binary(program: words[0]).start(Array(words.dropFirst()))
+            let isAttached = saboteur.waitForOutput("attached")
+            server.open(gate: "begin")
+            let run = try stage.finish(program)
+            let said = saboteur.wait().errorText
+            if !isAttached { print("strace may not attach to a program here: \(said)") }
+            return isAttached ? run : nil
+        }
+
+        func check(_ run: Stage.Run) throws {
+            #expect(run.status == 1)
+            #expect(try run.task("hurt", "error.name") == given.error)
+            #expect(try run.task("hurt", "error.errno") == "\(given.errno)")
+            let words = SystemError(call: given.call, errno: given.errno).reason
+            #expect(try run.task("hurt", "error.message")?.contains(words) == true)
+            #expect(try run.task("hurt", "error.message")?.contains("/hurt") == true)
+            #expect(try run.task("hurt", "explanation")?.isEmpty == false)
+            #expect(try run.values("$.tasks[?@.id=='hurt'].attempts[*].number") == ["1"])
+            #expect(server.requests("/hurt").count == 1)
+            for name in ["next", "last"] {
+                #expect(try run.task(name, "outcome") == "succeeded")
+                #expect(try stage.text("ok/\(name)") == name)
+            }
+            #expect(try stage.text("hurt/file") == "old")
+            #expect(stage.files == ["hurt/", "hurt/file", "ok/", "ok/last", "ok/next"])
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+
+/// Filesystems and limits as they really are: full, closed, failing at the last moment, or never large enough.
+@Suite struct DiskLimitTests {
+    private static let size = 300_000
+
+    /// The system writes what fits and then says no: a write that is short, and one that fails.
+    @Test func aLimitOnTheLengthOfFiles() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/large", .respond(200, patternOf: Self.size))
+        server.on("/small", .respond(200, body: "small"))
+        let stage = try Stage()
+        try stage.folder.write("kept", "old")
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: large, url: "\(server.url("/large"))", to: kept, existing: replace }
+              - { id: small, url: "\(server.url("/small"))", to: small }
+            """, under: ["/usr/bin/prlimit", "--fsize=100000"])
+        #expect(run.status == 1)
+        #expect(try run.task("large", "error.name") == "cannotWriteToFile")
+        #expect(try run.task("large", "error.errno") == "\(EFBIG)")
+        #expect(try run.values("$.tasks[?@.id=='large'].attempts[*].number") == ["1"])
+        #expect(try stage.text("kept") == "old" && stage.text("small") == "small")
+        #expect(stage.files == ["kept", "small"])
+    }
+
+    @Test(.enabled(if: MountedFolder.isAllowed)) func aFilesystemThatMayNotBeWritten() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "new") }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("closed/kept", "old")
+        let closed = try MountedFolder.readOnly(at: stage.folder.path("closed"))
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: over, url: "\(server.url("/a"))", to: closed/kept, existing: replace }
+              - { id: new, url: "\(server.url("/a"))", to: closed/new }
+              - { id: below, url: "\(server.url("/a"))", to: closed/not/there }
+              - { id: open, url: "\(server.url("/a"))", to: open }
+            """)
+        #expect(run.status == 1)
+        for id in ["over", "new", "below"] {
+            #expect(try run.task(id, "error.name") == "cannotCreateFile")
+            #expect(try run.task(id, "error.errno") == "\(EROFS)")
+            #expect(try run.values("$.tasks[?@.id=='\(id)'].attempts[*].number") == ["1"])
+        }
+        #expect(try stage.text("closed/kept") == "old" && stage.text("open") == "new")
+        #expect(stage.files == ["closed/", "closed/kept", "open"])
+        withExtendedLifetime(closed) {}
+    }
+
+    /// 10 TB, and the longest that fits into a number.
+    @Test(.enabled(if: Strace.isUsable), arguments: [10_000_000_000_000, .max])
+    func aLengthThatNoDiskHolds(_ length: Int64) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/huge", [.bytes(Script.head(200, [("Content-Length", "\(length)")])), .send("a beginning"), .stall])
+        server.on("/small", .respond(200, body: "small"))
+        let stage = try Stage()
+        if try FreeSpace.at(stage.folder.path).bytes > length {
+            return print("skipped: this disk holds \(length) bytes")
+        }
+        try stage.folder.write("kept", "old")
+        let trace = stage.binary.home.path("trace")
+        let calls = ["fallocate", "ftruncate", "pwrite64", "lseek", "write"]
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: huge, url: "\(server.url("/huge"))", to: kept, existing: replace }
+              - { id: new, url: "\(server.url("/huge"))", to: new }
+              - { id: small, url: "\(server.url("/small"))", to: small }
+            """, under: Strace().command(trace: trace, calls: calls))
+        #expect(run.status == 1)
+        for id in ["huge", "new"] {
+            #expect(try run.task(id, "error.name") == "notEnoughDiskSpace")
+            #expect(try run.task(id, "error.message")?.contains("\(length)") == true)
+            #expect(try run.values("$.tasks[?@.id=='\(id)'].attempts[*].number") == ["1"])
+        }
+        #expect(try stage.text("kept") == "old" && stage.text("small") == "small")
+        #expect(stage.files == ["kept", "small"])
+        let traced = try stage.binary.home.text("trace")
+        #expect(traced.contains("small"))
+        #expect(!traced.contains("fallocate(") && !traced.contains("ftruncate(") && !traced.contains("a beginning"))
+    }
+
+    /// The flush of one filesystem says nothing about another. The files have their names by then, and are whole.
+    @Test(
+        .enabled(if: Strace.isUsable && MountedFolder.isAllowed),
+        arguments: [
+            (EIO, "EIO", "cannotWriteToFile"), (ENOSPC, "ENOSPC", "notEnoughDiskSpace"),
+        ])
+    func aFlushThatFails(_ errno: Int32, _ name: String, _ error: String) throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "new") }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.makeFolder("bad")
+        try stage.folder.makeFolder("good")
+        let mounted = try MountedFolder.memory(at: stage.folder.path("bad"), size: "1m")
+        let strace = Strace(
+            [Strace.Injection("syncfs", .error(name))], paths: [stage.folder.path("bad"), stage.folder.path("bad/two")])
+        let run = try stage.run(
+            """
+            sessions: { default: { durability: flush } }
+            tasks:
+              - { id: bad, url: "\(server.url("/a"))", to: bad/file }
+              - { id: two, url: "\(server.url("/a"))", to: bad/two/file }
+              - { id: good, url: "\(server.url("/a"))", to: good/file }
+            """, under: strace.command(calls: ["syncfs"]))
+        #expect(run.status == 1)
+        for id in ["bad", "two"] {
+            #expect(try run.task(id, "error.name") == error)
+            #expect(try run.task(id, "error.errno") == "\(errno)")
+            #expect(try run.values("$.tasks[?@.id=='\(id)'].attempts[*].number") == ["1"])
+        }
+        #expect(try run.task("good", "outcome") == "succeeded")
+        for file in ["bad/file", "bad/two/file", "good/file"] { #expect(try stage.text(file) == "new") }
+        withExtendedLifetime(mounted) {}
+    }
+
+    /// Nothing of a group is put in place, and the old set stays.
+    @Test(
+        .enabled(if: Strace.isUsable),
+        arguments: [
+            ("mkdirat", ENOSPC, "ENOSPC"), ("mkdirat", EIO, "EIO"), ("linkat", ENOSPC, "ENOSPC"),
+            ("linkat", EIO, "EIO"), ("linkat", EXDEV, "EXDEV"), ("renameat2", EIO, "EIO"),
+            ("renameat2", ENOSPC, "ENOSPC"), ("syncfs", EIO, "EIO"), ("getdents64", EIO, "EIO"),
+        ])
+    func aGroup(_ call: String, _ errno: Int32, _ error: String) throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "new") }
+        defer { server.stop() }
+        let stage = try Stage()
+        for name in ["a", "deep/b", "more/c"] { try stage.folder.write("site/\(name)", "old") }
+        let before = try stage.folder.contents("site")
+        // Other threads read folders too; nobody else makes the other calls.
+        let paths = call == "getdents64" ? [stage.folder.path("site")] : []
+        let strace = Strace([Strace.Injection(call, .error(error))], paths: paths)
+        let run = try stage.run(
+            """
+            sessions: { default: { durability: flush } }
+            groups: { site: { to: site } }
+            tasks:
+              - { id: a, group: site, url: "\(server.url("/a"))", to: a, existing: replace }
+              - { id: b, group: site, url: "\(server.url("/b"))", to: deep/b, existing: replace }
+              - { id: alone, url: "\(server.url("/c"))", type: data }
+            """, under: strace.command(calls: [call]))
+        #expect(run.status == 1)
+        #expect(try run.value("$.groups[0].published") == "false")
+        let errors = try run.values("$.groups[0].error.message") + run.values("$.tasks[*].error.message")
+        #expect(errors.contains { $0?.contains(SystemError(call: call, errno: errno).reason) == true }, "\(errors)")
+        #expect(try run.task("alone", "outcome") == "succeeded")
+        #expect(try stage.folder.contents("site") == before)
+        #expect(stage.files.allSatisfy { !$0.hasPrefix(".transfer-run-") }, "\(stage.files)")
+        #expect(server.requests().count == 3)
+    }
+}

@@ -1,0 +1,97 @@
+import TestSupport
+import Testing
+import TransferModel
+
+/// Streams of HTTP/2 that end early, or without a proof that they did not. This libcurl may call one whole that was cut;
+/// a part of a body never becomes the file.
+@Suite struct HTTP2Tests {
+    private static let whole = "the whole body"
+    private static let part = "the whole"
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let frames: [UInt8]
+        var then = Script.Step.stall
+    }
+
+    static let cuts = [
+        Case(testDescription: "reset with an error", frames: HTTP2Frame.head() + begun + HTTP2Frame.reset(error: 2)),
+        Case(testDescription: "reset without an error", frames: HTTP2Frame.head() + begun + HTTP2Frame.reset(error: 0)),
+        Case(testDescription: "cancelled", frames: HTTP2Frame.head() + begun + HTTP2Frame.reset(error: 8)),
+        Case(
+            testDescription: "sent away with an error",
+            frames: HTTP2Frame.head() + begun + HTTP2Frame.goAway(error: 2), then: .close),
+        Case(
+            testDescription: "sent away without an error",
+            frames: HTTP2Frame.head() + begun + HTTP2Frame.goAway(error: 0), then: .close),
+        Case(testDescription: "closed in order", frames: HTTP2Frame.head() + begun, then: .close),
+        Case(testDescription: "cut", frames: HTTP2Frame.head() + begun, then: .cut),
+        Case(testDescription: "reset by the system", frames: HTTP2Frame.head() + begun, then: .reset),
+        Case(testDescription: "shorter than announced", frames: HTTP2Frame.head(length: whole.utf8.count) + ended),
+        Case(
+            testDescription: "announced, and reset",
+            frames: HTTP2Frame.head(length: whole.utf8.count) + begun + HTTP2Frame.reset(error: 0)),
+        Case(
+            testDescription: "longer than announced",
+            frames: HTTP2Frame.head(length: part.utf8.count) + HTTP2Frame.data(whole, isLast: true)),
+    ]
+    private static let begun = HTTP2Frame.data(part)
+    private static let ended = HTTP2Frame.data(part, isLast: true)
+
+    /// Speaks the frames over HTTP/2, and the whole body over HTTP/1.1.
+    private func server(_ frames: [UInt8], then: Script.Step = .stall) throws -> ScriptedServer {
+        var options = try TLSOptions()
+        options.takesHTTP2 = true
+        let server = try ScriptedServer(tls: options)
+        // The request follows the client's first line at once; frames for a stream that is not there yet are an error.
+        server.on("PRI *", [.bytes(HTTP2Frame.beginning), .wait(.milliseconds(100)), .bytes(frames), then])
+        server.on("/a", .respond(200, body: Self.whole))
+        return server
+    }
+
+    private func job(_ server: ScriptedServer, _ keys: String = "") -> String {
+        """
+        sessions: { default: { tls: { trust: { ca: \(server.caFile ?? "") } } } }
+        defaults: { retry: { attempts: 1 } }
+        tasks: [{ id: a, url: "\(server.url("/a"))", to: a, existing: replace, timeoutForRequest: 10s\(keys) }]
+        """
+    }
+
+    @Test(arguments: cuts) func aCutStreamIsNoFile(_ given: Case) throws {
+        let server = try server(given.frames, then: given.then)
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("a", "old")
+        let run = try stage.run(job(server))
+        #expect(server.requests("*").count == 1, "it did not speak HTTP/2")
+        // Either the cut was seen, or what nothing proves was fetched again, alone.
+        #expect(try stage.text("a") == (run.status == 0 ? Self.whole : "old"))
+        #expect(try run.status == 0 || run.task("a", "error.name") != nil)
+        #expect(stage.files == ["a"])
+        #expect(server.requests("/a").count == (run.status == 0 ? 1 : 0))
+    }
+
+    @Test func aStreamWithoutALengthIsFetchedAgainAlone() throws {
+        let server = try server(HTTP2Frame.head() + Self.ended)
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.text("a") == Self.whole)
+        #expect(try run.values("$.tasks[0].attempts[*].number") == ["1"])
+        #expect(server.requests("/a").map(\.version) == ["HTTP/1.1"])
+    }
+
+    @Test(arguments: ["", "checksum: md5:d3d4e3c23202d05021de45f8fcac58f9"])
+    func aStreamThatIsProvedIsTaken(_ checksum: String) throws {
+        let length = checksum.isEmpty ? Self.whole.utf8.count : nil
+        let server = try server(HTTP2Frame.head(length: length) + HTTP2Frame.data(Self.whole, isLast: true))
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server, checksum.isEmpty ? "" : ", \(checksum)"))
+        #expect(run.status == 0)
+        #expect(try stage.text("a") == Self.whole)
+        #expect(try run.task("a", "length") == "verified")
+        #expect(server.requests("/a").isEmpty)
+    }
+}

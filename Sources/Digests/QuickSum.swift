@@ -32,6 +32,13 @@ internal import CLibSSL
         }
     }
 
+    /// The same, short: enough against accidents.
+    package var shortSoFar: Int64? {
+        let bytes = soFar
+        guard bytes.count >= 8 else { return nil }
+        return bytes[..<8].reduce(0) { $0 << 8 | Int64($1) }
+    }
+
     /// A context with its key, to be copied: fetching one from libcrypto's providers costs more than a small file's sum.
     ///
     /// Unchecked: it is never changed once it is made, and never freed.

@@ -67,8 +67,8 @@ package enum DeliveryOrder: Sendable {
     case sweep(keeping: Set<String>?)
     /// What stands at the destination, and whether it meets the checksum.
     case inspect(TaskIndex, path: String, Checksum?)
-    /// Size and time of what stands at the destination.
-    case look(TaskIndex, path: String)
+    /// Size and time of what stands at the destination and, with `readingIt`, the sum of its bytes.
+    case look(TaskIndex, path: String, readingIt: Bool = false)
     /// A local file as a download's source.
     case copy(TaskIndex, from: String, Destination, maximum: Int64?)
     /// A local file as a data task's answer, or for what it says. One of a group is read where it is staged, if it is.
@@ -99,7 +99,7 @@ package enum DeliveryReport: Sendable {
     /// `nil` size: nothing stands there. `matches` is `nil` when no checksum was given.
     case inspected(TaskIndex, size: Int64?, matches: Bool?)
     /// `nil`: no file stands there, or none that may be seen.
-    case looked(TaskIndex, FileStamp?)
+    case looked(TaskIndex, FileStamp?, sum: Int64?)
     /// It is the beginning of the body now, or of no use for the reason given.
     case adopted(TaskIndex, String?)
     /// So much is there of a body that is to be found by a later run; `nil`: too little.

@@ -32,10 +32,12 @@ package final class DeliveryThread: Sendable {
     static let flushCount = 1_000
     static let flushAfter = TimeSpan.milliseconds(200)
 
-    /// `reports` gets the answers; `run` goes into temporary names. For tests: what the filesystems
-    /// lack, and a hook that is called on this thread at each step of a group's publication.
+    /// `reports` gets the answers; `run` goes into temporary names; with `makesSums` a file's record tells a sum of it.
+    /// For tests: what the filesystems lack, and a hook that is called on this thread at each step of a group's
+    /// publication.
     package init(
-        run: String, reports: Mailbox<DeliveryReport>, lacking: FilesystemLack = [], groupHook: GroupHook? = nil
+        run: String, reports: Mailbox<DeliveryReport>, makesSums: Bool = false, lacking: FilesystemLack = [],
+        groupHook: GroupHook? = nil
     ) throws(SystemError) {
         let wake = wake
         orders = Mailbox(wake: { wake.signal() })
@@ -43,7 +45,7 @@ package final class DeliveryThread: Sendable {
         let pool = pool
         let started = try Thread(named: "delivery") { [self] in
             var worker = DeliveryWorker(
-                run: run, reports: reports, pool: pool, lacking: lacking, groupHook: groupHook)
+                run: run, reports: reports, pool: pool, makesSums: makesSums, lacking: lacking, groupHook: groupHook)
             work(&worker)
         }
         thread.withLock { $0 = started }
@@ -128,10 +130,11 @@ struct DeliveryWorker {
     private var copies: UInt64 = 1 << 63
 
     init(
-        run: String, reports: Mailbox<DeliveryReport>, pool: BufferPool, lacking: FilesystemLack, groupHook: GroupHook?
+        run: String, reports: Mailbox<DeliveryReport>, pool: BufferPool, makesSums: Bool, lacking: FilesystemLack,
+        groupHook: GroupHook?
     ) {
         self.pool = pool
-        publisher = Publisher(run: run, lacking: lacking, groupHook: groupHook)
+        publisher = Publisher(run: run, makesSums: makesSums, lacking: lacking, groupHook: groupHook)
         self.reports = reports
     }
 
@@ -168,7 +171,8 @@ struct DeliveryWorker {
         case .sweep(let kept): publisher.sweep(keeping: kept)
         case .inspect(let task, let path, let checksum):
             inspect(task, path, checksum)
-        case .look(let task, let path): answers.append(.looked(task, LocalFiles.stamp(path)))
+        case .look(let task, let path, let readsIt):
+            answers.append(.looked(task, LocalFiles.stamp(path), sum: readsIt ? LocalFiles.sum(path) : nil))
         case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)
         case .read(let task, let path, let maximum, let group): read(task, path, maximum, group)
         case .keep(let task, let path, let group):

@@ -113,6 +113,14 @@ enum LocalFiles {
         return FileStamp(facts)
     }
 
+    /// Of what is in it, as `FileRecord` tells it; `nil` when it cannot be read.
+    static func sum(_ path: String) -> Int64? {
+        guard let file = try? open(path), let sum = QuickSum(),
+            (try? read(file, path, maximum: nil) { sum.update($0) }) != nil
+        else { return nil }
+        return sum.shortSoFar
+    }
+
     private static func meets(_ path: String, _ checksum: Checksum) -> Bool {
         guard let file = try? open(path), let digest = try? StreamingDigest(checksum.algorithm) else { return false }
         let isWhole = (try? read(file, path, maximum: nil) { digest.update($0) }) != nil

@@ -30,7 +30,11 @@ final class Publisher {
     var kept: [StagingID: TaskIndex] = [:]
     var adoptions: [Adoption] = []
 
-    init(run: String, lacking: FilesystemLack, groupHook: GroupHook?) {
+    /// Of what is written a later run may want to know whether it is still there.
+    private let makesSums: Bool
+
+    init(run: String, makesSums: Bool, lacking: FilesystemLack, groupHook: GroupHook?) {
+        self.makesSums = makesSums
         names = TemporaryNames(run: run)
         folders = FolderCache(lacksUnnamedFiles: lacking.contains(.unnamedFiles))
         groups = Groups(folders, names, hook: groupHook, lacksExchange: lacking.contains(.exchange))
@@ -113,7 +117,7 @@ final class Publisher {
     private func staging(_ id: StagingID, _ place: Place, mode: UInt16?) throws(TransferError) -> Staging {
         if let known = stagings[id] { return known }
         let made = try open(place, mode: mode)
-        if !kept.isEmpty, kept[id] != nil { made.beginSum() }
+        if makesSums || !kept.isEmpty && kept[id] != nil { made.beginSum() }
         stagings[id] = made
         return made
     }
@@ -192,7 +196,8 @@ final class Publisher {
         case .placed(let changed):
             return FileRecord(
                 path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
-                lengthUnverified: lengthUnverified, stamp: destination.isStamped ? staging.stamp : nil)
+                lengthUnverified: lengthUnverified, stamp: destination.isStamped ? staging.stamp : nil,
+                sum: destination.isStamped && !destination.flush ? staging.sumSoFar : nil)
         case .same(let facts):
             return FileRecord(
                 path: destination.path, bytes: staging.size, checksum: checksum, changed: false,

@@ -103,6 +103,9 @@ final class Staging {
         if size == 0, sum == nil { sum = QuickSum() }
     }
 
+    /// Of all that was appended.
+    var sumSoFar: Int64? { sum?.shortSoFar }
+
     /// What is there, once in a while and when it has grown.
     func partIfDue(_ names: TemporaryNames) -> PartFile? {
         guard sum != nil, size >= PartFile.smallest else { return nil }

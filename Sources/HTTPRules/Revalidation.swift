@@ -14,10 +14,14 @@ package struct KeptValidators: Hashable, Sendable {
     package var file: FileStamp
     /// Its name, where the destination is the folder that it lies in.
     package var name: String?
+    /// `nil` once it would survive a power cut.
+    package var content: ContentMark?
 
     package init(
-        url: String, etag: String?, lastModified: String?, shape: Int64, file: FileStamp, name: String? = nil
+        url: String, etag: String?, lastModified: String?, shape: Int64, file: FileStamp, name: String? = nil,
+        content: ContentMark? = nil
     ) {
+        self.content = content
         self.name = name
         self.url = url
         self.etag = etag
@@ -36,10 +40,13 @@ package struct FiledAnswer: Sendable {
     package var file: FileStamp
     /// Its name, where the destination is the folder that it lies in.
     package var name: String?
+    package var content: ContentMark?
 
     package init(
-        url: String, status: Int, headers: HeaderBlock, shape: Int64, file: FileStamp, name: String? = nil
+        url: String, status: Int, headers: HeaderBlock, shape: Int64, file: FileStamp, name: String? = nil,
+        content: ContentMark? = nil
     ) {
+        self.content = content
         self.name = name
         self.url = url
         self.status = status
@@ -52,7 +59,8 @@ package struct FiledAnswer: Sendable {
     package var kept: KeptValidators? {
         guard let found = Revalidation.validators(of: headers, status: status) else { return nil }
         return KeptValidators(
-            url: url, etag: found.etag, lastModified: found.lastModified, shape: shape, file: file, name: name)
+            url: url, etag: found.etag, lastModified: found.lastModified, shape: shape, file: file, name: name,
+            content: content)
     }
 }
 
@@ -87,13 +95,20 @@ package enum Revalidation {
         }
     }
 
-    /// The condition to ask under; `nil` asks for the whole file.
+    /// Whether the file must be read to be known again: a power cut may have come since it was written.
+    package static func mustRead(_ kept: KeptValidators, boot: Int64) -> Bool {
+        kept.content.map { $0.boot != boot } ?? false
+    }
+
+    /// The condition to ask under; `nil` asks for the whole file. `sum` is that of the file's bytes, where it was to be
+    /// read under this start of the system.
     package static func condition(
-        _ kept: KeptValidators?, file: FileStamp?, _ options: TaskOptions.Values
+        _ kept: KeptValidators?, file: FileStamp?, sum: Int64? = nil, boot: Int64 = 0, _ options: TaskOptions.Values
     ) -> RequestCondition? {
         guard let kept, kept.file == file, applies(to: options), kept.shape == shape(of: options),
             fits(kept.file.size, options)
         else { return nil }
+        if mustRead(kept, boot: boot), sum == nil || sum != kept.content?.sum { return nil }
         let header: HeaderField
         if let etag = kept.etag {
             header = HeaderField(name: "If-None-Match", value: SecretText(etag))

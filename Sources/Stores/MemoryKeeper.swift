@@ -26,6 +26,8 @@ package enum MemoryOrder: Sendable {
     case find(TaskIndex, SessionIndex, destination: String)
     /// The answer became the file at `destination`.
     case file(SessionIndex, destination: String, FiledAnswer)
+    /// The file that stands at `destination` was found to be as it was, and would survive a power cut.
+    case confirm(SessionIndex, destination: String, KeptValidators)
     /// So much is there of the file at `destination`; `nil` when nothing is any more.
     case part(SessionIndex, destination: String, ResumeRecord?)
 }

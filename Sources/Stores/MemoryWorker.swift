@@ -82,6 +82,7 @@ final class MemoryWorker {
             case .find(let task, let session, let destination):
                 answers.append(.found(task, find(session, destination), parts[session]?[destination]))
             case .file(let session, let destination, let answer): take(session, destination, answer)
+            case .confirm(let session, let destination, let kept): put(session, destination, kept)
             case .part(let session, let destination, let record): take(session, destination, record)
             }
         }
@@ -100,6 +101,11 @@ final class MemoryWorker {
         guard !isGivenUp else { return }
         let kept = holdsSecret(answer.url) || holdsSecret(destination) ? nil : answer.kept
         if kept == nil, sessions[session] == nil { return }
+        put(session, destination, kept)
+    }
+
+    private func put(_ session: SessionIndex, _ destination: String, _ kept: KeptValidators?) {
+        guard !isGivenUp else { return }
         unwritten[session, default: []].append(ValidatorChange(destination: destination, kept: kept))
         noteUnwritten()
     }

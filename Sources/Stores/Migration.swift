@@ -56,6 +56,8 @@ package struct Migration: Sendable {
                     modified INTEGER NOT NULL,
                     seal INTEGER NOT NULL,
                     file TEXT,
+                    boot INTEGER,
+                    sum INTEGER,
                     PRIMARY KEY (folder, name)
                 ) STRICT, WITHOUT ROWID;
                 """)

@@ -91,6 +91,7 @@ extension KeptValidators {
         seal.add(shape)
         seal.add(file.size)
         seal.add(file.modifiedNanoseconds)
+        for number in [content?.boot, content?.sum] { seal.add(number ?? -1) }
         // Four bytes in the file, and not three or five by chance.
         return Int64(Int32(truncatingIfNeeded: seal.value ^ seal.value >> 32))
     }
@@ -112,8 +113,9 @@ private struct ValidatorWriter: ~Copyable {
             "INSERT INTO folders (session, path, source, shape) VALUES (?, ?, ?, ?) RETURNING id")
         let upsert = try database.prepare(
             """
-            INSERT OR REPLACE INTO validators (folder, name, url, etag, lastModified, shape, size, modified, seal, file)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO validators (folder, name, url, etag, lastModified, shape, size, modified, seal, file,
+                boot, sum)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         let delete = try database.prepare("DELETE FROM validators WHERE folder = ? AND name = ?")
         find.bind(1, session.id)
@@ -138,6 +140,8 @@ private struct ValidatorWriter: ~Copyable {
         upsert.bind(8, kept.file.modifiedNanoseconds)
         upsert.bind(9, kept.seal(session, place))
         upsert.bind(10, kept.name)
+        upsert.bind(11, kept.content?.boot)
+        upsert.bind(12, kept.content?.sum)
         try upsert.run()
     }
 
@@ -177,7 +181,7 @@ struct ValidatorQuery: ~Copyable {
         self.store = store
         statement = try store.database.prepare(
             """
-            SELECT source, folders.shape, url, etag, lastModified, validators.shape, size, modified, seal, file
+            SELECT source, folders.shape, url, etag, lastModified, validators.shape, size, modified, seal, file, boot, sum
             FROM folders JOIN validators ON folder = id WHERE session = ? AND path = ? AND validators.name = ?
             """)
     }
@@ -207,6 +211,7 @@ extension Statement {
         KeptValidators(
             url: text(2) ?? (text(0) ?? "") + name, etag: text(3), lastModified: text(4),
             shape: integer(5) ?? integer(1) ?? 0,
-            file: FileStamp(size: integer(6) ?? 0, modifiedNanoseconds: integer(7) ?? 0), name: text(9))
+            file: FileStamp(size: integer(6) ?? 0, modifiedNanoseconds: integer(7) ?? 0), name: text(9),
+            content: integer(10).map { ContentMark(boot: $0, sum: integer(11)) })
     }
 }

@@ -1,3 +1,4 @@
+internal import CLibSSL
 internal import Glibc
 internal import TransferModel
 

@@ -100,7 +100,7 @@ extension Engine {
         case .inspected(let task, let size, let matches):
             guard let attempt = attempt(of: task), case .inspecting = attempt.phase else { return }
             inspected(attempt, size: size, matches: matches)
-        case .looked(let task, let stamp): looked(task, stamp)
+        case .looked(let task, let stamp, let sum): looked(task, stamp, sum: sum)
         case .adopted(let task, let problem): adopted(task, problem)
         case .part(let staging, let task, let part): noted(staging, task, part)
         case .staged(let task, let record): staged(task, record)

@@ -41,7 +41,8 @@ extension Engine {
     func askAgain(_ attempt: Attempt, _ url: ResourceURL) {
         guard let kept = attempt.validators, attempt.isKept else { return begin(attempt, url) }
         attempt.phase = .recalling(url, kept)
-        outbox.add(.look(attempt.task, path: keptPath(attempt)))
+        let readsIt = Revalidation.mustRead(kept, boot: memory?.boot ?? 0)
+        outbox.add(.look(attempt.task, path: keptPath(attempt), readingIt: readsIt))
     }
 
     /// Where the file stands that may be kept.
@@ -50,12 +51,12 @@ extension Engine {
     }
 
     /// What stands at the destination now.
-    func looked(_ task: TaskIndex, _ stamp: FileStamp?) {
+    func looked(_ task: TaskIndex, _ stamp: FileStamp?, sum: Int64?) {
         guard let attempt = attempt(of: task) else { return }
         switch attempt.phase {
         case .recalling(let url, let kept?):
             let options = attempt.specification.options.values
-            if let condition = Revalidation.condition(kept, file: stamp, options) {
+            if let condition = Revalidation.condition(kept, file: stamp, sum: sum, boot: memory?.boot ?? 0, options) {
                 attempt.asked = stamp
                 attempt.life.ask(under: condition)
             }
@@ -64,6 +65,7 @@ extension Engine {
             if stamp == asked {
                 let path = keptPath(attempt)
                 if attempt.validators?.name != nil, !claim(path, attempt) { return }
+                noteSurvival(attempt)
                 return keepExisting(attempt, path, asked.size)
             }
             // Somebody took or changed the file while the server was asked about it.
@@ -71,6 +73,13 @@ extension Engine {
             goOn(attempt, attempt.life.askForAll())
         default: break
         }
+    }
+
+    /// It was read from the disk, and need not be read again.
+    private func noteSurvival(_ attempt: Attempt) {
+        guard let memory, var kept = attempt.validators, Revalidation.mustRead(kept, boot: memory.boot) else { return }
+        kept.content = nil
+        memory.confirm(kept, attempt.specification, at: now.instant)
     }
 
     /// The server says that the file is still the same: if it is still there, it stays.
@@ -83,12 +92,14 @@ extension Engine {
     /// The file stands under its name: what its answer was known by goes to the store.
     func keepValidators(_ attempt: Attempt) {
         guard let memory, let record = attempt.file, let file = record.stamp, let head = attempt.head else { return }
+        let isFlushed = attempt.session.configuration.durability == .flush
         let isInFolder = attempt.specification.destination?.hasSuffix("/") == true
         memory.file(
             FiledAnswer(
                 url: attempt.life.request.url.text, status: head.status, headers: head.headers,
                 shape: memory.shape(of: attempt.specification), file: file,
-                name: isInFolder ? Folders.split(record.path).name : nil),
+                name: isInFolder ? Folders.split(record.path).name : nil,
+                content: isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum)),
             attempt.specification, at: now.instant)
     }
 }

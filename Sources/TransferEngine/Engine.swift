@@ -115,13 +115,13 @@ package final class Engine {
         checksumFiles = ChecksumFiles(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
+        memory = MemoryDesk(place, job, wake: { waker.wake() })
         do throws(SystemError) {
-            delivery = try DeliveryThread(run: run, reports: deliveries)
+            delivery = try DeliveryThread(run: run, reports: deliveries, makesSums: memory != nil)
         } catch {
             throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
         }
         outbox = Outbox(delivery)
-        memory = MemoryDesk(place, job, wake: { waker.wake() })
         // Nobody knows of what earlier runs left: only what is surely of no use goes.
         if memory == nil { outbox.add(.sweep(keeping: nil)) }
     }

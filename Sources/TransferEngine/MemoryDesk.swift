@@ -7,6 +7,8 @@ import TransferModel
 final class MemoryDesk {
     /// By the session's number, whether anything of it is kept.
     private let isKept: [Bool]
+    /// Tells one start of the system from another.
+    let boot: Int64
     private let reports: Mailbox<MemoryReport>
     private let keeper: MemoryKeeper
     private var orders: [MemoryOrder] = []
@@ -23,6 +25,7 @@ final class MemoryDesk {
         guard let place else { return nil }
         let isKept = place.sessions.map { $0 != nil }
         self.isKept = isKept
+        boot = Self.boot()
         // Making a store takes longer than opening one, and nobody need wait for it.
         if !Store.isThere(folder: place.folder) { known = [] }
         reports = Mailbox(wake: wake)
@@ -50,6 +53,16 @@ final class MemoryDesk {
         let destination = task.destination ?? ""
         guard destination.utf8.last == UInt8(ascii: "/"), let url = task.location.url else { return destination }
         return destination + url.text
+    }
+
+    /// Four bytes of it are enough. Where the kernel does not tell, each run counts as a start.
+    private static func boot() -> Int64 {
+        guard let bytes = try? WholeFile.read("/proc/sys/kernel/random/boot_id", limit: 64) else {
+            return Clocks.wall().nanoseconds
+        }
+        var print = Fingerprint()
+        print.add(String(decoding: bytes, as: UTF8.self))
+        return print.value & 0x7FFF_FFFF
     }
 
     /// A group's files under way lie in its staging and go with it.
@@ -85,6 +98,10 @@ final class MemoryDesk {
 
     func file(_ answer: FiledAnswer, _ task: TaskSpecification, at now: Instant) {
         add(.file(task.session, destination: Self.key(task), answer), at: now)
+    }
+
+    func confirm(_ kept: KeptValidators, _ task: TaskSpecification, at now: Instant) {
+        add(.confirm(task.session, destination: Self.key(task), kept), at: now)
     }
 
     /// `nil`: nothing is there any more.

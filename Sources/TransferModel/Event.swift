@@ -154,9 +154,13 @@ package final class FileRecord: Sendable {
     package let lengthUnverified: Bool
     /// Of the file as it was named, where somebody wants to know it again; no event tells it.
     package let stamp: FileStamp?
+    /// Of its bytes, as `QuickSum` makes it, where that may be asked for later.
+    package let sum: Int64?
     package init(
-        path: String, bytes: Int64, checksum: Checksum?, changed: Bool, lengthUnverified: Bool, stamp: FileStamp? = nil
+        path: String, bytes: Int64, checksum: Checksum?, changed: Bool, lengthUnverified: Bool,
+        stamp: FileStamp? = nil, sum: Int64? = nil
     ) {
+        self.sum = sum
         self.path = path
         self.bytes = bytes
         self.checksum = checksum

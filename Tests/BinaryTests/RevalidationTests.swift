@@ -1,4 +1,6 @@
 import Glibc
+import HTTPRules
+import Stores
 import SystemIO
 import TestSupport
 import Testing
@@ -79,6 +81,56 @@ import TransferModel
         #expect(try stage.run(job).status == 0)
         #expect(try stage.text("in/named.txt") == "hello")
         #expect(stage.files == ["in/", "in/named.txt"])
+    }
+
+    /// A power cut may take what is in a file and leave its size and time: after a new start of the system it is read.
+    @Test(arguments: [true, false]) func afterANewStartTheFileIsRead(_ isWhole: Bool) throws {
+        let mirror = try Mirror(ServedResource("hello", etag: "\"v1\""))
+        let stage = try Stage()
+        #expect(try stage.run(mirror.job()).status == 0)
+        let path = stage.folder.path("a")
+        let folder = stage.binary.home.path("state/transfer-run")
+        func kept() throws -> KeptValidators? {
+            let store = try Store.open(folder: folder)
+            let session = try #require(
+                try store.existingSession(job: stage.folder.path("job.yaml"), name: "default"))
+            return try store.validators(session, destination: path)
+        }
+        // As if the system had been started since.
+        var found = try #require(try kept())
+        let mark = try #require(found.content)
+        #expect(mark.sum != nil)
+        found.content?.boot += 1
+        do {
+            let store = try Store.open(folder: folder)
+            let session = try store.session(
+                job: stage.folder.path("job.yaml"), name: "default", now: Clocks.wall())
+            try store.change(session, [ValidatorChange(destination: path, kept: found)], now: Clocks.wall())
+        }
+        let time = try FileFacts.of(path).modifiedNanoseconds
+        if !isWhole {
+            try stage.folder.write("a", [0, 0, 0, 0, 0])
+            try Descriptor.open(path, O_WRONLY).setModificationTime(nanoseconds: time)
+        }
+        #expect(try FileStamp(size: 5, modifiedNanoseconds: time) == found.file)
+        let run = try stage.run(mirror.job())
+        #expect(try stage.text("a") == "hello")
+        #expect(mirror.conditions == ["none", isWhole ? "If-None-Match: \"v1\"" : "none"])
+        #expect(try run.task("a", "source") == (isWhole ? "unchanged" : "network"))
+        // What was read from the disk need not be read again.
+        #expect(try kept()?.content == (isWhole ? nil : mark))
+    }
+
+    /// What was flushed would survive.
+    @Test func whatWasFlushedNeedNotBeRead() throws {
+        let mirror = try Mirror(ServedResource("hello", etag: "\"v1\""))
+        let stage = try Stage()
+        let top = "sessions: { default: { durability: flush } }"
+        #expect(try stage.run(mirror.job(top: top)).status == 0)
+        let store = try Store.open(folder: stage.binary.home.path("state/transfer-run"))
+        let session = try #require(try store.existingSession(job: stage.folder.path("job.yaml"), name: "default"))
+        let kept = try #require(try store.validators(session, destination: stage.folder.path("a")))
+        #expect(kept.content == nil)
     }
 
     /// The other task's file has the name by now.

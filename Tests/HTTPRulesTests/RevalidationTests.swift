@@ -74,6 +74,19 @@ import TransferModel
         #expect((Revalidation.condition(kept(options), file: stamp, options) != nil) == asks)
     }
 
+    /// What was not flushed counts after a new start of the system only by what is in it.
+    @Test func anotherStartAsksForTheContent() {
+        func isAsked(_ mark: ContentMark?, sum: Int64?) -> Bool {
+            var known = kept()
+            known.content = mark
+            return Revalidation.condition(known, file: stamp, sum: sum, boot: 1, options()) != nil
+        }
+        #expect(isAsked(nil, sum: nil) && isAsked(ContentMark(boot: 1, sum: nil), sum: nil))
+        #expect(isAsked(ContentMark(boot: 2, sum: 7), sum: 7))
+        #expect(!isAsked(ContentMark(boot: 2, sum: 7), sum: 8) && !isAsked(ContentMark(boot: 2, sum: 7), sum: nil))
+        #expect(!isAsked(ContentMark(boot: 2, sum: nil), sum: nil))
+    }
+
     private func kept(_ options: TaskOptions.Values) -> KeptValidators { kept(etag: "\"1\"", options) }
 
     @Test func aFileThatBreaksTodaysExpectationsIsFetched() {

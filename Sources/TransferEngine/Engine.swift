@@ -152,6 +152,8 @@ package final class Engine {
         case .start(let task, let number, let mirror): start(task, number, mirror)
         case .grant(let task, let origin): granted(task, origin)
         case .cancel(let task, _): cancel(task)
+        case .lend(let task, _): lent(task)
+        case .recall(let task, _): recalled(task)
         case .credit(let task, let bytes): credit(task, bytes)
         case .publish(let group): outbox.add(.publishGroup(groups[Int(group.raw)].place))
         case .discard(let group): outbox.add(.discardGroup(groups[Int(group.raw)].place))

@@ -1,0 +1,6 @@
+import TransferModel
+
+extension Engine {
+    func lent(_ task: TaskIndex) {}
+    func recalled(_ task: TaskIndex) {}
+}

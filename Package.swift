@@ -126,7 +126,7 @@ let package = Package(
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
-        tests("StoresTests", ["Stores", "SystemIO", "TransferModel", "TestSupport"]),
+        tests("StoresTests", ["Stores", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
         tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
         tests(
@@ -136,7 +136,8 @@ let package = Package(
         tests(
             "BinaryTests",
             [
-                "TestSupport", "Digests", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "TextFormats",
+                "TestSupport", "Digests", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores",
+                "TextFormats",
                 "TransferModel", "SystemIO",
             ]),
     ]

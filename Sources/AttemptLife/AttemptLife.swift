@@ -8,6 +8,8 @@ package struct AttemptLife: Sendable {
         case none
         case redirect(ResourceURL, method: String, keepsBody: Bool, RedirectRecord)
         case result(BodyFraming, RedirectRecord?)
+        /// A 304 to a condition of ours. One that nobody asked for is an answer like any other.
+        case notModified
         /// The same request again, alone on a connection: this stream's end would prove nothing.
         case unprovenStream
         /// The same request without a range: what came does not continue what is there.
@@ -32,6 +34,8 @@ package struct AttemptLife: Sendable {
     package private(set) var codings: [ContentCoding] = []
     /// A redirect took the body off, and with it the headers that described it.
     private var hasLostBody = false
+    /// What the file that stands there was kept with.
+    private var condition: RequestCondition?
     /// What is there of an earlier attempt, as long as it may be of use.
     package private(set) var resume: ResumePoint?
     /// Where the result's first byte belongs: past 0 when it continues what is there.
@@ -60,7 +64,7 @@ package struct AttemptLife: Sendable {
     package var isFinalAnswer: Bool {
         switch answer {
         case .none, .redirect, .unprovenStream, .rangeOfNoUse: false
-        case .result, .failure: true
+        case .result, .notModified, .failure: true
         }
     }
 
@@ -78,6 +82,29 @@ package struct AttemptLife: Sendable {
         }
     }
 
+    // MARK: The file that stands there
+
+    /// Before anything is sent: whichever request goes to the condition's URL carries it.
+    package mutating func ask(under condition: RequestCondition) {
+        self.condition = condition
+        addCondition()
+    }
+
+    /// The file is not there any more as it was when it was asked about: the same request for all of it.
+    package mutating func askForAll() -> OutgoingRequest {
+        if let header = condition?.header, request.isConditional { request.headers.removeAll { $0 == header } }
+        request.isConditional = false
+        condition = nil
+        return request
+    }
+
+    private mutating func addCondition() {
+        // What asks for the rest of a newer version says so with conditions of its own.
+        guard let condition, resume == nil, request.method == "GET", request.url.text == condition.url else { return }
+        request.headers.append(condition.header)
+        request.isConditional = true
+    }
+
     // MARK: What happens
 
     /// The final headers of an answer were read.
@@ -93,6 +120,10 @@ package struct AttemptLife: Sendable {
         } catch {
             answer = .failure(error, nil)
             return .abort
+        }
+        if status == 304, request.isConditional {
+            answer = .notModified
+            return .discard
         }
         let decision = Redirects.decide(
             status: status, location: headers.first("location"), method: request.method, from: request.url, hops: hops,
@@ -256,6 +287,7 @@ package struct AttemptLife: Sendable {
             return .fail(end.error ?? TransferError(.badServerResponse, "the server sent no answer"), nil)
         case .redirect(let target, let method, let keepsBody, let record):
             return proceed(to: target, method: method, keepsBody: keepsBody, record)
+        case .notModified: return .keep
         case .unprovenStream:
             request.mayUseHTTP2 = false
             return .send(request, nil)
@@ -283,7 +315,9 @@ package struct AttemptLife: Sendable {
         request.headers = rules.headers.filter { header in
             keeps(header, target) && !(hasLostBody && header.name.lowercased().hasPrefix("content-"))
         }
+        request.isConditional = false
         if let resume { request.headers += Resuming.headers(for: resume) }
+        addCondition()
         if let barred = barredSecret(request) { return .fail(barred, record) }
         return .send(request, record)
     }

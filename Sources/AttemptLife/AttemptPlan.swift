@@ -72,6 +72,8 @@ package struct OutgoingRequest: Sendable {
     package var sendsBody: Bool
     /// Whether TLS may choose HTTP/2 and share a connection.
     package var mayUseHTTP2: Bool
+    /// It asks whether the file that stands there is still the same: a 304 is an answer to it.
+    package var isConditional = false
 }
 
 /// What becomes of the body whose headers were just read.
@@ -103,5 +105,7 @@ package enum NextStep: Sendable {
     case send(OutgoingRequest, RedirectRecord?)
     /// The body is whole and as expected: publish it. The record is there when a refused redirect is the result.
     case deliver(lengthUnverified: Bool, RedirectRecord?)
+    /// The server says that the file that stands there is still the same.
+    case keep
     case fail(TransferError, RedirectRecord?)
 }

@@ -4,6 +4,7 @@ import JobLoader
 import JobRunner
 import Reporting
 import RunControl
+import Stores
 import SystemIO
 import TransferModel
 
@@ -77,16 +78,23 @@ struct RunningJob {
     }
 
     private func start(_ job: Job) -> Int32 {
+        let memory: RunMemory
+        do throws(StoreError) {
+            memory = try RunMemory(job, options, environment)
+        } catch {
+            console.errors("error: what runs remember cannot be kept: \(error)\n")
+            return ExitStatus.runnerFailed.code
+        }
         do throws(OutputProblem) {
             let outputs = try RunOutputs(job, options, environment)
-            return run(job, outputs)
+            return run(job, outputs, memory)
         } catch {
             console.errors("error: \(error)\n")
             return ExitStatus.runnerFailed.code
         }
     }
 
-    private func run(_ job: Job, _ outputs: RunOutputs) -> Int32 {
+    private func run(_ job: Job, _ outputs: RunOutputs, _ memory: RunMemory) -> Int32 {
         var settings = RunSettings(
             userAgent: "transfer-run/\(CommandLineTool.version)", seed: UInt64.random(in: 1...UInt64.max))
         settings.failFast = options.failFast
@@ -100,7 +108,8 @@ struct RunningJob {
             let log = try EventLog(consumers: outputs.consumers, redactor: Redactor(job.secrets), now: Clocks.now())
             let run: JobRun
             do throws(TransferError) {
-                run = try JobRun(job: job, settings: settings, log: log, makeInbox: inputs.open)
+                run = try JobRun(
+                    job: job, settings: settings, log: log, validators: memory.validators, makeInbox: inputs.open)
             } catch {
                 _ = log.finish()
                 throw error
@@ -108,6 +117,7 @@ struct RunningJob {
             status = run.run()
             inputs.close()
             if let failure = log.finish() { throw failure }
+            if let warning = RunMemory.warning(run.storeProblems) { console.errors(warning) }
         } catch {
             console.errors("error: the run could not be carried out: \(Self.words(error))\n")
             return ExitStatus.runnerFailed.code

@@ -26,6 +26,8 @@ package struct Destination: Sendable {
     package var group: GroupPlace?
     /// Bytes that must stay free on its filesystem.
     package var reserve: Int64 = 0
+    /// Its record says by what the file can be known again.
+    package var isStamped = false
     package init(path: String) { self.path = path }
     package var folder: String { Folders.split(path).folder }
 }
@@ -49,6 +51,8 @@ package enum DeliveryOrder: Sendable {
     case discard(StagingID)
     /// What stands at the destination, and whether it meets the checksum.
     case inspect(TaskIndex, path: String, Checksum?)
+    /// Size and time of what stands at the destination.
+    case look(TaskIndex, path: String)
     /// A local file as a download's source.
     case copy(TaskIndex, from: String, Destination, maximum: Int64?)
     /// A local file as a data task's answer, or for what it says. One of a group is read where it is staged, if it is.
@@ -78,5 +82,7 @@ package enum DeliveryReport: Sendable {
     case failed(TaskIndex, TransferError)
     /// `nil` size: nothing stands there. `matches` is `nil` when no checksum was given.
     case inspected(TaskIndex, size: Int64?, matches: Bool?)
+    /// `nil`: no file stands there, or none that may be seen.
+    case looked(TaskIndex, FileStamp?)
     case contents(TaskIndex, [UInt8])
 }

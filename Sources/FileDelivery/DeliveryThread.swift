@@ -108,7 +108,7 @@ extension DeliveryOrder {
         switch self {
         case .append(_, _, _, _, _, _, let piece): piece.count
         case .publish(_, _, _, let rest, _): rest.count
-        case .announce, .decode, .discard, .inspect, .copy, .read, .keep, .publishGroup, .discardGroup, .hurry: 0
+        case .announce, .decode, .discard, .inspect, .look, .copy, .read, .keep, .publishGroup, .discardGroup, .hurry: 0
         }
     }
 }
@@ -157,6 +157,7 @@ struct DeliveryWorker {
         case .discard(let id): publisher.discard(id)
         case .inspect(let task, let path, let checksum):
             inspect(task, path, checksum)
+        case .look(let task, let path): answers.append(.looked(task, LocalFiles.stamp(path)))
         case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)
         case .read(let task, let path, let maximum, let group): read(task, path, maximum, group)
         case .keep(let task, let path, let group):

@@ -98,7 +98,7 @@ final class Groups {
         if let standing, isSame, looksAlike(file, standing.facts, destination) {
             try keep(standing, member, path, task, place)
             file.remove()
-            return .placed(changed: false)
+            return .same(standing.facts)
         }
         let staging = try staging(place)
         do throws(SystemError) {

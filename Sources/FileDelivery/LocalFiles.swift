@@ -106,9 +106,19 @@ enum LocalFiles {
         return (facts.size, meets(path, checksum))
     }
 
+    /// By what the file at `path` can be known again; `nil` for what is no file.
+    static func stamp(_ path: String) -> FileStamp? {
+        guard let facts = try? FileFacts.of(path), facts.isRegular else { return nil }
+        return FileStamp(facts)
+    }
+
     private static func meets(_ path: String, _ checksum: Checksum) -> Bool {
         guard let file = try? open(path), let digest = try? StreamingDigest(checksum.algorithm) else { return false }
         let isWhole = (try? read(file, path, maximum: nil) { digest.update($0) }) != nil
         return isWhole && digest.finish() == checksum
     }
+}
+
+extension FileStamp {
+    init(_ facts: FileFacts) { self.init(size: facts.size, modifiedNanoseconds: facts.modifiedNanoseconds) }
 }

@@ -6,6 +6,8 @@ import TransferModel
 enum Placing {
     /// Whether the destination's content is another than before.
     case placed(changed: Bool)
+    /// The file that stands there is the same in all that counts, and stays: these are its facts.
+    case same(FileFacts)
     /// `existing: skip`, and something came to stand there since it was looked at.
     case kept(bytes: Int64)
 }
@@ -184,7 +186,11 @@ final class Publisher {
         case .placed(let changed):
             return FileRecord(
                 path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
-                lengthUnverified: lengthUnverified)
+                lengthUnverified: lengthUnverified, stamp: destination.isStamped ? staging.stamp : nil)
+        case .same(let facts):
+            return FileRecord(
+                path: destination.path, bytes: staging.size, checksum: checksum, changed: false,
+                lengthUnverified: lengthUnverified, stamp: FileStamp(facts))
         case .kept(let bytes):
             staging.remove()
             return FileRecord(

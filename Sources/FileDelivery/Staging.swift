@@ -117,6 +117,9 @@ final class Staging {
         return true
     }
 
+    /// Of the file itself, whatever stands under its name by now.
+    var stamp: FileStamp? { (try? file.facts()).map { FileStamp($0) } }
+
     /// Leaves nothing of it.
     func remove() {
         guard let temporary else { return }

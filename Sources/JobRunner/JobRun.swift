@@ -1,5 +1,6 @@
 import Glibc
 import Scheduling
+package import Stores
 package import SystemIO
 import TransferEngine
 package import TransferModel
@@ -36,10 +37,12 @@ package final class JobRun {
     /// Time in which a task's attempts stood still for want of bandwidth.
     var bandwidthWaits: [TaskIndex: TimeSpan] = [:]
     private var knownOrigins = 0
+    /// After the run: why what it learned was not kept for the next, or what was kept for it not used.
+    package private(set) var storeProblems: [String] = []
 
     /// `makeInbox` is given what ends the loop's wait; what it returns takes input from any thread.
     package init(
-        job: Job, settings: RunSettings, log: EventLog,
+        job: Job, settings: RunSettings, log: EventLog, validators: ValidatorPlace? = nil,
         makeInbox: (@escaping @Sendable () -> Void) -> Mailbox<RunInput>
     ) throws(TransferError) {
         let now = Clocks.now()
@@ -52,7 +55,7 @@ package final class JobRun {
         let plan = RunPlan(job, settings: settings)
         engine = try Engine(
             job: job, origins: plan.origins, events: log, userAgent: settings.userAgent,
-            run: String(UInt64(settings.seed), radix: 36), now: now)
+            run: String(UInt64(settings.seed), radix: 36), validators: validators, now: now)
         scheduler = Scheduler(plan.scheduling, now: now)
         groupRecords = job.groups.map { RunRecord.Group(name: $0.name, published: false, error: nil) }
         tasksLeft = Array(repeating: 0, count: job.sessions.count)
@@ -93,7 +96,7 @@ package final class JobRun {
             limitOrigins()
             for report in reports { take(report, now) }
         }
-        engine.close()
+        storeProblems = engine.close()
         return conclude(Clocks.now())
     }
 

@@ -97,7 +97,7 @@ struct TaskRenderer {
     private func length(_ fold: TaskFold, to writer: inout JSONWriter) {
         if record.lengthUnverified || fold.file?.lengthUnverified == true {
             writer.string("unverified")
-        } else if record.outcome == .succeeded, fold.file != nil || record.body != nil {
+        } else if record.outcome == .succeeded, record.source != .unchanged, fold.file != nil || record.body != nil {
             writer.string("verified")
         } else {
             writer.null()

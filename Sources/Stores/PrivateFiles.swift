@@ -38,13 +38,26 @@ enum PrivateFiles {
         guard errno == EEXIST, unsafe lstat(path, &information) == 0 else {
             throw failure("cannot make the store", path)
         }
+        try refuseOthersFile(information, path)
+        if information.st_mode & 0o077 != 0, unsafe chmod(path, 0o600) != 0 {
+            throw failure("cannot make the store private", path)
+        }
+    }
+
+    /// What is there already of the two must be ours alone; what is missing is no problem.
+    static func checkPrivate(folder: String, file: String) throws(StoreError) {
+        var information = stat()
+        guard unsafe stat(folder, &information) == 0 else { return }
+        try refuseOthers(information, "the state folder", folder)
+        guard unsafe lstat(file, &information) == 0 else { return }
+        try refuseOthersFile(information, file)
+    }
+
+    private static func refuseOthersFile(_ information: stat, _ path: String) throws(StoreError) {
         guard information.st_mode & S_IFMT == S_IFREG else {
             throw StoreError(.notPrivate, "the store \(path) is not a plain file")
         }
         try refuseOthers(information, "the store", path)
-        if information.st_mode & 0o077 != 0, unsafe chmod(path, 0o600) != 0 {
-            throw failure("cannot make the store private", path)
-        }
     }
 
     /// SQLite does this for files that it makes itself: what it later calls durable must have a name.

@@ -15,30 +15,44 @@ package final class Store {
     }
 
     /// Opens the folder's store, making what is missing and bringing an older one up to date. A damaged file or one
-    /// of another program is put aside and a new one made; one of a newer version of this program is an error.
-    package static func open(folder: String) throws(StoreError) -> Store {
+    /// of another program is put aside and a new one made; one of a newer version of this program is an error. For
+    /// tests: `format` makes it what an earlier version would have made.
+    package static func open(folder: String, format: Int? = nil) throws(StoreError) -> Store {
         try PrivateFiles.prepareFolder(folder)
         let files = StoreFiles(folder: folder)
         // Two processes must not both make, change or put aside the same file.
         let lock = try FolderLock(files.lock, patience: 20_000)
         defer { lock.release() }
         do throws(StoreError) {
-            return Store(try connect(files), files, nil)
+            return Store(try connect(files, format), files, nil)
         } catch {
             guard error.kind == .damaged || error.kind == .foreign else { throw error }
             let quarantine = try files.putAside(error.description)
-            return Store(try connect(files), files, quarantine)
+            return Store(try connect(files, format), files, quarantine)
         }
     }
 
-    private static func connect(_ files: StoreFiles) throws(StoreError) -> Database {
+    /// Whether there is anything to be opened that was not made just now.
+    package static func isThere(folder: String) -> Bool { PrivateFiles.exists(StoreFiles(folder: folder).database) }
+
+    /// What would keep the folder's store from being private, before anything is opened or made there.
+    package static func privacyProblem(folder: String) -> StoreError? {
+        do throws(StoreError) {
+            try PrivateFiles.checkPrivate(folder: folder, file: StoreFiles(folder: folder).database)
+            return nil
+        } catch {
+            return error.kind == .notPrivate ? error : nil
+        }
+    }
+
+    private static func connect(_ files: StoreFiles, _ format: Int?) throws(StoreError) -> Database {
         try PrivateFiles.prepareFile(files.database)
         let database = try Database(path: files.database)
         try refuseForeign(database)
         try refuseReadOnly(database)
         try check(database, files)
         try configure(database)
-        try Migration.bringUpToDate(database)
+        try Migration.bringUpToDate(database, format: format ?? Migration.all.count)
         database.setKeepsJournal(false)
         return database
     }
@@ -105,6 +119,9 @@ package final class Store {
             throw noted(error)
         }
     }
+
+    /// Closing will not wait for the disk; what was committed stays in the log beside the file.
+    func leaveJournal() { database.setKeepsJournal(true) }
 
     /// Reading, with damage remembered for the next to open.
     func read<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {

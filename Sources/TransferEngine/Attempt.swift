@@ -48,6 +48,10 @@ final class Attempt: TransferReceiver {
     enum Phase {
         /// Asked the delivery thread what stands at the destination.
         case inspecting
+        /// Asked what is kept of the last time, and then what stands there.
+        case recalling(ResourceURL, KeptValidators?)
+        /// A 304 came: asked whether what it spoke of still stands there.
+        case confirming(FileStamp)
         /// Looks up what its download shall be, or waits for another that does.
         case awaitingChecksum
         /// Waits for a slot at another origin.
@@ -113,6 +117,10 @@ final class Attempt: TransferReceiver {
     var file: FileRecord?
     var flushStartedAt: Instant?
     var lengthUnverified = false
+    /// What its answer is known by is for the next run.
+    var isKept = false
+    /// The file as it was when the server was asked about it.
+    var asked: FileStamp?
     /// What stands at the destination is as it shall be.
     var keepsExisting = false
     var lastProgressAt: Instant

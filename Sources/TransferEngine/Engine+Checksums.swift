@@ -149,6 +149,8 @@ extension Engine {
         switch step {
         case .send(let request, _): goOn(attempt, request)
         case .deliver: gotChecksums(attempt.kept, attempt)
+        // A checksum file is asked for without conditions.
+        case .keep: break
         case .fail(var error, _):
             let place = attempt.specification.options.values.checksum.map { words($0) } ?? ""
             error.message = "\(place): \(error.message)"

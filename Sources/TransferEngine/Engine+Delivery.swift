@@ -18,6 +18,7 @@ extension Engine {
         destination.flush = attempt.session.configuration.durability == .flush
         destination.reserve = job.limits.minimumFreeDisk ?? 0
         destination.group = attempt.specification.group.map { groups[Int($0.raw)].place }
+        destination.isStamped = attempt.isKept
         return destination
     }
 
@@ -88,6 +89,7 @@ extension Engine {
         case .published(let task, let record): published(task, record)
         case .flushed(let task):
             guard let attempt = attempt(of: task) else { return }
+            keepValidators(attempt)
             succeed(attempt)
         case .failed(let task, let error):
             guard let attempt = attempt(of: task) else { return }
@@ -97,6 +99,7 @@ extension Engine {
         case .inspected(let task, let size, let matches):
             guard let attempt = attempt(of: task), case .inspecting = attempt.phase else { return }
             inspected(attempt, size: size, matches: matches)
+        case .looked(let task, let stamp): looked(task, stamp)
         case .staged(let task, let record): staged(task, record)
         case .groupPublished(let group, let error): published(group, error)
         case .contents(let task, let bytes):
@@ -143,6 +146,7 @@ extension Engine {
             unhurriedFlushes += 1
             attempt.flushStartedAt = now.instant
         } else {
+            keepValidators(attempt)
             succeed(attempt)
         }
     }
@@ -163,10 +167,9 @@ extension Engine {
     private func published(_ group: GroupIndex, _ error: TransferError?) {
         if error == nil {
             for member in groups[Int(group.raw)].members {
-                guard let attempt = attempts[Int(member.raw)], let file = attempt.file, !attempt.keepsExisting else {
-                    continue
-                }
+                guard let attempt = attempts[Int(member.raw)], let file = attempt.file else { continue }
                 emit(.fileFinished(file), attempt)
+                keepValidators(attempt)
             }
         }
         reports.append(.published(group, error))
@@ -194,7 +197,7 @@ extension Engine {
         }
     }
 
-    private func keepExisting(_ attempt: Attempt, _ path: String, _ size: Int64) {
+    func keepExisting(_ attempt: Attempt, _ path: String, _ size: Int64) {
         var checksum: Checksum?
         if case .literal(let literal) = attempt.specification.options.values.checksum,
             attempt.specification.options.values.existing == .revalidate
@@ -206,8 +209,10 @@ extension Engine {
             attempt.phase = .delivering
             return outbox.add(.keep(attempt.task, path: path, group))
         }
-        attempt.file = FileRecord(path: path, bytes: size, checksum: checksum, changed: false, lengthUnverified: false)
-        finish(attempt, Verdict(.succeeded), source: .unchanged)
+        let file = FileRecord(path: path, bytes: size, checksum: checksum, changed: false, lengthUnverified: false)
+        attempt.file = file
+        emit(.fileFinished(file), attempt)
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
     }
 
     // MARK: Sources that need no connection

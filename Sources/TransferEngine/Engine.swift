@@ -2,6 +2,7 @@ import AttemptLife
 import CurlCore
 import FileDelivery
 import HTTPRules
+package import Stores
 import SystemIO
 package import TransferModel
 
@@ -41,6 +42,8 @@ package final class Engine {
     let delivery: DeliveryThread
     let deliveries: Mailbox<DeliveryReport>
     let outbox: Outbox
+    /// `nil` when nothing of this run's files is kept for the next.
+    let validators: ValidatorDesk?
     let news = News()
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
@@ -77,7 +80,8 @@ package final class Engine {
     }
 
     package init(
-        job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String, now: Now
+        job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String,
+        validators place: ValidatorPlace? = nil, now: Now
     ) throws(TransferError) {
         self.job = job
         self.origins = origins
@@ -109,10 +113,14 @@ package final class Engine {
             throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
         }
         outbox = Outbox(delivery)
+        validators = ValidatorDesk(place, job, wake: { waker.wake() })
     }
 
-    /// Ends the delivery thread; nothing may be under way.
-    package func close() { delivery.finish() }
+    /// Ends the threads of files and of the store; nothing may be under way. What went wrong with the store is told.
+    package func close() -> [String] {
+        delivery.finish()
+        return validators?.finish() ?? []
+    }
 
     /// Connections a session opened, and requests that found one open.
     package func connections(of session: SessionIndex) -> (opened: Int, reused: Int) {
@@ -142,7 +150,7 @@ package final class Engine {
     }
 
     /// When the engine must be given a turn although nothing arrived.
-    package var nextDeadline: Instant { nextIdleCheck }
+    package var nextDeadline: Instant { min(nextIdleCheck, validators?.due ?? .distantFuture) }
 
     // MARK: From the scheduler
 
@@ -195,7 +203,7 @@ package final class Engine {
             let checksum: Checksum? =
                 if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
             outbox.add(.inspect(task, path: specification.destination ?? "", checksum))
-        } else {
+        } else if !recall(attempt, url) {
             begin(attempt, url)
         }
     }
@@ -244,7 +252,7 @@ package final class Engine {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
             break
-        case .inspecting, .awaitingChecksum, .awaitingGrant, .transferring:
+        case .inspecting, .recalling, .confirming, .awaitingChecksum, .awaitingGrant, .transferring:
             stopTransfer(attempt)
             let error = TransferError(.cancelled, "the transfer was cancelled")
             finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
@@ -266,7 +274,9 @@ package final class Engine {
             var curl = CurlRequest(
                 url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
             // What every first request of a session says is put together once.
-            let isPlain = attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
+            let isPlain =
+                attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
+                && !request.isConditional
             curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
             curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
             curl.connectTimeout = attempt.session.configuration.connectTimeout
@@ -319,6 +329,7 @@ package final class Engine {
         for completion in completions { complete(completion) }
         if nextIdleCheck <= now.instant { checkIdle() }
         for report in deliveries.takeAll() { delivered(report) }
+        for report in validators?.takeAll() ?? [] { recalled(report) }
         handOver()
         defer { reports.removeAll(keepingCapacity: true) }
         return reports
@@ -331,6 +342,7 @@ package final class Engine {
             outbox.add(.hurry)
         }
         outbox.handOver()
+        validators?.handOver(at: now.instant)
     }
 
     private func reportProgress(_ attempt: Attempt) {
@@ -462,6 +474,7 @@ package final class Engine {
             if let record { emit(.redirect(record), attempt) }
             attempt.lengthUnverified = unverified
             deliver(attempt)
+        case .keep: confirm(attempt)
         case .fail(let error, let record):
             if let record { emit(.redirect(record), attempt) }
             fail(attempt, error)
@@ -498,7 +511,7 @@ package final class Engine {
         guard attempt.destination != nil, let point = attempt.resumePoint else { return false }
         switch attempt.phase {
         case .transferring, .awaitingGrant: break
-        case .inspecting, .awaitingChecksum, .delivering, .flushing: return false
+        case .inspecting, .recalling, .confirming, .awaitingChecksum, .delivering, .flushing: return false
         }
         attempt.handOverRest()
         forgetPartial(of: attempt.task)

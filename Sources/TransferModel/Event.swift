@@ -152,12 +152,17 @@ package final class FileRecord: Sendable {
     package let changed: Bool
     /// The end of the body was not proved by a length, a last chunk or a checksum.
     package let lengthUnverified: Bool
-    package init(path: String, bytes: Int64, checksum: Checksum?, changed: Bool, lengthUnverified: Bool) {
+    /// Of the file as it was named, where somebody wants to know it again; no event tells it.
+    package let stamp: FileStamp?
+    package init(
+        path: String, bytes: Int64, checksum: Checksum?, changed: Bool, lengthUnverified: Bool, stamp: FileStamp? = nil
+    ) {
         self.path = path
         self.bytes = bytes
         self.checksum = checksum
         self.changed = changed
         self.lengthUnverified = lengthUnverified
+        self.stamp = stamp
     }
 }
 

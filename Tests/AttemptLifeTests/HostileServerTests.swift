@@ -29,6 +29,8 @@ private struct RandomAttempt {
     private let rules: AttemptRules
     private let named: [Origin]
     private var life: AttemptLife
+    /// Where the file that stands there is said to come from; no URL for a file that nobody knows.
+    private let known: String
     private var requests = 1
     private var followed = 0
     private var askedAgain = 0
@@ -49,6 +51,9 @@ private struct RandomAttempt {
             requireLength: random.oneIn(3), hasChecksum: type == .download && random.oneIn(3), mirrors: mirrors,
             bodyTexts: hasBody ? [Self.secret(&random)] : [])
         life = AttemptLife(begin, rules)
+        known = random.oneIn(3) ? begin.text : ""
+        life.ask(
+            under: RequestCondition(url: known, header: HeaderField(name: "If-None-Match", value: "\"1\"")))
     }
 
     private static func secret(_ random: inout Seeded) -> SecretText {
@@ -140,6 +145,10 @@ private struct RandomAttempt {
                 request = next
             case .deliver(let unverified, let record):
                 checkDelivery(request, answer, unverified: unverified, isAccepted: record?.action == .accepted)
+                return
+            case .keep:
+                // Only what asked may hear that nothing changed, and it asked where the file came from.
+                #expect(answer.status == 304 && request.isConditional && request.url.text == known)
                 return
             case .fail:
                 return

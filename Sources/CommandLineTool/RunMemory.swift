@@ -1,0 +1,29 @@
+import RunControl
+import Stores
+import TransferModel
+
+/// What a run may remember of those before it, and keep for those to come.
+struct RunMemory {
+    /// `nil` when nothing of any session outlives the run.
+    let validators: ValidatorPlace?
+
+    /// A store that others could write is an error, before anything is transferred.
+    init(_ job: Job, _ options: RunOptions, _ environment: [String: String]) throws(StoreError) {
+        // No place for state at all was an error when the job was locked.
+        guard !JobLocks.isEphemeral(job), let folder = try? StateFolder(options.stateDirectory, environment) else {
+            validators = nil
+            return
+        }
+        if let problem = Store.privacyProblem(folder: folder.state) { throw problem }
+        validators = ValidatorPlace(
+            folder: folder.state, job: JobIdentity(of: job).text,
+            sessions: job.sessions.map { $0.kind == .ephemeral ? nil : $0.name }, secrets: Redactor(job.secrets))
+    }
+
+    /// One line, whatever went wrong with the store; `nil` for nothing.
+    static func warning(_ problems: [String]) -> String? {
+        guard !problems.isEmpty else { return nil }
+        let what = problems.joined(separator: "; ")
+        return "warning: files may be fetched again that have not changed: \(what)\n"
+    }
+}

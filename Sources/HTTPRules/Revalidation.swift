@@ -1,0 +1,166 @@
+import TextFormats
+package import TransferModel
+
+/// What is kept of an answer that became a file, so that the next run can ask whether it is still the same.
+package struct KeptValidators: Hashable, Sendable {
+    /// Of the request that was answered, after redirects.
+    package var url: String
+    /// Strong or weak, as sent.
+    package var etag: String?
+    package var lastModified: String?
+    /// How the answer was asked for and turned into the file (`Revalidation.shape`).
+    package var shape: Int64
+    /// Of the file that the answer became.
+    package var file: FileStamp
+
+    package init(url: String, etag: String?, lastModified: String?, shape: Int64, file: FileStamp) {
+        self.url = url
+        self.etag = etag
+        self.lastModified = lastModified
+        self.shape = shape
+        self.file = file
+    }
+}
+
+/// An answer that became a file, as the loop hands it over: what of it is worth keeping is found out elsewhere.
+package struct FiledAnswer: Sendable {
+    package var url: String
+    package var status: Int
+    package var headers: HeaderBlock
+    package var shape: Int64
+    package var file: FileStamp
+
+    package init(url: String, status: Int, headers: HeaderBlock, shape: Int64, file: FileStamp) {
+        self.url = url
+        self.status = status
+        self.headers = headers
+        self.shape = shape
+        self.file = file
+    }
+
+    /// `nil` when nothing in it identifies the file.
+    package var kept: KeptValidators? {
+        guard let found = Revalidation.validators(of: headers, status: status) else { return nil }
+        return KeptValidators(
+            url: url, etag: found.etag, lastModified: found.lastModified, shape: shape, file: file)
+    }
+}
+
+/// A header that makes a request conditional, and the only URL it means anything at: of a chain of redirects the
+/// request carries it that goes where the kept answer came from, and no other.
+package struct RequestCondition: Hashable, Sendable {
+    package var url: String
+    package var header: HeaderField
+    package init(url: String, header: HeaderField) {
+        self.url = url
+        self.header = header
+    }
+}
+
+/// When a file that stands there may be asked about instead of fetched (RFC 9110, section 13).
+package enum Revalidation {
+    /// Whether a task leaves room for it. A `checksum` has the last word: a file that meets one needs no request, and
+    /// one that does not needs the whole body. Captures and rules on the answer need an answer.
+    package static func applies(to options: TaskOptions.Values) -> Bool {
+        options.existing == .revalidate && options.checksum == nil
+            && options.policies.cachePolicy != .reloadIgnoringCacheData
+            && (options.method ?? "GET") == "GET" && options.body == nil
+            && options.captures.isEmpty && options.onResponse.isEmpty
+            && !options.headers.contains { isPrecondition($0.name) }
+    }
+
+    /// Somebody's own conditions and ranges are theirs to judge.
+    private static func isPrecondition(_ name: String) -> Bool {
+        switch name.lowercased() {
+        case "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range": true
+        default: false
+        }
+    }
+
+    /// The condition to ask under; `nil` asks for the whole file.
+    package static func condition(
+        _ kept: KeptValidators?, file: FileStamp?, _ options: TaskOptions.Values
+    ) -> RequestCondition? {
+        guard let kept, kept.file == file, applies(to: options), kept.shape == shape(of: options),
+            fits(kept.file.size, options)
+        else { return nil }
+        let header: HeaderField
+        if let etag = kept.etag {
+            header = HeaderField(name: "If-None-Match", value: SecretText(etag))
+        } else if let date = kept.lastModified {
+            header = HeaderField(name: "If-Modified-Since", value: SecretText(date))
+        } else {
+            return nil
+        }
+        return RequestCondition(url: kept.url, header: header)
+    }
+
+    /// A file that breaks what the job expects today is fetched again, so that the failure is of a real answer.
+    private static func fits(_ size: Int64, _ options: TaskOptions.Values) -> Bool {
+        size <= options.maximumSize ?? .max && size == options.expect.size ?? size
+            && size >= options.expect.minimumSize ?? 0
+    }
+
+    /// What of an answer identifies its body; `nil` when nothing does. Only a 200 has the whole of it.
+    package static func validators(
+        of headers: HeaderBlock, status: Int
+    ) -> (etag: String?, lastModified: String?)? {
+        guard status == 200 else { return nil }
+        let tags = headers.all("etag")
+        if tags.count == 1, isETag(tags[0]) { return (tags[0], nil) }
+        guard let date = headers.first("last-modified"), isPast(date, headers.first("date")) else { return nil }
+        return (nil, date)
+    }
+
+    /// An entity tag as RFC 9110 writes it. What looks otherwise may not come back as it was meant.
+    private static func isETag(_ text: String) -> Bool {
+        let bytes = text.hasPrefix("W/") ? text.utf8.dropFirst(2) : text.utf8[...]
+        guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22 else { return false }
+        return bytes.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x7F }
+    }
+
+    /// A date of the second in which the answer was made says nothing about a change later in that second.
+    private static func isPast(_ date: String, _ answered: String?) -> Bool {
+        guard let time = HTTPDate.parse(date) else { return false }
+        guard let answered = answered.flatMap({ HTTPDate.parse($0) }) else { return true }
+        return time + .seconds(1) <= answered
+    }
+
+    /// A fingerprint of all that makes another file of the same URL, or another judgement of it: what the request
+    /// accepts, how the body is decoded, what is expected of it. A kept answer counts only for the same one.
+    package static func shape(of options: TaskOptions.Values) -> Int64 {
+        var shape = Fingerprint()
+        if options.decompress { shape.add("decompress") }
+        for field in options.headers where field.name.lowercased().hasPrefix("accept") {
+            shape.add(field.name.lowercased())
+            shape.add(field.value.revealed)
+        }
+        addExpectations(options.expect, &shape)
+        return shape.value
+    }
+
+    /// Status and sizes are left out: they are held against each answer and each file anew.
+    private static func addExpectations(_ expect: Expectations, _ shape: inout Fingerprint) {
+        if let type = expect.mimeType { shape.add("type \(type)") }
+        if let magic = expect.magic { shape.add("magic \(magic)") }
+        if expect.notHTML { shape.add("notHTML") }
+        for header in expect.headers { shape.add("header \(header.name)=\(header.pattern)") }
+        if let text = expect.bodyContains { shape.add("contains \(text.revealed)") }
+        if let pattern = expect.bodyMatches { shape.add("matches \(pattern)") }
+        for match in expect.bodyJSON { shape.add("json \(match.path)=\(match.value)") }
+    }
+}
+
+/// FNV-1a: the same in every process, as `Hasher` is not.
+private struct Fingerprint {
+    private var state: UInt64 = 0xCBF2_9CE4_8422_2325
+    var value: Int64 { Int64(bitPattern: state) }
+
+    mutating func add(_ text: String) {
+        for byte in text.utf8 { add(byte) }
+        // A byte that no UTF-8 has: two texts are never one longer text.
+        add(0xFF)
+    }
+
+    private mutating func add(_ byte: UInt8) { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
+}

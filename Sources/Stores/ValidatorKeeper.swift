@@ -1,0 +1,90 @@
+package import HTTPRules
+import Synchronization
+package import SystemIO
+package import TransferModel
+
+/// Whose validators are kept, and where.
+package struct ValidatorPlace: Sendable {
+    package let folder: String
+    /// Who the job is: its name if written, else its absolute path.
+    package let job: String
+    /// The names of the job's sessions, by number; `nil` for one of which nothing is kept.
+    package let sessions: [String?]
+    /// A URL that holds a secret is not written down.
+    package let secrets: Redactor
+
+    package init(folder: String, job: String, sessions: [String?], secrets: Redactor) {
+        self.folder = folder
+        self.job = job
+        self.sessions = sessions
+        self.secrets = secrets
+    }
+}
+
+/// What the loop asks of the store.
+package enum ValidatorOrder: Sendable {
+    case find(TaskIndex, SessionIndex, destination: String)
+    /// The answer became the file at `destination`.
+    case file(SessionIndex, destination: String, FiledAnswer)
+}
+
+/// What the store answers.
+package enum ValidatorReport: Sendable {
+    /// Once: the sessions of which something is kept. The others need not ask.
+    case opened(Set<SessionIndex>)
+    case found(TaskIndex, KeptValidators?)
+}
+
+/// The thread that reads and writes validators, so that neither the loop nor the files wait for SQLite. Orders are
+/// carried out in batches, and what is to be kept is written in one transaction for as long as `writeAfter` says.
+///
+/// A store that cannot be used costs requests, never a wrong file: whoever asks then hears that nothing is kept.
+package final class ValidatorKeeper: Sendable {
+    private let orders: Mailbox<ValidatorOrder>
+    private let wake = WakeSignal()
+    private let thread = Mutex<Thread?>(nil)
+    private let ending = Atomic<Bool>(false)
+    private let problems = Mutex<[String]>([])
+
+    static let writeAfter = TimeSpan.milliseconds(200)
+    static let writeCount = 500
+
+    package init(_ place: ValidatorPlace, reports: Mailbox<ValidatorReport>) throws(SystemError) {
+        let wake = wake
+        orders = Mailbox(wake: { wake.signal() })
+        let started = try Thread(named: "store") { [self] in
+            let worker = ValidatorWorker(place, reports)
+            worker.open()
+            work(worker)
+            problems.withLock { $0 = worker.problems }
+        }
+        thread.withLock { $0 = started }
+    }
+
+    package func submit(_ batch: [ValidatorOrder]) { orders.post(batch) }
+
+    /// Writes what is left, closes the store and says what went wrong with it: sentences for people.
+    package func finish() -> [String] {
+        ending.store(true, ordering: .releasing)
+        wake.signal()
+        let running = thread.withLock { thread in
+            let running = thread
+            thread = nil
+            return running
+        }
+        running?.join()
+        return problems.withLock { $0 }
+    }
+
+    private func work(_ worker: ValidatorWorker) {
+        while true {
+            // Read before the orders: whoever ends us has posted everything by then.
+            let isEnding = ending.load(ordering: .acquiring)
+            let batch = orders.takeAll()
+            worker.perform(batch)
+            worker.writeIfDue(isLast: isEnding)
+            if isEnding, batch.isEmpty { return worker.close() }
+            if batch.isEmpty { worker.wait(on: wake) }
+        }
+    }
+}

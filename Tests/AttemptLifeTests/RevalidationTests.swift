@@ -1,0 +1,94 @@
+import AttemptLife
+import HTTPRules
+import Testing
+import TransferModel
+
+/// What a 304 means to an attempt.
+@Suite struct RevalidationTests {
+    private func life(_ url: String = "https://a.test/x", asking condition: String? = nil) throws -> AttemptLife {
+        var life = AttemptLife(
+            try ResourceURL.parse(url),
+            AttemptRules(
+                type: .download, method: "GET", headers: [HeaderField(name: "Accept", value: "x")],
+                redirects: RedirectPolicy()))
+        if let condition {
+            life.ask(
+                under: RequestCondition(
+                    url: condition, header: HeaderField(name: "If-None-Match", value: "\"1\"")))
+        }
+        return life
+    }
+
+    private func answer(
+        _ life: inout AttemptLife, _ status: Int, _ headers: [(String, String)] = [], error: TransferError? = nil
+    ) -> NextStep {
+        _ = life.head(status: status, version: .http1, headers: HeaderBlock(headers))
+        return life.ended(TransportEnd(error: error, received: 0, sawCloseNotify: true))
+    }
+
+    private func names(_ request: OutgoingRequest) -> [String] { request.headers.map(\.name) }
+    private func isKept(_ step: NextStep) -> Bool { if case .keep = step { true } else { false } }
+    private func failure(_ step: NextStep) -> ErrorName? {
+        if case .fail(let error, _) = step { error.name } else { nil }
+    }
+
+    @Test func a304ToAConditionKeepsTheFile() throws {
+        var life = try life(asking: "https://a.test/x")
+        #expect(names(life.request) == ["Accept", "If-None-Match"] && life.request.isConditional)
+        let decision = life.head(status: 304, version: .http1, headers: HeaderBlock([("ETag", "\"1\"")]))
+        #expect(decision == .discard && life.isFinalAnswer && life.lastStatus == 304)
+        #expect(isKept(life.ended(TransportEnd(error: nil, received: 0, sawCloseNotify: true))))
+    }
+
+    /// Its headers settled it.
+    @Test func a304KeepsItsMeaningWhateverFollows() throws {
+        var life = try life(asking: "https://a.test/x")
+        #expect(isKept(answer(&life, 304, error: TransferError(.networkConnectionLost, "lost"))))
+    }
+
+    @Test func a304ThatNobodyAskedForIsAnError() throws {
+        var plain = try life()
+        #expect(failure(answer(&plain, 304)) == .unexpectedResponse)
+        var elsewhere = try life(asking: "https://a.test/other")
+        #expect(!elsewhere.request.isConditional && names(elsewhere.request) == ["Accept"])
+        #expect(failure(answer(&elsewhere, 304)) == .unexpectedResponse)
+    }
+
+    @Test func theRequestToTheKnownURLCarriesTheCondition() throws {
+        var life = try life(asking: "https://b.test/file")
+        #expect(names(life.request) == ["Accept"])
+        guard case .send(let request, _) = answer(&life, 302, [("Location", "https://b.test/file")]) else {
+            Issue.record("the redirect is not followed")
+            return
+        }
+        #expect(names(request) == ["Accept", "If-None-Match"] && request.isConditional)
+        #expect(isKept(answer(&life, 304)))
+    }
+
+    /// A condition stays behind when a redirect leads away from the URL it belongs to.
+    @Test func noOtherRequestCarriesIt() throws {
+        var life = try life(asking: "https://a.test/x")
+        guard case .send(let request, _) = answer(&life, 302, [("Location", "/y")]) else {
+            Issue.record("the redirect is not followed")
+            return
+        }
+        #expect(names(request) == ["Accept"] && !request.isConditional)
+        #expect(failure(answer(&life, 304)) == .unexpectedResponse)
+    }
+
+    @Test func aFullAnswerIsDeliveredAsEver() throws {
+        var life = try life(asking: "https://a.test/x")
+        guard case .deliver(false, nil) = answer(&life, 200, [("Content-Length", "0")]) else {
+            Issue.record("a 200 to a condition is not delivered")
+            return
+        }
+    }
+
+    @Test func theWholeFileCanBeAskedForAfterwards() throws {
+        var life = try life(asking: "https://a.test/x")
+        _ = answer(&life, 304)
+        let request = life.askForAll()
+        #expect(names(request) == ["Accept"] && !request.isConditional && !life.request.isConditional)
+        #expect(failure(answer(&life, 304)) == .unexpectedResponse)
+    }
+}

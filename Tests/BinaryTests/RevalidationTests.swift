@@ -1,0 +1,258 @@
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+import TransferModel
+
+/// A second run of a job asks whether its files are still the same, and a 304 leaves them as they stand.
+@Suite struct RevalidationTests {
+    static let past = "Wed, 01 Jan 2020 12:00:00 GMT"
+
+    /// A server whose one file can be exchanged for another.
+    private final class Mirror: Sendable {
+        let server: ScriptedServer
+        init(_ resource: ServedResource) throws {
+            server = try ScriptedServer()
+            serve(resource)
+        }
+        deinit { server.stop() }
+
+        func serve(_ resource: ServedResource) { server.on("/a") { resource.answer($0) } }
+
+        /// The conditions that came, in order; "none" for a request without.
+        var conditions: [String] {
+            server.requests().map { request in
+                request.headerLines.first { $0.lowercased().hasPrefix("if-") } ?? "none"
+            }
+        }
+        func job(_ more: String = "", top: String = "") -> String {
+            "tasks: [{ id: a, url: '\(server.url("/a"))', to: a\(more.isEmpty ? "" : ", \(more)") }]\n\(top)"
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("\"v1\"", nil, "If-None-Match: \"v1\""), ("W/\"v1\"", nil, "If-None-Match: W/\"v1\""),
+            ("\"v1\"", past, "If-None-Match: \"v1\""), (nil, past, "If-Modified-Since: \(past)"),
+        ] as [(String?, String?, String)])
+    func anUnchangedFileCostsOne304(_ etag: String?, _ date: String?, _ asked: String) throws {
+        let mirror = try Mirror(ServedResource("hello", etag: etag, lastModified: date))
+        let stage = try Stage()
+        #expect(try stage.run(mirror.job(), "--exit-unchanged").status == 0)
+        let before = try FileFacts.of(stage.folder.path("a"))
+        let run = try stage.run(mirror.job(), "--exit-unchanged")
+        #expect(run.status == 9)
+        #expect(mirror.conditions == ["none", asked])
+        // Nothing touched it, not even its inode.
+        #expect(try FileFacts.of(stage.folder.path("a")) == before)
+        #expect(try stage.text("a") == "hello")
+        #expect(try run.task("a", "source") == "unchanged" && run.task("a", "changed") == "false")
+        #expect(try run.values("$.tasks[0].attempts[*].transactions[*].response.status") == ["304"])
+        #expect(try run.task("a", "response.status") == "304")
+        #expect(try run.task("a", "file.path") == "a" && run.task("a", "file.bytes") == "5")
+        #expect(try run.task("a", "length") == nil)
+        #expect(try run.value("$.totals.unchanged") == "1" && run.value("$.totals.bytesSaved") == "5")
+        #expect(run.errorText.contains("warning") == false)
+    }
+
+    @Test func aChangeAtTheServerIsFetchedAndKeptInTurn() throws {
+        let mirror = try Mirror(ServedResource("old", etag: "\"1\""))
+        let stage = try Stage()
+        #expect(try stage.run(mirror.job()).status == 0)
+        mirror.serve(ServedResource("newer", etag: "\"2\""))
+        let changed = try stage.run(mirror.job(), "--exit-unchanged")
+        #expect(changed.status == 0)
+        #expect(try changed.task("a", "source") == "network" && changed.task("a", "changed") == "true")
+        #expect(try stage.text("a") == "newer")
+        #expect(try stage.run(mirror.job(), "--exit-unchanged").status == 9)
+        #expect(mirror.conditions == ["none", "If-None-Match: \"1\"", "If-None-Match: \"2\""])
+    }
+
+    /// The same bytes under another tag: fetched, told as unchanged content, and the new tag counts.
+    @Test func theSameBytesUnderAnotherTagAreNoChange() throws {
+        let mirror = try Mirror(ServedResource("same", etag: "\"1\""))
+        let stage = try Stage()
+        #expect(try stage.run(mirror.job()).status == 0)
+        mirror.serve(ServedResource("same", etag: "\"2\""))
+        let run = try stage.run(mirror.job(), "--exit-unchanged")
+        #expect(run.status == 9)
+        #expect(try run.task("a", "source") == "network" && run.task("a", "changed") == "false")
+        #expect(try stage.run(mirror.job()).task("a", "source") == "unchanged")
+    }
+
+    @Test(arguments: ["size", "time", "removed", "folder away"])
+    func aLocalChangeIsFetchedAnew(_ what: String) throws {
+        let mirror = try Mirror(ServedResource("right", lastModified: Self.past))
+        let stage = try Stage()
+        let job = "tasks: [{ id: a, url: '\(mirror.server.url("/a"))', to: in/a }]"
+        #expect(try stage.run(job).status == 0)
+        switch what {
+        case "size": try stage.folder.write("in/a", "right and more")
+        case "time": try setTime("in/a", of: stage, seconds: 1_577_880_001)
+        case "removed": stage.folder.remove("in/a")
+        default: stage.folder.remove("in")
+        }
+        if what == "size" { try setTime("in/a", of: stage, seconds: 1_577_880_000) }
+        let run = try stage.run(job)
+        #expect(run.status == 0)
+        #expect(mirror.conditions == ["none", "none"])
+        #expect(try stage.text("in/a") == "right")
+        #expect(try run.task("a", "source") == "network")
+        #expect(try stage.run(job).task("a", "source") == "unchanged")
+    }
+
+    /// What nobody can see without reading the file: only a `checksum` proves content.
+    @Test func otherContentOfTheSameSizeAndTimeIsNotNoticed() throws {
+        let mirror = try Mirror(ServedResource("right", lastModified: Self.past))
+        let stage = try Stage()
+        #expect(try stage.run(mirror.job()).status == 0)
+        try stage.folder.write("a", "wrong")
+        try setTime("a", of: stage, seconds: 1_577_880_000)
+        let run = try stage.run(mirror.job())
+        #expect(try run.task("a", "source") == "unchanged" && stage.text("a") == "wrong")
+        let checksum = "checksum: 'md5:7c4f29407893c334a6cb7a87bf045c0d'"
+        #expect(try stage.run(mirror.job(checksum)).status == 0)
+        #expect(mirror.conditions == ["none", "If-None-Match: \"v1\"", "none"])
+        #expect(try stage.text("a") == "right")
+    }
+
+    private func setTime(_ name: String, of stage: Stage, seconds: Int) throws {
+        let times = [timespec(tv_sec: seconds, tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0)]
+        #expect(utimensat(AT_FDCWD, stage.folder.path(name), times, 0) == 0)
+    }
+
+    @Test func withoutValidatorsEveryRunFetches() throws {
+        let mirror = try Mirror(ServedResource("x", etag: "\"1\""))
+        let stage = try Stage()
+        #expect(try stage.run(mirror.job()).status == 0)
+        mirror.serve(ServedResource("y", etag: nil))
+        for _ in 1...3 { #expect(try stage.run(mirror.job()).task("a", "source") == "network") }
+        // The tag of the file before is forgotten with it.
+        #expect(mirror.conditions == ["none", "If-None-Match: \"1\"", "none", "none"])
+    }
+
+    @Test(arguments: ["existing: replace", "headers: { Accept: text/plain }", "decompress: true", "method: POST"])
+    func whoeverAsksOtherwiseFetches(_ more: String) throws {
+        let mirror = try Mirror(ServedResource("x"))
+        let stage = try Stage()
+        #expect(try stage.run(mirror.job()).status == 0)
+        let run = try stage.run(mirror.job(more))
+        // A key that is not built yet refuses the run, which sends nothing either.
+        #expect(run.status == 0 || run.errorText.contains("not built yet"))
+        #expect(mirror.conditions.allSatisfy { $0 == "none" })
+    }
+
+    @Test func a304ThatNobodyAskedForIsAnError() throws {
+        let mirror = try Mirror(ServedResource("x"))
+        mirror.server.on("/a", .respond(304, headers: [("ETag", "\"1\"")]))
+        let stage = try Stage()
+        try stage.folder.write("a", "old")
+        let run = try stage.run(mirror.job())
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "unexpectedResponse")
+        #expect(try stage.text("a") == "old")
+    }
+
+    /// The condition goes where the file came from, and only there.
+    @Test func redirectsCarryTheConditionToTheEnd() throws {
+        let mirror = try Mirror(ServedResource("one", etag: "\"1\""))
+        mirror.server.on("/latest", .redirect(302, to: "/a"))
+        let stage = try Stage()
+        let job = "tasks: [{ id: a, url: '\(mirror.server.url("/latest"))', to: a }]"
+        #expect(try stage.run(job).status == 0)
+        #expect(try stage.run(job).task("a", "source") == "unchanged")
+        #expect(mirror.conditions == ["none", "none", "none", "If-None-Match: \"1\""])
+        mirror.server.on("/latest", .redirect(302, to: "/b"))
+        mirror.server.on("/b") { ServedResource("two", etag: "\"1\"").answer($0) }
+        #expect(try stage.run(job).task("a", "changed") == "true")
+        #expect(try stage.text("a") == "two")
+        #expect(mirror.conditions.suffix(2) == ["none", "none"])
+    }
+
+    /// The answer is about a file that is gone by then: the whole of it is asked for at once.
+    @Test(arguments: ["removed", "changed"]) func aFileThatChangesMeanwhileIsFetched(_ what: String) throws {
+        let mirror = try Mirror(ServedResource("right", etag: "\"1\""))
+        let stage = try Stage()
+        #expect(try stage.run(mirror.job()).status == 0)
+        let resource = ServedResource("right", etag: "\"1\"")
+        mirror.server.on("/a") { request in
+            request.header("If-None-Match") == nil
+                ? resource.answer(request) : [.gate("asked")] + resource.answer(request)
+        }
+        let program = try stage.start(mirror.job())
+        #expect(mirror.server.waitForRequests(2))
+        if what == "removed" { stage.folder.remove("a") } else { try stage.folder.write("a", "changed by somebody") }
+        mirror.server.open(gate: "asked")
+        let run = try stage.finish(program)
+        #expect(run.status == 0)
+        #expect(try stage.text("a") == "right")
+        #expect(mirror.conditions == ["none", "If-None-Match: \"1\"", "none"])
+        #expect(try run.values("$.tasks[0].attempts[*].transactions[*].response.status") == ["304", "200"])
+        #expect(try run.task("a", "source") == "network")
+    }
+
+    @Test func anAttemptAfterAFailureAsksAgain() throws {
+        let mirror = try Mirror(ServedResource("x", etag: "\"1\""))
+        let stage = try Stage()
+        #expect(try stage.run(mirror.job()).status == 0)
+        // The route was asked once by now.
+        mirror.server.on("/a", .respond(500), [.reset], .respond(304))
+        let run = try stage.run(mirror.job("retry: { backoff: { initial: 10ms } }"))
+        #expect(run.status == 0)
+        #expect(try run.task("a", "source") == "unchanged")
+        #expect(mirror.conditions == ["none", "If-None-Match: \"1\"", "If-None-Match: \"1\""])
+    }
+
+    @Test func manyFilesOfOneRunAreAskedAboutInTheNext() throws {
+        let server = try ScriptedServer { request in
+            ServedResource("body of \(request.target)", etag: "\"\(request.target)\"").answer(request)
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        for durability in ["none", "flush"] {
+            let job = """
+                sessions: { default: { durability: \(durability) } }
+                tasks: [{ id: "t-${n}", forEach: { n: 1..300 }, url: "\(server.origin)/${n}", to: "\(durability)/${n}" }]
+                """
+            #expect(try stage.run(job, "--exit-unchanged").status == 0)
+            let run = try stage.run(job, "--exit-unchanged")
+            #expect(run.status == 9)
+            #expect(try run.value("$.totals.unchanged") == "300" && run.value("$.totals.attempts") == "300")
+            #expect(try run.value("$.totals.bytesReceived") == "0")
+        }
+        #expect(server.requests().count { $0.header("If-None-Match") == "\"\($0.target)\"" } == 600)
+    }
+
+    @Test func membersOfAGroupStayByA304() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        func serve(_ name: String, _ text: String, _ tag: String) {
+            server.on("/\(name)") { ServedResource(text, etag: tag).answer($0) }
+        }
+        serve("a", "a 1", "\"a1\"")
+        serve("b", "b 1", "\"b1\"")
+        let stage = try Stage()
+        let job = """
+            groups: { site: { to: site } }
+            tasks:
+              - { id: a, group: site, url: "\(server.url("/a"))", to: a }
+              - { id: b, group: site, url: "\(server.url("/b"))", to: in/b }
+            """
+        #expect(try stage.run(job).status == 0)
+        let old = try (folder: FileFacts.of(stage.folder.path("site")), a: FileFacts.of(stage.folder.path("site/a")))
+        let same = try stage.run(job, "--exit-unchanged")
+        #expect(same.status == 9)
+        #expect(try same.values("$.tasks[*].source") == ["unchanged", "unchanged"])
+        // A set that changes nothing is not exchanged.
+        #expect(try FileFacts.of(stage.folder.path("site")).isSameFile(as: old.folder))
+        serve("b", "b 2", "\"b2\"")
+        let run = try stage.run(job)
+        #expect(run.status == 0)
+        #expect(try run.values("$.tasks[*].source") == ["unchanged", "network"])
+        #expect(try stage.text("site/a") == "a 1" && stage.text("site/in/b") == "b 2")
+        let new = try FileFacts.of(stage.folder.path("site/a"))
+        #expect(new.isSameFile(as: old.a) && new.modifiedNanoseconds == old.a.modifiedNanoseconds)
+        #expect(try stage.run(job, "--exit-unchanged").status == 9)
+        #expect(server.requests().filter { $0.header("If-None-Match") == nil }.count == 2)
+    }
+}

@@ -1,0 +1,143 @@
+import HTTPRules
+import TestSupport
+import Testing
+import TransferModel
+
+@Suite struct RevalidationTests {
+    private let stamp = FileStamp(size: 100, modifiedNanoseconds: 1_577_880_000_000_000_000)
+    private let date = "Wed, 01 Jan 2020 12:00:00 GMT"
+
+    private func options(_ change: (inout TaskOptions.Values) -> Void = { _ in }) -> TaskOptions.Values {
+        var values = TaskOptions.Values(policies: TransferPolicies())
+        change(&values)
+        return values
+    }
+
+    private func kept(
+        etag: String? = "\"1\"", lastModified: String? = nil, _ options: TaskOptions.Values? = nil
+    ) -> KeptValidators {
+        KeptValidators(
+            url: "https://a.test/x", etag: etag, lastModified: lastModified,
+            shape: Revalidation.shape(of: options ?? self.options()), file: stamp)
+    }
+
+    private func line(_ condition: RequestCondition?) -> String? {
+        condition.map { "\($0.url) \($0.header.name): \($0.header.value.revealed)" }
+    }
+
+    @Test func theETagIsAskedWithBeforeTheDate() {
+        func asked(_ etag: String?, _ date: String?) -> String? {
+            line(Revalidation.condition(kept(etag: etag, lastModified: date), file: stamp, options()))
+        }
+        #expect(asked("\"1\"", nil) == "https://a.test/x If-None-Match: \"1\"")
+        #expect(asked("W/\"1\"", date) == "https://a.test/x If-None-Match: W/\"1\"")
+        #expect(asked(nil, date) == "https://a.test/x If-Modified-Since: \(date)")
+        #expect(asked(nil, nil) == nil)
+    }
+
+    @Test func onlyTheFileThatWasKeptIsAskedAbout() {
+        func isAsked(_ file: FileStamp?) -> Bool { Revalidation.condition(kept(), file: file, options()) != nil }
+        #expect(isAsked(stamp))
+        #expect(!isAsked(nil))
+        #expect(!isAsked(FileStamp(size: 99, modifiedNanoseconds: stamp.modifiedNanoseconds)))
+        #expect(!isAsked(FileStamp(size: 100, modifiedNanoseconds: stamp.modifiedNanoseconds + 1)))
+        #expect(Revalidation.condition(nil, file: stamp, options()) == nil)
+    }
+
+    /// What a task says decides: the table of who asks.
+    @Test(arguments: [
+        ("nothing", true), ("replace", false), ("skip", false), ("fail", false), ("checksum", false), ("HEAD", false),
+        ("GET", true), ("POST", false), ("body", false), ("range", false), ("own condition", false), ("accept", true),
+        ("capture", false), ("onResponse", false), ("reload", false), ("authorization", true),
+    ])
+    func someTasksAlwaysFetch(_ what: String, _ asks: Bool) {
+        let options = options { values in
+            func header(_ name: String) { values.headers = [HeaderField(name: name, value: "x")] }
+            switch what {
+            case "replace": values.existing = .replace
+            case "skip": values.existing = .skip
+            case "fail": values.existing = .fail
+            case "checksum": values.checksum = .literal(Checksum(algorithm: .md5, bytes: Array(0..<16)))
+            case "HEAD", "GET", "POST": values.method = what
+            case "body": values.body = .data("x")
+            case "range": header("Range")
+            case "own condition": header("if-none-MATCH")
+            case "accept": header("Accept")
+            case "authorization": header("Authorization")
+            case "capture": values.captures = [Capture(name: "a", source: .header("ETag"))]
+            case "onResponse": values.onResponse = [ResponseRule(action: .cancel)]
+            case "reload": values.policies.cachePolicy = .reloadIgnoringCacheData
+            default: break
+            }
+        }
+        #expect(Revalidation.applies(to: options) == asks)
+        #expect((Revalidation.condition(kept(options), file: stamp, options) != nil) == asks)
+    }
+
+    private func kept(_ options: TaskOptions.Values) -> KeptValidators { kept(etag: "\"1\"", options) }
+
+    @Test func aFileThatBreaksTodaysExpectationsIsFetched() {
+        func isAsked(_ change: (inout TaskOptions.Values) -> Void) -> Bool {
+            let options = options(change)
+            return Revalidation.condition(kept(options), file: stamp, options) != nil
+        }
+        #expect(isAsked { $0.expect.size = 100 } && !isAsked { $0.expect.size = 99 })
+        #expect(isAsked { $0.expect.minimumSize = 100 } && !isAsked { $0.expect.minimumSize = 101 })
+        #expect(isAsked { $0.maximumSize = 100 } && !isAsked { $0.maximumSize = 99 })
+    }
+
+    /// The same URL gives another file when it is asked otherwise, decoded otherwise or judged otherwise.
+    @Test func whatWasAskedForOtherwiseIsNotKnownAgain() {
+        let changes: [(inout TaskOptions.Values) -> Void] = [
+            { _ in }, { $0.decompress = true }, { $0.expect.notHTML = true }, { $0.expect.mimeType = "text/*" },
+            { $0.expect.magic = .gzip }, { $0.expect.bodyContains = "a" }, { $0.expect.bodyMatches = "a" },
+            { $0.expect.headers = [Expectations.HeaderMatch(name: "a", pattern: "b")] },
+            { $0.expect.bodyJSON = [Expectations.JSONMatch(path: "$", value: .null)] },
+            { $0.headers = [HeaderField(name: "Accept-Language", value: "de")] },
+            { $0.headers = [HeaderField(name: "Accept-Language", value: "fr")] },
+            { $0.headers = [HeaderField(name: "ACCEPT", value: "de")] },
+        ]
+        let shapes = changes.map { Revalidation.shape(of: options($0)) }
+        #expect(Set(shapes).count == changes.count)
+        for (place, change) in changes.enumerated() {
+            let isAsked = Revalidation.condition(kept(), file: stamp, options(change)) != nil
+            #expect(isAsked == (place == 0))
+        }
+        // Others may change from run to run.
+        let other = options { $0.headers = [HeaderField(name: "Authorization", value: "x")] }
+        #expect(Revalidation.shape(of: other) == shapes[0])
+        // It is kept on disk: another program's must be the same.
+        #expect(shapes[0] == Int64(bitPattern: 0xCBF2_9CE4_8422_2325))
+    }
+
+    private func validators(_ lines: [(String, String)], status: Int = 200) -> String? {
+        let found = Revalidation.validators(of: HeaderBlock(lines), status: status)
+        return found.map { $0.etag ?? $0.lastModified ?? "neither" }
+    }
+
+    @Test(arguments: ["\"1\"", "W/\"1\"", "\"\"", "\"a,b\"", "\"grüße\""])
+    func entityTagsAreKeptAsSent(_ tag: String) {
+        #expect(validators([("ETag", tag), ("Last-Modified", date)]) == tag)
+    }
+
+    @Test(arguments: ["1", "\"", "w/\"1\"", "\"a b\"", "\"a\"b\"", "\"1\", \"2\"", "W/1", ""])
+    func whatIsNoEntityTagIsPassedOver(_ tag: String) {
+        #expect(validators([("ETag", tag), ("Last-Modified", date)]) == date)
+        #expect(validators([("ETag", tag)]) == nil)
+    }
+
+    @Test func onlyAnUnambiguousWholeAnswerIsKept() {
+        #expect(validators([("ETag", "\"1\""), ("ETag", "\"2\"")]) == nil)
+        for status in [201, 203, 204, 206, 302, 404] { #expect(validators([("ETag", "\"1\"")], status: status) == nil) }
+        #expect(validators([]) == nil)
+        #expect(validators([("Last-Modified", "yesterday")]) == nil)
+    }
+
+    /// A file that may have changed again in the second in which it was sent.
+    @Test(arguments: [("12:00:00", false), ("12:00:01", true), ("11:59:59", false), ("13:00:00", true)])
+    func aDateOfThatVerySecondProvesNothing(_ clock: String, _ isKept: Bool) {
+        let answered = ("Date", "Wed, 01 Jan 2020 \(clock) GMT")
+        #expect((validators([("Last-Modified", date), answered]) != nil) == isKept)
+        #expect(validators([("Last-Modified", date), answered, ("ETag", "\"1\"")]) == "\"1\"")
+    }
+}

@@ -195,6 +195,9 @@ package struct AttemptLife: Sendable {
     /// The job itself asks for a range: that is its own affair.
     package var asksForPart: Bool { rules.headers.contains { $0.name.lowercased() == "range" } }
 
+    /// What was there is of no use.
+    package mutating func startOver(_ why: String) { dropResume(why) }
+
     private mutating func dropResume(_ why: String) {
         resume = nil
         offset = 0

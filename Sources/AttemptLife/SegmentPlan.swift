@@ -94,6 +94,9 @@ package struct SegmentPlan: Sendable {
         return trial.begin(most - streams.count).count
     }
 
+    /// One that is done has nothing left to do but what another has before it.
+    package var hasIdlePlace: Bool { takesRanges && streams.count < most && openings == 0 }
+
     // MARK: Streams begin
 
     /// What that many further streams shall ask for, as far as there is anything for them.

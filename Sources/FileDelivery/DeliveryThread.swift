@@ -106,9 +106,11 @@ extension DeliveryOrder {
     /// What it adds to the bytes that wait for the disk.
     package var byteCount: Int {
         switch self {
-        case .append(_, _, _, _, _, _, let piece): piece.count
+        case .append(_, _, _, _, _, _, _, let piece): piece.count
         case .publish(_, _, _, let rest, _): rest.count
-        case .announce, .decode, .discard, .inspect, .look, .copy, .read, .keep, .publishGroup, .discardGroup, .hurry: 0
+        case .announce, .decode, .settle, .discard, .inspect, .look, .copy, .read, .keep, .publishGroup, .discardGroup,
+            .hurry:
+            0
         }
     }
 }
@@ -137,11 +139,11 @@ struct DeliveryWorker {
     mutating func perform(_ order: DeliveryOrder) {
         let publisher = publisher
         switch order {
-        case .append(let id, let folder, let algorithm, let sent, let group, let reserve, let piece):
+        case .append(let id, let folder, let algorithm, let sent, let group, let reserve, let offset, let piece):
             let place = Publisher.Place(
                 folder: folder, group: group, reserve: reserve,
                 algorithms: BodyDigests.Algorithms(written: algorithm, sent: sent))
-            if let (task, error) = publisher.append(id, place, piece) {
+            if let (task, error) = publisher.append(id, place, piece, at: offset) {
                 answers.append(.failed(task, error))
             }
             recycle(piece)
@@ -154,6 +156,7 @@ struct DeliveryWorker {
         case .publish(let task, let id, let destination, let rest, let unverified):
             publish(task, id, destination, rest, unverified)
             recycle(rest)
+        case .settle(let id): publisher.settle(id)
         case .discard(let id): publisher.discard(id)
         case .inspect(let task, let path, let checksum):
             inspect(task, path, checksum)

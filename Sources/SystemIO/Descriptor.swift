@@ -43,6 +43,22 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
+    /// The same from `offset` on, wherever the last write ended.
+    package borrowing func writeAll(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        var done = 0
+        let raw = raw
+        while done < bytes.count {
+            let start = unsafe bytes.baseAddress.unsafelyUnwrapped + done
+            let (left, place) = (bytes.count - done, Int(offset) + done)
+            done += try Syscall.count("write") { unsafe pwrite(raw, start, left, place) }
+        }
+    }
+
+    package borrowing func truncate(to size: Int64) throws(SystemError) {
+        let raw = raw
+        try Syscall.check("truncate") { ftruncate(raw, Int(size)) }
+    }
+
     package borrowing func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         var failure: SystemError?
         unsafe bytes.withUnsafeBytes { buffer in

@@ -4,9 +4,13 @@ import CurlCore
 import TransferModel
 
 extension Attempt {
-    /// One request's cost, from libcurl's microseconds and our own counts.
     func note(_ metrics: CurlMetrics) {
-        let start = requestStartedAt
+        note(metrics, start: requestStartedAt, head: head, received: decoder?.written ?? received)
+    }
+
+    /// One request's cost, from libcurl's microseconds and our own counts. Further requests for parts of a file are like
+    /// the last but for their range.
+    func note(_ metrics: CurlMetrics, start: WallTime, head: ResponseHead?, received: Int64) {
         var transaction = TransactionMetrics(
             method: life.request.method, url: life.request.url.text, fetchStart: start)
         func at(_ microseconds: Int64) -> WallTime? {
@@ -27,7 +31,7 @@ extension Attempt {
         transaction.requestBodyBytesBeforeEncoding = metrics.uploadedBytes
         transaction.responseHeaderBytesReceived = metrics.headerBytes
         transaction.responseBodyBytesReceived = metrics.downloadedBytes
-        transaction.responseBodyBytesAfterDecoding = decoder?.written ?? received
+        transaction.responseBodyBytesAfterDecoding = received
         transaction.localAddress = metrics.localAddress
         transaction.localPort = metrics.localPort == 0 ? nil : metrics.localPort
         transaction.remoteAddress = metrics.remoteAddress

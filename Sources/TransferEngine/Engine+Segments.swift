@@ -8,11 +8,6 @@ import TransferModel
 // lends. What they bring, who takes over from whom and what is missing is `SegmentPlan`'s to say.
 
 extension Engine {
-    /// No byte for so long, while others of the same body move: the stream is given up and another takes its part.
-    private static let patience = TimeSpan.seconds(10)
-    /// The same when there is nothing left to do but its part.
-    private static let lastPatience = TimeSpan.seconds(2)
-
     // MARK: Whether and how many
 
     /// The answer's headers are there: is the body worth more than one stream, and can there be more?
@@ -27,7 +22,7 @@ extension Engine {
         let parts = SegmentedBody(plan, validator: validator, now: now.instant)
         attempt.parts = parts
         segmented.append(attempt)
-        nextIdleCheck = min(nextIdleCheck, now.instant + Self.lastPatience)
+        nextIdleCheck = min(nextIdleCheck, now.instant + Self.streamPatience.last)
         tellUse(attempt, parts)
     }
 
@@ -87,7 +82,7 @@ extension Engine {
             return streamEnded(id, .failed, error, wasAnswered: false, attempt, parts)
         }
         parts.segments.append(segment)
-        nextIdleCheck = min(nextIdleCheck, now.instant + Self.lastPatience)
+        nextIdleCheck = min(nextIdleCheck, now.instant + Self.streamPatience.last)
     }
 
     // MARK: Answers
@@ -231,7 +226,7 @@ extension Engine {
         stop(id, .recalled, nil, attempt, parts)
     }
 
-    private func stop(
+    func stop(
         _ id: SegmentPlan.StreamID, _ end: SegmentPlan.End, _ error: TransferError?, _ attempt: Attempt,
         _ parts: SegmentedBody
     ) {
@@ -258,61 +253,5 @@ extension Engine {
             if metrics == nil { segment.transfer = transfer }
         }
         segmented.removeAll { $0 === attempt }
-    }
-
-    // MARK: Silence
-
-    /// Gives up streams on which nothing moves. The attempt fails for it only when it has no other.
-    func checkSegments() -> Instant {
-        var next = Instant.distantFuture
-        for attempt in segmented {
-            guard let parts = attempt.parts else { continue }
-            if attempt.pausedAt != nil {
-                next = min(next, now.instant + attempt.idleLimit)
-                continue
-            }
-            next = min(next, checkStreams(attempt, parts))
-        }
-        return next
-    }
-
-    private func checkStreams(_ attempt: Attempt, _ parts: SegmentedBody) -> Instant {
-        let streams = liveStreams(attempt, parts)
-        let latest = streams.reduce(parts.lastActivity) { max($0, $1.movedAt) }
-        let isLast = parts.plan.hasIdlePlace
-        var next = Instant.distantFuture
-        for stream in streams where attempt.parts === parts {
-            let limit = min(isLast && stream.isAnswered ? Self.lastPatience : Self.patience, attempt.idleLimit)
-            let othersMoved = latest - stream.movedAt > (isLast ? .zero : TimeSpan(nanoseconds: limit.nanoseconds / 2))
-            if othersMoved, !parts.plan.isRefused, stream.movedAt + limit <= now.instant {
-                stop(stream.id, .recalled, nil, attempt, parts)
-            } else if stream.movedAt + attempt.idleLimit <= now.instant {
-                let seconds = attempt.idleLimit.seconds
-                let error = TransferError(.timedOut, "no byte moved for \(seconds) s (`timeoutForRequest`)")
-                stop(stream.id, .failed, error, attempt, parts)
-            } else {
-                let again = max(stream.movedAt + limit, now.instant + .milliseconds(500))
-                next = min(next, again, stream.movedAt + attempt.idleLimit)
-            }
-        }
-        return next
-    }
-
-    private struct LiveStream {
-        let id: SegmentPlan.StreamID
-        let movedAt: Instant
-        let isAnswered: Bool
-    }
-
-    private func liveStreams(_ attempt: Attempt, _ parts: SegmentedBody) -> [LiveStream] {
-        var streams = parts.segments.map { segment in
-            let movedAt = segment.transfer.flatMap { loop.lastActivity(of: $0) } ?? now.instant
-            return LiveStream(id: segment.id, movedAt: movedAt, isAnswered: segment.head != nil)
-        }
-        if let transfer = attempt.transfer {
-            let movedAt = loop.lastActivity(of: transfer) ?? now.instant
-            streams.append(LiveStream(id: SegmentPlan.first, movedAt: movedAt, isAnswered: true))
-        }
-        return streams
     }
 }

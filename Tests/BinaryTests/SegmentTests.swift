@@ -410,4 +410,57 @@ import TransferModel
         let run = try stage.run(job(server, 4, ", expect: { magic: gzip }"))
         #expect(run.status == 1 && stage.files.isEmpty)
     }
+
+    // MARK: Anything
+
+    /// What a server of the next test does with one request.
+    private enum Fate: CaseIterable {
+        case honest, slow, cut, nothing, whole, noSuchRange, otherRange, busy, broken
+    }
+
+    /// Two versions, the second from some request on. `If-Range` is heeded, as it must be.
+    private static func chance(_ request: ReceivedRequest, _ seed: UInt64, newFrom: Int) -> Script {
+        var random = Seeded(seed: seed &+ UInt64(request.number) &* 0x9E37_79B9)
+        let isNew = request.number >= newFrom
+        let (bytes, tag): ([UInt8], Script.Header) = isNew ? (other, ("ETag", "\"v2\"")) : (body, Self.tag)
+        let asked = request.header("If-Range") == tag.value ? range(request) : nil
+        let fate = random.oneIn(2) ? Fate.honest : random.pick(Fate.allCases)
+        let part = asked ?? 0..<bytes.count
+        let span = ("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(bytes.count)")
+        let head = Script.head(
+            asked == nil ? 200 : 206, (asked == nil ? [] : [span]) + [tag, ("Content-Length", "\(part.count)")])
+        switch fate {
+        case .slow: return slowly(asked == nil ? 200 : 206, asked == nil ? [tag] : [span, tag], bytes[part])
+        case .cut: return [.bytes(head), .bytes(Array(bytes[part].prefix(random.below(part.count)))), .reset]
+        case .nothing: return [.reset]
+        case .whole where asked != nil: return .respond(200, headers: [tag], body: bytes)
+        case .noSuchRange where asked != nil: return .respond(416)
+        case .otherRange where asked != nil && part.lowerBound > 0:
+            let wrong = ("Content-Range", "bytes \(part.lowerBound - 1)-\(part.upperBound - 2)/\(bytes.count)")
+            return .respond(206, headers: [wrong, tag], body: Array(bytes[part]))
+        case .busy: return .respond(random.oneIn(2) ? 429 : 503, headers: [("Retry-After", "0")])
+        case .broken: return .respond(500)
+        case .honest, .whole, .noSuchRange, .otherRange: return [.bytes(head), .bytes(Array(bytes[part]))]
+        }
+    }
+
+    @Test func theFileIsOneVersionWhateverTheServerDoes() throws {
+        var random = Seeded("theFileIsOneVersionWhateverTheServerDoes")
+        for _ in 0..<Rounds.scaled(10) {
+            let seed = random.next()
+            let newFrom = random.oneIn(2) ? .max : 2 + random.below(8)
+            let server = try ScriptedServer { Self.chance($0, seed, newFrom: newFrom) }
+            defer { server.stop() }
+            let stage = try Stage()
+            let run = try stage.run(
+                """
+                sessions: { default: { retry: { attempts: 20, backoff: { initial: 2ms, maximum: 5ms } } } }
+                tasks: [{ id: t, url: "\(server.url("/f"))", to: f, segments: \(2 + random.below(5)) }]
+                """)
+            #expect(run.status == 0, "\(run.errorText) \(ranges(server))")
+            let file = try stage.folder.bytes("f")
+            #expect(file == Self.body || newFrom < .max && file == Self.other, "server \(seed), new from \(newFrom)")
+            #expect(stage.files == ["f"])
+        }
+    }
 }

@@ -136,9 +136,8 @@ let package = Package(
         tests(
             "BinaryTests",
             [
-                "TestSupport", "Digests", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores",
-                "TextFormats",
-                "TransferModel", "SystemIO",
+                "TestSupport", "Digests", "HTTPRules", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores",
+                "TextFormats", "TransferModel", "SystemIO",
             ]),
     ]
 )

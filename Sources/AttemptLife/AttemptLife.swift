@@ -54,7 +54,7 @@ package struct AttemptLife: Sendable {
             || (rules.version == .auto && !rules.hasBody && HTTPMethod.isSafe(rules.method))
         request = OutgoingRequest(
             url: url, method: rules.method, headers: rules.headers, sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
-        if let resume { request.headers += Resuming.headers(for: resume) }
+        addRange()
     }
 
     /// A secret that must not go where the first request goes, before anything is sent.
@@ -103,6 +103,22 @@ package struct AttemptLife: Sendable {
         guard let condition, resume == nil, request.method == "GET", request.url.text == condition.url else { return }
         request.headers.append(condition.header)
         request.isConditional = true
+    }
+
+    // MARK: What an earlier attempt or run left
+
+    /// Before anything is sent: what is there is good, and the rest is asked for.
+    package mutating func goOn(from point: ResumePoint) {
+        resume = point
+        addRange()
+    }
+
+    /// What was there is of no use.
+    package mutating func startOver(_ why: String) { dropResume(why) }
+
+    private mutating func addRange() {
+        guard let resume, request.method == "GET", resume.isFrom(request.url) else { return }
+        request.headers += Resuming.headers(for: resume)
     }
 
     // MARK: What happens
@@ -170,13 +186,7 @@ package struct AttemptLife: Sendable {
 
     /// What an answer to a request for the rest means; `nil` when it is judged like any other.
     private mutating func judgeRange(status: Int, headers: HeaderBlock) -> HeadDecision? {
-        guard let point = resume else {
-            // Unless the job itself asked for a part.
-            guard status == 206, rules.expect.status == .success, !asksForPart else { return nil }
-            answer = .failure(
-                TransferError(.badServerResponse, "the server sent a part of the file, asked for was all of it"), nil)
-            return .abort
-        }
+        guard let point = resume, point.isFrom(request.url) else { return judgeWhole(status: status) }
         switch Resuming.judge(point, status: status, headers) {
         case nil: return nil
         case .append:
@@ -192,11 +202,17 @@ package struct AttemptLife: Sendable {
         }
     }
 
+    /// The same where no range was asked for, unless by the job itself.
+    private mutating func judgeWhole(status: Int) -> HeadDecision? {
+        if resume != nil, status == 200 { dropResume("the file is at another place now: \(request.url.text)") }
+        guard status == 206, rules.expect.status == .success, !asksForPart else { return nil }
+        answer = .failure(
+            TransferError(.badServerResponse, "the server sent a part of the file, asked for was all of it"), nil)
+        return .abort
+    }
+
     /// The job itself asks for a range: that is its own affair.
     package var asksForPart: Bool { rules.headers.contains { $0.name.lowercased() == "range" } }
-
-    /// What was there is of no use.
-    package mutating func startOver(_ why: String) { dropResume(why) }
 
     private mutating func dropResume(_ why: String) {
         resume = nil
@@ -319,7 +335,7 @@ package struct AttemptLife: Sendable {
             keeps(header, target) && !(hasLostBody && header.name.lowercased().hasPrefix("content-"))
         }
         request.isConditional = false
-        if let resume { request.headers += Resuming.headers(for: resume) }
+        addRange()
         addCondition()
         if let barred = barredSecret(request) { return .fail(barred, record) }
         return .send(request, record)

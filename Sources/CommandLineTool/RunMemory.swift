@@ -5,17 +5,17 @@ import TransferModel
 /// What a run may remember of those before it, and keep for those to come.
 struct RunMemory {
     /// `nil` when nothing of any session outlives the run.
-    let validators: ValidatorPlace?
+    let place: MemoryPlace?
 
     /// A store that others could write is an error, before anything is transferred.
     init(_ job: Job, _ options: RunOptions, _ environment: [String: String]) throws(StoreError) {
         // No place for state at all was an error when the job was locked.
         guard !JobLocks.isEphemeral(job), let folder = try? StateFolder(options.stateDirectory, environment) else {
-            validators = nil
+            place = nil
             return
         }
         if let problem = Store.privacyProblem(folder: folder.state) { throw problem }
-        validators = ValidatorPlace(
+        place = MemoryPlace(
             folder: folder.state, job: JobIdentity(of: job).text,
             sessions: job.sessions.map { $0.kind == .ephemeral ? nil : $0.name }, secrets: Redactor(job.secrets))
     }

@@ -109,7 +109,7 @@ struct RunningJob {
             let run: JobRun
             do throws(TransferError) {
                 run = try JobRun(
-                    job: job, settings: settings, log: log, validators: memory.validators, makeInbox: inputs.open)
+                    job: job, settings: settings, log: log, memory: memory.place, makeInbox: inputs.open)
             } catch {
                 _ = log.finish()
                 throw error

@@ -53,6 +53,22 @@ package enum DeliveryOrder: Sendable {
     case publish(TaskIndex, StagingID, Destination, rest: BodyPiece, lengthUnverified: Bool)
     /// The attempt failed: nothing stays.
     case discard(StagingID)
+    /// From `PartFile.smallest` on this body is to be found by a later run, should this one not come to its end: it gets
+    /// a name, and `part` tells now and then how far it is. Before its first piece.
+    case keepPart(StagingID, TaskIndex)
+    /// What a later run may find stays; nothing more comes for it. `part` tells the task of it, if one is named. What
+    /// was to be adopted stays as it is.
+    case leave(StagingID, TaskIndex?)
+    /// The first `keeping` bytes of what an earlier run left become the beginning of this body, if it is still what it
+    /// was. `adopted` answers; nothing else may be ordered for the body before.
+    case adopt(
+        StagingID, TaskIndex, folder: String, PartFile, keeping: Int64, algorithm: DigestAlgorithm?,
+        sent: DigestAlgorithm?)
+    /// What an earlier run left is of no use.
+    case removePart(folder: String, String)
+    /// Files and folders under way that killed runs left may go, in the folders that are met, but for these. Where
+    /// nobody can say what is to be kept, big ones stay for a day.
+    case sweep(keeping: Set<String>?)
     /// What stands at the destination, and whether it meets the checksum.
     case inspect(TaskIndex, path: String, Checksum?)
     /// Size and time of what stands at the destination.
@@ -88,5 +104,9 @@ package enum DeliveryReport: Sendable {
     case inspected(TaskIndex, size: Int64?, matches: Bool?)
     /// `nil`: no file stands there, or none that may be seen.
     case looked(TaskIndex, FileStamp?)
+    /// It is the beginning of the body now, or of no use for the reason given.
+    case adopted(TaskIndex, String?)
+    /// So much is there of a body that is to be found by a later run; `nil`: too little.
+    case part(StagingID, TaskIndex, PartFile?)
     case contents(TaskIndex, [UInt8])
 }

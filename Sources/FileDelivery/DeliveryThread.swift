@@ -89,9 +89,13 @@ package final class DeliveryThread: Sendable {
                 noteWritten(bytes)
             }
             worker.flushIfDue(isLast: isEnding)
+            let isBusy = worker.adoptSome()
             worker.handOver()
-            if isEnding, batch.isEmpty { return }
-            if batch.isEmpty { worker.wait(on: wake) }
+            if isEnding, batch.isEmpty {
+                while worker.sweepOne() {}
+                return
+            }
+            if batch.isEmpty, !isBusy, !worker.sweepOne() { worker.wait(on: wake) }
         }
     }
 
@@ -108,9 +112,7 @@ extension DeliveryOrder {
         switch self {
         case .append(_, _, _, _, _, _, _, let piece): piece.count
         case .publish(_, _, _, let rest, _): rest.count
-        case .announce, .decode, .settle, .discard, .inspect, .look, .copy, .read, .keep, .publishGroup, .discardGroup,
-            .hurry:
-            0
+        default: 0
         }
     }
 }
@@ -143,9 +145,7 @@ struct DeliveryWorker {
             let place = Publisher.Place(
                 folder: folder, group: group, reserve: reserve,
                 algorithms: BodyDigests.Algorithms(written: algorithm, sent: sent))
-            if let (task, error) = publisher.append(id, place, piece, at: offset) {
-                answers.append(.failed(task, error))
-            }
+            if let report = publisher.append(id, place, piece, at: offset) { answers.append(report) }
             recycle(piece)
         case .announce(let id, let task, let folder, let length, let reserve):
             answer(task) { () throws(TransferError) in
@@ -158,6 +158,16 @@ struct DeliveryWorker {
             recycle(rest)
         case .settle(let id): publisher.settle(id)
         case .discard(let id): publisher.discard(id)
+        case .keepPart(let id, let task): publisher.keepPart(id, task)
+        case .leave(let id, let task):
+            if let report = publisher.leave(id, task) { answers.append(report) }
+        case .adopt(let id, let task, let folder, let part, let keeping, let algorithm, let sent):
+            let algorithms = BodyDigests.Algorithms(written: algorithm, sent: sent)
+            if let report = publisher.adopt(id, task, folder, part, keeping: keeping, algorithms) {
+                answers.append(report)
+            }
+        case .removePart(let folder, let name): publisher.removePart(folder, name)
+        case .sweep(let kept): publisher.sweep(keeping: kept)
         case .inspect(let task, let path, let checksum):
             inspect(task, path, checksum)
         case .look(let task, let path): answers.append(.looked(task, LocalFiles.stamp(path)))
@@ -250,8 +260,9 @@ struct DeliveryWorker {
         try LocalFiles.read(file, source, maximum: maximum) { piece in
             if size == 0 { start = Array(piece.prefix(4096)) }
             size += Int64(piece.count)
-            let lost = publisher.append(id, place, .bytes(Array(piece)))
-            failure = failure ?? lost?.1
+            if case .failed(_, let error) = publisher.append(id, place, .bytes(Array(piece))) {
+                failure = failure ?? error
+            }
         }
         if let failure = failure ?? destination.check?(start, size) { throw failure }
     }
@@ -266,6 +277,16 @@ struct DeliveryWorker {
             return .contents(task, bytes)
         }
     }
+
+    /// Reads on in what is being adopted; `false` when nothing is.
+    mutating func adoptSome() -> Bool {
+        guard publisher.isAdopting else { return false }
+        if let report = publisher.adoptSome() { answers.append(report) }
+        return true
+    }
+
+    /// Sweeps one folder; `false` when there is none left.
+    func sweepOne() -> Bool { publisher.sweepOne() }
 
     // MARK: Flushing in batches
 

@@ -24,6 +24,7 @@ final class FolderCache {
         }
     }
 
+    let leftovers = Leftovers()
     private var folders: [String: Folder] = [:]
     private var last: (path: String, folder: Folder)?
     private var batch: UInt64 = 1
@@ -69,7 +70,9 @@ final class FolderCache {
 
     private func open(_ path: String) throws(SystemError) -> Folder {
         do throws(SystemError) {
-            return try made(Descriptor.openFolder(path))
+            let found = try made(Descriptor.openFolder(path))
+            leftovers.note(path)
+            return found
         } catch {
             guard error.errno == ENOENT else { throw error }
         }

@@ -28,6 +28,9 @@ final class GroupStaging {
         let made = try FolderCache.Folder(beside.descriptor.folder(name), lacksUnnamedFiles: lacksUnnamedFiles)
         root = made
         tree = try made.madeChild(Self.treeName)
+        // What is locked no other run takes for one that a killed run left. The tree leaves the staging in the end.
+        _ = try? root.descriptor.tryLock()
+        _ = try? tree.descriptor.tryLock()
     }
 
     /// One that a killed run left is passed over.

@@ -83,6 +83,8 @@ struct GroupSwap {
     /// another place.
     private mutating func exchangeFolders(_ mode: mode_t?) throws(TransferError) {
         let tree = try settle(mode, prefix: "")
+        // Under a temporary name it must not be taken for one that a killed run left, while it may have to come back.
+        _ = try? target.old?.descriptor.tryLock()
         do throws(SystemError) {
             try exchange(target.parent, tree)
         } catch {

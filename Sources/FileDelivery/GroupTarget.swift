@@ -33,7 +33,13 @@ struct GroupTarget {
             guard error.errno == ENOENT else { throw refusal("\(place.folder): \(error.reason)", errno: error.errno) }
             return GroupTarget(parent: parent, name: name, standing: .nothing, beside: parent, old: nil)
         }
-        if facts.isLink { return try link(place, parent, name, facts) }
+        if facts.isLink {
+            let found = try link(place, parent, name, facts)
+            if let beside = try? found.beside.descriptor.path() {
+                folders.leftovers.note("\(beside)", treesOf: place.folder)
+            }
+            return found
+        }
         guard facts.isFolder else { throw refusal("\(place.folder) is no folder", errno: ENOTDIR) }
         let old = try attempting("opening", place.folder) { () throws(SystemError) in try parent.child(name) }
         try check(old, beside: parent, place)

@@ -73,7 +73,8 @@ enum LocalFiles {
         TransferError(.dataLengthExceedsMaximum, "\(path) is longer than `maximumSize`, \(maximum ?? 0) bytes")
     }
 
-    private static func readPiece(
+    /// As much as there is from `offset` on and fits; 0 at the end.
+    static func readPiece(
         _ file: borrowing Descriptor, _ buffer: inout [UInt8], _ offset: Int64
     ) throws(SystemError) -> Int {
         var failure: SystemError?

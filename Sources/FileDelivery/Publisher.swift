@@ -14,18 +14,21 @@ enum Placing {
 
 /// Carries out deliveries, one after the other, on one thread: writes, verifies, gives the final name.
 final class Publisher {
-    private let folders: FolderCache
-    private let names: TemporaryNames
+    let folders: FolderCache
+    let names: TemporaryNames
     private let space = DiskSpace()
     let groups: Groups
-    private var stagings: [StagingID: Staging] = [:]
+    var stagings: [StagingID: Staging] = [:]
     /// Why a body is lost already; told when it is published.
-    private var failures: [StagingID: TransferError] = [:]
+    private(set) var failures: [StagingID: TransferError] = [:]
     /// Whom to tell at once when a body is lost.
     private var announced: [StagingID: TaskIndex] = [:]
     /// Announced bodies whose failure was told.
     private var told: Set<StagingID> = []
     private var decoders = BodyDecoders()
+    /// Bodies that a later run is to find, and whom to tell how far they are.
+    var kept: [StagingID: TaskIndex] = [:]
+    var adoptions: [Adoption] = []
 
     init(run: String, lacking: FilesystemLack, groupHook: GroupHook?) {
         names = TemporaryNames(run: run)
@@ -35,6 +38,7 @@ final class Publisher {
 
     deinit {
         for staging in stagings.values { staging.remove() }
+        for adoption in adoptions { adoption.letGo() }
     }
 
     func beginBatch() { folders.beginBatch() }
@@ -70,10 +74,10 @@ final class Publisher {
         do throws(TransferError) { try decoders.begin(id, decoding) } catch { lose(id, error) }
     }
 
-    /// Gives back what is to be answered now: the failure of an announced body.
+    /// Gives back what is to be answered now: the failure of an announced body, or how far one is.
     func append(
         _ id: StagingID, _ place: Place, _ bytes: BodyPiece, at offset: Int64? = nil
-    ) -> (TaskIndex, TransferError)? {
+    ) -> DeliveryReport? {
         guard failures[id] == nil else { return nil }
         do throws(TransferError) {
             let staging = try staging(id, place, mode: nil)
@@ -82,11 +86,11 @@ final class Publisher {
             } else {
                 try write(bytes, to: staging, id, place)
             }
-            return nil
+            return partIfDue(id, staging)
         } catch {
             lose(id, error)
             guard let task = announced[id], told.insert(id).inserted else { return nil }
-            return (task, error)
+            return .failed(task, error)
         }
     }
 
@@ -133,6 +137,7 @@ final class Publisher {
     private func staging(_ id: StagingID, _ place: Place, mode: UInt16?) throws(TransferError) -> Staging {
         if let known = stagings[id] { return known }
         let made = try open(place, mode: mode)
+        if !kept.isEmpty, kept[id] != nil { made.beginSum() }
         stagings[id] = made
         return made
     }
@@ -167,9 +172,12 @@ final class Publisher {
     func discard(_ id: StagingID) {
         forget(id)
         stagings.removeValue(forKey: id)?.remove()
+        guard !adoptions.isEmpty, let place = adoptions.firstIndex(where: { $0.id == id }) else { return }
+        adoptions.remove(at: place).remove()
     }
 
-    private func forget(_ id: StagingID) {
+    func forget(_ id: StagingID) {
+        if !kept.isEmpty { kept[id] = nil }
         if !failures.isEmpty { failures[id] = nil }
         if !told.isEmpty { told.remove(id) }
         if !announced.isEmpty { announced[id] = nil }

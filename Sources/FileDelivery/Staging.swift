@@ -1,3 +1,4 @@
+import Digests
 import Glibc
 import SystemIO
 import TransferModel
@@ -11,6 +12,8 @@ final class Staging {
         let name: String
     }
     let file: Descriptor
+    /// Where it began.
+    private let home: FolderCache.Folder
     /// `nil` while it has none.
     private var temporary: TemporaryName?
     /// Of what is there without a hole from the beginning.
@@ -18,11 +21,15 @@ final class Staging {
     /// What was written beyond that, and what of it is part of `size` by now but was not hashed.
     private var ahead = WrittenAhead()
     private var digests = BodyDigests()
+    /// Of all that was appended, while it is to be found by a later run.
+    private var sum: QuickSum?
+    private var notedAt: Instant?
     /// The first write that failed; later ones are not tried.
     private(set) var failure: SystemError?
 
     init(in folder: FolderCache.Folder, mode: UInt16?, names: TemporaryNames) throws(SystemError) {
         let mode = mode_t(mode ?? 0o644)
+        home = folder
         if !folder.lacksUnnamedFiles {
             do throws(SystemError) {
                 file = try folder.descriptor.openUnnamed(mode: mode)
@@ -36,7 +43,10 @@ final class Staging {
         while true {
             let name = names.next()
             do throws(SystemError) {
-                file = try folder.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
+                let made = try folder.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
+                // Before it was locked somebody may have taken it for one that a killed run left.
+                guard Self.isOurs(made, name, folder) else { continue }
+                file = made
                 temporary = TemporaryName(folder: folder, name: name)
                 return
             } catch {
@@ -44,6 +54,23 @@ final class Staging {
                 guard error.errno == EEXIST else { throw error }
             }
         }
+    }
+
+    /// What an earlier run left; `hash` and `update` come before anything else.
+    init(
+        adopting file: consuming Descriptor, in folder: FolderCache.Folder, _ name: String, size: Int64, _ sum: QuickSum
+    ) {
+        self.file = file
+        home = folder
+        temporary = TemporaryName(folder: folder, name: name)
+        self.size = size
+        self.sum = sum
+    }
+
+    /// Locked, and still what its name stands for. What is locked no other run takes away.
+    private static func isOurs(_ file: borrowing Descriptor, _ name: String, _ folder: FolderCache.Folder) -> Bool {
+        guard (try? file.tryLock()) ?? true, let own = try? file.facts() else { return false }
+        return (try? folder.descriptor.facts(of: name))?.isSameFile(as: own) == true
     }
 
     /// Before the first byte; what is said later does not count.
@@ -67,6 +94,7 @@ final class Staging {
     private func grow(_ bytes: UnsafeRawBufferPointer) {
         size += Int64(bytes.count)
         digests.updateWritten(bytes)
+        sum?.update(bytes)
     }
 
     // MARK: Pieces in any order
@@ -74,7 +102,10 @@ final class Staging {
     /// A piece of a body that comes in several streams. No byte may come twice.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
         guard failure == nil, bytes.count > 0 else { return }
-        if offset == size { return append(bytes) }
+        if offset == size {
+            noteSent(bytes)
+            return append(bytes)
+        }
         do throws(SystemError) {
             try file.writeAll(bytes, at: offset)
             ahead.add(offset..<(offset + Int64(bytes.count)))
@@ -96,7 +127,7 @@ final class Staging {
     private static let readAtOnce: Int64 = 256 << 10
 
     private func readBack(_ range: Range<Int64>) throws(SystemError) {
-        guard digests.areWanted else {
+        guard digests.areWanted || sum != nil else {
             size = range.upperBound
             return
         }
@@ -111,7 +142,11 @@ final class Staging {
             let count = try read.get()
             // Somebody cut the file short.
             guard count > 0 else { throw SystemError(call: "read", errno: EIO) }
-            bytes.withUnsafeBytes { grow(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            bytes.withUnsafeBytes { buffer in
+                let came = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                digests.updateSent(came)
+                grow(came)
+            }
         }
     }
 
@@ -123,8 +158,45 @@ final class Staging {
         catchUp()
         guard failure == nil, !ahead.isEmpty else { return }
         ahead.removeAll()
-        do throws(SystemError) { try file.truncate(to: size) } catch { failure = error }
+        do throws(SystemError) { try file.cut(at: size) } catch { failure = error }
     }
+
+    /// Bytes that are there already and belong to the whole.
+    func update(_ bytes: UnsafeRawBufferPointer) {
+        digests.updateSent(bytes)
+        digests.updateWritten(bytes)
+    }
+
+    // MARK: For a later run
+
+    /// Before the first byte: `part` will tell what is there.
+    func beginSum() {
+        if size == 0, sum == nil { sum = QuickSum() }
+    }
+
+    /// What is there, once in a while and when it has grown.
+    func partIfDue(_ names: TemporaryNames) -> PartFile? {
+        guard sum != nil, size >= PartFile.smallest else { return nil }
+        let now = Clocks.instant()
+        if let notedAt, now < notedAt + Self.pause { return nil }
+        notedAt = now
+        return part(names)
+    }
+
+    /// Not more often than this is it noted how far a file is.
+    private static let pause = TimeSpan.seconds(1)
+
+    /// `nil` when there is too little, or it could not be given a name.
+    func part(_ names: TemporaryNames) -> PartFile? {
+        guard let sum, failure == nil, size >= PartFile.smallest, let temporary = try? temporaryName(in: home, names)
+        else { return nil }
+        return PartFile(name: temporary.name, size: size, sum: sum.soFar)
+    }
+
+    /// It keeps its temporary name, and is ours no more.
+    func leave() { temporary = nil }
+
+    // MARK: The name
 
     /// Of all that was appended; a digest that is not the one expected is an error.
     func verifiedChecksum(_ destination: Destination) throws(TransferError) -> Checksum? {
@@ -152,6 +224,8 @@ final class Staging {
         in folder: FolderCache.Folder, _ names: TemporaryNames
     ) throws(SystemError) -> TemporaryName {
         if let temporary { return temporary }
+        // What is locked no other run takes for one that a killed run left.
+        _ = try? file.tryLock()
         while true {
             let made = TemporaryName(folder: folder, name: names.next())
             do throws(SystemError) {

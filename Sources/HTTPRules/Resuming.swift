@@ -11,12 +11,22 @@ package struct ResumePoint: Hashable, Sendable {
     package var validator: String
     /// Of the whole, when the server told it.
     package var total: Int64?
+    /// What the first answer said of the whole.
+    package var sent: SentDigest?
 
-    package init(url: String, offset: Int64, validator: String, total: Int64?) {
+    package init(url: String, offset: Int64, validator: String, total: Int64?, sent: SentDigest? = nil) {
         self.url = url
         self.offset = offset
         self.validator = validator
         self.total = total
+        self.sent = sent
+    }
+
+    /// Whether the bytes came from there. A query may be another: it often holds a signature that is new each time.
+    package func isFrom(_ other: ResourceURL) -> Bool {
+        guard url != other.text else { return true }
+        guard let own = try? ResourceURL.parse(url) else { return false }
+        return own.hasSameOrigin(as: other) && own.path == other.path
     }
 }
 

@@ -1,4 +1,5 @@
 import Scheduling
+import TransferEngine
 package import TransferModel
 
 // Asked from outside while the run goes on.
@@ -7,7 +8,9 @@ extension JobRun {
     func take(_ request: ControlRequest, _ now: Now) {
         let chosen = TaskChoice(request.patterns, of: job)
         if let pattern = chosen.unmatched { return request.reply(.refused(refusal(of: pattern))) }
-        let changed = scheduler.command(request.command(chosen.tasks), now: now)
+        let command = request.command(chosen.tasks)
+        if case .cancel(let tasks, keepPartial: false) = command { engine.unwanted.formUnion(tasks) }
+        let changed = scheduler.command(command, now: now)
         request.reply(.changed(changed.map { job.tasks[Int($0.raw)].id }))
     }
 

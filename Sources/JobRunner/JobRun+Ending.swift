@@ -49,7 +49,7 @@ extension JobRun {
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: conclusion.error, waits: waits, attempts: conclusion.attempts,
                 deferral: conclusion.deferral))
-        engine.forgetPartial(of: task)
+        engine.taskEnded(task, conclusion.outcome)
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)
         tasksLeft[Int(specification.session.raw)] -= 1

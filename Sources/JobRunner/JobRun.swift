@@ -42,7 +42,7 @@ package final class JobRun {
 
     /// `makeInbox` is given what ends the loop's wait; what it returns takes input from any thread.
     package init(
-        job: Job, settings: RunSettings, log: EventLog, validators: ValidatorPlace? = nil,
+        job: Job, settings: RunSettings, log: EventLog, memory: MemoryPlace? = nil,
         makeInbox: (@escaping @Sendable () -> Void) -> Mailbox<RunInput>
     ) throws(TransferError) {
         let now = Clocks.now()
@@ -55,7 +55,7 @@ package final class JobRun {
         let plan = RunPlan(job, settings: settings)
         engine = try Engine(
             job: job, origins: plan.origins, events: log, userAgent: settings.userAgent,
-            run: String(UInt64(settings.seed), radix: 36), validators: validators, now: now)
+            run: String(UInt64(settings.seed), radix: 36), memory: memory, now: now)
         scheduler = Scheduler(plan.scheduling, now: now)
         groupRecords = job.groups.map { RunRecord.Group(name: $0.name, published: false, error: nil) }
         tasksLeft = Array(repeating: 0, count: job.sessions.count)

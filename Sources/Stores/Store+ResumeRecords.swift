@@ -1,145 +1,137 @@
+package import HTTPRules
 package import TransferModel
 
 /// What is known of a half-done download, enough to ask for the rest and to notice when it no longer fits.
 package struct ResumeRecord: Hashable, Sendable {
-    package var session: StoredSession
+    /// The URL that the task named when the download began.
+    package var start: String
+    package var point: ResumePoint
+    /// How the answer was asked for (`Revalidation.shape`).
+    package var shape: Int64
+    package var part: PartFile
+
+    package init(start: String, point: ResumePoint, shape: Int64, part: PartFile) {
+        self.start = start
+        self.point = point
+        self.shape = shape
+        self.part = part
+    }
+}
+
+/// What is kept for one destination of a session, or that nothing is to be kept any more.
+package struct ResumeChange: Hashable, Sendable {
     /// Absolute.
     package var destination: String
-    package var url: String
-    package var etag: String?
-    package var lastModified: String?
-    package var totalLength: Int64?
-    /// Where the bytes lie, absolute.
-    package var temporaryPath: String
-    /// How many of them are surely written.
-    package var checkpoint: Int64
-    /// Of the first `checkpoint` bytes: a partial file that somebody changed is noticed when it is read again.
-    package var digest: Checksum?
-    package var time: WallTime
-
-    package init(
-        session: StoredSession, destination: String, url: String, etag: String? = nil, lastModified: String? = nil,
-        totalLength: Int64? = nil, temporaryPath: String, checkpoint: Int64, digest: Checksum? = nil, time: WallTime
-    ) {
-        self.session = session
+    package var record: ResumeRecord?
+    package init(destination: String, record: ResumeRecord?) {
         self.destination = destination
-        self.url = url
-        self.etag = etag
-        self.lastModified = lastModified
-        self.totalLength = totalLength
-        self.temporaryPath = temporaryPath
-        self.checkpoint = checkpoint
-        self.digest = digest
-        self.time = time
+        self.record = record
     }
 }
 
 extension Store {
-    /// Keeps records, each in the place of what was kept for its session and destination: all or none.
-    package func put(_ records: [ResumeRecord]) throws(StoreError) {
-        guard !records.isEmpty else { return }
+    /// Takes over changes in their order: all or none.
+    package func change(
+        _ session: StoredSession, _ changes: [ResumeChange], now: WallTime
+    ) throws(StoreError) {
+        guard !changes.isEmpty else { return }
         try batch { () throws(StoreError) in
             let upsert = try database.prepare(
                 """
-                INSERT OR REPLACE INTO resumeRecords (session, destination, url, etag, lastModified, totalLength,
-                    temporaryPath, checkpoint, digestAlgorithm, digest, time)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT OR REPLACE INTO resumeRecords (session, destination, start, url, validator, total, sentHeader,
+                    sentAlgorithm, sentDigest, shape, name, size, sum, time)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
-            for record in records {
-                upsert.bind(record)
-                try upsert.run()
+            upsert.bind(1, session.id)
+            upsert.bind(14, now.nanoseconds)
+            let delete = try database.prepare("DELETE FROM resumeRecords WHERE session = ? AND destination = ?")
+            delete.bind(1, session.id)
+            for change in changes {
+                if let record = change.record {
+                    upsert.bind(2, change.destination)
+                    upsert.bind(record)
+                    try upsert.run()
+                } else {
+                    delete.bind(2, change.destination)
+                    try delete.run()
+                }
             }
-        }
-    }
-
-    package func resumeRecord(
-        _ session: StoredSession, destination: String
-    ) throws(StoreError) -> ResumeRecord? {
-        try read { () throws(StoreError) in
-            let query = try database.prepare(
-                """
-                SELECT session, destination, url, etag, lastModified, totalLength, temporaryPath, checkpoint,
-                    digestAlgorithm, digest, time
-                FROM resumeRecords WHERE session = ? AND destination = ?
-                """)
-            query.bind(1, session.id)
-            query.bind(2, destination)
-            return try query.step() ? query.resumeRecord : nil
         }
     }
 
     /// All of a session, by destination: one reading for a whole run.
-    package func resumeRecords(_ session: StoredSession) throws(StoreError) -> [ResumeRecord] {
+    package func resumeRecords(_ session: StoredSession) throws(StoreError) -> [String: ResumeRecord] {
         try read { () throws(StoreError) in
             let query = try database.prepare(
                 """
-                SELECT session, destination, url, etag, lastModified, totalLength, temporaryPath, checkpoint,
-                    digestAlgorithm, digest, time
-                FROM resumeRecords WHERE session = ? ORDER BY destination
+                SELECT start, url, validator, total, sentHeader, sentAlgorithm, sentDigest, shape, name, size, sum,
+                    destination
+                FROM resumeRecords WHERE session = ?
                 """)
             query.bind(1, session.id)
-            var records: [ResumeRecord] = []
-            while try query.step() { records.append(query.resumeRecord) }
+            var records: [String: ResumeRecord] = [:]
+            while try query.step() { records[query.text(11) ?? ""] = query.resumeRecord }
             return records
         }
     }
 
-    package func deleteResumeRecords(_ session: StoredSession, destinations: [String]) throws(StoreError) {
-        guard !destinations.isEmpty else { return }
-        try batch { () throws(StoreError) in
-            let delete = try database.prepare("DELETE FROM resumeRecords WHERE session = ? AND destination = ?")
-            for destination in destinations {
-                delete.bind(1, session.id)
-                delete.bind(2, destination)
-                try delete.run()
-            }
+    /// Where the half-done files of all sessions lie, absolute.
+    package func partFiles() throws(StoreError) -> Set<String> {
+        try read { () throws(StoreError) in
+            try Self.paths(database.prepare("SELECT destination, name FROM resumeRecords"))
         }
     }
 
-    /// Forgets what was last written before `time` and gives it back, so that the partial files can go too.
-    package func pruneResumeRecords(before time: WallTime) throws(StoreError) -> [ResumeRecord] {
+    /// Forgets what was last written before `time` and gives it back, so that the half-done files can go too.
+    package func pruneResumeRecords(before time: WallTime) throws(StoreError) -> Set<String> {
         try batch { () throws(StoreError) in
-            let delete = try database.prepare(
-                """
-                DELETE FROM resumeRecords WHERE time < ?
-                RETURNING session, destination, url, etag, lastModified, totalLength, temporaryPath, checkpoint,
-                    digestAlgorithm, digest, time
-                """)
+            let delete = try database.prepare("DELETE FROM resumeRecords WHERE time < ? RETURNING destination, name")
             delete.bind(1, time.nanoseconds)
-            var pruned: [ResumeRecord] = []
-            while try delete.step() { pruned.append(delete.resumeRecord) }
-            return pruned
+            return try Self.paths(delete)
         }
+    }
+
+    private static func paths(_ query: borrowing Statement) throws(StoreError) -> Set<String> {
+        var paths: Set<String> = []
+        while try query.step() {
+            guard let destination = query.text(0), let name = query.text(1),
+                let slash = destination.lastIndex(of: "/")
+            else { continue }
+            paths.insert(destination[...slash] + name)
+        }
+        return paths
     }
 }
 
 extension Statement {
     fileprivate func bind(_ record: ResumeRecord) {
-        bind(1, record.session.id)
-        bind(2, record.destination)
-        bind(3, record.url)
-        bind(4, record.etag)
-        bind(5, record.lastModified)
-        bind(6, record.totalLength)
-        bind(7, record.temporaryPath)
-        bind(8, record.checkpoint)
-        bind(9, record.digest?.algorithm.rawValue)
-        bind(10, record.digest?.bytes)
-        bind(11, record.time.nanoseconds)
+        bind(3, record.start)
+        bind(4, record.point.url)
+        bind(5, record.point.validator)
+        bind(6, record.point.total)
+        bind(7, record.point.sent?.header)
+        bind(8, record.point.sent?.checksum.algorithm.rawValue)
+        bind(9, record.point.sent?.checksum.bytes)
+        bind(10, record.shape)
+        bind(11, record.part.name)
+        bind(12, record.part.size)
+        bind(13, record.part.sum)
     }
 
     fileprivate var resumeRecord: ResumeRecord {
-        ResumeRecord(
-            session: StoredSession(id: integer(0) ?? 0), destination: text(1) ?? "", url: text(2) ?? "",
-            etag: text(3), lastModified: text(4), totalLength: integer(5), temporaryPath: text(6) ?? "",
-            checkpoint: integer(7) ?? 0, digest: checksum, time: WallTime(nanoseconds: integer(10) ?? 0))
+        let size = integer(9) ?? 0
+        return ResumeRecord(
+            start: text(0) ?? "",
+            point: ResumePoint(
+                url: text(1) ?? "", offset: size, validator: text(2) ?? "", total: integer(3), sent: sentDigest),
+            shape: integer(7) ?? 0, part: PartFile(name: text(8) ?? "", size: size, sum: blob(10) ?? []))
     }
 
-    /// `nil` for an algorithm that this version does not know: then the bytes are simply not checked that way.
-    private var checksum: Checksum? {
-        guard let algorithm = text(8).flatMap({ DigestAlgorithm(rawValue: $0) }), let bytes = blob(9),
-            bytes.count == algorithm.byteCount
+    /// `nil` for an algorithm that this version does not know: then the whole is not held against it.
+    private var sentDigest: SentDigest? {
+        guard let header = text(4), let algorithm = text(5).flatMap({ DigestAlgorithm(rawValue: $0) }),
+            let bytes = blob(6), bytes.count == algorithm.byteCount
         else { return nil }
-        return Checksum(algorithm: algorithm, bytes: bytes)
+        return SentDigest(header: header, checksum: Checksum(algorithm: algorithm, bytes: bytes))
     }
 }

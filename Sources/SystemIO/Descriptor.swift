@@ -54,11 +54,6 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
-    package borrowing func truncate(to size: Int64) throws(SystemError) {
-        let raw = raw
-        try Syscall.check("truncate") { ftruncate(raw, Int(size)) }
-    }
-
     package borrowing func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         var failure: SystemError?
         unsafe bytes.withUnsafeBytes { buffer in
@@ -73,6 +68,13 @@ package struct Descriptor: ~Copyable, Sendable {
     ) throws(SystemError) -> Int {
         let raw = raw
         return try Syscall.count("read") { unsafe pread(raw, bytes.baseAddress, bytes.count, Int(offset)) }
+    }
+
+    /// Cuts the file off, and goes on writing there.
+    package borrowing func cut(at size: Int64) throws(SystemError) {
+        let raw = raw
+        try Syscall.check("truncate") { ftruncate(raw, Int(size)) }
+        try Syscall.check("seek") { lseek(raw, Int(size), SEEK_SET) < 0 ? -1 : 0 }
     }
 
     package borrowing func facts() throws(SystemError) -> FileFacts {

@@ -38,7 +38,9 @@ extension Attempt {
         transaction.remotePort = metrics.remotePort == 0 ? nil : metrics.remotePort
         transaction.tlsVersion = metrics.tlsVersion == 0 ? nil : metrics.tlsVersion
         transaction.tlsCipherSuite = metrics.tlsCipher == 0 ? nil : metrics.tlsCipher
-        transactions.append(transaction)
+        // In the order in which they began, whichever of several streams ends first.
+        let place = transactions.lastIndex { $0.fetchStart <= start }.map { $0 + 1 } ?? 0
+        transactions.insert(transaction, at: place)
     }
 
     /// What the last request's body came to once it lay on the disk.

@@ -3,6 +3,7 @@ import Codecs
 import CurlCore
 import FileDelivery
 import HTTPRules
+import Stores
 import TransferModel
 
 /// Orders for the delivery thread, collected over one turn of the loop and handed over in one piece; earlier when a
@@ -50,6 +51,8 @@ final class Attempt: TransferReceiver {
         case inspecting
         /// Asked what is kept of the last time, and then what stands there.
         case recalling(ResourceURL, KeptValidators?)
+        /// What an earlier run left is being checked.
+        case adopting(ResourceURL, ResumeRecord)
         /// A 304 came: asked whether what it spoke of still stands there.
         case confirming(FileStamp)
         /// Looks up what its download shall be, or waits for another that does.
@@ -119,6 +122,14 @@ final class Attempt: TransferReceiver {
     var lengthUnverified = false
     /// What its answer is known by is for the next run.
     var isKept = false
+    /// By what the file that stands there may be known again.
+    var validators: KeptValidators?
+    /// What an earlier run left of it, until that was looked at.
+    var part: ResumeRecord?
+    /// What is there of it when it breaks off is for the next run.
+    var leavesPart = false
+    /// What was written of it is gone.
+    var isLost = false
     /// The file as it was when the server was asked about it.
     var asked: FileStamp?
     /// What stands at the destination is as it shall be.
@@ -260,7 +271,10 @@ final class Attempt: TransferReceiver {
         if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
         if decision == .abort { endedByUs = true }
         if decision == .keep, life.type == .download {
-            destination?.sent = life.sentDigest
+            destination?.sent = life.offset > 0 ? life.resume?.sent : life.sentDigest
+            if leavesPart, continuation != nil, (life.announcedLength ?? .max) >= PartFile.smallest {
+                outbox.add(.keepPart(staging, task))
+            }
             let length = life.announcedLength ?? (16 << 10)
             start.reserveCapacity(Int(min(length, Int64(BodyBuffer.capacity))))
         }
@@ -313,12 +327,17 @@ final class Attempt: TransferReceiver {
     /// What the next attempt can go on from; `nil` when it must begin at 0.
     var resumePoint: ResumePoint? {
         // A beginning that was not seen whole could not be judged when it is continued.
-        if let continuation, prefix > life.offset, !life.watchesBody {
-            return ResumePoint(
-                url: life.request.url.text, offset: prefix, validator: continuation.validator,
-                total: continuation.total)
-        }
+        if prefix > life.offset, !life.watchesBody, let point = continuationPoint { return point }
         return life.resume
+    }
+
+    /// How this answer could be continued from the byte that comes next.
+    var continuationPoint: ResumePoint? {
+        continuation.map { continuation in
+            ResumePoint(
+                url: life.request.url.text, offset: prefix, validator: continuation.validator,
+                total: continuation.total, sent: destination?.sent)
+        }
     }
 
     /// Everything received is handed over; the staging stays.

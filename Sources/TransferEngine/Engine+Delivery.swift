@@ -25,11 +25,11 @@ extension Engine {
     /// A body for which there is no room fails before it is received.
     func announceLength(_ attempt: Attempt) {
         guard let destination = attempt.destination, let length = attempt.life.announcedLength,
-            length >= 1 << 20 || destination.reserve > 0, attempt.life.offset == 0
+            length >= 1 << 20 || destination.reserve > 0
         else { return }
         outbox.add(
             .announce(
-                attempt.staging, attempt.task, folder: destination.folder, length: length,
+                attempt.staging, attempt.task, folder: destination.folder, length: length - attempt.life.offset,
                 reserve: destination.reserve))
     }
 
@@ -95,11 +95,14 @@ extension Engine {
             guard let attempt = attempt(of: task) else { return }
             // No room for it, or no right to write: what is still on its way is of no use.
             stopTransfer(attempt)
+            attempt.isLost = true
             fail(attempt, error)
         case .inspected(let task, let size, let matches):
             guard let attempt = attempt(of: task), case .inspecting = attempt.phase else { return }
             inspected(attempt, size: size, matches: matches)
         case .looked(let task, let stamp): looked(task, stamp)
+        case .adopted(let task, let problem): adopted(task, problem)
+        case .part(let staging, let task, let part): noted(staging, task, part)
         case .staged(let task, let record): staged(task, record)
         case .groupPublished(let group, let error): published(group, error)
         case .contents(let task, let bytes):
@@ -183,7 +186,7 @@ extension Engine {
 
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {
         let url = attempt.life.request.url
-        guard let size else { return begin(attempt, url) }
+        guard let size else { return recall(attempt, url) }
         let path = attempt.specification.destination ?? ""
         switch attempt.specification.options.values.existing {
         case .fail:
@@ -193,7 +196,7 @@ extension Engine {
         case .revalidate where matches == true:
             keepExisting(attempt, path, size)
         case .revalidate, .replace:
-            begin(attempt, url)
+            recall(attempt, url)
         }
     }
 

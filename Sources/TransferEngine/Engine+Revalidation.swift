@@ -8,18 +8,35 @@ import TransferModel
 // A file that stands there and was kept validators of: the server is asked whether it is still the same.
 
 extension Engine {
-    /// Asks what is kept of the last time; `false` when that is surely nothing and the attempt can begin.
-    func recall(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
-        guard let validators, validators.keeps(attempt.specification) else { return false }
-        attempt.isKept = true
-        guard attempt.life.resume == nil, validators.find(attempt.task, attempt.specification) else { return false }
+    /// Asks what is kept of the last time, or begins when that is surely nothing.
+    func recall(_ attempt: Attempt, _ url: ResourceURL) {
+        guard let memory else { return begin(attempt, url) }
+        let keeps = memory.keeps(attempt.specification)
+        attempt.isKept = keeps.file
+        attempt.leavesPart = keeps.part
+        guard keeps.file || keeps.part, attempt.life.resume == nil, memory.find(attempt.task, attempt.specification)
+        else { return begin(attempt, url) }
         attempt.phase = .recalling(url, nil)
-        return true
     }
 
-    func recalled(_ answer: (task: TaskIndex, kept: KeptValidators?)) {
-        guard let attempt = attempt(of: answer.task), case .recalling(let url, nil) = attempt.phase else { return }
-        guard let kept = answer.kept else { return begin(attempt, url) }
+    func take(_ report: MemoryReport) {
+        switch report {
+        case .opened(_, let parts): outbox.add(.sweep(keeping: parts))
+        case .found(let task, let kept, let record):
+            guard let attempt = attempt(of: task), case .recalling(let url, nil) = attempt.phase else { return }
+            attempt.validators = kept
+            if let record, attempt.leavesPart, isOfUse(record, attempt, url) {
+                attempt.part = record
+                begin(attempt, url)
+            } else {
+                askAgain(attempt, url)
+            }
+        }
+    }
+
+    /// The file may be the one that was kept: what stands there tells.
+    func askAgain(_ attempt: Attempt, _ url: ResourceURL) {
+        guard let kept = attempt.validators, attempt.isKept else { return begin(attempt, url) }
         attempt.phase = .recalling(url, kept)
         outbox.add(.look(attempt.task, path: attempt.specification.destination ?? ""))
     }
@@ -55,11 +72,11 @@ extension Engine {
 
     /// The file stands under its name: what its answer was known by goes to the store.
     func keepValidators(_ attempt: Attempt) {
-        guard let validators, let file = attempt.file?.stamp, let head = attempt.head else { return }
-        validators.file(
+        guard let memory, let file = attempt.file?.stamp, let head = attempt.head else { return }
+        memory.file(
             FiledAnswer(
                 url: attempt.life.request.url.text, status: head.status, headers: head.headers,
-                shape: validators.shape(of: attempt.specification), file: file),
+                shape: memory.shape(of: attempt.specification), file: file),
             attempt.specification, at: now.instant)
     }
 }

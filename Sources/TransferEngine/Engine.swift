@@ -42,8 +42,8 @@ package final class Engine {
     let delivery: DeliveryThread
     let deliveries: Mailbox<DeliveryReport>
     let outbox: Outbox
-    /// `nil` when nothing of this run's files is kept for the next.
-    let validators: ValidatorDesk?
+    /// `nil` when nothing of this run's sessions is kept for the next.
+    let memory: MemoryDesk?
     let news = News()
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
@@ -59,6 +59,14 @@ package final class Engine {
     private var protocols: [OriginID: HTTPProtocol] = [:]
     /// What ended attempts left for the next ones of their tasks.
     private var partials: [TaskIndex: (staging: StagingID, point: ResumePoint, mirror: Int)] = [:]
+    /// What is to be remembered of half-done files, without how far they are.
+    var partLabels: [StagingID: ResumeRecord] = [:]
+    /// Tasks of whose half-done files the store knows.
+    var recordedParts: Set<TaskIndex> = []
+    /// Tasks for which what an earlier run left was looked at.
+    var triedParts: Set<TaskIndex> = []
+    /// Tasks that were cancelled for good.
+    package var unwanted: Set<TaskIndex> = []
     private var unkeptOrigins: Set<OriginID> = []
     var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
@@ -85,7 +93,7 @@ package final class Engine {
 
     package init(
         job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String,
-        validators place: ValidatorPlace? = nil, now: Now
+        memory place: MemoryPlace? = nil, now: Now
     ) throws(TransferError) {
         self.job = job
         self.origins = origins
@@ -117,13 +125,17 @@ package final class Engine {
             throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
         }
         outbox = Outbox(delivery)
-        validators = ValidatorDesk(place, job, wake: { waker.wake() })
+        memory = MemoryDesk(place, job, wake: { waker.wake() })
+        // Nobody knows of what earlier runs left: only what is surely of no use goes.
+        if memory == nil { outbox.add(.sweep(keeping: nil)) }
     }
 
     /// Ends the threads of files and of the store; nothing may be under way. What went wrong with the store is told.
     package func close() -> [String] {
+        outbox.handOver()
         delivery.finish()
-        return validators?.finish() ?? []
+        for case .part(let staging, let task, let part) in deliveries.takeAll() { noted(staging, task, part) }
+        return memory?.finish() ?? []
     }
 
     /// Connections a session opened, and requests that found one open.
@@ -154,7 +166,7 @@ package final class Engine {
     }
 
     /// When the engine must be given a turn although nothing arrived.
-    package var nextDeadline: Instant { min(nextIdleCheck, validators?.due ?? .distantFuture) }
+    package var nextDeadline: Instant { min(nextIdleCheck, memory?.due ?? .distantFuture) }
 
     // MARK: From the scheduler
 
@@ -208,8 +220,8 @@ package final class Engine {
             let checksum: Checksum? =
                 if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
             outbox.add(.inspect(task, path: specification.destination ?? "", checksum))
-        } else if !recall(attempt, url) {
-            begin(attempt, url)
+        } else {
+            recall(attempt, url)
         }
     }
 
@@ -236,6 +248,10 @@ package final class Engine {
         if attempt.checksum == nil, let source = attempt.specification.options.values.checksum {
             return lookUpChecksum(attempt, source, url)
         }
+        if let record = attempt.part {
+            attempt.part = nil
+            return adopt(record, attempt, url)
+        }
         attempt.phase = .transferring
         if url.isHTTP {
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
@@ -257,7 +273,7 @@ package final class Engine {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
             break
-        case .inspecting, .recalling, .confirming, .awaitingChecksum, .awaitingGrant, .transferring:
+        case .inspecting, .recalling, .adopting, .confirming, .awaitingChecksum, .awaitingGrant, .transferring:
             stopTransfer(attempt)
             let error = TransferError(.cancelled, "the transfer was cancelled")
             finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
@@ -351,7 +367,7 @@ package final class Engine {
         for completion in completions { complete(completion) }
         if nextIdleCheck <= now.instant { checkIdle() }
         for report in deliveries.takeAll() { delivered(report) }
-        for report in validators?.takeAll() ?? [] { recalled(report) }
+        for report in memory?.takeAll() ?? [] { take(report) }
         handOver()
         defer { reports.removeAll(keepingCapacity: true) }
         return reports
@@ -364,7 +380,7 @@ package final class Engine {
             outbox.add(.hurry)
         }
         outbox.handOver()
-        validators?.handOver(at: now.instant)
+        memory?.handOver(at: now.instant)
     }
 
     private func reportProgress(_ attempt: Attempt) {
@@ -406,6 +422,7 @@ package final class Engine {
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         announceLength(attempt)
         considerSegments(attempt)
+        labelPart(attempt)
         if attempt.life.offset > 0 {
             let progress = Event.Progress(bytes: attempt.life.offset, expected: attempt.life.announcedLength)
             emit(.resumedAtOffset(progress), attempt)
@@ -441,7 +458,9 @@ package final class Engine {
 
     private func complete(_ completion: CurlCompletion) {
         if let segment = completion.receiver as? Segment { return complete(segment, completion) }
-        guard let attempt = completion.receiver as? Attempt, attempt.transfer != nil else { return }
+        guard let attempt = completion.receiver as? Attempt, attempt.result == nil else { return }
+        // It was over before it could be stopped for the sake of another stream.
+        guard attempt.transfer != nil else { return note(completion.metrics, attempt) }
         if attempt.hasNewHead { announce(attempt) }
         if attempt.received > 0 { emitProgress(attempt) }
         note(completion.metrics, attempt)
@@ -534,29 +553,39 @@ package final class Engine {
         _ = attempt.takeRest()
         // What an earlier attempt left is still of use on the next hop.
         if attempt.life.resume != nil { return }
-        outbox.add(.discard(attempt.staging))
+        discard(attempt.staging)
         stagingCount += 1
         attempt.staging = StagingID(raw: stagingCount)
     }
 
     /// Keeps what the attempt received for the task's next one, when that can ask for the rest of it.
     private func keepPartial(_ attempt: Attempt) -> Bool {
-        guard attempt.destination != nil, let point = attempt.resumePoint else { return false }
+        guard attempt.destination != nil, !attempt.isLost, let point = attempt.resumePoint else { return false }
         switch attempt.phase {
         case .transferring, .awaitingGrant: break
-        case .inspecting, .recalling, .confirming, .awaitingChecksum, .delivering, .flushing: return false
+        case .inspecting, .recalling, .adopting, .confirming, .awaitingChecksum, .delivering, .flushing: return false
         }
         attempt.handOverRest()
         if attempt.parts != nil { outbox.add(.settle(attempt.staging)) }
-        forgetPartial(of: attempt.task)
+        if let older = partials.removeValue(forKey: attempt.task) { discard(older.staging) }
         partials[attempt.task] = (attempt.staging, point, attempt.mirror)
         return true
     }
 
-    /// The task has ended: nobody will go on with what is there.
-    package func forgetPartial(of task: TaskIndex) {
-        guard !partials.isEmpty, let partial = partials.removeValue(forKey: task) else { return }
-        outbox.add(.discard(partial.staging))
+    /// The task has ended. What is there of its file stays for the next run, or goes.
+    package func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
+        guard !partials.isEmpty || !recordedParts.isEmpty else { return }
+        let isKept = outcome != .succeeded && !unwanted.contains(task)
+        if let partial = partials.removeValue(forKey: task) {
+            if isKept, partLabels[partial.staging] != nil { return outbox.add(.leave(partial.staging, task)) }
+            discard(partial.staging)
+        }
+        forgetPart(task)
+    }
+
+    private func discard(_ staging: StagingID) {
+        forgetLabel(of: staging)
+        outbox.add(.discard(staging))
     }
 
     func fail(_ attempt: Attempt, _ error: TransferError) {
@@ -573,8 +602,9 @@ package final class Engine {
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         if attempt.parts != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
-        } else if attempt.specification.type == .download, !keepPartial(attempt) {
-            outbox.add(.discard(attempt.staging))
+            forgetLabel(of: attempt.staging)
+        } else if attempt.specification.type == .download, !leaveUntouched(attempt), !keepPartial(attempt) {
+            discard(attempt.staging)
         }
         releaseSlot(attempt)
         lostChecksums(attempt, verdict)

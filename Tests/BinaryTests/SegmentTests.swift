@@ -1,3 +1,5 @@
+import Glibc
+import Stores
 import TestSupport
 import Testing
 import TextFormats
@@ -411,6 +413,85 @@ import TransferModel
         #expect(run.status == 1 && stage.files.isEmpty)
     }
 
+    /// All stand still: that is the attempt's end, as it is of any other.
+    @Test func whenNothingMovesItIsTimedOut() throws {
+        let server = try ScriptedServer { request in
+            let length = Self.range(request)?.count ?? Self.body.count
+            return [.bytes(Script.head(200, [Self.tag, ("Content-Length", "\(length)")])), .stall]
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server, 3, ", timeoutForRequest: 300ms, retry: { attempts: 1 }"))
+        #expect(run.status == 1)
+        #expect(try run.task("t", "error.name") == "timedOut")
+    }
+
+    /// Of what a run leaves, the next one takes what is there without a hole.
+    @Test(arguments: [SIGINT, SIGKILL]) func theNextRunGoesOnFromTheFirstHole(_ signal: Int32) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let there = 1_500_000
+        server.on("/f") { request in
+            guard Self.range(request) == nil, request.number == 1 else { return Self.answer(request, pause: .zero) }
+            let head = Script.head(200, [Self.tag, ("Content-Length", "\(Self.body.count)")])
+            return [.bytes(head), .bytes(Array(Self.body[..<there])), .stall]
+        }
+        let stage = try Stage()
+        let program = try stage.start(job(server, 3))
+        let state = stage.binary.home.path("state/transfer-run")
+        for _ in 0..<1000 {
+            if Store.isThere(folder: state), (try? Store.open(folder: state).partFiles().isEmpty) == false { break }
+            usleep(2000)
+        }
+        #expect(server.waitForRequests(3))
+        let count = server.requests("/f").count
+        #expect(program.send(signal: signal))
+        #expect(program.wait().exitStatus == (signal == SIGKILL ? nil : 130))
+        stage.folder.remove(".report.json")
+        stage.folder.remove(".events.ndjson")
+        let run = try stage.run(job(server, 3))
+        try expectWhole(run, stage)
+        let first = try #require(
+            server.requests("/f").dropFirst(count).first { $0.header("Range")?.hasSuffix("-") == true })
+        let offset = try #require(Self.range(first)).lowerBound
+        #expect(offset >= 1 << 20 && (signal == SIGKILL ? offset <= there : offset == there))
+        #expect(try run.task("t", "source") == "resumed")
+    }
+
+    @Test func membersOfAGroupComeInSegmentsToo() throws {
+        let server = try server()
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            groups: { g: { to: set } }
+            tasks: [{ id: t, url: "\(server.url("/f"))", to: f, segments: 4, group: g }]
+            """)
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("set/f") == Self.body)
+        #expect(server.requests().count >= 4)
+    }
+
+    /// What the server says of the bytes is held against all of them, in order.
+    @Test(arguments: [true, false]) func theServersDigestIsOfAll(_ isRight: Bool) throws {
+        let stage = try Stage()
+        try stage.folder.write("sum", Self.body)
+        let hex = Array(try Binary(program: "/usr/bin/sha256sum").run(stage.folder.path("sum")).outputText.prefix(64))
+        stage.folder.remove("sum")
+        var digest = stride(from: 0, to: 64, by: 2).compactMap { UInt8(String(hex[$0...($0 + 1)]), radix: 16) }
+        if !isRight { digest[0] ^= 1 }
+        let header = ("Repr-Digest", "sha-256=:\(Base64.encode(digest)):")
+        let server = try ScriptedServer { request in
+            Self.range(request) == nil
+                ? Self.slowly(200, [Self.tag, header], Self.body[...]) : Self.answer(request)
+        }
+        defer { server.stop() }
+        let run = try stage.run(job(server, 4, ", retry: { attempts: 1 }"))
+        #expect(run.status == (isRight ? 0 : 1))
+        #expect(server.requests().count >= 4)
+        if !isRight { #expect(try run.task("t", "error.name") == "checksumMismatch") }
+    }
+
     // MARK: Anything
 
     /// What a server of the next test does with one request.
@@ -422,15 +503,17 @@ import TransferModel
     private static func chance(_ request: ReceivedRequest, _ seed: UInt64, newFrom: Int) -> Script {
         var random = Seeded(seed: seed &+ UInt64(request.number) &* 0x9E37_79B9)
         let isNew = request.number >= newFrom
-        let (bytes, tag): ([UInt8], Script.Header) = isNew ? (other, ("ETag", "\"v2\"")) : (body, Self.tag)
+        let bytes = isNew ? other : body
+        let tag: Script.Header = ("ETag", isNew ? "\"v2\"" : "\"v1\"")
         let asked = request.header("If-Range") == tag.value ? range(request) : nil
         let fate = random.oneIn(2) ? Fate.honest : random.pick(Fate.allCases)
         let part = asked ?? 0..<bytes.count
         let span = ("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(bytes.count)")
-        let head = Script.head(
-            asked == nil ? 200 : 206, (asked == nil ? [] : [span]) + [tag, ("Content-Length", "\(part.count)")])
+        let status = asked == nil ? 200 : 206
+        let headers: [Script.Header] = asked == nil ? [tag] : [span, tag]
+        let head = Script.head(status, headers + [("Content-Length", "\(part.count)")])
         switch fate {
-        case .slow: return slowly(asked == nil ? 200 : 206, asked == nil ? [tag] : [span, tag], bytes[part])
+        case .slow: return slowly(status, headers, bytes[part])
         case .cut: return [.bytes(head), .bytes(Array(bytes[part].prefix(random.below(part.count)))), .reset]
         case .nothing: return [.reset]
         case .whole where asked != nil: return .respond(200, headers: [tag], body: bytes)
@@ -447,20 +530,23 @@ import TransferModel
     @Test func theFileIsOneVersionWhateverTheServerDoes() throws {
         var random = Seeded("theFileIsOneVersionWhateverTheServerDoes")
         for _ in 0..<Rounds.scaled(10) {
-            let seed = random.next()
             let newFrom = random.oneIn(2) ? Int.max : 2 + random.below(8)
-            let server = try ScriptedServer { Self.chance($0, seed, newFrom: newFrom) }
-            defer { server.stop() }
-            let stage = try Stage()
-            let run = try stage.run(
-                """
-                sessions: { default: { retry: { attempts: 20, backoff: { initial: 2ms, maximum: 5ms } } } }
-                tasks: [{ id: t, url: "\(server.url("/f"))", to: f, segments: \(2 + random.below(5)) }]
-                """)
-            #expect(run.status == 0, "\(run.errorText) \(ranges(server))")
-            let file = try stage.folder.bytes("f")
-            #expect(file == Self.body || (newFrom < Int.max && file == Self.other), "server \(seed), new from \(newFrom)")
-            #expect(stage.files == ["f"])
+            try fetch(2 + random.below(5), seed: random.next(), newFrom: newFrom)
         }
+    }
+
+    private func fetch(_ segments: Int, seed: UInt64, newFrom: Int) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/f") { request in Self.chance(request, seed, newFrom: newFrom) }
+        let stage = try Stage()
+        let patience = "{ attempts: 20, backoff: { initial: 2ms, maximum: 5ms } }"
+        let run = try stage.run(job(server, segments, ", retry: \(patience)"))
+        let asked = "server \(seed), new from \(newFrom): \(ranges(server))"
+        #expect(run.status == 0, "\(run.errorText) \(asked)")
+        let file = try stage.folder.bytes("f")
+        let isNew = file == Self.other && newFrom < Int.max
+        #expect(file == Self.body || isNew, "\(asked)")
+        #expect(stage.files == ["f"])
     }
 }

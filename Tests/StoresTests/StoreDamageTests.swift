@@ -10,7 +10,7 @@ import TransferModel
     private func filled(_ tree: TemporaryTree, count: Int = 50) throws -> StoredSession {
         let store = try Store.open(folder: tree.path)
         let session = try store.session(job: "j", name: "s", now: now)
-        try store.put((0..<count).map { record(session, "/\($0)") })
+        try store.keep(session, (0..<count).map { "/\($0)" })
         return session
     }
 
@@ -24,7 +24,7 @@ import TransferModel
         #expect(try TemporaryTree.bytes(at: quarantine.path) == before)
         let session = try store.session(job: "j", name: "s", now: now)
         #expect(try store.resumeRecords(session).isEmpty)
-        try store.put([record(session, "/new")])
+        try store.keep(session, ["/new"])
         #expect(try Store.open(folder: tree.path).quarantined == nil)
     }
 
@@ -146,7 +146,7 @@ import TransferModel
                     #expect(try TemporaryTree.bytes(at: quarantine.path) == bytes)
                 }
                 let session = try store.session(job: "new", name: "s", now: now)
-                try store.put([record(session, "/x")])
+                try store.keep(session, ["/x"])
                 #expect(try store.resumeRecords(session).count == 1)
             } catch let error as StoreError {
                 if case .newerVersion = error.kind { continue }

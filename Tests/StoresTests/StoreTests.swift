@@ -1,15 +1,24 @@
+import HTTPRules
 import Stores
 import TestSupport
 import Testing
 import TransferModel
 
 /// A record with everything in it.
-func record(_ session: StoredSession, _ destination: String, time: Int64 = 1) -> ResumeRecord {
+func full(_ destination: String) -> ResumeRecord {
     ResumeRecord(
-        session: session, destination: destination, url: "https://example.org/ä?\(destination)", etag: "W/\"1\"",
-        lastModified: "Sat, 21 Nov 2026 07:00:00 GMT", totalLength: 1 << 40, temporaryPath: "/data/.x.part",
-        checkpoint: 1 << 33, digest: Checksum(algorithm: .sha1, bytes: Array(0..<20)),
-        time: WallTime(nanoseconds: time))
+        start: "https://example.org/ä?\(destination)",
+        point: ResumePoint(
+            url: "https://example.net/\(destination)", offset: 1 << 33, validator: "\"1\"", total: 1 << 40,
+            sent: SentDigest(header: "Repr-Digest", checksum: Checksum(algorithm: .sha1, bytes: Array(0..<20)))),
+        shape: -7, part: PartFile(name: ".x-\(destination.dropFirst())", size: 1 << 33, sum: Array(0..<16)))
+}
+
+extension Store {
+    func keep(_ session: StoredSession, _ destinations: [String], time: Int64 = 1) throws(StoreError) {
+        let changes = destinations.map { ResumeChange(destination: $0, record: full($0)) }
+        try change(session, changes, now: WallTime(nanoseconds: time))
+    }
 }
 
 @Suite struct StoreTests {
@@ -21,18 +30,16 @@ func record(_ session: StoredSession, _ destination: String, time: Int64 = 1) ->
         var store: Store? = try Store.open(folder: folder)
         #expect(store?.quarantined == nil)
         let session = try #require(try store?.session(job: "nightly", name: "mirror", now: now))
-        let full = record(session, "/data/one")
         let bare = ResumeRecord(
-            session: session, destination: "", url: "", etag: "", temporaryPath: "", checkpoint: 0,
-            time: WallTime(nanoseconds: 0))
-        try store?.put([full, bare])
+            start: "", point: ResumePoint(url: "", offset: 0, validator: "", total: nil), shape: 0,
+            part: PartFile(name: "", size: 0, sum: []))
+        try store?.keep(session, ["/data/one"])
+        try store?.change(session, [ResumeChange(destination: "", record: bare)], now: now)
         store = nil
         let again = try Store.open(folder: folder)
         #expect(try again.existingSession(job: "nightly", name: "mirror") == session)
-        #expect(try again.resumeRecord(session, destination: "/data/one") == full)
-        #expect(try again.resumeRecord(session, destination: "") == bare)
-        #expect(try again.resumeRecord(session, destination: "/data/two") == nil)
-        #expect(try again.resumeRecords(session) == [bare, full])
+        #expect(try again.resumeRecords(session) == ["/data/one": full("/data/one"), "": bare])
+        #expect(try again.partFiles() == ["/data/.x-data/one"])
     }
 
     @Test func tellsSessionsApart() throws {
@@ -43,7 +50,8 @@ func record(_ session: StoredSession, _ destination: String, time: Int64 = 1) ->
         let others = try [("a", "c"), ("b", "b"), ("", "ab")].map { try store.session(job: $0.0, name: $0.1, now: now) }
         #expect(Set(others + [one]).count == 4)
         #expect(try store.existingSession(job: "a", name: "d") == nil)
-        try store.put([record(one, "/x"), record(others[0], "/x")])
+        try store.keep(one, ["/x"])
+        try store.keep(others[0], ["/x"])
         try store.forget(one)
         #expect(try store.existingSession(job: "a", name: "b") == nil)
         #expect(try store.resumeRecords(one).isEmpty)
@@ -54,16 +62,19 @@ func record(_ session: StoredSession, _ destination: String, time: Int64 = 1) ->
         let tree = try TemporaryTree()
         let store = try Store.open(folder: tree.path)
         let session = try store.session(job: "j", name: "s", now: now)
-        try store.put((0..<10).map { record(session, "/\($0)", time: $0) })
-        var changed = record(session, "/3", time: 30)
-        changed.etag = nil
-        changed.digest = nil
-        try store.put([changed])
-        #expect(try store.resumeRecord(session, destination: "/3") == changed)
-        try store.deleteResumeRecords(session, destinations: ["/0", "/9", "/none"])
-        let pruned = try store.pruneResumeRecords(before: WallTime(nanoseconds: 5))
-        #expect(Set(pruned.map(\.destination)) == ["/1", "/2", "/4"])
-        #expect(try store.resumeRecords(session).map(\.destination) == ["/3", "/5", "/6", "/7", "/8"])
+        for number in 0..<10 { try store.keep(session, ["/\(number)"], time: Int64(number)) }
+        var changed = full("/3")
+        changed.point.sent = nil
+        changed.point.total = nil
+        let changes = [("/3", changed), ("/0", nil), ("/9", nil), ("/none", nil)].map {
+            ResumeChange(destination: $0.0, record: $0.1)
+        }
+        try store.change(session, changes, now: WallTime(nanoseconds: 30))
+        #expect(try store.pruneResumeRecords(before: WallTime(nanoseconds: 5)) == ["/.x-1", "/.x-2", "/.x-4"])
+        let left = try store.resumeRecords(session)
+        #expect(left.keys.sorted() == ["/3", "/5", "/6", "/7", "/8"])
+        #expect(left["/3"] == changed)
+        #expect(try store.partFiles() == ["/.x-3", "/.x-5", "/.x-6", "/.x-7", "/.x-8"])
     }
 
     @Test func aBatchIsAllOrNothing() throws {
@@ -74,14 +85,14 @@ func record(_ session: StoredSession, _ destination: String, time: Int64 = 1) ->
         try store.forget(forgotten)
         #expect(throws: StoreError.self) {
             try store.batch { () throws(StoreError) in
-                try store.put([record(session, "/kept?")])
-                try store.put([record(forgotten, "/x")])
+                try store.keep(session, ["/kept?"])
+                try store.keep(forgotten, ["/x"])
             }
         }
         #expect(try store.resumeRecords(session).isEmpty)
         try store.batch(durably: true) { () throws(StoreError) in
-            try store.put([record(session, "/1")])
-            try store.put([record(session, "/2")])
+            try store.keep(session, ["/1"])
+            try store.keep(session, ["/2"])
         }
         #expect(try Store.open(folder: tree.path).resumeRecords(session).count == 2)
     }
@@ -97,7 +108,7 @@ func record(_ session: StoredSession, _ destination: String, time: Int64 = 1) ->
                     let store = try Store.open(folder: folder)
                     #expect(store.quarantined == nil)
                     let session = try store.session(job: "j", name: "s", now: WallTime(nanoseconds: 0))
-                    for round in 0..<rounds { try store.put([record(session, "/\(writer)/\(round)")]) }
+                    for round in 0..<rounds { try store.keep(session, ["/\(writer)/\(round)"]) }
                     return session
                 }
             }
@@ -112,7 +123,7 @@ func record(_ session: StoredSession, _ destination: String, time: Int64 = 1) ->
         let tree = try TemporaryTree()
         let store = try Store.open(folder: tree.path("state"))
         let session = try store.session(job: "j", name: "s", now: now)
-        try store.put([record(session, "/x")])
+        try store.keep(session, ["/x"])
         // What another process would find if this one were killed now.
         for name in tree.list("state") { try tree.write("copy/\(name)", tree.bytes("state/\(name)"), mode: 0o600) }
         try tree.setMode("copy", 0o700)

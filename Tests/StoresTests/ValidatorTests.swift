@@ -29,7 +29,7 @@ import TransferModel
         // In their order: the last word counts.
         try store?.change(
             session, [change("a", nil), change("a", kept("a", etag: "\"2\"")), change("b", nil)], now: now)
-        try store?.change(session, [], now: now)
+        try store?.change(session, [ValidatorChange](), now: now)
         store = nil
         let again = try Store.open(folder: tree.path)
         #expect(try again.validators(session, destination: "/a") == kept("a", etag: "\"2\""))
@@ -53,7 +53,7 @@ import TransferModel
         let tree = try TemporaryTree()
         var store: Store? = try Store.open(folder: tree.path, format: 1)
         let session = try #require(try store?.session(job: "j", name: "s", now: now))
-        try store?.put([record(session, "/x")])
+        try store?.keep(session, ["/x"])
         #expect(throws: StoreError.self) { try store?.hasValidators(session) }
         store = nil
         let newer = try Store.open(folder: tree.path)
@@ -70,20 +70,20 @@ import TransferModel
 
     /// The loop's side of a keeper, with somebody who waits for its answers.
     private final class Client {
-        let keeper: ValidatorKeeper
+        let keeper: MemoryKeeper
         private let wake = WakeSignal()
-        private let box: Mailbox<ValidatorReport>
-        private var waiting: [ValidatorReport] = []
+        private let box: Mailbox<MemoryReport>
+        private var waiting: [MemoryReport] = []
 
         init(_ folder: String, secrets: [KnownSecret] = []) throws {
             let wake = wake
             box = Mailbox(wake: { wake.signal() })
-            let place = ValidatorPlace(
+            let place = MemoryPlace(
                 folder: folder, job: "j", sessions: ["s", nil], secrets: Redactor(secrets))
-            keeper = try ValidatorKeeper(place, reports: box)
+            keeper = try MemoryKeeper(place, reports: box)
         }
 
-        private func next() throws -> ValidatorReport {
+        private func next() throws -> MemoryReport {
             while waiting.isEmpty {
                 waiting = box.takeAll()
                 if waiting.isEmpty, !wake.wait(nanoseconds: 30_000_000_000) { throw Silence() }
@@ -92,13 +92,13 @@ import TransferModel
         }
 
         func opened() throws -> Set<SessionIndex> {
-            guard case .opened(let sessions) = try next() else { throw Silence() }
+            guard case .opened(let sessions, parts: _) = try next() else { throw Silence() }
             return sessions
         }
 
         func find(_ destination: String) throws -> KeptValidators? {
             keeper.submit([.find(TaskIndex(raw: 1), SessionIndex(raw: 0), destination: destination)])
-            guard case .found(_, let kept) = try next() else { throw Silence() }
+            guard case .found(_, let kept, _) = try next() else { throw Silence() }
             return kept
         }
 

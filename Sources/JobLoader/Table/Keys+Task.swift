@@ -152,8 +152,8 @@ extension Sections {
         )
         .only(for: .download),
         .boolean(
-            "resume", \.resume, default: "true", "continue a half-done transfer",
-            .except("`false`", { !$0.resume })
+            "resume", \.resume, default: "true",
+            "continue a half-done transfer, of an earlier attempt or (past 1 MiB, in a `default` session) an earlier run"
         )
         .only(for: .download),
         .integer(

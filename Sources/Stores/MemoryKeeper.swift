@@ -3,8 +3,8 @@ import Synchronization
 package import SystemIO
 package import TransferModel
 
-/// Whose validators are kept, and where.
-package struct ValidatorPlace: Sendable {
+/// Whose sessions outlive the run, and where they are kept.
+package struct MemoryPlace: Sendable {
     package let folder: String
     /// Who the job is: its name if written, else its absolute path.
     package let job: String
@@ -22,25 +22,28 @@ package struct ValidatorPlace: Sendable {
 }
 
 /// What the loop asks of the store.
-package enum ValidatorOrder: Sendable {
+package enum MemoryOrder: Sendable {
     case find(TaskIndex, SessionIndex, destination: String)
     /// The answer became the file at `destination`.
     case file(SessionIndex, destination: String, FiledAnswer)
+    /// So much is there of the file at `destination`; `nil` when nothing is any more.
+    case part(SessionIndex, destination: String, ResumeRecord?)
 }
 
 /// What the store answers.
-package enum ValidatorReport: Sendable {
-    /// Once: the sessions of which something is kept. The others need not ask.
-    case opened(Set<SessionIndex>)
-    case found(TaskIndex, KeptValidators?)
+package enum MemoryReport: Sendable {
+    /// Once: the sessions of which something is kept (the others need not ask), and the half-done files of all sessions
+    /// of this user; `nil` when nobody can say.
+    case opened(Set<SessionIndex>, parts: Set<String>?)
+    case found(TaskIndex, KeptValidators?, ResumeRecord?)
 }
 
-/// The thread that reads and writes validators, so that neither the loop nor the files wait for SQLite. Orders are
+/// The thread that reads and writes what is kept from run to run, so that neither the loop nor the files wait for SQLite. Orders are
 /// carried out in batches, and what is to be kept is written in one transaction for as long as `writeAfter` says.
 ///
 /// A store that cannot be used costs requests, never a wrong file: whoever asks then hears that nothing is kept.
-package final class ValidatorKeeper: Sendable {
-    private let orders: Mailbox<ValidatorOrder>
+package final class MemoryKeeper: Sendable {
+    private let orders: Mailbox<MemoryOrder>
     private let wake = WakeSignal()
     private let thread = Mutex<Thread?>(nil)
     private let ending = Atomic<Bool>(false)
@@ -49,11 +52,11 @@ package final class ValidatorKeeper: Sendable {
     static let writeAfter = TimeSpan.milliseconds(200)
     static let writeCount = 500
 
-    package init(_ place: ValidatorPlace, reports: Mailbox<ValidatorReport>) throws(SystemError) {
+    package init(_ place: MemoryPlace, reports: Mailbox<MemoryReport>) throws(SystemError) {
         let wake = wake
         orders = Mailbox(wake: { wake.signal() })
         let started = try Thread(named: "store") { [self] in
-            let worker = ValidatorWorker(place, reports)
+            let worker = MemoryWorker(place, reports)
             worker.open()
             work(worker)
             problems.withLock { $0 = worker.problems }
@@ -61,7 +64,7 @@ package final class ValidatorKeeper: Sendable {
         thread.withLock { $0 = started }
     }
 
-    package func submit(_ batch: [ValidatorOrder]) { orders.post(batch) }
+    package func submit(_ batch: [MemoryOrder]) { orders.post(batch) }
 
     /// Writes what is left, closes the store and says what went wrong with it: sentences for people.
     package func finish() -> [String] {
@@ -76,7 +79,7 @@ package final class ValidatorKeeper: Sendable {
         return problems.withLock { $0 }
     }
 
-    private func work(_ worker: ValidatorWorker) {
+    private func work(_ worker: MemoryWorker) {
         while true {
             // Read before the orders: whoever ends us has posted everything by then.
             let isEnding = ending.load(ordering: .acquiring)

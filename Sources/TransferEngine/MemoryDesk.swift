@@ -4,12 +4,12 @@ import SystemIO
 import TransferModel
 
 /// The loop's end of what is kept from run to run: collects over a turn what the store is asked and told.
-final class ValidatorDesk {
+final class MemoryDesk {
     /// By the session's number, whether anything of it is kept.
     private let isKept: [Bool]
-    private let reports: Mailbox<ValidatorReport>
-    private let keeper: ValidatorKeeper
-    private var orders: [ValidatorOrder] = []
+    private let reports: Mailbox<MemoryReport>
+    private let keeper: MemoryKeeper
+    private var orders: [MemoryOrder] = []
     /// When what lies here is to be handed over at the latest: the thread is not woken for each file.
     private(set) var due = Instant.distantFuture
     private static let patience = TimeSpan.milliseconds(100)
@@ -19,7 +19,7 @@ final class ValidatorDesk {
     private var last: (options: TaskOptions, applies: Bool, shape: Int64)?
 
     /// `nil` when no task of the job would keep anything: then no file is opened.
-    init?(_ place: ValidatorPlace?, _ job: Job, wake: @escaping @Sendable () -> Void) {
+    init?(_ place: MemoryPlace?, _ job: Job, wake: @escaping @Sendable () -> Void) {
         guard let place else { return nil }
         let isKept = place.sessions.map { $0 != nil }
         self.isKept = isKept
@@ -27,10 +27,11 @@ final class ValidatorDesk {
         if !Store.isThere(folder: place.folder) { known = [] }
         reports = Mailbox(wake: wake)
         let isWanted = job.tasks.contains { task in
-            Self.isEligible(task, isKept) && Revalidation.applies(to: task.options.values)
+            Self.isEligible(task, isKept)
+                && (Revalidation.applies(to: task.options.values) || Self.mayOutliveRun(task))
         }
         // Without the thread the run is as one of which nothing is kept.
-        guard isWanted, let keeper = try? ValidatorKeeper(place, reports: reports) else { return nil }
+        guard isWanted, let keeper = try? MemoryKeeper(place, reports: reports) else { return nil }
         self.keeper = keeper
     }
 
@@ -42,9 +43,16 @@ final class ValidatorDesk {
         return destination.utf8.last != UInt8(ascii: "/") && task.location.url?.isHTTP != false
     }
 
-    /// Whether a task's file is to be known again.
-    func keeps(_ task: TaskSpecification) -> Bool {
-        Self.isEligible(task, isKept) && rules(of: task).applies
+    /// A group's files under way lie in its staging and go with it.
+    private static func mayOutliveRun(_ task: borrowing TaskSpecification) -> Bool {
+        let options = task.options.values
+        return options.resume && !options.decompress && task.group == nil
+    }
+
+    /// What of a task is kept for the next run: by what its file is known again, and what is there when it breaks off.
+    func keeps(_ task: TaskSpecification) -> (file: Bool, part: Bool) {
+        guard Self.isEligible(task, isKept) else { return (false, false) }
+        return (rules(of: task).applies, Self.mayOutliveRun(task))
     }
 
     func shape(of task: TaskSpecification) -> Int64 { rules(of: task).shape }
@@ -67,7 +75,16 @@ final class ValidatorDesk {
     }
 
     func file(_ answer: FiledAnswer, _ task: TaskSpecification, at now: Instant) {
-        orders.append(.file(task.session, destination: task.destination ?? "", answer))
+        add(.file(task.session, destination: task.destination ?? "", answer), at: now)
+    }
+
+    /// `nil`: nothing is there any more.
+    func part(_ record: ResumeRecord?, _ task: TaskSpecification, at now: Instant) {
+        add(.part(task.session, destination: task.destination ?? "", record), at: now)
+    }
+
+    private func add(_ order: MemoryOrder, at now: Instant) {
+        orders.append(order)
         due = orders.count >= Self.many ? Instant(nanoseconds: 0) : min(due, now + Self.patience)
     }
 
@@ -78,16 +95,10 @@ final class ValidatorDesk {
         orders = []
     }
 
-    /// What the store answered to `find`.
-    func takeAll() -> [(task: TaskIndex, kept: KeptValidators?)] {
-        reports.takeAll().compactMap { report in
-            switch report {
-            case .opened(let sessions):
-                known = sessions
-                return nil
-            case .found(let task, let kept): return (task, kept)
-            }
-        }
+    func takeAll() -> [MemoryReport] {
+        let news = reports.takeAll()
+        for case .opened(let sessions, _) in news { known = sessions }
+        return news
     }
 
     func finish() -> [String] {

@@ -1,0 +1,113 @@
+import Digests
+import Glibc
+import SystemIO
+import TransferModel
+
+/// What an earlier run left of a download, being read again: only if it is byte for byte what was noted does this run go
+/// on with it. It is read a slice at a time, so that other files need not wait for it.
+final class Adoption {
+    let id: StagingID
+    let task: TaskIndex
+    private let part: PartFile
+    /// So many of its bytes will count.
+    private let keeping: Int64
+    private let algorithms: BodyDigests.Algorithms
+    private let staging: Staging
+    private var offset: Int64 = 0
+    /// Of all that was noted, where not all of it is kept.
+    private let noted: QuickSum
+    private let kept: QuickSum
+
+    private static let slice: Int64 = 4 << 20
+    private static let piece = 256 << 10
+
+    /// The reason why it is of no use is for people.
+    struct Problem: Error {
+        let reason: String
+        /// It may be removed.
+        let isOurs: Bool
+    }
+
+    init(
+        _ id: StagingID, _ task: TaskIndex, in folder: FolderCache.Folder, _ part: PartFile, keeping: Int64,
+        _ algorithms: BodyDigests.Algorithms
+    ) throws(Problem) {
+        guard part.name.hasPrefix(TemporaryNames.prefix), !part.name.utf8.contains(UInt8(ascii: "/")),
+            keeping >= 0, keeping <= part.size, let noted = QuickSum(), let kept = QuickSum()
+        else { throw Problem(reason: "what was noted of the half-done file makes no sense", isOurs: false) }
+        self.id = id
+        self.task = task
+        self.part = part
+        self.keeping = keeping
+        self.algorithms = algorithms
+        self.noted = noted
+        self.kept = keeping == part.size ? noted : kept
+        let file = try Self.open(part, in: folder)
+        staging = Staging(adopting: file, in: folder, part.name, size: keeping, self.kept)
+        staging.hash(algorithms, isPacked: false)
+    }
+
+    private static func open(_ part: PartFile, in folder: FolderCache.Folder) throws(Problem) -> Descriptor {
+        guard let facts = try? folder.descriptor.facts(of: part.name) else {
+            throw Problem(reason: "the half-done file \(part.name) is gone", isOurs: false)
+        }
+        guard facts.isRegular, facts.owner == geteuid() else {
+            throw Problem(reason: "the half-done file \(part.name) is no file of ours", isOurs: false)
+        }
+        guard facts.size >= part.size else {
+            throw Problem(reason: "the half-done file \(part.name) is shorter than it was", isOurs: true)
+        }
+        do throws(SystemError) {
+            let file = try folder.descriptor.open(part.name, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+            if try file.tryLock(), try file.facts().isSameFile(as: facts) { return file }
+        } catch {
+            throw Problem(
+                reason: "the half-done file \(part.name) cannot be opened: \(error.reason)", isOurs: false)
+        }
+        throw Problem(reason: "another run is writing the half-done file \(part.name)", isOurs: false)
+    }
+
+    /// Reads on. Gives the body's staging once all was read and is as it was.
+    func proceed() throws(Problem) -> Staging? {
+        do throws(SystemError) {
+            try readSlice()
+        } catch {
+            throw Problem(reason: "reading the half-done file \(part.name) failed: \(error.reason)", isOurs: true)
+        }
+        guard offset == part.size else { return nil }
+        guard noted.soFar == part.sum else {
+            throw Problem(reason: "the half-done file \(part.name) was changed", isOurs: true)
+        }
+        do throws(SystemError) {
+            try staging.file.cut(at: keeping)
+        } catch {
+            throw Problem(reason: "cutting the half-done file \(part.name) failed: \(error.reason)", isOurs: true)
+        }
+        return staging
+    }
+
+    /// What it lacks at its end shows in its sum.
+    private func readSlice() throws(SystemError) {
+        let end = min(part.size, offset + Self.slice)
+        var buffer = [UInt8](repeating: 0, count: Self.piece)
+        while offset < end {
+            let count = min(try LocalFiles.readPiece(staging.file, &buffer, offset), Int(end - offset))
+            guard count > 0 else { return offset = part.size }
+            buffer.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            offset += Int64(count)
+        }
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer) {
+        noted.update(bytes)
+        let counting = UnsafeRawBufferPointer(
+            rebasing: bytes[..<Int(min(Int64(bytes.count), max(0, keeping - offset)))])
+        if kept !== noted { kept.update(counting) }
+        staging.update(counting)
+    }
+
+    /// It stays as it is, for another time.
+    func letGo() { staging.leave() }
+
+    func remove() { staging.remove() }
+}

@@ -1,0 +1,79 @@
+import Glibc
+import SystemIO
+import TransferModel
+
+/// What killed runs left in the folders that this run meets: files and folders under way. Whoever is alive has them
+/// locked, and what a later run may go on with is known by its path.
+final class Leftovers {
+    private enum Knowledge {
+        /// Nobody said yet what is to be kept.
+        case none
+        case kept(Set<String>?)
+    }
+    private var knowledge = Knowledge.none
+    private struct Place {
+        let folder: String
+        /// Trees that this link led to lie there.
+        let link: String?
+    }
+    private var places: [Place] = []
+    private var noted: Set<String> = []
+    /// Where nobody can say what is to be kept, a file of this size may be somebody's half-done download for so long.
+    private static let patience = TimeSpan.seconds(24 * 60 * 60)
+
+    func begin(keeping: Set<String>?) { knowledge = .kept(keeping) }
+
+    /// A folder that was there before this run came. A link to a tree in it has trees of its own there.
+    func note(_ folder: String, treesOf link: String? = nil) {
+        if noted.insert(link ?? folder).inserted { places.append(Place(folder: folder, link: link)) }
+    }
+
+    func sweepOne() -> Bool {
+        guard case .kept(let kept) = knowledge, let place = places.popLast() else { return false }
+        // A folder that cannot be read is swept by nobody.
+        guard let folder = try? FolderCache.Folder(Descriptor.openFolder(place.folder)),
+            let names = try? folder.descriptor.names()
+        else { return true }
+        if let link = place.link { sweepTrees(of: link, names, in: folder) }
+        for name in names where name.bytes.starts(with: TemporaryNames.prefix.utf8) {
+            let isKept = kept?.contains("\(place.folder == "/" ? "" : place.folder)/\(name)")
+            if isKept != true { Self.remove(name, in: folder, isKnown: isKept != nil) }
+        }
+        return true
+    }
+
+    /// Those that the link does not lead to.
+    private func sweepTrees(of link: String, _ names: [RawName], in folder: FolderCache.Folder) {
+        guard let current = Folders.resolved(link).map({ Folders.split($0).name }) else { return }
+        let prefix = Folders.split(link).name + TemporaryNames.prefix
+        for name in names where name.bytes.starts(with: prefix.utf8) && name != RawName(current) {
+            if (try? folder.descriptor.facts(of: name))?.isFolder == true { Self.removeFolder(name, in: folder) }
+        }
+    }
+
+    /// Removes what nobody has locked.
+    static func remove(_ name: RawName, in folder: FolderCache.Folder, isKnown: Bool = true) {
+        guard let facts = try? folder.descriptor.facts(of: name), facts.owner == geteuid() else { return }
+        if facts.isFolder { return removeFolder(name, in: folder) }
+        if facts.isLink { return removeLink(name, facts, in: folder) }
+        guard facts.isRegular, isKnown || facts.size < PartFile.smallest || isOld(facts),
+            let file = try? folder.descriptor.open(name.description, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            (try? file.tryLock()) == true, (try? file.facts())?.isSameFile(as: facts) == true
+        else { return }
+        try? folder.descriptor.unlink(name)
+    }
+
+    private static func removeFolder(_ name: RawName, in folder: FolderCache.Folder) {
+        guard let tree = try? folder.descriptor.folder(name), (try? tree.tryLock()) == true else { return }
+        try? TreeRemoval.remove(name, in: folder)
+    }
+
+    /// Nobody can lock a link. Those that stand for a moment while a group's link is switched are left alone.
+    private static func removeLink(_ name: RawName, _ facts: FileFacts, in folder: FolderCache.Folder) {
+        if isOld(facts) { try? folder.descriptor.unlink(name) }
+    }
+
+    private static func isOld(_ facts: FileFacts) -> Bool {
+        Clocks.wall().nanoseconds - facts.changedNanoseconds > patience.nanoseconds
+    }
+}

@@ -1,0 +1,80 @@
+import SystemIO
+import TransferModel
+
+// What is there of a body that did not come to its end, for a later run and from an earlier one.
+
+extension Publisher {
+    func keepPart(_ id: StagingID, _ task: TaskIndex) { kept[id] = task }
+
+    /// What is to be told of a body that grew.
+    func partIfDue(_ id: StagingID, _ staging: Staging) -> DeliveryReport? {
+        guard !kept.isEmpty, let task = kept[id], let part = staging.partIfDue(names) else { return nil }
+        return .part(id, task, part)
+    }
+
+    /// Its bytes stay under their temporary name, if there are enough of them.
+    func leave(_ id: StagingID, _ task: TaskIndex?) -> DeliveryReport? {
+        if let place = adoptions.firstIndex(where: { $0.id == id }) {
+            adoptions.remove(at: place).letGo()
+            return nil
+        }
+        defer { forget(id) }
+        let staging = stagings.removeValue(forKey: id)
+        staging?.settle()
+        if kept[id] != nil, failures[id] == nil, let staging, let part = staging.part(names) {
+            staging.leave()
+            return task.map { .part(id, $0, part) }
+        }
+        staging?.remove()
+        return task.map { .part(id, $0, nil) }
+    }
+
+    // MARK: Of an earlier run
+
+    func adopt(
+        _ id: StagingID, _ task: TaskIndex, _ folder: String, _ part: PartFile, keeping: Int64,
+        _ algorithms: BodyDigests.Algorithms
+    ) -> DeliveryReport? {
+        do throws(Adoption.Problem) {
+            guard let place = try? folders.folder(folder) else {
+                throw Adoption.Problem(reason: "the folder of the half-done file cannot be opened", isOurs: false)
+            }
+            adoptions.append(try Adoption(id, task, in: place, part, keeping: keeping, algorithms))
+            return nil
+        } catch {
+            if error.isOurs { removePart(folder, part.name) }
+            return .adopted(task, error.reason)
+        }
+    }
+
+    var isAdopting: Bool { !adoptions.isEmpty }
+
+    /// Reads on in what is being adopted, a slice.
+    func adoptSome() -> DeliveryReport? {
+        guard let adoption = adoptions.first else { return nil }
+        do throws(Adoption.Problem) {
+            guard let staging = try adoption.proceed() else { return nil }
+            stagings[adoption.id] = staging
+            kept[adoption.id] = adoption.task
+            adoptions.removeFirst()
+            return .adopted(adoption.task, nil)
+        } catch {
+            adoption.remove()
+            adoptions.removeFirst()
+            return .adopted(adoption.task, error.reason)
+        }
+    }
+
+    /// Gone already is as good.
+    func removePart(_ folder: String, _ name: String) {
+        guard name.hasPrefix(TemporaryNames.prefix), let place = try? folders.folder(folder) else { return }
+        Leftovers.remove(RawName(name), in: place)
+    }
+
+    // MARK: Of runs that were killed
+
+    func sweep(keeping: Set<String>?) { folders.leftovers.begin(keeping: keeping) }
+
+    /// Sweeps one folder; `false` when there is none left.
+    func sweepOne() -> Bool { folders.leftovers.sweepOne() }
+}

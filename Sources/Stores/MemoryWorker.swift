@@ -1,0 +1,163 @@
+import HTTPRules
+import SystemIO
+import TransferModel
+
+/// The store's side of `MemoryKeeper`: everything here belongs to its thread.
+final class MemoryWorker {
+    private let place: MemoryPlace
+    private let reports: Mailbox<MemoryReport>
+    /// `nil` while there is nothing to read in it and nothing to write, and once it cannot be used.
+    private var store: Store?
+    private var isGivenUp = false
+    private var query: ValidatorQuery?
+    private var sessions: [SessionIndex: StoredSession] = [:]
+    /// Of each session, by destination, as the store held it when it was opened.
+    private var parts: [SessionIndex: [String: ResumeRecord]] = [:]
+    private var unwritten: [SessionIndex: [ValidatorChange]] = [:]
+    private var unwrittenParts: [SessionIndex: [ResumeChange]] = [:]
+    private var unwrittenCount = 0
+    private var writeDue: Instant?
+    private(set) var problems: [String] = []
+
+    init(_ place: MemoryPlace, _ reports: Mailbox<MemoryReport>) {
+        self.place = place
+        self.reports = reports
+    }
+
+    /// A store that is not there yet is made when there is something to keep.
+    func open() {
+        guard Store.isThere(folder: place.folder) else { return reports.post(.opened([], parts: [])) }
+        var known: Set<SessionIndex> = []
+        var partFiles: Set<String>?
+        attempt { () throws(StoreError) in
+            let store = try opened()
+            for (number, name) in place.sessions.enumerated() {
+                guard let name, let session = try store.existingSession(job: place.job, name: name) else { continue }
+                let index = SessionIndex(raw: UInt16(number))
+                sessions[index] = session
+                let records = try store.resumeRecords(session)
+                if !records.isEmpty { parts[index] = records }
+                let hasValidators = try store.hasValidators(session)
+                if !records.isEmpty || hasValidators { known.insert(index) }
+            }
+            partFiles = try store.partFiles()
+            query = try ValidatorQuery(store)
+        }
+        reports.post(.opened(isGivenUp ? [] : known, parts: partFiles))
+    }
+
+    private func opened() throws(StoreError) -> Store {
+        if let store { return store }
+        let made = try Store.open(folder: place.folder)
+        if let quarantine = made.quarantined {
+            problems.append("\(quarantine.reason): it was put aside as \(quarantine.path)")
+        }
+        store = made
+        return made
+    }
+
+    /// Moving the log of changes into the file waits for the disk twice: who opens the store next reads the log as well,
+    /// and when it is long it is moved while the run goes on.
+    func close() {
+        query = nil
+        store?.leaveJournal()
+        store = nil
+    }
+
+    /// The first failure is told, and from then on the store is left alone: it would fail again, or keep us waiting.
+    private func attempt(_ work: () throws(StoreError) -> Void) {
+        do throws(StoreError) {
+            try work()
+        } catch {
+            problems.append(error.description)
+            isGivenUp = true
+            close()
+        }
+    }
+
+    func perform(_ batch: [MemoryOrder]) {
+        var answers: [MemoryReport] = []
+        for order in batch {
+            switch order {
+            case .find(let task, let session, let destination):
+                answers.append(.found(task, find(session, destination), parts[session]?[destination]))
+            case .file(let session, let destination, let answer): take(session, destination, answer)
+            case .part(let session, let destination, let record): take(session, destination, record)
+            }
+        }
+        reports.post(answers)
+    }
+
+    private func find(_ session: SessionIndex, _ destination: String) -> KeptValidators? {
+        guard let stored = sessions[session] else { return nil }
+        var found: KeptValidators?
+        attempt { () throws(StoreError) in found = try query?.find(stored, destination) }
+        return found
+    }
+
+    /// Where nothing identifies the file, what was kept of an earlier one goes.
+    private func take(_ session: SessionIndex, _ destination: String, _ answer: FiledAnswer) {
+        guard !isGivenUp else { return }
+        let kept = holdsSecret(answer.url) ? nil : answer.kept
+        if kept == nil, sessions[session] == nil { return }
+        unwritten[session, default: []].append(ValidatorChange(destination: destination, kept: kept))
+        noteUnwritten()
+    }
+
+    private func take(_ session: SessionIndex, _ destination: String, _ record: ResumeRecord?) {
+        guard !isGivenUp else { return }
+        let isSecret = record.map { holdsSecret($0.start) || holdsSecret($0.point.url) } ?? false
+        if isSecret || record == nil && sessions[session] == nil { return }
+        unwrittenParts[session, default: []].append(ResumeChange(destination: destination, record: record))
+        noteUnwritten()
+    }
+
+    private func holdsSecret(_ url: String) -> Bool {
+        !place.secrets.isEmpty && place.secrets.redacted(url) != url
+    }
+
+    private func noteUnwritten() {
+        unwrittenCount += 1
+        if writeDue == nil { writeDue = Clocks.instant() + MemoryKeeper.writeAfter }
+        if unwrittenCount >= MemoryKeeper.writeCount { write() }
+    }
+
+    func writeIfDue(isLast: Bool) {
+        guard let due = writeDue, isLast || due <= Clocks.instant() else { return }
+        write()
+    }
+
+    private func write() {
+        attempt { () throws(StoreError) in
+            let store = try opened()
+            try store.batch { () throws(StoreError) in
+                let now = Clocks.wall()
+                for (session, changes) in unwritten {
+                    if let stored = try stored(session, in: store, now) { try store.change(stored, changes, now: now) }
+                }
+                for (session, changes) in unwrittenParts {
+                    if let stored = try stored(session, in: store, now) { try store.change(stored, changes, now: now) }
+                }
+            }
+        }
+        unwritten = [:]
+        unwrittenParts = [:]
+        unwrittenCount = 0
+        writeDue = nil
+    }
+
+    private func stored(
+        _ session: SessionIndex, in store: Store, _ now: WallTime
+    ) throws(StoreError) -> StoredSession? {
+        guard let name = place.sessions[Int(session.raw)] else { return nil }
+        let stored = try store.session(job: place.job, name: name, now: now)
+        sessions[session] = stored
+        return stored
+    }
+
+    func wait(on wake: WakeSignal) {
+        guard let due = writeDue else { return wake.wait() }
+        let left = due - Clocks.instant()
+        if left > .zero { _ = wake.wait(nanoseconds: left.nanoseconds) }
+    }
+}

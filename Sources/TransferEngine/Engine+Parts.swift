@@ -1,0 +1,104 @@
+import AttemptLife
+import CurlCore
+import FileDelivery
+import HTTPRules
+import Stores
+import TransferModel
+
+// What is there of a download outlives its run: the next one goes on with it.
+
+extension Engine {
+    /// Whether it is worth a look. What no longer fits goes.
+    func isOfUse(_ record: ResumeRecord, _ attempt: Attempt, _ url: ResourceURL) -> Bool {
+        let specification = attempt.specification
+        // Of another place of `urls`: its turn may come.
+        let places = specification.options.values.mirrors
+        if record.start != url.text, places.contains(where: { $0.url?.text == record.start }) { return false }
+        guard triedParts.insert(attempt.task).inserted else { return false }
+        recordedParts.insert(attempt.task)
+        if record.start == url.text, record.shape == memory?.shape(of: specification) { return true }
+        forgetPart(attempt.task)
+        outbox.add(.removePart(folder: plannedDestination(attempt).folder, record.part.name))
+        attempt.life.startOver(
+            record.start == url.text
+                ? "the job asks for it in another way than when it began" : "it began at another URL, \(record.start)")
+        return false
+    }
+
+    /// What an earlier run left of this file: is it still what it was then?
+    func adopt(_ record: ResumeRecord, _ attempt: Attempt, _ url: ResourceURL) {
+        attempt.phase = .adopting(url, record)
+        outbox.add(
+            .adopt(
+                attempt.staging, attempt.task, folder: plannedDestination(attempt).folder, record.part,
+                keeping: record.keptSize, algorithm: attempt.checksum?.algorithm,
+                sent: record.point.sent?.checksum.algorithm))
+    }
+
+    /// It is whole and in our hands, or of no use for the reason given.
+    func adopted(_ task: TaskIndex, _ problem: String?) {
+        guard let attempt = attempt(of: task), case .adopting(let url, let record) = attempt.phase else { return }
+        if let problem {
+            forgetPart(task)
+            attempt.life.startOver(problem)
+            return askAgain(attempt, url)
+        }
+        var point = record.point
+        point.offset = record.keptSize
+        attempt.life.goOn(from: point)
+        partLabels[attempt.staging] = record
+        begin(attempt, url)
+    }
+
+    /// The answer's headers tell how it could be continued: from now on that is remembered with how far it is.
+    func labelPart(_ attempt: Attempt) {
+        guard attempt.leavesPart, attempt.specification.type == .download, let memory else { return }
+        if attempt.life.startedOver != nil { forgetPart(attempt.task) }
+        guard (attempt.life.announcedLength ?? .max) >= PartFile.smallest, let point = attempt.continuationPoint else {
+            return forgetLabel(of: attempt.staging)
+        }
+        let start = attempt.specification.location(mirror: attempt.mirror).url?.text ?? point.url
+        partLabels[attempt.staging] = ResumeRecord(
+            start: start, point: point, shape: memory.shape(of: attempt.specification),
+            part: PartFile(name: "", size: 0, sum: []))
+    }
+
+    /// The attempt ends before it was looked at: the next run finds it as this one did.
+    func leaveUntouched(_ attempt: Attempt) -> Bool {
+        guard !unwanted.contains(attempt.task) else { return false }
+        if case .adopting = attempt.phase {
+            outbox.add(.leave(attempt.staging, nil))
+        } else if attempt.part == nil {
+            return false
+        }
+        recordedParts.remove(attempt.task)
+        triedParts.remove(attempt.task)
+        return true
+    }
+
+    /// So much of the file is there; `nil` when there is nothing worth keeping.
+    func noted(_ staging: StagingID, _ task: TaskIndex, _ part: PartFile?) {
+        guard let memory, let part else { return forgetPart(task) }
+        // One that was given up meanwhile.
+        guard var record = partLabels[staging] else { return }
+        record.part = part
+        record.point.offset = part.size
+        recordedParts.insert(task)
+        memory.part(record, job.tasks[Int(task.raw)], at: now.instant)
+    }
+
+    func forgetLabel(of staging: StagingID) {
+        if !partLabels.isEmpty { partLabels[staging] = nil }
+    }
+
+    func forgetPart(_ task: TaskIndex) {
+        guard recordedParts.remove(task) != nil else { return }
+        memory?.part(nil, job.tasks[Int(task.raw)], at: now.instant)
+    }
+}
+
+extension ResumeRecord {
+    /// How much of what is there is gone on with. Of a file that is whole but for its name the last byte is asked for
+    /// again: that tells whether it is still the server's.
+    fileprivate var keptSize: Int64 { point.total == part.size ? part.size - 1 : part.size }
+}

@@ -1,0 +1,163 @@
+import Digests
+import FileDelivery
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+/// Bodies that a later run is to find, and what an earlier one left.
+@Suite struct PartTests {
+    private static let body = Script.patternBytes(9 << 20)
+    private let task = TaskIndex(raw: 3)
+
+    private func sum(_ bytes: some Collection<UInt8>) throws -> [UInt8] {
+        let sum = try #require(QuickSum())
+        Array(bytes).withUnsafeBytes { sum.update($0) }
+        return sum.soFar
+    }
+
+    /// Pieces as they come from a download, and what is told of them on the way.
+    private func append(_ bytes: [UInt8], to id: StagingID, in tree: TemporaryTree, _ desk: Desk) {
+        desk.submit(.keepPart(id, task))
+        for start in stride(from: 0, to: bytes.count, by: 256 << 10) {
+            let piece = Array(bytes[start..<min(bytes.count, start + (256 << 10))])
+            desk.submit(.append(id, folder: tree.path, algorithm: .sha256, .bytes(piece)))
+        }
+    }
+
+    private func part(_ desk: Desk) throws -> PartFile? {
+        guard case .part(_, task, let part) = try desk.next() else { throw Desk.Silence() }
+        return part
+    }
+
+    private func adoption(_ desk: Desk) throws -> String? {
+        guard case .adopted(task, let problem) = try desk.next() else { throw Desk.Silence() }
+        return problem
+    }
+
+    /// A half-done file as a run left it.
+    private func leave(_ bytes: [UInt8], in tree: TemporaryTree, lacksUnnamedFiles: Bool = false) throws -> PartFile {
+        let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles, run: "earlier")
+        let id = desk.staging()
+        append(bytes, to: id, in: tree, desk)
+        // The first is told when there is enough of it, the second with the end.
+        let first = try #require(try part(desk))
+        #expect(first.size >= PartFile.smallest && first.size <= PartFile.smallest + (256 << 10))
+        #expect(try first.sum == sum(bytes.prefix(Int(first.size))))
+        desk.submit(.leave(id, task))
+        let last = try #require(try part(desk))
+        desk.finish()
+        #expect(try last == PartFile(name: first.name, size: Int64(bytes.count), sum: sum(bytes)))
+        #expect(try tree.list() == [last.name] && tree.bytes(last.name) == bytes)
+        return last
+    }
+
+    @Test(arguments: [false, true]) func whatIsLeftIsGoneOnWith(_ lacksUnnamedFiles: Bool) throws {
+        let tree = try TemporaryTree()
+        let part = try leave(Array(Self.body[..<(5 << 20)]), in: tree, lacksUnnamedFiles: lacksUnnamedFiles)
+        let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles)
+        let id = desk.staging()
+        desk.submit(
+            .adopt(id, task, folder: tree.path, part, keeping: part.size, algorithm: .sha256, sent: nil))
+        #expect(try adoption(desk) == nil)
+        var destination = Destination(path: tree.path("f"))
+        destination.checksum = try Checksum.of(Self.body, .sha256)
+        desk.submit(
+            .publish(task, id, destination, rest: .bytes(Array(Self.body[(5 << 20)...])), lengthUnverified: false))
+        #expect(try desk.outcome().get().bytes == Int64(Self.body.count))
+        #expect(try tree.list() == ["f"] && tree.bytes("f") == Self.body)
+    }
+
+    /// What lies behind the bytes that count goes, and so may some of these.
+    @Test func itIsCutWhereItIsGoneOnWith() throws {
+        let tree = try TemporaryTree()
+        var part = try leave(Array(Self.body[..<(2 << 20)]), in: tree)
+        try tree.write(part.name, Array(Self.body[..<(2 << 20)]) + [1, 2, 3])
+        part.size = 2 << 20
+        let desk = try Desk()
+        let id = desk.staging()
+        desk.submit(
+            .adopt(id, task, folder: tree.path, part, keeping: part.size - 1, algorithm: nil, sent: .sha256))
+        #expect(try adoption(desk) == nil)
+        #expect(try tree.bytes(part.name).count == 2 << 20 - 1)
+        desk.submit(.leave(id, task))
+        let left = try #require(try self.part(desk))
+        #expect(try left.sum == sum(Self.body[..<(2 << 20 - 1)]))
+    }
+
+    @Test func tooLittleIsNotKept() throws {
+        let tree = try TemporaryTree()
+        let desk = try Desk()
+        let id = desk.staging()
+        append(Array(Self.body[..<1000]), to: id, in: tree, desk)
+        desk.submit(.leave(id, task))
+        #expect(try part(desk) == nil)
+        #expect(tree.list().isEmpty)
+    }
+
+    @Test(arguments: ["changed", "shorter", "gone", "locked", "a link", "named otherwise"])
+    func whatIsOfNoUseIsSaidToBe(_ kind: String) throws {
+        let tree = try TemporaryTree()
+        var part = try leave(Array(Self.body[..<(6 << 20)]), in: tree)
+        var lock: Int32 = -1
+        defer { if lock >= 0 { close(lock) } }
+        switch kind {
+        case "changed": try tree.write(part.name, Array(Self.body[1...(6 << 20)]))
+        case "shorter": try tree.write(part.name, Array(Self.body[..<(5 << 20)]))
+        case "gone": tree.remove(part.name)
+        case "locked":
+            lock = open(tree.path(part.name), O_RDONLY)
+            #expect(flock(lock, LOCK_EX) == 0)
+        case "a link":
+            try tree.write("other", Self.body)
+            tree.remove(part.name)
+            try tree.link(part.name, to: "other")
+        default:
+            try tree.write("f", Self.body)
+            part.name = "f"
+        }
+        let before = try tree.contents()
+        let desk = try Desk()
+        desk.submit(
+            .adopt(desk.staging(), task, folder: tree.path, part, keeping: part.size, algorithm: nil, sent: nil))
+        #expect(try adoption(desk) != nil)
+        desk.finish()
+        // What is surely ours and of no use is removed; nothing else is touched.
+        let isRemoved = kind == "changed" || kind == "shorter"
+        #expect(try tree.contents() == (isRemoved ? [:] : before))
+    }
+
+    /// The task was stopped before all was read: what nobody wants goes, what somebody may want stays as it is.
+    @Test(arguments: [true, false]) func anAdoptionCanBeCalledOff(_ isWanted: Bool) throws {
+        let tree = try TemporaryTree()
+        let part = try leave(Self.body, in: tree)
+        let desk = try Desk()
+        let id = desk.staging()
+        desk.submit(
+            .adopt(id, task, folder: tree.path, part, keeping: part.size, algorithm: nil, sent: nil),
+            isWanted ? .leave(id, nil) : .discard(id))
+        desk.finish()
+        #expect(try tree.contents() == (isWanted ? [part.name: Self.body] : [:]))
+    }
+
+    /// A group's tree and files under temporary names go when nobody has them locked; links only when they are old.
+    @Test func leftoversAreSwept() throws {
+        let tree = try TemporaryTree()
+        try tree.write(".transfer-run-a-1", "x")
+        try tree.write(".transfer-run-a-2", [UInt8](repeating: 0, count: 1 << 20))
+        try tree.write(".transfer-run-a-3/tree/deep/x", "x")
+        try tree.link(".transfer-run-a-4", to: "nowhere")
+        try tree.makeFolder("mirror.transfer-run-a-5")
+        let desk = try Desk()
+        desk.submit(.sweep(keeping: nil))
+        #expect(try desk.publish([[1]], to: tree.path("f")).get().bytes == 1)
+        desk.finish()
+        // Nobody knows whose the big one is.
+        #expect(Set(tree.list()) == ["f", ".transfer-run-a-2", ".transfer-run-a-4@", "mirror.transfer-run-a-5/"])
+        let second = try Desk()
+        second.submit(.sweep(keeping: []))
+        #expect(try second.publish([[1]], to: tree.path("g")).get().bytes == 1)
+        second.finish()
+        #expect(Set(tree.list()) == ["f", "g", ".transfer-run-a-4@", "mirror.transfer-run-a-5/"])
+    }
+}

@@ -83,6 +83,8 @@ package struct RandomWorld: Sendable {
         if random.oneIn(2) {
             model.segments = 2 + random.below(7)
             model.leastSegment = Int64(1 + random.below(8_000))
+            // Long enough that others come while they move.
+            if random.oneIn(2) { model.sizes = .between(0, 600_000) }
         }
         setting.lateness = random.oneIn(2) ? .zero : .milliseconds(Int64(1 + random.below(50)))
     }

@@ -141,6 +141,24 @@ struct LoanTests {
         #expect(stage.lent.count == 4)
     }
 
+    /// The first stream is over before the second is answered: what waits for its answer is counted once, and no more
+    /// when that has come.
+    @Test func anAnswerIsAwaitedUnderWhicheverSlot() {
+        var stage = Stage(plan(1))
+        stage.answer(0)
+        stage.couldUse(1, 0)
+        stage.turn()
+        #expect(stage.lent.count == 1)
+        stage.giveBack(0, wasAnswered: true)
+        stage.take(.answered(TaskIndex(raw: 0), Answer(status: 206, isFurther: true)))
+        stage.answer(0, 206, RequestQuota(remaining: 1, resetsAfter: .seconds(60)))
+        stage.turn()
+        #expect(stage.lent.count == 2, "nothing is on the way that the server had not counted")
+        stage.giveBack(0)
+        stage.turn()
+        #expect(stage.lent.count == 2, "the quota is spent")
+    }
+
     /// One request too many parks the host like any other: nothing new goes there, what runs goes on.
     @Test func aHostThatTurnsOneAwayIsLeftAlone() {
         var stage = Stage(plan(2, perHost: 3) { $0.policies[1].earliestBegin = .afterStart(.seconds(1)) })

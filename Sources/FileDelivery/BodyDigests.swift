@@ -30,6 +30,8 @@ struct BodyDigests {
         }
     }
 
+    var areWanted: Bool { written != nil || sent != nil }
+
     func updateWritten(_ bytes: UnsafeRawBufferPointer) { written?.update(bytes) }
     func updateSent(_ bytes: UnsafeRawBufferPointer) { sent?.update(bytes) }
 

@@ -35,10 +35,14 @@ package struct Destination: Sendable {
 /// What the loop asks of the delivery thread. Orders of one staging are carried out in the order given.
 package enum DeliveryOrder: Sendable {
     /// A full buffer of a body that is longer than one; `algorithm` and `sent` are hashed along. These, the group and
-    /// the reserve are those of the destination.
+    /// the reserve are those of the destination. It follows what was appended before, or belongs `at` a place of the
+    /// file where nothing was put yet.
     case append(
         StagingID, folder: String, algorithm: DigestAlgorithm?, sent: DigestAlgorithm? = nil, group: GroupPlace? = nil,
-        reserve: Int64 = 0, BodyPiece)
+        reserve: Int64 = 0, at: Int64? = nil, BodyPiece)
+    /// No more comes for this body from those who wrote at places: only what is there without a hole counts, and the
+    /// next piece follows that.
+    case settle(StagingID)
     /// So many bytes are to come: a body for which there is no room fails before a byte of it is written. Whatever
     /// goes wrong with an announced body is answered at once, and only once.
     case announce(StagingID, TaskIndex, folder: String, length: Int64, reserve: Int64)

@@ -112,7 +112,7 @@ extension DeliveryOrder {
     /// What it adds to the bytes that wait for the disk.
     package var byteCount: Int {
         switch self {
-        case .append(_, _, _, _, _, _, let piece): piece.count
+        case .append(_, _, _, _, _, _, _, let piece): piece.count
         case .publish(_, _, _, let rest, _): rest.count
         default: 0
         }
@@ -143,11 +143,11 @@ struct DeliveryWorker {
     mutating func perform(_ order: DeliveryOrder) {
         let publisher = publisher
         switch order {
-        case .append(let id, let folder, let algorithm, let sent, let group, let reserve, let piece):
+        case .append(let id, let folder, let algorithm, let sent, let group, let reserve, let offset, let piece):
             let place = Publisher.Place(
                 folder: folder, group: group, reserve: reserve,
                 algorithms: BodyDigests.Algorithms(written: algorithm, sent: sent))
-            if let report = publisher.append(id, place, piece) { answers.append(report) }
+            if let report = publisher.append(id, place, piece, at: offset) { answers.append(report) }
             recycle(piece)
         case .announce(let id, let task, let folder, let length, let reserve):
             answer(task) { () throws(TransferError) in
@@ -158,6 +158,7 @@ struct DeliveryWorker {
         case .publish(let task, let id, let destination, let rest, let unverified):
             publish(task, id, destination, rest, unverified)
             recycle(rest)
+        case .settle(let id): publisher.settle(id)
         case .discard(let id): publisher.discard(id)
         case .keepPart(let id, let task): publisher.keepPart(id, task)
         case .leave(let id, let task):

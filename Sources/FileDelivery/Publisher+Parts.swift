@@ -20,6 +20,7 @@ extension Publisher {
         }
         defer { forget(id) }
         let staging = stagings.removeValue(forKey: id)
+        staging?.settle()
         if kept[id] != nil, failures[id] == nil, let staging, let part = staging.part(names) {
             staging.leave()
             return task.map { .part(id, $0, part) }

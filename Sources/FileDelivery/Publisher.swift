@@ -79,11 +79,17 @@ final class Publisher {
     }
 
     /// Gives back what is to be answered now: the failure of an announced body, or how far one is.
-    func append(_ id: StagingID, _ place: Place, _ bytes: BodyPiece) -> DeliveryReport? {
+    func append(
+        _ id: StagingID, _ place: Place, _ bytes: BodyPiece, at offset: Int64? = nil
+    ) -> DeliveryReport? {
         guard failures[id] == nil else { return nil }
         do throws(TransferError) {
             let staging = try staging(id, place, mode: nil)
-            try write(bytes, to: staging, id, place)
+            if let offset {
+                try insert(bytes, at: offset, in: staging, id, place)
+            } else {
+                try write(bytes, to: staging, id, place)
+            }
             return partIfDue(id, staging)
         } catch {
             lose(id, error)
@@ -105,6 +111,24 @@ final class Publisher {
             }
         }
     }
+
+    /// A piece of a body that comes in several streams; such a body is not unpacked.
+    private func insert(
+        _ piece: BodyPiece, at offset: Int64, in staging: Staging, _ id: StagingID, _ place: Place
+    ) throws(TransferError) {
+        staging.hash(place.algorithms, isPacked: false)
+        try piece.withBytes { bytes throws(TransferError) in
+            try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve)
+            staging.write(bytes, at: offset)
+        }
+        // What can be hashed by now is, a part at a time: others wait for this thread.
+        staging.catchUp(most: Self.hashedAtOnce)
+        if let failure = staging.failure { throw writingError(failure, place.folder) }
+    }
+
+    private static let hashedAtOnce: Int64 = 4 << 20
+
+    func settle(_ id: StagingID) { stagings[id]?.settle() }
 
     /// What was written so far gives its room back.
     private func lose(_ id: StagingID, _ error: TransferError) {
@@ -181,6 +205,9 @@ final class Publisher {
         do throws(TransferError) {
             try write(rest, to: staging, id, place)
             try decoders.finish(id, endIsProven: !lengthUnverified)
+            staging.catchUp()
+            if let failure = staging.failure { throw writingError(failure, place.folder) }
+            if staging.hasHole { throw TransferError(.unknown, "a part of the body was never written") }
             return try finish(staging, task, destination, lengthUnverified)
         } catch {
             staging.remove()

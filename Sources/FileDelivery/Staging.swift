@@ -16,7 +16,10 @@ final class Staging {
     private let home: FolderCache.Folder
     /// `nil` while it has none.
     private var temporary: TemporaryName?
+    /// Of what is there without a hole from the beginning.
     private(set) var size: Int64 = 0
+    /// What was written beyond that, and what of it is part of `size` by now but was not hashed.
+    private var ahead = WrittenAhead()
     private var digests = BodyDigests()
     /// Of all that was appended, while it is to be found by a later run.
     private var sum: QuickSum?
@@ -81,13 +84,81 @@ final class Staging {
     func append(_ bytes: UnsafeRawBufferPointer) {
         guard failure == nil, bytes.count > 0 else { return }
         do throws(SystemError) {
-            try file.writeAll(bytes)
-            size += Int64(bytes.count)
-            digests.updateWritten(bytes)
-            sum?.update(bytes)
+            try file.writeAll(bytes, at: size)
+            grow(bytes)
         } catch {
             failure = error
         }
+    }
+
+    private func grow(_ bytes: UnsafeRawBufferPointer) {
+        size += Int64(bytes.count)
+        digests.updateWritten(bytes)
+        sum?.update(bytes)
+    }
+
+    // MARK: Pieces in any order
+
+    /// A piece of a body that comes in several streams. No byte may come twice.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+        guard failure == nil, bytes.count > 0 else { return }
+        if offset == size {
+            noteSent(bytes)
+            return append(bytes)
+        }
+        do throws(SystemError) {
+            try file.writeAll(bytes, at: offset)
+            ahead.add(offset..<(offset + Int64(bytes.count)))
+        } catch {
+            failure = error
+        }
+    }
+
+    /// Hashes what lies further on and is reached by now, up to `most` bytes of it: a digest is of the file's bytes in
+    /// their order. They were written a moment ago, so that no disk is asked.
+    func catchUp(most: Int64 = .max) {
+        var left = most
+        while failure == nil, left > 0, let range = ahead.take(from: size, most: min(left, Self.readAtOnce)) {
+            left -= range.upperBound - range.lowerBound
+            do throws(SystemError) { try readBack(range) } catch { failure = error }
+        }
+    }
+
+    private static let readAtOnce: Int64 = 256 << 10
+
+    private func readBack(_ range: Range<Int64>) throws(SystemError) {
+        guard digests.areWanted || sum != nil else {
+            size = range.upperBound
+            return
+        }
+        var bytes = [UInt8](repeating: 0, count: range.count)
+        while size < range.upperBound {
+            let (place, left) = (size, Int(range.upperBound - size))
+            let read = bytes.withUnsafeMutableBytes { buffer in
+                Result { () throws(SystemError) in
+                    try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<left]), at: place)
+                }
+            }
+            let count = try read.get()
+            // Somebody cut the file short.
+            guard count > 0 else { throw SystemError(call: "read", errno: EIO) }
+            bytes.withUnsafeBytes { buffer in
+                let came = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                digests.updateSent(came)
+                grow(came)
+            }
+        }
+    }
+
+    /// Whether something is missing before what was written.
+    var hasHole: Bool { !ahead.isEmpty }
+
+    /// What is there without a hole stays, to be gone on with; what lies beyond goes.
+    func settle() {
+        catchUp()
+        guard failure == nil, !ahead.isEmpty else { return }
+        ahead.removeAll()
+        do throws(SystemError) { try file.cut(at: size) } catch { failure = error }
     }
 
     /// Bytes that are there already and belong to the whole.

@@ -102,13 +102,16 @@ package enum Resuming {
             return .askAgain(why: "the server sent only a part of the rest")
         }
         // `If-Range` should have seen to that; a server that ignores it must not mix two versions.
-        if let tag = headers.first("etag"), point.validator.hasPrefix("\""), tag != point.validator {
-            return .askAgain(why: "the server has another version")
-        }
-        if let date = headers.first("last-modified"), !point.validator.hasPrefix("\""), date != point.validator {
+        if isOtherVersion(headers, than: point.validator) {
             return .askAgain(why: "the server has another version")
         }
         return .append(total: range.total ?? point.total)
+    }
+
+    /// Whether a part is, by its own word, of another version than the one with this validator.
+    static func isOtherVersion(_ headers: HeaderBlock, than validator: String) -> Bool {
+        let told = validator.hasPrefix("\"") ? headers.first("etag") : headers.first("last-modified")
+        return told.map { $0 != validator } ?? false
     }
 }
 

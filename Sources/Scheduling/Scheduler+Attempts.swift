@@ -124,7 +124,7 @@ extension Scheduler {
         verdict.isIdempotent || policy.nonIdempotent || !verdict.sentSomething || verdict.saysBusy
     }
 
-    private mutating func backoff(_ policy: RetryPolicy, attempt: UInt32) -> TimeSpan {
+    mutating func backoff(_ policy: RetryPolicy, attempt: UInt32) -> TimeSpan {
         let ceiling = Self.ceiling(policy, attempt: attempt)
         switch policy.jitter {
         case .none: return ceiling

@@ -35,7 +35,8 @@ extension Scheduler {
         let index = Int(task.raw)
         guard tasks[index].holdsSlot, let origin = lanes[Int(tasks[index].lane)].origin else { return }
         let number = Int(origin.raw)
-        if tasks[index].awaitsAnswer {
+        let isLent = answer.isFurther && answeredLent(task)
+        if !isLent, tasks[index].awaitsAnswer {
             tasks[index].awaitsAnswer = false
             origins[number].unanswered -= 1
         }
@@ -95,6 +96,14 @@ extension Scheduler {
             origins[number].failedRounds += 1
             if origins[number].failedRounds >= Self.failuresToPark { parkUnanswered(origin, policy) }
         }
+    }
+
+    /// A further request of an attempt that goes on was one too many. Its host is left alone like any other that says so.
+    mutating func turnedAway(_ task: TaskIndex, _ origin: OriginID, _ retryAfter: TimeSpan?) {
+        let policy = policy(of: task).retry
+        let asked = policy.honorsRetryAfter ? retryAfter : nil
+        guard tasks[Int(task.raw)].holdsSlot, asked ?? .zero <= policy.maximumRetryAfter else { return }
+        park(origin, for: asked ?? backoff(policy, attempt: tasks[Int(task.raw)].tries))
     }
 
     /// A request that ended without telling anything about its host was no probe.

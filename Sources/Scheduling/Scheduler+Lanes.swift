@@ -66,7 +66,7 @@ extension Scheduler {
     }
 
     /// The next slot is for one that wants a connection of its own. Nobody goes before it: it would never get one.
-    private func wantsAlone(_ lane: Int) -> Bool {
+    func wantsAlone(_ lane: Int) -> Bool {
         lanes[lane].grantsAwaited.first.map { tasks[Int($0.raw)].isAlone } ?? false
     }
 
@@ -238,14 +238,22 @@ extension Scheduler {
     private mutating func takeSlot(_ task: TaskIndex, _ lane: Int) {
         let index = Int(task.raw)
         tasks[index].holdsSlot = true
-        let before = lanes[lane].connections
-        lanes[lane].take(isAlone: tasks[index].isAlone)
-        guard let origin = lanes[lane].origin.map({ Int($0.raw) }) else { return refresh(lane) }
+        guard let origin = lanes[lane].origin.map({ Int($0.raw) }) else {
+            lanes[lane].take(isAlone: tasks[index].isAlone)
+            return refresh(lane)
+        }
         tasks[index].awaitsAnswer = true
+        if case .probing(nil) = origins[origin].quiet { setQuiet(origin, .probing(task)) }
+        spendSlot(lane, origin, isAlone: tasks[index].isAlone)
+    }
+
+    /// A request is about to go out under a slot of the lane.
+    mutating func spendSlot(_ lane: Int, _ origin: Int, isAlone: Bool) {
+        let before = lanes[lane].connections
+        lanes[lane].take(isAlone: isAlone)
         lanes[lane].rate?.take(at: now.instant)
         origins[origin].connections += lanes[lane].connections - before
         origins[origin].spend(now.instant)
-        if case .probing(nil) = origins[origin].quiet { setQuiet(origin, .probing(task)) }
         if origins[origin].isShared {
             for other in origins[origin].lanes { refresh(other) }
         } else {
@@ -256,6 +264,7 @@ extension Scheduler {
     mutating func giveBackSlot(_ task: TaskIndex) {
         let index = Int(task.raw)
         guard tasks[index].holdsSlot else { return }
+        if !loans.isEmpty { endLoan(task) }
         tasks[index].holdsSlot = false
         let lane = Int(tasks[index].lane)
         let before = lanes[lane].connections

@@ -47,6 +47,8 @@ package struct Scheduler {
     var skipped: [TaskIndex] = []
     var isSkipping = false
     var probesToCharge: [(OriginID, TransferError)] = []
+    /// Of running attempts that could use more slots than their own, by task.
+    var loans: [Loan] = []
     /// Queued in this turn; told what they wait for if it does not start them.
     var newlyQueued: [TaskIndex] = []
     /// Tasks that wait for others, or for somebody who is not there: when all do, the run is over.
@@ -137,6 +139,9 @@ package struct Scheduler {
         case .moved(let task, let bytes): moved(task, bytes)
         case .needsGrant(let task, let origin, let isAlone): askForSlot(task, origin, isAlone: isAlone)
         case .released(let task, _): giveBackSlot(task)
+        case .couldUse(let task, let origin, let slots): couldUse(task, origin, slots: slots)
+        case .gaveBack(let task, _, let wasAnswered): giveBackLent(task, wasAnswered: wasAnswered)
+        case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter)
         case .unused(let task, let origin):
             giveBackSlot(task)
             endProbe(task, origin)
@@ -172,6 +177,7 @@ package struct Scheduler {
         fireTimers()
         giveOutSlots()
         startWhatMay()
+        settleLoans()
         deferTheSuspended()
         shareBandwidth()
         tellWaits()

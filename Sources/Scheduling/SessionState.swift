@@ -16,6 +16,8 @@ struct SessionState: Sendable {
     init(limit: Int) { self.limit = limit }
 
     var isFull: Bool { running >= limit }
+    /// How many more of its tasks may run.
+    var room: Int { max(0, limit - running) }
 
     mutating func laneNumber(of origin: OriginID?) -> Int? {
         if let last, last.origin == origin { return last.lane }

@@ -65,6 +65,9 @@ struct TaskLane: Sendable {
 
     mutating func removeHead() { waiting.removeHead() }
 
+    /// No fewer than wait in its queue.
+    var queuedCount: Int { waiting.total }
+
     mutating func take(isAlone: Bool) {
         inUse += 1
         if isAlone { alone += 1 }

@@ -27,6 +27,9 @@ struct WaitingTasks: Sendable {
         return (other.priority, other.task)
     }
 
+    /// Those that have moved on and not come to the front among them.
+    var total: Int { usual.count + others.count }
+
     /// Whether the task became the one that goes next.
     mutating func add(_ task: TaskIndex, _ priority: Double) -> Bool {
         let before = head

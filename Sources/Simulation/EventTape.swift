@@ -113,6 +113,8 @@ package final class EventTape {
     func takes(_ report: ExecutorReport, _ now: Now) {
         switch report {
         case .answered(let task, let answer):
+            // What a further request is answered with is no response of its task.
+            guard !answer.isFurther else { return }
             open[task]?.status = answer.status
             if !(300..<400).contains(answer.status) { respond(task, answer.status, now) }
         case .needsGrant(let task, let origin, _): redirect(task, to: origin, now)
@@ -120,7 +122,7 @@ package final class EventTape {
             bytes[task, default: 0] += count
             add(.receivedData(Event.Progress(bytes: bytes[task] ?? count, expected: nil)), now, task: task)
         case .ended(let task, let verdict): ended(task, verdict, now)
-        case .released, .unused, .transferred, .protocolIs, .published: break
+        case .released, .unused, .transferred, .protocolIs, .published, .couldUse, .gaveBack, .turnedAway: break
         }
     }
 

@@ -10,6 +10,8 @@ struct Flight {
         /// The body stands until there is credit.
         case starved
         case awaitingGrant
+        /// Its own part is here; the streams beside it still move.
+        case gathering
         /// Only local work is left.
         case delivering
         /// Cancelled; soon gone.
@@ -39,7 +41,7 @@ struct Flight {
     /// On a connection of its own.
     var isAlone = false
     /// The whole body, and what of it is here.
-    let size: Int64
+    var size: Int64
     var received: Int64
     /// The part that moves now, and what the host's clock showed when it began.
     var segment: Int64 = 0
@@ -47,4 +49,15 @@ struct Flight {
     /// `nil` when no limit on bandwidth concerns it.
     var credit: Int64?
     var status: Int?
+
+    // Of a body that comes in segments.
+    /// The flight that this one brings a part of.
+    var parent: Int?
+    /// The flights that bring parts of this one, and how many have been in all.
+    var branches: [Int] = []
+    var branchCount = 0
+    /// How many at one time would be of use.
+    var branchesWanted = 0
+    /// Its answer began.
+    var isAnswered = false
 }

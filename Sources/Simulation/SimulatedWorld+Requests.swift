@@ -18,7 +18,7 @@ extension SimulatedWorld {
     }
 
     /// What becomes of a request, and a part of its latency that is left to chance.
-    private func fate(of flight: Flight, at host: WorldModel.Host) -> (Flight.Fate, jitter: Double) {
+    func fate(of flight: Flight, at host: WorldModel.Host) -> (Flight.Fate, jitter: Double) {
         var chance = Chance(seed: model.seed, Int(flight.task.raw), flight.attempt, flight.hop + 1)
         let jitter = Double(chance.below(1024)) / 4096
         let faults = host.faults
@@ -47,6 +47,7 @@ extension SimulatedWorld {
     mutating func answered(_ place: Int) {
         guard script == nil else { return replayed(place) }
         guard let flight = flights[place], let origin = flight.origin else { return }
+        if flight.parent != nil { return answeredBranch(place) }
         let host = model.hosts[Int(origin.raw)]
         let time = now - beganAt
         if model.isOut(at: time) { return fail(place, .cannotFindHost) }
@@ -72,6 +73,7 @@ extension SimulatedWorld {
         case .answer(200, _), .cut, .doubted:
             flights[place]?.status = 200
             reports.append(.answered(flight.task, Answer(status: 200, quota: quota)))
+            offerSegments(place)
             moveOn(place)
         case .answer(let status, let retryAfter): refuse(place, status, quota, retryAfter)
         case .redirect(let next):
@@ -93,7 +95,7 @@ extension SimulatedWorld {
     }
 
     /// Whether the request is one too many, and what the host tells of its quota.
-    private mutating func countRequest(
+    mutating func countRequest(
         _ origin: OriginID, _ host: WorldModel.Host
     ) -> (isOver: Bool, told: RequestQuota?) {
         guard let quota = host.quota else { return (false, nil) }
@@ -128,6 +130,7 @@ extension SimulatedWorld {
     mutating func fail(_ place: Int, _ name: ErrorName) {
         stopMoving(place)
         guard let flight = flights[place] else { return }
+        if flight.parent != nil { return endBranch(place, .failed) }
         if flight.received > 0 { partials[flight.task] = flight.received }
         let message = flight.status == nil ? "no connection" : "the connection was lost"
         end(
@@ -145,16 +148,19 @@ extension SimulatedWorld {
             left = min(left, after)
             if left <= 0 { return fail(place, .networkConnectionLost) }
         }
-        guard left > 0 else { return wholeBody(place, origin) }
+        guard left > 0 else { return flight.parent == nil ? wholeBody(place, origin) : endBranch(place, .done) }
         let number = Int(origin.raw)
         // What has all the bandwidth there is takes no time, however long it is.
         flight.segment = hosts[number].share == nil ? left : min(left, model.reportEvery)
-        if let credit = flight.credit {
+        let purse = flight.parent ?? place
+        if let credit = flights[purse]?.credit {
             guard credit > 0 else {
                 flights[place]?.phase = .starved
                 return
             }
             flight.segment = min(flight.segment, max(credit, model.readAtOnce))
+            flights[purse]?.credit = credit - flight.segment
+            if purse == place { flight.credit = credit - flight.segment }
         }
         flight.phase = .moving
         generations[place] &+= 1
@@ -202,7 +208,6 @@ extension SimulatedWorld {
         guard let flight = flights[place], bytes > 0 else { return }
         flights[place]?.received += bytes
         flights[place]?.segment = 0
-        if let credit = flight.credit { flights[place]?.credit = credit - bytes }
         reports.append(.moved(flight.task, bytes: bytes))
     }
 
@@ -214,14 +219,17 @@ extension SimulatedWorld {
         generations[place] &+= 1
         hosts[number].share?.remove(at: now)
         flights[place]?.phase = .asking
-        move(place, min(flight.segment, max(0, Int64(reading - flight.segmentStart))))
+        let moved = min(flight.segment, max(0, Int64(reading - flight.segmentStart)))
+        let purse = flight.parent ?? place
+        if let credit = flights[purse]?.credit { flights[purse]?.credit = credit + flight.segment - moved }
+        move(place, moved)
         plan(bodies: number)
     }
 
     // MARK: After the last byte
 
     private mutating func wholeBody(_ place: Int, _ origin: OriginID) {
-        guard case .doubted? = flights[place]?.fate else { return deliver(place) }
+        guard case .doubted? = flights[place]?.fate else { return gather(place) }
         flights[place]?.isAlone = true
         flights[place]?.received = 0
         flights[place]?.hop += 1

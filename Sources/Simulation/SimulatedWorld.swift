@@ -87,6 +87,8 @@ package struct SimulatedWorld: Sendable {
             flights[place]?.origin = origin
             flights[place]?.holdsSlot = true
             if script == nil { ask(place) } else { replay(place) }
+        case .lend(let task, let origin): lent(task, origin)
+        case .recall(let task, _): recalled(task)
         case .credit(let task, let bytes): credit(task, bytes)
         case .cancel(let task, let keepPartial): cancel(task, keepPartial)
         case .publish(let group): calendar.put(.published, Int(group.raw), 0, at: self.now + model.publishTime)
@@ -117,7 +119,9 @@ package struct SimulatedWorld: Sendable {
     private mutating func credit(_ task: TaskIndex, _ bytes: Int64) {
         guard let place = place(of: task), let credit = flights[place]?.credit else { return }
         flights[place]?.credit = credit + bytes
-        if flights[place]?.phase == .starved { moveOn(place) }
+        for starved in [place] + (flights[place]?.branches ?? []) where flights[starved]?.phase == .starved {
+            moveOn(starved)
+        }
     }
 
     private mutating func cancel(_ task: TaskIndex, _ keepPartial: Bool) {
@@ -125,6 +129,7 @@ package struct SimulatedWorld: Sendable {
         // A body that is whole stands; one that is leaving already is told once.
         guard flight.phase != .delivering, flight.phase != .leaving else { return }
         stopMoving(place)
+        dropBranches(of: place)
         if keepPartial, let received = flights[place]?.received, received > 0 { partials[task] = received }
         flights[place]?.phase = .leaving
         generations[place] &+= 1
@@ -133,12 +138,12 @@ package struct SimulatedWorld: Sendable {
 
     // MARK: Flights
 
-    private func place(of task: TaskIndex) -> Int? {
+    func place(of task: TaskIndex) -> Int? {
         let place = places[Int(task.raw)]
         return place < 0 ? nil : Int(place)
     }
 
-    private mutating func board(_ flight: Flight) -> Int {
+    mutating func board(_ flight: Flight) -> Int {
         flightCount += 1
         let place: Int
         if let known = free.popLast() {
@@ -149,21 +154,26 @@ package struct SimulatedWorld: Sendable {
             flights.append(flight)
             generations.append(0)
         }
-        places[Int(flight.task.raw)] = Int32(place)
+        if flight.parent == nil { places[Int(flight.task.raw)] = Int32(place) }
         return place
     }
 
     /// The last of an attempt: its slot, then its verdict.
     mutating func end(_ place: Int, _ verdict: Verdict) {
         stopMoving(place)
+        dropBranches(of: place)
         release(place)
         guard let flight = flights[place] else { return }
+        leave(place)
+        places[Int(flight.task.raw)] = -1
+        reports.append(.ended(flight.task, verdict))
+    }
+
+    mutating func leave(_ place: Int) {
         flights[place] = nil
         generations[place] &+= 1
-        places[Int(flight.task.raw)] = -1
         free.append(place)
         flightCount -= 1
-        reports.append(.ended(flight.task, verdict))
     }
 
     mutating func release(_ place: Int) {
@@ -183,7 +193,7 @@ package struct SimulatedWorld: Sendable {
         for place in flights.indices {
             guard let flight = flights[place], flight.origin != nil else { continue }
             switch flight.phase {
-            case .asking, .moving, .starved: fail(place, .networkConnectionLost)
+            case .asking, .moving, .starved, .gathering: fail(place, .networkConnectionLost)
             case .awaitingGrant, .delivering, .leaving: break
             }
         }

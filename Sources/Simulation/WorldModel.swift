@@ -90,6 +90,9 @@ package struct WorldModel: Sendable {
     /// How long it takes to end a transfer that is to end.
     package var cancelTime = TimeSpan.zero
     package var mostHops = 4
+    /// Bodies come in up to so many segments at once, by the seed; below twice `leastSegment` in one.
+    package var segments = 1
+    package var leastSegment: Int64 = 1 << 20
     /// Bytes that move between two reports of a transfer's progress.
     package var reportEvery: Int64 = 1 << 20
     /// What a transfer reads at once, even beyond its credit.
@@ -101,6 +104,12 @@ package struct WorldModel: Sendable {
 
 extension WorldModel {
     func isOut(at time: TimeSpan) -> Bool { outages.contains { $0.contains(time) } }
+
+    func segments(of task: Int) -> Int {
+        guard segments > 1 else { return 1 }
+        var chance = Chance(seed: seed, task, 0, 2_000_000)
+        return 1 + Int(chance.below(UInt64(segments)))
+    }
 
     func size(of task: Int) -> Int64 {
         switch sizes {

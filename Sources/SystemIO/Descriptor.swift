@@ -43,6 +43,17 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
+    /// The same from `offset` on, wherever the last write ended.
+    package borrowing func writeAll(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        var done = 0
+        let raw = raw
+        while done < bytes.count {
+            let start = unsafe bytes.baseAddress.unsafelyUnwrapped + done
+            let (left, place) = (bytes.count - done, Int(offset) + done)
+            done += try Syscall.count("write") { unsafe pwrite(raw, start, left, place) }
+        }
+    }
+
     package borrowing func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         var failure: SystemError?
         unsafe bytes.withUnsafeBytes { buffer in

@@ -23,8 +23,11 @@ package struct AttemptHistory: SimulationObserver {
     package mutating func sees(_ report: ExecutorReport, at now: Now) {
         switch report {
         case .moved(let task, let count): bytes[Int(task.raw)] += count
-        case .answered(let task, let answer): statuses[Int(task.raw)].append(answer.status)
-        case .needsGrant, .released, .unused, .transferred, .protocolIs, .ended, .published: break
+        case .answered(let task, let answer):
+            if !answer.isFurther { statuses[Int(task.raw)].append(answer.status) }
+        case .needsGrant, .released, .unused, .transferred, .protocolIs, .ended, .published, .couldUse, .gaveBack,
+            .turnedAway:
+            break
         }
     }
 

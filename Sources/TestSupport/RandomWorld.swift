@@ -80,6 +80,12 @@ package struct RandomWorld: Sendable {
         model.cancelTime = random.oneIn(2) ? .zero : Self.span(&random, below: 60)
         model.reportEvery = Int64(4_096 + random.below(60_000))
         model.readAtOnce = random.oneIn(2) ? 0 : Int64(random.below(16_384))
+        if random.oneIn(2) {
+            model.segments = 2 + random.below(7)
+            model.leastSegment = Int64(1 + random.below(8_000))
+            // Long enough that others come while they move.
+            if random.oneIn(2) { model.sizes = .between(0, 600_000) }
+        }
         setting.lateness = random.oneIn(2) ? .zero : .milliseconds(Int64(1 + random.below(50)))
     }
 

@@ -187,6 +187,24 @@ package struct RunChecker: Sendable {
         if end.outcome == .failed { tasks[task].failures += 1 }
         busy.append(Busy(from: running.began, to: running.sure, task: task))
         checkBackoff(task, end)
+        checkRequests(task, end)
+    }
+
+    /// One request follows the other, but for those of a download in segments.
+    private mutating func checkRequests(_ task: Int, _ end: TraceStep.AttemptEnd) {
+        // What ends first at one moment makes room for what begins then.
+        let changes = end.requests.flatMap { request in
+            let last = max(request.lowerBound, request.upperBound + TimeSpan(nanoseconds: -facts.slack.nanoseconds))
+            return [(request.lowerBound, 1), (last, -1)]
+        }
+        var (underWay, most) = (0, 0)
+        for (_, change) in changes.sorted(by: { ($0.0, $0.1) < ($1.0, $1.1) }) {
+            underWay += change
+            most = max(most, underWay)
+        }
+        if most > facts.tasks[task].segments {
+            report(.requests, task, "has \(most) requests at once and \(facts.tasks[task].segments) segments")
+        }
     }
 
     private mutating func checkBackoff(_ task: Int, _ end: TraceStep.AttemptEnd) {

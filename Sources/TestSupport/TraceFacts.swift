@@ -15,6 +15,8 @@ package struct TraceFacts: Sendable {
         package var mirrors: Int
         package var earliestBegin: Moment?
         package var mayFail: Bool
+        /// How many requests an attempt may have under way at once.
+        package var segments = 1
 
         package init(
             id: String, session: Int = 0, needs: [Int] = [], retry: RetryPolicy = RetryPolicy(), mirrors: Int = 1,
@@ -86,6 +88,7 @@ package struct TraceFacts: Sendable {
                 needs: needed.filter { !own.contains($0) }.compactMap { numbers[$0] },
                 retry: options.policies.retry, mirrors: max(1, options.mirrors.count),
                 earliestBegin: options.earliestBegin, mayFail: options.allowFailure != .no)
+            facts.segments = options.segments
             facts.verified = needed.filter { own.contains($0) }.compactMap { numbers[$0] }
             facts.members = groups.flatMap { members[$0] }.compactMap { numbers[$0] }
             tasks.append(facts)

@@ -14,6 +14,8 @@ package enum TraceRule: String, CaseIterable, Sendable {
     case needs
     /// No more failed attempts than the retry policy allows, and none after a success.
     case attempts
+    /// An attempt has no more requests under way at once than the task's `segments`.
+    case requests
     /// The next attempt waits for its back-off.
     case backoff
     /// A back-off is what the policy allows.

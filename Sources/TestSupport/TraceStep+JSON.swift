@@ -95,14 +95,27 @@ private struct TraceLine {
         case "sentBodyData", "receivedData": return .progress
         case "fileFinished": return .fileFinished
         case "attemptFinished":
-            return .attemptFinished(
-                TraceStep.AttemptEnd(
-                    number: try number("number"), outcome: try word("outcome"), duration: try span("duration"),
-                    error: try errorName(), backoff: try optionalSpan("backoff")))
+            var end = TraceStep.AttemptEnd(
+                number: try number("number"), outcome: try word("outcome"), duration: try span("duration"),
+                error: try errorName(), backoff: try optionalSpan("backoff"))
+            end.requests = try requests()
+            return .attemptFinished(end)
         case "taskFinished": return .taskFinished(try taskEnd())
         case "runFinished": return .runFinished(outcome: try word("outcome"), exitStatus: try number("exitStatus"))
         default: return .other
         }
+    }
+
+    private func requests() throws(TraceProblem) -> [Range<WallTime>] {
+        guard case .array(let transactions)? = value["transactions"] else { throw problem("has no `transactions`") }
+        var requests: [Range<WallTime>] = []
+        for transaction in transactions.map({ TraceLine($0) }) {
+            guard let begin = transaction.optionalText("requestStartDate").flatMap({ RFC3339.parse($0) }),
+                let end = transaction.optionalText("responseEndDate").flatMap({ RFC3339.parse($0) }), begin < end
+            else { continue }
+            requests.append(begin..<end)
+        }
+        return requests
     }
 
     private func taskEnd() throws(TraceProblem) -> TraceStep.TaskEnd {

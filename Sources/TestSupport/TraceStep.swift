@@ -27,6 +27,8 @@ package struct TraceStep: Sendable {
         package var duration: TimeSpan
         package var error: ErrorName?
         package var backoff: TimeSpan?
+        /// Its requests, from the first byte sent to the last that came, as far as both are known.
+        package var requests: [Range<WallTime>] = []
 
         package init(
             number: Int, outcome: TaskOutcome, duration: TimeSpan, error: ErrorName? = nil, backoff: TimeSpan? = nil
@@ -107,6 +109,12 @@ extension TraceStep.AttemptEnd {
         self.init(
             number: record.number, outcome: record.outcome, duration: record.duration, error: record.error?.name,
             backoff: record.backoff)
+        requests = record.transactions.compactMap { transaction in
+            guard let begin = transaction.requestStart, let end = transaction.responseEnd, begin < end else {
+                return nil
+            }
+            return begin..<end
+        }
     }
 }
 

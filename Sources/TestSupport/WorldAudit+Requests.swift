@@ -73,11 +73,17 @@ extension WorldAudit {
         pages[index].origin = origin
         pages[index].awaitsAnswer = true
         checkQuiet(task, number, now)
+        occupy(task, origin, isAlone: pages[index].isAlone, now)
+    }
+
+    /// One request more there, under whatever slot.
+    mutating func occupy(_ task: TaskIndex, _ origin: OriginID, isAlone: Bool, _ now: Now) {
+        let number = Int(origin.raw)
         checkQuota(number, now)
         origins[number].unanswered += 1
         let lane = lane(task, origin)
         lanes[lane].slots += 1
-        if pages[index].isAlone { lanes[lane].alone += 1 }
+        if isAlone { lanes[lane].alone += 1 }
         checkSlots(task, lane, number, now)
         let isWithin = origins[number].bucket?.take(1, now.instant) ?? true
         hold(isWithin, now, "more requests to host \(number) than `limits.hosts` lets through")
@@ -134,6 +140,7 @@ extension WorldAudit {
     mutating func release(_ task: TaskIndex) {
         let index = Int(task.raw)
         guard pages[index].holdsSlot, let origin = pages[index].origin else { return }
+        endLoans(task, origin)
         pages[index].holdsSlot = false
         let lane = lane(task, origin)
         lanes[lane].slots -= 1
@@ -147,7 +154,10 @@ extension WorldAudit {
     mutating func answered(_ task: TaskIndex, _ answer: Answer, _ now: Now) {
         let index = Int(task.raw)
         guard pages[index].holdsSlot, let origin = pages[index].origin.map({ Int($0.raw) }) else { return }
-        if pages[index].awaitsAnswer {
+        if answer.isFurther, pages[index].lentUnanswered > 0 {
+            pages[index].lentUnanswered -= 1
+            origins[origin].unanswered -= 1
+        } else if pages[index].awaitsAnswer {
             pages[index].awaitsAnswer = false
             origins[origin].unanswered -= 1
         }

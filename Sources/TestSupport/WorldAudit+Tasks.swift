@@ -219,6 +219,7 @@ extension WorldAudit {
             }
             checkDeadlines(task, page, now)
         }
+        checkLoans(now)
     }
 
     private mutating func checkDeadlines(_ task: TaskIndex, _ page: Page, _ now: Now) {

@@ -27,6 +27,11 @@ package struct WorldAudit: SimulationObserver {
         /// What it waits for a grant for.
         var wanted: OriginID?
         var awaitsAnswer = false
+        /// Slots beside its own: what it could use, has, was asked to give back, and has not heard an answer under.
+        var wantedLoans = 0
+        var lent = 0
+        var recalled = 0
+        var lentUnanswered = 0
         var isCounted = false
         var isCancelled = false
         var isSuspended = false
@@ -204,6 +209,9 @@ package struct WorldAudit: SimulationObserver {
             pages[Int(task.raw)].origin = origin
             pages[Int(task.raw)].isAlone = isAlone
         case .released(let task, _), .unused(let task, _): release(task)
+        case .couldUse(let task, _, let slots): pages[Int(task.raw)].wantedLoans = slots
+        case .gaveBack(let task, let origin, let wasAnswered): gaveBack(task, origin, wasAnswered)
+        case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter, now)
         case .transferred(let task): stopCounting(task)
         case .protocolIs(let origin, let version): origins[Int(origin.raw)].isShared = version == .http2
         case .answered(let task, let answer): answered(task, answer, now)
@@ -218,6 +226,8 @@ package struct WorldAudit: SimulationObserver {
         case .perform(.start(let task, let attempt, let mirror)): start(task, attempt, mirror, now)
         case .perform(.grant(let task, let origin)): grant(task, origin, now)
         case .perform(.cancel(let task, _)): cancel(task, now)
+        case .perform(.lend(let task, let origin)): lend(task, origin, now)
+        case .perform(.recall(let task, let origin)): recall(task, origin, now)
         case .perform(.credit(let task, let bytes)):
             hold(bytes > 0 && pages[Int(task.raw)].phase == .running, now, "credit for task \(task.raw), which is idle")
         case .perform(.publish(let group)): publish(group, now)

@@ -4,9 +4,13 @@ import CurlCore
 import TransferModel
 
 extension Attempt {
-    /// One request's cost, from libcurl's microseconds and our own counts.
     func note(_ metrics: CurlMetrics) {
-        let start = requestStartedAt
+        note(metrics, start: requestStartedAt, head: head, received: decoder?.written ?? received)
+    }
+
+    /// One request's cost, from libcurl's microseconds and our own counts. Further requests for parts of a file are like
+    /// the last but for their range.
+    func note(_ metrics: CurlMetrics, start: WallTime, head: ResponseHead?, received: Int64) {
         var transaction = TransactionMetrics(
             method: life.request.method, url: life.request.url.text, fetchStart: start)
         func at(_ microseconds: Int64) -> WallTime? {
@@ -27,14 +31,16 @@ extension Attempt {
         transaction.requestBodyBytesBeforeEncoding = metrics.uploadedBytes
         transaction.responseHeaderBytesReceived = metrics.headerBytes
         transaction.responseBodyBytesReceived = metrics.downloadedBytes
-        transaction.responseBodyBytesAfterDecoding = decoder?.written ?? received
+        transaction.responseBodyBytesAfterDecoding = received
         transaction.localAddress = metrics.localAddress
         transaction.localPort = metrics.localPort == 0 ? nil : metrics.localPort
         transaction.remoteAddress = metrics.remoteAddress
         transaction.remotePort = metrics.remotePort == 0 ? nil : metrics.remotePort
         transaction.tlsVersion = metrics.tlsVersion == 0 ? nil : metrics.tlsVersion
         transaction.tlsCipherSuite = metrics.tlsCipher == 0 ? nil : metrics.tlsCipher
-        transactions.append(transaction)
+        // In the order in which they began, whichever of several streams ends first.
+        let place = transactions.lastIndex { $0.fetchStart <= start }.map { $0 + 1 } ?? 0
+        transactions.insert(transaction, at: place)
     }
 
     /// What the last request's body came to once it lay on the disk.

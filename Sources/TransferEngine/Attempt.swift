@@ -109,7 +109,7 @@ final class Attempt: TransferReceiver {
     /// The body so far when it is short, then a buffer of the pool at a time.
     private var start: [UInt8] = []
     private var buffer: BodyBuffer?
-    private var decision = HeadDecision.discard
+    private(set) var decision = HeadDecision.discard
     /// By what the rest of this answer could be asked for, and how long the whole is.
     private var continuation: (validator: String, total: Int64?)?
     var kept: [UInt8] = []
@@ -139,10 +139,14 @@ final class Attempt: TransferReceiver {
     /// Of the first request; a redirect may take some off.
     let headerLines: [String]
     var hasNews = false
+    /// While several streams bring its body, or may.
+    var parts: SegmentedBody?
+    /// What several streams brought was of no use.
+    var takesOneStream = false
     private unowned let loop: CurlLoop
     private let news: News
     let outbox: Outbox
-    private let pool: BufferPool
+    let pool: BufferPool
 
     /// A body that nobody wants is read to its end when that keeps the connection, up to here.
     static let longestDiscard: Int64 = 64 << 10
@@ -216,7 +220,7 @@ final class Attempt: TransferReceiver {
     }
 
     /// Whether it has nothing left to move bytes with; it stands still from now on.
-    private func isOutOfCredit() -> Bool {
+    func isOutOfCredit() -> Bool {
         guard let credit, credit <= 0 else { return false }
         if pausedAt == nil { pausedAt = loop.now }
         return true
@@ -246,7 +250,7 @@ final class Attempt: TransferReceiver {
         return buffer.map { .buffer($0) } ?? .bytes(start)
     }
 
-    private func noteNews() {
+    func noteNews() {
         guard !hasNews else { return }
         hasNews = true
         news.add(self)
@@ -277,12 +281,17 @@ final class Attempt: TransferReceiver {
         return decision != .abort
     }
 
+    /// So many bytes of a body came.
+    func spend(_ count: Int) {
+        noteNews()
+        if let credit { self.credit = credit - Int64(count) }
+        unreportedBytes += Int64(count)
+    }
+
     func received(body bytes: UnsafeRawBufferPointer) -> BodyReply {
         if isOutOfCredit() { return .pause }
-        noteNews()
-        if let credit { self.credit = credit - Int64(bytes.count) }
+        spend(bytes.count)
         received += Int64(bytes.count)
-        unreportedBytes += Int64(bytes.count)
         switch decision {
         case .keep:
             if let most = life.receivableSize, life.offset + received > most {
@@ -290,6 +299,8 @@ final class Attempt: TransferReceiver {
             } else if life.watchesBody, !life.began(bytes) {
                 continuation = nil
                 endedByUs = true
+            } else if let parts {
+                return receivedFirst(bytes, parts)
             } else if life.type == .download {
                 coalesce(bytes)
             } else if !keep(bytes) {
@@ -316,7 +327,7 @@ final class Attempt: TransferReceiver {
     /// What the next attempt can go on from; `nil` when it must begin at 0.
     var resumePoint: ResumePoint? {
         // A beginning that was not seen whole could not be judged when it is continued.
-        if received > 0, !life.watchesBody, let point = continuationPoint { return point }
+        if prefix > life.offset, !life.watchesBody, let point = continuationPoint { return point }
         return life.resume
     }
 
@@ -324,7 +335,7 @@ final class Attempt: TransferReceiver {
     var continuationPoint: ResumePoint? {
         continuation.map { continuation in
             ResumePoint(
-                url: life.request.url.text, offset: life.offset + received, validator: continuation.validator,
+                url: life.request.url.text, offset: prefix, validator: continuation.validator,
                 total: continuation.total, sent: destination?.sent)
         }
     }
@@ -333,7 +344,7 @@ final class Attempt: TransferReceiver {
     func handOverRest() { hand(takeRest()) }
 
     /// The one copy a body byte makes in this process.
-    private func coalesce(_ bytes: UnsafeRawBufferPointer) {
+    func coalesce(_ bytes: UnsafeRawBufferPointer) {
         if let current = buffer {
             if current.space >= bytes.count { return current.append(bytes) }
             hand(.buffer(current))
@@ -347,13 +358,14 @@ final class Attempt: TransferReceiver {
         buffer = next
     }
 
-    private func hand(_ piece: BodyPiece) {
+    /// `at`: where it belongs when it does not follow what was handed over before.
+    func hand(_ piece: BodyPiece, at offset: Int64? = nil) {
         guard let destination, piece.count > 0 else { return }
         outbox.add(
             .append(
                 staging, folder: destination.folder, algorithm: destination.checksum?.algorithm,
                 sent: destination.sent?.checksum.algorithm, group: destination.group, reserve: destination.reserve,
-                piece))
+                at: offset, piece))
     }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {

@@ -51,6 +51,10 @@ package final class Engine {
     var attempts: [Attempt?]
     /// Attempts with a transfer under way, densely, for the idle clock.
     private var transferring: [Attempt] = []
+    /// Attempts whose body comes in several streams, or may.
+    var segmented: [Attempt] = []
+    /// Slots were lent that are not used yet.
+    var haveLoans = false
     /// What each origin last answered in, told to the scheduler when it changes.
     private var protocols: [OriginID: HTTPProtocol] = [:]
     /// What ended attempts left for the next ones of their tasks.
@@ -64,7 +68,7 @@ package final class Engine {
     /// Tasks that were cancelled for good.
     package var unwanted: Set<TaskIndex> = []
     private var unkeptOrigins: Set<OriginID> = []
-    private var nextIdleCheck = Instant.distantFuture
+    var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
     private let receiveBuffer: Int
     /// Some transfers are under a `bandwidth`.
@@ -172,6 +176,8 @@ package final class Engine {
         case .start(let task, let number, let mirror): start(task, number, mirror)
         case .grant(let task, let origin): granted(task, origin)
         case .cancel(let task, _): cancel(task)
+        case .lend(let task, _): lent(task)
+        case .recall(let task, _): slotIsWanted(task)
         case .credit(let task, let bytes): credit(task, bytes)
         case .publish(let group): outbox.add(.publishGroup(groups[Int(group.raw)].place))
         case .discard(let group): outbox.add(.discardGroup(groups[Int(group.raw)].place))
@@ -179,10 +185,11 @@ package final class Engine {
     }
 
     private func credit(_ task: TaskIndex, _ bytes: Int64) {
-        guard let attempt = attempt(of: task), attempt.add(credit: bytes, at: now.instant),
-            let transfer = attempt.transfer
-        else { return }
-        loop.resume(transfer)
+        guard let attempt = attempt(of: task), attempt.add(credit: bytes, at: now.instant) else { return }
+        if let transfer = attempt.transfer { loop.resume(transfer) }
+        for segment in attempt.parts?.segments ?? [] {
+            if let transfer = segment.transfer { loop.resume(transfer) }
+        }
     }
 
     /// The lowest rate that the task is under.
@@ -279,26 +286,23 @@ package final class Engine {
         guard let attempt = attempt(of: task), case .awaitingGrant(let request) = attempt.phase else { return }
         attempt.origin = origin
         attempt.phase = .transferring
-        send(request, attempt)
+        if let parts = attempt.parts {
+            begin(attempt, parts)
+        } else {
+            send(request, attempt)
+        }
     }
 
     func send(_ request: OutgoingRequest, _ attempt: Attempt) {
         attempt.beginRequest(at: now)
         do throws(TransferError) {
-            var curl = CurlRequest(
-                url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
+            var curl = curlRequest(request, attempt)
             // What every first request of a session says is put together once.
             let isPlain =
                 attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
                 && !request.isConditional
             curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
-            curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
-            curl.connectTimeout = attempt.session.configuration.connectTimeout
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
-            // Small enough that what is read at once is no burst.
-            curl.receiveBuffer =
-                attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
-            curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
             if isPlain, !request.sendsBody, let origin = attempt.origin {
                 curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
             }
@@ -317,7 +321,26 @@ package final class Engine {
         nextIdleCheck = min(nextIdleCheck, now.instant + attempt.idleLimit)
     }
 
+    /// What all requests of the attempt have in common; the headers are left out.
+    func curlRequest(_ request: OutgoingRequest, _ attempt: Attempt) -> CurlRequest {
+        var curl = CurlRequest(
+            url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
+        curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
+        curl.connectTimeout = attempt.session.configuration.connectTimeout
+        // Small enough that what is read at once is no burst.
+        curl.receiveBuffer =
+            attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
+        curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
+        return curl
+    }
+
+    /// Ends whatever streams the attempt has.
     func stopTransfer(_ attempt: Attempt) {
+        if attempt.parts != nil { endSegments(attempt) }
+        stopFirst(attempt)
+    }
+
+    func stopFirst(_ attempt: Attempt) {
         guard let transfer = attempt.transfer else { return }
         if let metrics = loop.stop(transfer) { note(metrics, attempt) }
         forgetTransfer(attempt)
@@ -336,6 +359,7 @@ package final class Engine {
 
     /// Hands over what was ordered, waits for something to happen, and says what did.
     package func turn(wait: TimeSpan, clock: () -> Now) -> [ExecutorReport] {
+        useLoans()
         handOver()
         let completions = loop.turn(wait: wait)
         now = clock()
@@ -351,7 +375,7 @@ package final class Engine {
 
     private func handOver() {
         // When nothing moves any more and only a flush is waited for, let it come at once.
-        if transferring.isEmpty, unhurriedFlushes > 0 {
+        if transferring.isEmpty, segmented.isEmpty, unhurriedFlushes > 0 {
             unhurriedFlushes = 0
             outbox.add(.hurry)
         }
@@ -362,21 +386,23 @@ package final class Engine {
     private func reportProgress(_ attempt: Attempt) {
         attempt.hasNews = false
         if attempt.hasNewHead { announce(attempt) }
+        if let parts = attempt.parts { announceSegments(attempt, parts) }
         guard attempt.unreportedBytes > 0 else { return }
         reports.append(.moved(attempt.task, bytes: attempt.unreportedBytes))
         attempt.unreportedBytes = 0
         if now.instant - attempt.lastProgressAt >= .milliseconds(200) { emitProgress(attempt) }
     }
 
-    private func emitProgress(_ attempt: Attempt) {
+    func emitProgress(_ attempt: Attempt) {
         attempt.lastProgressAt = now.instant
         if let body = attempt.body, attempt.head == nil {
             emit(.sentBodyData(Event.Progress(bytes: body.sent, expected: body.length)), attempt)
-        } else if attempt.received > 0, attempt.life.isFinalAnswer, !attempt.isLookingUp {
+        } else if attempt.bodyReceived > 0, attempt.life.isFinalAnswer, !attempt.isLookingUp {
             emit(
                 .receivedData(
                     Event.Progress(
-                        bytes: attempt.life.offset + attempt.received, expected: attempt.life.announcedLength)), attempt
+                        bytes: attempt.life.offset + attempt.bodyReceived, expected: attempt.life.announcedLength)),
+                attempt
             )
         }
     }
@@ -395,6 +421,7 @@ package final class Engine {
         }
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         announceLength(attempt)
+        considerSegments(attempt)
         labelPart(attempt)
         if attempt.life.offset > 0 {
             let progress = Event.Progress(bytes: attempt.life.offset, expected: attempt.life.announcedLength)
@@ -421,12 +448,19 @@ package final class Engine {
     /// What a request cost is told however it ended.
     private func note(_ metrics: CurlMetrics, _ attempt: Attempt) {
         attempt.note(metrics)
+        count(metrics, attempt)
+    }
+
+    func count(_ metrics: CurlMetrics, _ attempt: Attempt) {
         attempt.session.connectionsOpened += metrics.openedConnections
         if metrics.isReused { attempt.session.connectionsReused += 1 }
     }
 
     private func complete(_ completion: CurlCompletion) {
-        guard let attempt = completion.receiver as? Attempt, attempt.transfer != nil else { return }
+        if let segment = completion.receiver as? Segment { return complete(segment, completion) }
+        guard let attempt = completion.receiver as? Attempt, attempt.result == nil else { return }
+        // It was over before it could be stopped for the sake of another stream.
+        guard attempt.transfer != nil else { return note(completion.metrics, attempt) }
         if attempt.hasNewHead { announce(attempt) }
         if attempt.received > 0 { emitProgress(attempt) }
         note(completion.metrics, attempt)
@@ -437,10 +471,11 @@ package final class Engine {
                 attempt)
         }
         let error = attempt.decodingFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
+        if let parts = attempt.parts { return firstStreamEnded(attempt, parts, error) }
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
     }
 
-    private func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
+    func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
         if let failure = attempt.body?.failure { return failure }
         guard completion.code != .ok else { return nil }
         let code = Int32(completion.code.rawValue)
@@ -455,7 +490,8 @@ package final class Engine {
     private func checkIdle() {
         var next = Instant.distantFuture
         for attempt in transferring.reversed() {
-            guard let transfer = attempt.transfer, let last = loop.lastActivity(of: transfer) else { continue }
+            guard attempt.parts == nil, let transfer = attempt.transfer, let last = loop.lastActivity(of: transfer)
+            else { continue }
             // That it stands still is our doing.
             if attempt.pausedAt != nil {
                 next = min(next, now.instant + attempt.idleLimit)
@@ -471,6 +507,7 @@ package final class Engine {
             let error = TransferError(.timedOut, "no byte moved for \(seconds) s (`timeoutForRequest`)")
             ended(attempt, error, sawCloseNotify: false)
         }
+        if !segmented.isEmpty { next = min(next, checkSegments()) }
         nextIdleCheck = next
     }
 
@@ -512,7 +549,7 @@ package final class Engine {
         reports.append(.released(attempt.task, origin))
     }
 
-    private func discardBody(_ attempt: Attempt) {
+    func discardBody(_ attempt: Attempt) {
         _ = attempt.takeRest()
         // What an earlier attempt left is still of use on the next hop.
         if attempt.life.resume != nil { return }
@@ -529,6 +566,7 @@ package final class Engine {
         case .inspecting, .recalling, .adopting, .confirming, .awaitingChecksum, .delivering, .flushing: return false
         }
         attempt.handOverRest()
+        if attempt.parts != nil { outbox.add(.settle(attempt.staging)) }
         if let older = partials.removeValue(forKey: attempt.task) { discard(older.staging) }
         partials[attempt.task] = (attempt.staging, point, attempt.mirror)
         return true
@@ -562,6 +600,7 @@ package final class Engine {
 
     /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
+        if attempt.parts != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
             forgetLabel(of: attempt.staging)
         } else if attempt.specification.type == .download, !leaveUntouched(attempt), !keepPartial(attempt) {
@@ -580,6 +619,7 @@ package final class Engine {
             file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
             error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait,
             resumedFrom: attempt.life.offset, startedOver: attempt.life.startedOver)
+        attempt.parts = nil
         reports.append(.ended(attempt.task, verdict))
     }
 

@@ -1,7 +1,7 @@
 // The seam between deciding and doing: the scheduler speaks to an executor in these values and in nothing else.
 // There are three executors: the curl engine, the modelled world of a simulation, a background session seen from
 // the command. A grant is per request: redirect hops and segments ask anew, and an attempt gives its slot back
-// before it asks at another origin, so nothing can deadlock.
+// before it asks at another origin, so nothing can deadlock. Nor can what is lent: nobody waits for it.
 
 /// From the scheduler to the executor.
 package enum ExecutorCommand: Hashable, Sendable {
@@ -10,6 +10,11 @@ package enum ExecutorCommand: Hashable, Sendable {
     case start(TaskIndex, attempt: Int, mirror: Int)
     /// The slot that the task asked for with `needsGrant`.
     case grant(TaskIndex, OriginID)
+    /// A slot more at the origin where the attempt holds its own, for a further request beside it.
+    case lend(TaskIndex, OriginID)
+    /// Somebody waits for a slot like the ones that the attempt was lent: it stops what it uses one for, and gives that
+    /// back.
+    case recall(TaskIndex, OriginID)
     /// The body may move so many bytes more, in either direction. Only tasks under a `bandwidth` need credit; what was
     /// read at once may exceed it, and is made up for later.
     case credit(TaskIndex, bytes: Int64)
@@ -33,6 +38,13 @@ package enum ExecutorReport: Sendable {
     case released(TaskIndex, OriginID)
     /// The same, and nothing was sent under it. The attempt will ask for another when it knows more.
     case unused(TaskIndex, OriginID)
+    /// So many slots beside its own the attempt could use there, those it has been lent among them. Nobody waits for
+    /// them: they are lent when they are free, and all given back before its own is.
+    case couldUse(TaskIndex, OriginID, slots: Int)
+    /// One of the lent slots is free; `wasAnswered` tells of the request that is over, under whichever slot it began.
+    case gaveBack(TaskIndex, OriginID, wasAnswered: Bool)
+    /// A request under a lent slot was answered 429 or 503. The attempt goes on without it.
+    case turnedAway(TaskIndex, OriginID, retryAfter: TimeSpan?)
     /// The last byte moved; only local work is left, which no limit on running tasks counts.
     case transferred(TaskIndex)
     case protocolIs(OriginID, HTTPProtocol)
@@ -49,9 +61,12 @@ package enum HTTPProtocol: Hashable, Sendable { case http1, http2 }
 package struct Answer: Hashable, Sendable {
     package var status: Int
     package var quota: RequestQuota?
-    package init(status: Int, quota: RequestQuota? = nil) {
+    /// To a request under a lent slot.
+    package var isFurther: Bool
+    package init(status: Int, quota: RequestQuota? = nil, isFurther: Bool = false) {
         self.status = status
         self.quota = quota
+        self.isFurther = isFurther
     }
 }
 

@@ -80,7 +80,6 @@ import TextFormats
 
     /// What README.md says is not built: members of a task, or of its session.
     @Test(arguments: [
-        ("segments: 4", ""),
         ("onResponse: [{ status: 404, do: cancel }]", ""), ("capture: { name: { header: X } }", ""),
         ("expect: { body: { contains: x } }", ""), ("body: { stream: { command: [echo] } }", ""),
         ("body: { multipart: [{ name: a, data: b }] }", ""), ("redirects: { rewrite: [{ match: a, to: b }] }", ""),

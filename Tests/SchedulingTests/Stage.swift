@@ -8,6 +8,8 @@ struct Stage {
     var clock = ManualClock()
     var running: [Int] = []
     var granted: [Int] = []
+    var lent: [Int] = []
+    var recalled: [Int] = []
     var cancelled: [Int] = []
     var backoffs: [TimeSpan] = []
     /// Of each start, the place among the task's `urls`.
@@ -36,6 +38,8 @@ struct Stage {
                 started.append(Int(task.raw))
                 mirrors.append(mirror)
             case .perform(.grant(let task, _)): granted.append(Int(task.raw))
+            case .perform(.lend(let task, _)): lent.append(Int(task.raw))
+            case .perform(.recall(let task, _)): recalled.append(Int(task.raw))
             case .perform(.cancel(let task, _)): cancelled.append(Int(task.raw))
             case .attemptEnded(_, let end):
                 attemptEnds.append(end)
@@ -63,6 +67,14 @@ struct Stage {
 
     mutating func answer(_ task: Int, _ status: Int = 200, _ quota: RequestQuota? = nil) {
         take(.answered(TaskIndex(raw: UInt32(task)), Answer(status: status, quota: quota)))
+    }
+
+    mutating func couldUse(_ slots: Int, _ task: Int) {
+        take(.couldUse(TaskIndex(raw: UInt32(task)), host, slots: slots))
+    }
+
+    mutating func giveBack(_ task: Int, wasAnswered: Bool = true) {
+        take(.gaveBack(TaskIndex(raw: UInt32(task)), host, wasAnswered: wasAnswered))
     }
 
     /// The attempt ends as it was told to.

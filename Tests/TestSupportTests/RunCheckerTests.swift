@@ -114,6 +114,28 @@ private struct Story {
         #expect(story.broken == [.creation])
     }
 
+    /// Requests of an attempt follow one another, but for those of a download in segments.
+    @Test(arguments: [(1, 10, true), (1, 9, false), (2, 0, true), (2, 5, true)])
+    func requestsAtOnceAreSegments(_ segments: Int, _ second: Int64, _ isRight: Bool) {
+        var task = TraceFacts.Task(id: "a")
+        task.segments = segments
+        var story = Self.single(task)
+        story.start(0)
+        story.end(0, after: 30)
+        let begin = WallTime(nanoseconds: 1_795_244_400_000_000_000)
+        guard case .attemptFinished(var end) = story.steps[2].kind else {
+            Issue.record("no attempt ends")
+            return
+        }
+        end.requests = [
+            begin..<(begin + .milliseconds(10)), (begin + .milliseconds(second))..<(begin + .milliseconds(20)),
+        ]
+        story.steps[2].kind = .attemptFinished(end)
+        story.finish(0)
+        story.close()
+        #expect(story.broken == (isRight ? [] : [.requests]))
+    }
+
     @Test func tasksFinishOnceAndLast() {
         var story = Self.single()
         story.start(0)

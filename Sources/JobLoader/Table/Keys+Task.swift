@@ -157,8 +157,9 @@ extension Sections {
         )
         .only(for: .download),
         .integer(
-            "segments", \.segments, 1...64, default: "1", "parallel ranges of one large file",
-            .except("`1`", { $0.segments == 1 })
+            "segments", \.segments, 1...64, default: "1",
+            "parallel ranges of one large file: up to so many, each of at least 1 MiB, as far as nobody else needs the "
+                + "connections and the server proves that they are of one version"
         )
         .only(for: .download),
         .size("sizeHint", \.sizeHint, default: "none", "for the scheduler and the progress").only(for: [

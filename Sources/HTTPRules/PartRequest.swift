@@ -1,0 +1,75 @@
+import TextFormats
+package import TransferModel
+
+/// A request for one part of a file whose first answer was read: what it says, and whether what comes is that part of
+/// that file.
+package struct PartRequest: Hashable, Sendable {
+    package var range: Range<Int64>
+    /// Of the first answer, as `If-Range` takes it.
+    package var validator: String
+    /// Of the whole, as the first answer told it.
+    package var total: Int64
+
+    package init(range: Range<Int64>, validator: String, total: Int64) {
+        precondition(!range.isEmpty && range.upperBound <= total, "a part of no bytes, or beyond the end")
+        self.range = range
+        self.validator = validator
+        self.total = total
+    }
+
+    package var headers: [HeaderField] {
+        [
+            HeaderField(name: "Range", value: SecretText("bytes=\(range.lowerBound)-\(range.upperBound - 1)")),
+            HeaderField(name: "If-Range", value: SecretText(validator)),
+        ]
+    }
+
+    package enum Verdict: Hashable, Sendable {
+        /// Its bytes belong where they were asked for.
+        case part
+        /// A server that answers so to a range need not be asked for another.
+        case noRanges(why: String)
+        /// The bytes are of another version than those that are there, although `If-Range` forbids that: nothing that
+        /// came can be trusted.
+        case otherVersion(why: String)
+        /// It may answer the next one.
+        case declined(why: String)
+    }
+
+    package func judge(status: Int, _ headers: HeaderBlock) -> Verdict {
+        switch status {
+        case 206: return judgePart(headers)
+        case 200:
+            let now = Resuming.validator(headers)
+            let isSame = now == nil || now == validator
+            return .noRanges(why: isSame ? "the server sends no ranges" : "the server has another version")
+        case 416: return .noRanges(why: "the server has no bytes from \(range.lowerBound) on")
+        default: return .declined(why: "the server answered \(status)")
+        }
+    }
+
+    private func judgePart(_ headers: HeaderBlock) -> Verdict {
+        if headers.first("content-type")?.lowercased().hasPrefix("multipart/byteranges") == true {
+            return .noRanges(why: "the server sent several ranges")
+        }
+        let ranges = headers.all("content-range")
+        guard ranges.count == 1, let sent = ContentRange(ranges[0]) else {
+            return .noRanges(why: "the server does not say which range it sent")
+        }
+        if let now = sent.total, now != total {
+            return .otherVersion(why: "the file was \(total) bytes long and is \(now) now")
+        }
+        if Resuming.isOtherVersion(headers, than: validator) {
+            return .otherVersion(why: "the server has another version")
+        }
+        guard sent.first == range.lowerBound, sent.last == range.upperBound - 1 else {
+            return .noRanges(
+                why: "the server sent bytes \(sent.first) to \(sent.last), asked for were \(range.lowerBound) to "
+                    + "\(range.upperBound - 1)")
+        }
+        if let coding = headers.first("content-encoding"), coding.lowercased() != "identity" {
+            return .noRanges(why: "the server packed the range (\(coding))")
+        }
+        return .part
+    }
+}

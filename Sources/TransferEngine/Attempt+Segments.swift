@@ -1,0 +1,34 @@
+import AttemptLife
+import CurlCore
+import FileDelivery
+import HTTPRules
+import TransferModel
+
+extension Attempt {
+    /// By what a part of the answered file can be asked for; `nil` when it must come as it comes.
+    var partValidator: String? {
+        guard decision == .keep, life.type == .download, !takesOneStream, !isLookingUp, !endedByUs, origin != nil,
+            life.request.method == "GET", !life.asksForPart, !specification.options.values.decompress, let head,
+            ContentEncoding.text(head.headers) == nil
+        else { return nil }
+        if life.offset > 0 { return life.resume?.validator }
+        return head.status == 200 ? Resuming.validator(head.headers) : nil
+    }
+
+    /// Bytes of the answer's body, whichever stream brought them.
+    var bodyReceived: Int64 { parts?.plan.received ?? received }
+
+    /// The file is there without a hole up to here.
+    var prefix: Int64 { parts?.plan.frontier ?? life.offset + received }
+
+    /// Bytes of the answer to the ordinary request, while others bring what lies further on.
+    func receivedFirst(_ bytes: UnsafeRawBufferPointer, _ parts: SegmentedBody) -> BodyReply {
+        let taken = parts.plan.received(bytes.count, by: SegmentPlan.first)
+        coalesce(UnsafeRawBufferPointer(rebasing: bytes[..<taken.count]))
+        guard taken.mustStop else { return .taken }
+        endedByUs = true
+        return .stop
+    }
+
+    func takeBuffer() -> BodyBuffer { pool.take() }
+}

@@ -1,0 +1,66 @@
+import AttemptLife
+import CurlCore
+import TransferModel
+
+// Streams of a download in segments on which nothing moves.
+
+extension Engine {
+    /// How long no byte may come while others of the same body move, until the stream is given up and another takes its
+    /// part; less when there is nothing left to do but that part.
+    static let streamPatience = (usual: TimeSpan.seconds(10), last: TimeSpan.seconds(2))
+
+    /// Gives up streams on which nothing moves. The attempt fails for it only when it has no other.
+    func checkSegments() -> Instant {
+        var next = Instant.distantFuture
+        for attempt in segmented {
+            guard let parts = attempt.parts else { continue }
+            if attempt.pausedAt != nil {
+                next = min(next, now.instant + attempt.idleLimit)
+                continue
+            }
+            next = min(next, checkStreams(attempt, parts))
+        }
+        return next
+    }
+
+    private func checkStreams(_ attempt: Attempt, _ parts: SegmentedBody) -> Instant {
+        let streams = liveStreams(attempt, parts)
+        let latest = streams.reduce(parts.lastActivity) { max($0, $1.movedAt) }
+        let isLast = parts.plan.hasIdlePlace
+        var next = Instant.distantFuture
+        for stream in streams where attempt.parts === parts {
+            let limit = min(
+                isLast && stream.isAnswered ? Self.streamPatience.last : Self.streamPatience.usual, attempt.idleLimit)
+            let othersMoved = latest - stream.movedAt > (isLast ? .zero : TimeSpan(nanoseconds: limit.nanoseconds / 2))
+            if othersMoved, !parts.plan.isRefused, stream.movedAt + limit <= now.instant {
+                stop(stream.id, .recalled, nil, attempt, parts)
+            } else if stream.movedAt + attempt.idleLimit <= now.instant {
+                let seconds = attempt.idleLimit.seconds
+                let error = TransferError(.timedOut, "no byte moved for \(seconds) s (`timeoutForRequest`)")
+                stop(stream.id, .failed, error, attempt, parts)
+            } else {
+                let again = max(stream.movedAt + limit, now.instant + .milliseconds(500))
+                next = min(next, again, stream.movedAt + attempt.idleLimit)
+            }
+        }
+        return next
+    }
+
+    private struct LiveStream {
+        let id: SegmentPlan.StreamID
+        let movedAt: Instant
+        let isAnswered: Bool
+    }
+
+    private func liveStreams(_ attempt: Attempt, _ parts: SegmentedBody) -> [LiveStream] {
+        var streams = parts.segments.map { segment in
+            let movedAt = segment.transfer.flatMap { loop.lastActivity(of: $0) } ?? now.instant
+            return LiveStream(id: segment.id, movedAt: movedAt, isAnswered: segment.head != nil)
+        }
+        if let transfer = attempt.transfer {
+            let movedAt = loop.lastActivity(of: transfer) ?? now.instant
+            streams.append(LiveStream(id: SegmentPlan.first, movedAt: movedAt, isAnswered: true))
+        }
+        return streams
+    }
+}

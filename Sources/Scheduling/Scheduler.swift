@@ -79,6 +79,8 @@ package struct Scheduler {
         readWindows()
         formGroups()
         for index in plan.tasks.indices { create(TaskIndex(raw: UInt32(index))) }
+        // Then nothing may move at all.
+        if plan.maximumBytes == 0 { deferAll(.maximumBytes, evenRunning: true) }
     }
 
     private mutating func create(_ task: TaskIndex) {

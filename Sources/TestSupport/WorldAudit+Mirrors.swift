@@ -51,10 +51,10 @@ extension WorldAudit {
         for other in page.origins.indices where !page.hasFailed(at: other) {
             let origin = page.origins[other]
             let isWorse = isUnwell(origin, now) || hasFailedLately(origin, now)
-            // It may have waited here since the other place was not well, or another finds out there how that is.
+            // It may have waited here since the other place was not well.
             let wasWorse = origin.map { origins[Int($0.raw)].hasHadTrouble } ?? false
-            let isRight = failedLately ? other == page.current || isWorse : other >= page.current
-            hold(isRight || wasWorse, now, "task \(index) starts at place \(page.current) before place \(other)")
+            let isRight = failedLately ? other == page.current || isWorse : other >= page.current || wasWorse
+            hold(isRight, now, "task \(index) starts at place \(page.current) before place \(other)")
         }
     }
 

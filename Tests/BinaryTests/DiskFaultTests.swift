@@ -68,7 +68,7 @@ import Testing
 
     // MARK: Writing
 
-    static let writing = cases("write", full + broken + [(EFBIG, "EFBIG")], "cannotWriteToFile", when: "1")
+    static let writing = cases("pwrite64", full + broken + [(EFBIG, "EFBIG")], "cannotWriteToFile", when: "1")
 
     @Test(.enabled(if: Strace.isUsable), arguments: writing) func inTheMiddleOfAFile(_ given: Case) throws {
         let setting = try Setting(given)
@@ -81,7 +81,7 @@ import Testing
     @Test(
         .enabled(if: Strace.isUsable),
         arguments: [
-            ("openat", "1"), ("openat", "2"), ("linkat", "1"), ("linkat", "2"), ("renameat", "1"), ("write", "1"),
+            ("openat", "1"), ("openat", "2"), ("linkat", "1"), ("linkat", "2"), ("renameat", "1"), ("pwrite64", "1"),
             ("mkdir", "1"), ("fchmod", "1"), ("utimensat", "1"), ("sync_file_range", "1"), ("syncfs", "1"),
         ])
     func anInterruptedCallIsMadeAgain(_ call: String, _ when: String) throws {

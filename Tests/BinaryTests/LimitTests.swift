@@ -170,6 +170,16 @@ import TransferModel
         #expect(stage.files.count == succeeded)
     }
 
+    @Test func noBytesAtAllPutOffEverything() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let run = try Stage().run(
+            "limits: { maximumBytes: 0 }\ntasks: [{ id: t, url: '\(server.url("/"))', to: t }]")
+        #expect(run.status == 75)
+        #expect(try outcomes(run) == ["deferred"])
+        #expect(server.requests().isEmpty)
+    }
+
     @Test func whatIsSuspendedIsForTheNextRun() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }
         defer { server.stop() }

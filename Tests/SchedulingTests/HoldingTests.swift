@@ -229,6 +229,13 @@ struct HoldingTests {
         #expect(stage.ends[2]?.outcome == .deferred)
     }
 
+    @Test func noBytesAtAllStartNothing() {
+        var stage = Stage(plan(3) { $0.maximumBytes = 0 })
+        stage.turn()
+        #expect(stage.scheduler.isFinished)
+        #expect(stage.ends.values.allSatisfy { $0.deferral == .maximumBytes && $0.attempts == 0 })
+    }
+
     @Test func aCancelledTaskSkipsWhatNeedsIt() {
         var stage = Stage(plan(2) { $0.tasks[1].needs = needs(0) })
         stage.scheduler.command(.cancel([index(0)], keepPartial: true), now: stage.clock.now)

@@ -2,7 +2,9 @@
 #include "CLinuxShims.h"
 
 #include <errno.h>
+
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -68,4 +70,9 @@ uint64_t tr_mount_number(int descriptor) {
     struct statx status;
     if (statx(descriptor, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0) return 0;
     return status.stx_mask & STATX_MNT_ID ? status.stx_mnt_id : 0;
+}
+
+void tr_keep_memory(int bytes) {
+    mallopt(M_MMAP_THRESHOLD, bytes);
+    mallopt(M_TRIM_THRESHOLD, bytes);
 }

@@ -1,9 +1,15 @@
 internal import CLibcurl
+internal import SystemIO
 package import TransferModel
 
 /// The library as a whole: set up once, before the first thread.
 package enum CurlLibrary {
-    private static let isReady: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    private static let isReady: Bool = {
+        // libcurl takes and gives back a receive buffer with each transfer. Fetching its pages from the system each time
+        // costs as much as copying the bytes.
+        Memory.keep(8 << 20)
+        return curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    }()
 
     package static func prepare() throws(TransferError) {
         guard isReady else { throw TransferError(.unknown, "libcurl could not be initialised") }

@@ -91,6 +91,7 @@ package final class DeliveryThread: Sendable {
                 noteWritten(bytes)
             }
             worker.flushIfDue(isLast: isEnding)
+            worker.tellPartsIfDue()
             let isBusy = worker.adoptSome()
             worker.handOver()
             if isEnding, batch.isEmpty {
@@ -280,6 +281,8 @@ struct DeliveryWorker {
         }
     }
 
+    mutating func tellPartsIfDue() { answers += publisher.partsIfDue() }
+
     /// Reads on in what is being adopted; `false` when nothing is.
     mutating func adoptSome() -> Bool {
         guard publisher.isAdopting else { return false }
@@ -311,7 +314,7 @@ struct DeliveryWorker {
     }
 
     func wait(on wake: WakeSignal) {
-        guard let due = flushDue else { return wake.wait() }
+        guard let due = [flushDue, publisher.partsDue].compactMap({ $0 }).min() else { return wake.wait() }
         let left = due - Clocks.instant()
         if left > .zero { _ = wake.wait(nanoseconds: left.nanoseconds) }
     }

@@ -6,10 +6,23 @@ import TransferModel
 extension Publisher {
     func keepPart(_ id: StagingID, _ task: TaskIndex) { kept[id] = task }
 
-    /// What is to be told of a body that grew.
-    func partIfDue(_ id: StagingID, _ staging: Staging) -> DeliveryReport? {
-        guard !kept.isEmpty, let task = kept[id], let part = staging.partIfDue(names) else { return nil }
-        return .part(id, task, part)
+    /// Not more often than this is it told how far bodies are. What is whole by then needed no name.
+    private static let partPause = TimeSpan.seconds(1)
+
+    /// A body grew: if that is worth telling, it is told in a while.
+    func noteGrowth(_ id: StagingID, _ staging: Staging) {
+        guard partsDue == nil, !kept.isEmpty, kept[id] != nil, staging.hasGrown else { return }
+        partsDue = Clocks.instant() + Self.partPause
+    }
+
+    /// Of all bodies that grew.
+    func partsIfDue() -> [DeliveryReport] {
+        guard let due = partsDue, due <= Clocks.instant() else { return [] }
+        partsDue = nil
+        return kept.compactMap { id, task in
+            guard let staging = stagings[id], staging.hasGrown, let part = staging.part(names) else { return nil }
+            return .part(id, task, part)
+        }
     }
 
     /// Its bytes stay under their temporary name, if there are enough of them.

@@ -28,6 +28,8 @@ final class Publisher {
     private var decoders = BodyDecoders()
     /// Bodies that a later run is to find, and whom to tell how far they are.
     var kept: [StagingID: TaskIndex] = [:]
+    /// When that is to be told.
+    var partsDue: Instant?
     var adoptions: [Adoption] = []
 
     /// Of what is written a later run may want to know whether it is still there.
@@ -78,7 +80,7 @@ final class Publisher {
         do throws(TransferError) { try decoders.begin(id, decoding) } catch { lose(id, error) }
     }
 
-    /// Gives back what is to be answered now: the failure of an announced body, or how far one is.
+    /// Gives back what is to be answered now: the failure of an announced body.
     func append(
         _ id: StagingID, _ place: Place, _ bytes: BodyPiece, at offset: Int64? = nil
     ) -> DeliveryReport? {
@@ -90,7 +92,8 @@ final class Publisher {
             } else {
                 try write(bytes, to: staging, id, place)
             }
-            return partIfDue(id, staging)
+            noteGrowth(id, staging)
+            return nil
         } catch {
             lose(id, error)
             guard let task = announced[id], told.insert(id).inserted else { return nil }

@@ -23,7 +23,7 @@ final class Staging {
     private var digests = BodyDigests()
     /// Of all that was appended, while it is to be found by a later run.
     private var sum: QuickSum?
-    private var notedAt: Instant?
+    private var notedSize: Int64 = 0
     /// The first write that failed; later ones are not tried.
     private(set) var failure: SystemError?
 
@@ -177,22 +177,14 @@ final class Staging {
     /// Of all that was appended.
     var sumSoFar: Int64? { sum?.shortSoFar }
 
-    /// What is there, once in a while and when it has grown.
-    func partIfDue(_ names: TemporaryNames) -> PartFile? {
-        guard sum != nil, size >= PartFile.smallest else { return nil }
-        let now = Clocks.instant()
-        if let notedAt, now < notedAt + Self.pause { return nil }
-        notedAt = now
-        return part(names)
-    }
-
-    /// Not more often than this is it noted how far a file is.
-    private static let pause = TimeSpan.seconds(1)
+    /// Whether `part` would tell more than the last time.
+    var hasGrown: Bool { size >= PartFile.smallest && size > notedSize && sum != nil && failure == nil }
 
     /// `nil` when there is too little, or it could not be given a name.
     func part(_ names: TemporaryNames) -> PartFile? {
         guard let sum, failure == nil, size >= PartFile.smallest, let temporary = try? temporaryName(in: home, names)
         else { return nil }
+        notedSize = size
         return PartFile(name: temporary.name, size: size, sum: sum.soFar)
     }
 

@@ -19,6 +19,8 @@ int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds);
 int64_t tr_copy_file_range(int from, int to, size_t count);
 // A global that Swift rejects as shared mutable state.
 char **tr_environment(void);
+// What is given back stays with the process for the next who asks, up to so many bytes.
+void tr_keep_memory(int bytes);
 void tr_thread_name(const char *name);
 
 // `st_mtim` is reached through macros that Swift does not import.

@@ -126,8 +126,8 @@ package final class Engine {
             throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
         }
         outbox = Outbox(delivery)
-        // Nobody knows of what earlier runs left: only what is surely of no use goes.
-        if memory == nil { outbox.add(.sweep(keeping: nil)) }
+        // Otherwise the store says what is to stay. Where nobody can say, only what is surely of no use goes.
+        if memory?.isEmpty != false { outbox.add(.sweep(keeping: memory == nil ? nil : [])) }
     }
 
     /// Ends the threads of files and of the store; nothing may be under way. What went wrong with the store is told.

@@ -16,6 +16,8 @@ final class MemoryDesk {
     private(set) var due = Instant.distantFuture
     private static let patience = TimeSpan.milliseconds(100)
     private static let many = 256
+    /// There was no store when the run began.
+    let isEmpty: Bool
     /// The sessions of which something is kept; `nil` until the store is open.
     private var known: Set<SessionIndex>?
     private var last: (options: TaskOptions, applies: Bool, shape: Int64)?
@@ -27,7 +29,8 @@ final class MemoryDesk {
         self.isKept = isKept
         boot = Self.boot()
         // Making a store takes longer than opening one, and nobody need wait for it.
-        if !Store.isThere(folder: place.folder) { known = [] }
+        isEmpty = !Store.isThere(folder: place.folder)
+        if isEmpty { known = [] }
         reports = Mailbox(wake: wake)
         let isWanted = job.tasks.contains { task in
             Self.isEligible(task, isKept)

@@ -42,7 +42,7 @@ test-long: ## the same with many more rounds of the randomised tests
 	@TRANSFER_RUN_LONG=1 $(MAKE) --no-print-directory test
 
 bench: ## what a run costs, stage by stage and beside curl (docs/performance.md)
-	@tools/need.sh $(LIBRARIES) python3 python3-yaml nginx-light curl
+	@tools/need.sh $(LIBRARIES) python3 python3-yaml nginx-light curl wget2 aria2
 	@$(RELEASE) --product transfer-run
 	@$(RELEASE) --product transfer-run-bench
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/bench.sh

@@ -11,35 +11,42 @@ import sys
 import time
 
 BINARY = os.environ.get("TRANSFER_RUN_BINARY", ".build/release/transfer-run")
-CONNECTIONS = 32
+
+# folder of the server: files, bytes of each, connections
+WORKLOADS = {
+    "small": (10_000, 1 << 10, 32),
+    "mid": (2_000, 64 << 10, 16),
+    "big": (200, 1 << 20, 8),
+    "huge": (1, 1 << 30, 1),
+}
 
 
-def job(server, names, folder):
+def job(server, names, folder, connections=32, keys=""):
     lines = [
         "version: 1",
         "name: bench",
-        f"limits: {{ maximumConcurrentTasks: {CONNECTIONS} }}",
+        f"limits: {{ maximumConcurrentTasks: {connections} }}",
         "sessions:",
         "  bench:",
-        f"    maximumConnectionsPerHost: {CONNECTIONS}",
+        f"    maximumConnectionsPerHost: {connections}",
         '    http: { version: "1.1" }',
         f"report: {folder}.report.json",
         "tasks:",
     ]
     for number, name in enumerate(names):
-        url, path = f"{server}/small/{name}", f"{folder}/{name}"
-        lines.append(f'  - {{ id: t{number}, session: bench, url: "{url}", type: download, to: "{path}" }}')
+        url, path = f"{server}/{name}", f"{folder}/{name}"
+        lines.append(f'  - {{ id: t{number}, session: bench, url: "{url}", type: download, to: "{path}"{keys} }}')
     return "\n".join(lines) + "\n"
 
 
-def timed(command):
+def timed(command, status=0):
     """Wall and processor seconds and the peak of memory (MiB) of one process."""
     start = time.monotonic()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
+    _, ended, usage = os.wait4(process.pid, 0)
     wall = time.monotonic() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
+    process.returncode = os.waitstatus_to_exitcode(ended)
+    if process.returncode != status:
         sys.exit(f"bench: {command[0]} ended with {process.returncode}")
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
@@ -54,31 +61,77 @@ def row(name, rounds):
     return statistics.median(walls)
 
 
-def downloads(server, docroot, folder, rounds=5):
-    names = sorted(os.listdir(docroot))
-    ours, curls = [], []
-    for number in range(rounds):
-        place = f"{folder}/ours{number}"
-        os.makedirs(place)
-        with open(f"{place}.yaml", "w") as file:
-            file.write(job(server, names, place))
-        ours.append(timed([BINARY, "run", "--progress", "none", f"{place}.yaml"]))
-        _, wrong, missing = filecmp.cmpfiles(docroot, place, names, shallow=False)
-        if wrong or missing or len(os.listdir(place)) != len(names):
-            sys.exit(f"bench: {len(wrong)} files are wrong, {len(missing)} are missing")
-        place = f"{folder}/curl{number}"
-        os.makedirs(place)
+def peer(name, server, names, place, connections):
+    """What fetches the same files with another program."""
+    if name == "curl -Z":
         with open(f"{place}.cfg", "w") as file:
-            file.writelines(f'url = "{server}/small/{name}"\noutput = "{place}/{name}"\n' for name in names)
-        curls.append(
-            timed(
-                ["curl", "-q", "-s", "-S", "--http1.1", "--parallel", "--parallel-max", str(CONNECTIONS)]
-                + ["--parallel-immediate", "-K", f"{place}.cfg"]
-            )
-        )
-    print(f"{len(names)} downloads of 1 KiB over {CONNECTIONS} connections, job file and report included")
-    ratio = row("transfer-run", ours) / row("curl -Z", curls)
-    print(f"ratio of the medians: {ratio:.2f}")
+            file.writelines(f'url = "{server}/{n}"\noutput = "{place}/{n}"\n' for n in names)
+        return ["curl", "-q", "-s", "-S", "--http1.1", "--parallel", "--parallel-max", str(connections),
+                "--parallel-immediate", "-K", f"{place}.cfg"]
+    with open(f"{place}.urls", "w") as file:
+        file.writelines(f"{server}/{n}\n" for n in names)
+    if name == "wget2":
+        return ["wget2", "-q", "--no-config", f"--max-threads={connections}", "-i", f"{place}.urls", "-P", place]
+    return ["aria2c", "--no-conf", "-q", "-i", f"{place}.urls", "-d", place, "-j", str(connections), "-x1", "-s1",
+            "--file-allocation=none", "--async-dns=false", "--disk-cache=64M"]
+
+
+def compare(docroot, place, names):
+    _, wrong, missing = filecmp.cmpfiles(docroot, place, names, shallow=False)
+    if wrong or missing or len(os.listdir(place)) != len(names):
+        sys.exit(f"bench: {len(wrong)} files are wrong, {len(missing)} are missing")
+
+
+def downloads(kind, server, root, folder, rounds=5):
+    count, size, connections = WORKLOADS[kind]
+    server, docroot = f"{server}/{kind}", f"{root}/{kind}"
+    names = sorted(os.listdir(docroot))
+    times = {name: [] for name in ["transfer-run", "curl -Z", "wget2", "aria2c"]}
+    for number in range(rounds):
+        for name in times:
+            place = f"{folder}/{kind}-{name.split()[0]}{number}"
+            os.makedirs(place)
+            if name == "transfer-run":
+                with open(f"{place}.yaml", "w") as file:
+                    file.write(job(server, names, place, connections))
+                command = [BINARY, "run", "--progress", "none", f"{place}.yaml"]
+            else:
+                command = peer(name, server, names, place, connections)
+            times[name].append(timed(command))
+            compare(docroot, place, names)
+            if kind == "huge":
+                os.remove(f"{place}/{names[0]}")
+    unit = f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+    print(f"{count} × {unit} over {connections} connections, job file and report included")
+    medians = {name: row(name, rounds) for name, rounds in times.items()}
+    ratios = ", ".join(f"{medians['transfer-run'] / m:.2f} × {n}" for n, m in medians.items() if n != "transfer-run")
+    print(f"ratios of the medians: {ratios}\n")
+
+
+def unchanged(server, root, folder, rounds=5):
+    """The same job again: each file is asked for with its tag, and none comes."""
+    names = sorted(os.listdir(f"{root}/small"))
+    place = f"{folder}/again"
+    with open(f"{place}.yaml", "w") as file:
+        file.write(job(f"{server}/small", names, place))
+    command = [BINARY, "run", "--progress", "none", "--exit-unchanged", f"{place}.yaml"]
+    timed(command)
+    print(f"the same {len(names)} again, none of them changed")
+    row("transfer-run", [timed(command, status=9) for _ in range(rounds)])
+
+
+def segments(server, root, folder):
+    """One file from a server that gives each request 100 MiB a second, and from one that does not."""
+    name = os.listdir(f"{root}/huge")[0]
+    print("1 GiB in several ranges")
+    for kind in ["limited", "huge"]:
+        for count in [1, 4]:
+            place = f"{folder}/{kind}{count}"
+            with open(f"{place}.yaml", "w") as file:
+                file.write(job(f"{server}/{kind}", [name], place, 4, f", segments: {count}"))
+            rounds = [timed([BINARY, "run", "--progress", "none", f"{place}.yaml"])]
+            row(f"{'100 MiB/s' if kind == 'limited' else 'unlimited'}, {count}", rounds)
+            os.remove(f"{place}/{name}")
 
 
 def start_up(folder, rounds=41):
@@ -90,7 +143,7 @@ def start_up(folder, rounds=41):
 
 
 def loaders(folder, rounds=5):
-    path = f"{folder}/ours0.yaml"
+    path = f"{folder}/small-transfer-run0.yaml"
     program = f"import yaml; yaml.load(open({path!r}, 'rb'), Loader=yaml.CSafeLoader)"
     ours = [timed([BINARY, "check", path]) for _ in range(rounds)]
     # Debian's own interpreter has the loader that stands on libyaml.
@@ -109,9 +162,9 @@ def large(folder, count=100_000, rounds=3):
     row("transfer-run", [timed([BINARY, "check", path]) for _ in range(rounds)])
 
 
-def bandwidth(server, docroot, folder, tasks=8, size=5_000_000, rate=4_000_000):
+def bandwidth(server, root, folder, tasks=8, size=5_000_000, rate=4_000_000):
     """A rate over ten seconds, shared by several downloads."""
-    source = os.path.join(os.path.dirname(docroot), "rate.bin")
+    source = os.path.join(root, "rate.bin")
     with open(source, "wb") as file:
         file.write(os.urandom(size))
     path = f"{folder}/rate.yaml"
@@ -125,16 +178,33 @@ def bandwidth(server, docroot, folder, tasks=8, size=5_000_000, rate=4_000_000):
           f" {reached / 1e6:.3f} MB/s, {100 * (reached / rate - 1):+.1f} %")
 
 
+def serve(root):
+    """Makes what the server lacks."""
+    for kind, (count, size, _) in WORKLOADS.items():
+        os.makedirs(f"{root}/{kind}", exist_ok=True)
+        for number in range(len(os.listdir(f"{root}/{kind}")), count):
+            with open(f"{root}/{kind}/f{number:05}.bin", "wb") as file:
+                for _ in range(max(1, size >> 20)):
+                    file.write(os.urandom(min(size, 1 << 20)))
+
+
 def main():
-    server, docroot, folder = sys.argv[1:]
+    server, root, folder = sys.argv[1:]
     os.makedirs(folder)
-    downloads(server, docroot, folder)
+    # What runs keep for the next must not come from another round, nor go to the user's own folder.
+    os.environ["TRANSFER_RUN_STATE_DIR"] = f"{folder}/state"
+    serve(root)
+    for kind in WORKLOADS:
+        downloads(kind, server, root, folder)
+    unchanged(server, root, folder)
+    print()
+    segments(server, root, folder)
     print()
     loaders(folder)
     print()
     large(folder)
     print()
-    bandwidth(server, docroot, folder)
+    bandwidth(server, root, folder)
     print()
     start_up(folder)
 

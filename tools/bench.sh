@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything `make bench` measures: the stages of a run against their budgets, and whole runs beside other programs.
-# A small nginx serves 10,000 files of 1 KiB on 127.0.0.1; it is ended by its own process id.
+# A small nginx serves files on 127.0.0.1; it is ended by its own process id.
 #
 # usage: [BENCH_FOLDER=DIR] tools/bench.sh [PORT]
 set -euo pipefail
@@ -24,7 +24,10 @@ http {
     open_file_cache max=20000 inactive=300s; open_file_cache_valid 300s;
     client_body_temp_path $run/nginx/b; proxy_temp_path $run/nginx/p; fastcgi_temp_path $run/nginx/f;
     uwsgi_temp_path $run/nginx/u; scgi_temp_path $run/nginx/s;
-    server { listen 127.0.0.1:$port; root $place/docroot; }
+    server {
+        listen 127.0.0.1:$port; root $place/docroot;
+        location /limited/ { alias $place/docroot/huge/; limit_rate 100m; }
+    }
 }
 CONF
 nginx -e "$run/nginx.log" -c "$run/nginx.conf" &
@@ -39,6 +42,6 @@ done
 echo
 .build/release/transfer-run-bench scale
 echo
-python3 tools/bench.py "http://127.0.0.1:$port" "$place/docroot/small" "$run/whole"
+python3 tools/bench.py "http://127.0.0.1:$port" "$place/docroot" "$run/whole"
 echo
 echo "The files written stay in $place until \`make clean\` or you remove them: removing them now would slow the next round on ext4."

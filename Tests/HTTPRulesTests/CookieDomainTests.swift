@@ -78,7 +78,9 @@ struct CookieDomainTests {
     /// U+212A is a `k` to Unicode and none to DNS.
     @Test func letterCaseIsOfASCII() {
         var client = CookieClient()
-        #expect(client.refusal("a=1; domain=\u{212A}ernel.org", from: "http://www.kernel.org/") == .otherDomain)
+        for place in ["http://www.kernel.org/", "http://kernel.org/"] {
+            #expect(client.refusal("a=1; domain=\u{212A}ernel.org", from: place) == .otherDomain)
+        }
         client.receive("a=1; domain=xn--bcher-kva.example", from: "http://www.bücher.example/")
         #expect(client.sent(to: "http://bücher.example/") == "a=1")
         #expect(client.refusal("a=1; domain=bücher.example", from: "http://www.bücher.example/") == .otherDomain)

@@ -11,9 +11,9 @@ struct CookieModelTests {
     ]
     private static let paths = ["/", "/a", "/a/", "/a/b", "/a/b/c", "/ab", "/b"]
 
-    private static func place(_ random: inout Seeded) -> CookieOracle.Place {
-        // Mostly one site, so that cookies meet.
-        let host = random.oneIn(3) ? random.pick(hosts) : random.pick(hosts[..<3])
+    /// Mostly one site, so that cookies meet; in a crowd one host.
+    private static func place(_ random: inout Seeded, isCrowded: Bool = false) -> CookieOracle.Place {
+        let host = random.oneIn(isCrowded ? 20 : 3) ? random.pick(hosts) : random.pick(hosts[..<(isCrowded ? 1 : 3)])
         return CookieOracle.Place(https: !random.oneIn(3), host: host, path: random.pick(paths))
     }
 
@@ -78,7 +78,7 @@ struct CookieModelTests {
                 // Standing still now and then: cookies of one moment have an order, too.
                 now += random.below(20)
                 let wall = start + .milliseconds(Int64(now))
-                let place = Self.place(&random)
+                let place = Self.place(&random, isCrowded: isCrowded)
                 if random.oneIn(4) {
                     let header = jar.header(for: Self.url(place), at: wall).value?.revealed ?? ""
                     let expected = oracle.header(to: place, now: now)

@@ -75,6 +75,12 @@ package struct Cookie: Hashable, Sendable {
 
     package var id: ID { ID(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
 
+    /// `self.id == id`, without making one.
+    func has(_ id: ID) -> Bool {
+        isHostOnly == id.isHostOnly && domain == id.domain && name.utf8.elementsEqual(id.name.utf8)
+            && path.utf8.elementsEqual(id.path.utf8)
+    }
+
     /// Whether it may go to disk.
     package var isPersistent: Bool { expires != nil && !isPreset }
 

@@ -5,9 +5,11 @@ package import TransferModel
 /// year are looked for among the words, in any order, and everything else (weekdays, zones) is passed over: all is UTC.
 package enum CookieDate {
     /// `nil` when one of the four is missing or there is no such date. A year past what a ``WallTime`` holds is its last.
-    package static func parse(_ text: some Collection<UInt8>) -> WallTime? {
+    package static func parse(_ text: [UInt8]) -> WallTime? { parse(text[...]) }
+
+    static func parse(_ text: ArraySlice<UInt8>) -> WallTime? {
         var found = Found()
-        for word in text.split(whereSeparator: isDelimiter) { found.read(Array(word)) }
+        for word in text.split(whereSeparator: isDelimiter) { found.read(word) }
         return found.time
     }
 
@@ -29,7 +31,7 @@ package enum CookieDate {
         var month: Int?
         var year: Int?
 
-        mutating func read(_ word: [UInt8]) {
+        mutating func read(_ word: ArraySlice<UInt8>) {
             if clock == nil, let clock = Self.clock(word) {
                 self.clock = clock
             } else if day == nil, let day = Self.number(word, digits: 1...2) {
@@ -52,25 +54,35 @@ package enum CookieDate {
         }
 
         /// `8:49:37`, and whatever follows its last digit.
-        private static func clock(_ word: [UInt8]) -> (Int, Int, Int)? {
-            let parts = word.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
-            guard parts.count == 3, let hour = number(Array(parts[0]), digits: 1...2, whole: true),
-                let minute = number(Array(parts[1]), digits: 1...2, whole: true),
-                let second = number(Array(parts[2]), digits: 1...2)
+        private static func clock(_ word: ArraySlice<UInt8>) -> (Int, Int, Int)? {
+            var rest = word
+            guard let hour = number(&rest, digits: 1...2), rest.popFirst() == UInt8(ascii: ":"),
+                let minute = number(&rest, digits: 1...2), rest.popFirst() == UInt8(ascii: ":"),
+                let second = number(&rest, digits: 1...2)
             else { return nil }
             return (hour, minute, second)
         }
 
-        /// So many digits at the start, and then none, or, if it must be the `whole` word, nothing.
-        private static func number(_ word: [UInt8], digits: ClosedRange<Int>, whole: Bool = false) -> Int? {
-            let start = word.prefix { (0x30...0x39).contains($0) }
-            guard digits.contains(start.count), !whole || start.count == word.count else { return nil }
-            return start.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        private static func number(_ word: ArraySlice<UInt8>, digits: ClosedRange<Int>) -> Int? {
+            var rest = word
+            return number(&rest, digits: digits)
+        }
+
+        /// So many digits, and then none.
+        private static func number(_ rest: inout ArraySlice<UInt8>, digits: ClosedRange<Int>) -> Int? {
+            var (value, count) = (0, 0)
+            while let digit = rest.first, (0x30...0x39).contains(digit) {
+                count += 1
+                guard count <= digits.upperBound else { return nil }
+                value = value * 10 + Int(digit - 0x30)
+                rest.removeFirst()
+            }
+            return count >= digits.lowerBound ? value : nil
         }
 
         /// `Nov`, `november` or `novel`.
-        private static func month(_ word: [UInt8]) -> Int? {
-            let start = word.prefix(3).map { $0 | 0x20 }
+        private static func month(_ word: ArraySlice<UInt8>) -> Int? {
+            let start = word.prefix(3).lazy.map { $0 | 0x20 }
             let index = months.firstIndex { name in name.withUTF8Buffer { $0.elementsEqual(start) } }
             return index.map { $0 + 1 }
         }

@@ -24,7 +24,7 @@ extension Cookie {
     /// The rules for what servers send, as far as they concern what is sent back, and for the job's own mistakes.
     init(_ preset: CookieConfiguration.Preset, at now: WallTime) throws(CookieRefusal) {
         let value = preset.value.revealed
-        _ = try SetCookie.checked(name: Array(preset.name.utf8), value: Array(value.utf8))
+        _ = try SetCookie.checked(name: Array(preset.name.utf8)[...], value: Array(value.utf8)[...])
         let separator = UInt8(ascii: ";")
         guard !preset.name.utf8.contains(where: { $0 == separator || $0 == UInt8(ascii: "=") }),
             !value.utf8.contains(separator), !preset.path.utf8.contains(separator)

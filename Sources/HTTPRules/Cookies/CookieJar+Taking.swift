@@ -23,15 +23,14 @@ extension CookieJar {
             let allowed = isAllowed ?? (url.isHTTP && policy.allows(url))
             isAllowed = allowed
             guard allowed else { break }
-            outcomes += take(setCookie: headers.bytes[Int(line.valueStart)..<Int(line.valueEnd)], from: url, at: now)
+            let value = Array(headers.bytes[Int(line.valueStart)..<Int(line.valueEnd)])
+            outcomes += take(setCookie: value, from: url, at: now)
         }
         return outcomes
     }
 
     /// Takes one line, of which `setCookie` is the value.
-    package mutating func take(
-        setCookie line: some Collection<UInt8>, from url: ResourceURL, at now: WallTime
-    ) -> [CookieOutcome] {
+    package mutating func take(setCookie line: [UInt8], from url: ResourceURL, at now: WallTime) -> [CookieOutcome] {
         removeExpired(at: now)
         var name = ""
         do throws(CookieRefusal) {
@@ -99,16 +98,10 @@ extension Cookie {
 
     /// A nameless cookie is sent as its value alone: it must not look like one with a prefix either.
     func checkPrefix(namesPath: Bool) throws(CookieRefusal) {
-        let text = name.isEmpty ? value.revealed : name
-        let isHost = Self.has(text, prefix: "__host-")
-        guard isHost || Self.has(text, prefix: "__secure-") else { return }
+        let text = (name.isEmpty ? value.revealed : name).utf8
+        let isHost = text.beginsWithWord("__host-")
+        guard isHost || text.beginsWithWord("__secure-") else { return }
         guard !name.isEmpty, isSecure else { throw .prefix }
         if isHost, !isHostOnly || !namesPath || path != "/" { throw .prefix }
-    }
-
-    private static func has(_ text: String, prefix: StaticString) -> Bool {
-        let start = text.utf8.prefix(prefix.utf8CodeUnitCount)
-        let lower = start.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-        return prefix.withUTF8Buffer { $0.elementsEqual(lower) }
     }
 }

@@ -17,9 +17,9 @@ package struct CookieJar: Sendable {
 
     package init() {}
 
-    /// With what an earlier run left, less what has ended since. Of too many the usual ones go.
+    /// With what an earlier run left, in any order, less what has ended since. Of too many the usual ones go.
     package init(stored: [Cookie], at now: WallTime) {
-        for cookie in stored.sorted(by: { $0.created < $1.created }) where !cookie.isExpired(at: now) {
+        for cookie in stored where !cookie.isExpired(at: now) {
             _ = put(cookie, created: cookie.created, at: now)
         }
     }
@@ -61,7 +61,7 @@ package struct CookieJar: Sendable {
         return cookie
     }
 
-    private func place(of id: Cookie.ID) -> Int? { shelves[id.domain]?.firstIndex { $0.id == id } }
+    private func place(of id: Cookie.ID) -> Int? { shelves[id.domain]?.firstIndex { $0.has(id) } }
 
     /// Puts it in the place of the one that is there under its identity and makes room. `created` is given for what comes
     /// from a store. Returned is what had to go.

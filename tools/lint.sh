@@ -19,6 +19,7 @@ declare -A c_rooms=(
     [CSQLite]="Stores"
     [CLibSSL]="Digests CurlCore TestSupport"
     [CLibIDN2]="TransferModel"
+    [CLibPSL]="HTTPRules"
     [CPCRE2]="TextFormats"
     [CZlib]="Codecs TestSupport"
     [CBrotli]="Codecs"

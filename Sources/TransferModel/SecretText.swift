@@ -101,6 +101,13 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 }
 
+/// Interpolated, printed, dumped or shown by a failing test, it says no more than a person may see.
+extension SecretText: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { redacted }
+    package var debugDescription: String { redacted }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// A secret's value under its name: what the redactor looks for.
 package struct KnownSecret: Hashable, Sendable {
     package let name: String

@@ -41,6 +41,7 @@ import TransferModel
     @Test func showsAndHides() {
         #expect(mixed.revealed == "Bearer s3cret")
         #expect(mixed.redacted == "Bearer ***${tasks.login.id}")
+        #expect("\(mixed)" == mixed.redacted && String(reflecting: mixed) == mixed.redacted)
         #expect(mixed.plain == nil)
         #expect(mixed.isSecret && mixed.awaitsCapture)
         let plain: SecretText = "open"

@@ -1,0 +1,61 @@
+package import TransferModel
+
+/// The cookies that go with one request.
+package struct CookieHeader: Hashable, Sendable {
+    /// What follows `Cookie: `; `nil` for no such header. All of its values are secrets.
+    package var value: SecretText?
+    /// Those in it, in their order.
+    package var used: [Cookie.ID] = []
+    /// Those that would belong in it but hold a secret of the job that may not go to this origin.
+    package var withheld: [Cookie.ID] = []
+}
+
+extension CookieJar {
+    /// The header for a request to `url`; those in it count as used now.
+    ///
+    /// `Secure` asks for https, on loopback too: any user of a machine can listen there.
+    package mutating func header(for url: ResourceURL, at now: WallTime) -> CookieHeader {
+        guard !isEmpty, url.isHTTP else { return CookieHeader() }
+        removeExpired(at: now)
+        let origin = url.origin
+        var header = CookieHeader()
+        var pieces: [SecretText.Piece] = []
+        for (domain, index, cookie) in matches(url) {
+            guard cookie.value.secretBarred(from: origin) == nil else {
+                header.withheld.append(cookie.id)
+                continue
+            }
+            shelves[domain]?[index].lastUsed = now
+            header.used.append(cookie.id)
+            Self.append(cookie, to: &pieces)
+        }
+        header.value = pieces.isEmpty ? nil : SecretText(pieces: pieces)
+        return header
+    }
+
+    /// Longer paths first, among equals the one that came first.
+    private func matches(_ url: ResourceURL) -> [(domain: String, index: Int, cookie: Cookie)] {
+        let host = CookieHost(url)
+        let path = url.path
+        var found: [(domain: String, index: Int, cookie: Cookie)] = []
+        for domain in host.domains {
+            for (index, cookie) in (shelves[domain] ?? []).enumerated() {
+                guard !cookie.isHostOnly || host.isNamed(domain), !cookie.isSecure || url.isSecure,
+                    CookiePath.matches(request: path, cookie: cookie.path)
+                else { continue }
+                found.append((domain, index, cookie))
+            }
+        }
+        return found.sorted { left, right in
+            let (leftLength, rightLength) = (left.cookie.path.utf8.count, right.cookie.path.utf8.count)
+            return leftLength == rightLength ? Self.isEarlier(left.cookie, right.cookie) : leftLength > rightLength
+        }
+    }
+
+    private static func append(_ cookie: Cookie, to pieces: inout [SecretText.Piece]) {
+        let separator = pieces.isEmpty ? "" : "; "
+        let start = cookie.name.isEmpty ? separator : "\(separator)\(cookie.name)="
+        if !start.isEmpty { pieces.append(.literal(start)) }
+        pieces += cookie.value.pieces
+    }
+}

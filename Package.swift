@@ -123,7 +123,7 @@ let package = Package(
         tests("YAMLTreeTests", ["YAMLTree", "Diagnostics", "TestSupport"]),
         tests(
             "JobLoaderTests", ["JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "TransferModel", "TestSupport"]),
-        tests("HTTPRulesTests", ["HTTPRules", "TransferModel", "TestSupport"]),
+        tests("HTTPRulesTests", ["HTTPRules", "TextFormats", "TransferModel", "TestSupport"]),
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),

@@ -1,0 +1,24 @@
+package import TransferModel
+
+/// What is no longer to be believed after a request that may have changed something (RFC 9111, section 4.4).
+package enum CacheInvalidation {
+    /// The URLs of which nothing may be used any more. Only where the request succeeded, and only at the origin that was
+    /// asked: no server forgets for another.
+    package static func urls(
+        after method: String, _ url: ResourceURL, status: Int, _ headers: HeaderBlock
+    ) -> [ResourceURL] {
+        guard !HTTPMethod.isSafe(method), (200...399).contains(status) else { return [] }
+        var urls = [url]
+        for place in headers.all("location") + headers.all("content-location") {
+            guard let other = self.url(place, from: url), other.hasSameOrigin(as: url),
+                !urls.contains(where: { $0.text == other.text })
+            else { continue }
+            urls.append(other)
+        }
+        return urls
+    }
+
+    static func url(_ reference: String, from url: ResourceURL) -> ResourceURL? {
+        do throws(URLProblem) { return try url.resolving(reference) } catch { return nil }
+    }
+}

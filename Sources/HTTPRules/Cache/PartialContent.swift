@@ -1,0 +1,98 @@
+import TransferModel
+
+/// A stretch of a held body: where it begins in what is held, and how long it is.
+package struct HeldPart: Hashable, Sendable {
+    package let offset: Int64
+    package let length: Int64
+    /// What it is of the whole, for `Content-Range`.
+    package let contentRange: String
+}
+
+/// Requests for a part, answered from what is held, and parts put together (RFC 9111, sections 3.3 and 3.4).
+package enum PartialContent {
+    /// One range of bytes; several, and other units, are the server's to answer.
+    enum Wanted: Hashable {
+        case whole
+        case from(Int64, to: Int64?)
+        case last(Int64)
+        case other
+    }
+
+    /// A HEAD has no ranges.
+    static func wanted(by request: CacheRequest) -> Wanted {
+        let lines = request.headers.all("range")
+        guard !lines.isEmpty, request.method == "GET" else { return .whole }
+        guard lines.count == 1, let range = single(Array(lines[0].utf8)) else { return .other }
+        return range
+    }
+
+    private static func single(_ text: [UInt8]) -> Wanted? {
+        let unit = Array("bytes=".utf8)
+        guard String(Array(text.prefix(unit.count))).lowercased() == "bytes=" else { return nil }
+        let ends = text.dropFirst(unit.count).split(
+            separator: UInt8(ascii: "-"), omittingEmptySubsequences: false
+        ).map { $0.trimmed() }
+        guard ends.count == 2 else { return nil }
+        if ends[0].isEmpty { return number(ends[1]).map { .last($0) } }
+        guard let first = number(ends[0]) else { return nil }
+        if ends[1].isEmpty { return .from(first, to: nil) }
+        guard let last = number(ends[1]), first <= last else { return nil }
+        return .from(first, to: last)
+    }
+
+    private static func number(_ digits: [UInt8]) -> Int64? {
+        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int64(String(digits))
+    }
+
+    /// The bytes that answer the request, if all of them are held.
+    static func held(_ wanted: Wanted, by stored: StoredResponse) -> HeldPart? {
+        let total = stored.part?.total ?? (stored.part == nil ? stored.bodyLength : nil)
+        let held = stored.part.map { $0.first...$0.last } ?? 0...max(stored.bodyLength - 1, 0)
+        guard let total, total > 0, let (first, last) = bounds(wanted, total), held.contains(first), held.contains(last)
+        else { return nil }
+        return HeldPart(
+            offset: first - held.lowerBound, length: last - first + 1, contentRange: "bytes \(first)-\(last)/\(total)")
+    }
+
+    private static func bounds(_ wanted: Wanted, _ total: Int64) -> (Int64, Int64)? {
+        switch wanted {
+        case .from(let first, let last): first < total ? (first, min(last ?? .max, total - 1)) : nil
+        case .last(let count): count > 0 ? (max(total - count, 0), total - 1) : nil
+        case .whole, .other: nil
+        }
+    }
+
+    /// What two parts are together: an entry for all of it, or `nil` where they must not be joined. Only a strong entity tag
+    /// proves that they are parts of one thing, and only parts that touch make one part.
+    package static func joined(_ stored: StoredResponse, _ new: StoredResponse) -> StoredResponse? {
+        guard let old = stored.part, let added = new.part, let total = old.total, added.total == total,
+            let tag = stored.entityTag, let other = new.entityTag, tag.matchesStrongly(other),
+            stored.selecting == new.selecting, stored.url == new.url, stored.credentials.isSame(as: new.credentials),
+            old.first <= added.last + 1, added.first <= old.last + 1
+        else { return nil }
+        let (first, last) = (min(old.first, added.first), max(old.last, added.last))
+        let isWhole = first == 0 && last == total - 1
+        var joined = StoredResponse(
+            url: new.url, status: isWhole ? 200 : 206, headers: new.headers, selecting: new.selecting,
+            credentials: new.credentials, requestTime: new.requestTime, responseTime: new.responseTime,
+            bodyLength: last - first + 1, part: isWhole ? nil : ContentRange("bytes \(first)-\(last)/\(total)"))
+        joined.id = stored.id
+        joined.headers = described(joined)
+        return joined
+    }
+
+    /// Lengths and ranges are of what was joined.
+    private static func described(_ joined: StoredResponse) -> HeaderBlock {
+        var lines = [("Content-Length", "\(joined.bodyLength)")]
+        if let part = joined.part { lines.append(("Content-Range", part.text)) }
+        return joined.headers.keeping(
+            { !joined.headers.isNamed($0, "content-length") && !joined.headers.isNamed($0, "content-range") },
+            adding: HeaderBlock(lines), { _ in true })
+    }
+}
+
+extension ContentRange {
+    var text: String { "bytes \(first)-\(last)/\(total.map { "\($0)" } ?? "*")" }
+    var length: Int64 { last - first + 1 }
+}

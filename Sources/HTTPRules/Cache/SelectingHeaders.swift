@@ -1,0 +1,55 @@
+package import TransferModel
+
+/// The request headers that an answer's `Vary` names, as the request had them (RFC 9111, section 4.1).
+package struct SelectingHeaders: Hashable, Sendable {
+    package struct Field: Hashable, Sendable {
+        /// In lower case.
+        package let name: String
+        package let mark: CacheMark
+        package init(name: String, mark: CacheMark) {
+            self.name = name
+            self.mark = mark
+        }
+    }
+    /// By name.
+    package let fields: [Field]
+
+    package init(fields: [Field]) { self.fields = fields }
+
+    /// `nil` for `Vary: *`, which no request matches.
+    package init?(_ answer: HeaderBlock, request: CacheRequest) {
+        var names: Set<String> = []
+        for member in answer.members("vary") {
+            if member == [UInt8(ascii: "*")] { return nil }
+            names.insert(String(member).lowercased())
+        }
+        fields = names.sorted().map { Field(name: $0, mark: Self.mark($0, request)) }
+    }
+
+    package func matches(_ request: CacheRequest) -> Bool {
+        fields.allSatisfy { $0.mark.isSame(as: Self.mark($0.name, request)) }
+    }
+
+    var canMatch: Bool { fields.allSatisfy { $0.mark != .unknown } }
+
+    private static func mark(_ name: String, _ request: CacheRequest) -> CacheMark {
+        let values = request.headers.all(named: name)
+        return values.isEmpty ? .absent : request.marker.mark(normal(name, values))
+    }
+
+    /// One text for all ways to write the same: lines joined, blanks around commas gone, letter case where it says nothing.
+    /// The order of languages is left alone: servers read a preference into it.
+    private static func normal(_ name: String, _ values: [String]) -> String {
+        let members = values.flatMap { HeaderBlock.members(of: $0) }.map { String($0) }
+        switch name {
+        case "accept-language", "accept-charset": return members.map(weighted).joined(separator: ",")
+        case "accept-encoding": return members.map(weighted).sorted().joined(separator: ",")
+        default: return members.joined(separator: ",")
+        }
+    }
+
+    /// `GZIP ; Q=0.5` → `gzip;q=0.5`
+    private static func weighted(_ member: String) -> String {
+        String(decoding: member.lowercased().utf8.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
+    }
+}

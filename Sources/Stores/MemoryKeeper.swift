@@ -34,9 +34,9 @@ package enum MemoryOrder: Sendable {
 
 /// What the store answers.
 package enum MemoryReport: Sendable {
-    /// Once: the sessions of which something is kept (the others need not ask), the half-done files of all sessions of
+    /// Once: the sessions of which something is kept, and where (the others need not ask), the half-done files of all sessions of
     /// this user, which are `nil` when nobody can say, and those that nobody will go on with.
-    case opened(Set<SessionIndex>, parts: Set<String>?, forgotten: Set<String>)
+    case opened([SessionIndex: KnownPlaces], parts: Set<String>?, forgotten: Set<String>)
     case found(TaskIndex, KeptValidators?, ResumeRecord?)
 }
 

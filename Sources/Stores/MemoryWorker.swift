@@ -26,8 +26,8 @@ final class MemoryWorker {
 
     /// A store that is not there yet is made when there is something to keep.
     func open() {
-        guard Store.isThere(folder: place.folder) else { return reports.post(.opened([], parts: [], forgotten: [])) }
-        var known: Set<SessionIndex> = []
+        guard Store.isThere(folder: place.folder) else { return reports.post(.opened([:], parts: [], forgotten: [])) }
+        var known: [SessionIndex: KnownPlaces] = [:]
         var partFiles: Set<String>?
         attempt { () throws(StoreError) in
             let store = try opened()
@@ -37,13 +37,13 @@ final class MemoryWorker {
                 sessions[index] = session
                 let records = try store.resumeRecords(session)
                 if !records.isEmpty { parts[index] = records }
-                let hasValidators = try store.hasValidators(session)
-                if !records.isEmpty || hasValidators { known.insert(index) }
+                let places = KnownPlaces(try store.folders(session), and: records.keys)
+                if !places.isNowhere { known[index] = places }
             }
             partFiles = try store.partFiles()
             query = try ValidatorQuery(store)
         }
-        reports.post(.opened(isGivenUp ? [] : known, parts: partFiles, forgotten: store?.forgotten ?? []))
+        reports.post(.opened(isGivenUp ? [:] : known, parts: partFiles, forgotten: store?.forgotten ?? []))
     }
 
     private func opened() throws(StoreError) -> Store {

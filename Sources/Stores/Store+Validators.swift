@@ -13,12 +13,19 @@ package struct ValidatorChange: Hashable, Sendable {
 }
 
 extension Store {
-    package func hasValidators(_ session: StoredSession) throws(StoreError) -> Bool {
+    /// The folders of files that something is kept of, each with its last slash; `nil` when there are too many to tell.
+    package func folders(_ session: StoredSession) throws(StoreError) -> Set<String>? {
         try read { () throws(StoreError) in
             let query = try database.prepare(
-                "SELECT 1 FROM folders JOIN validators ON folder = id WHERE session = ? LIMIT 1")
+                """
+                SELECT path FROM folders
+                WHERE session = ? AND EXISTS (SELECT 1 FROM validators WHERE folder = id) LIMIT ?
+                """)
             query.bind(1, session.id)
-            return try query.step()
+            query.bind(2, Int64(KnownPlaces.most + 1))
+            var folders: Set<String> = []
+            while try query.step() { folders.insert(query.text(0) ?? "") }
+            return folders.count > KnownPlaces.most ? nil : folders
         }
     }
 
@@ -39,6 +46,23 @@ extension Store {
                 if let kept = change.kept { try writer.put(kept, at: place) } else { try writer.remove(place) }
             }
         }
+    }
+}
+
+/// Where something may be kept of what a session fetched: whoever goes elsewhere need not ask.
+package struct KnownPlaces: Hashable, Sendable {
+    /// Each with its last slash; `nil` is anywhere.
+    private let folders: Set<String>?
+    static let most = 4096
+
+    init(_ folders: Set<String>?, and destinations: some Collection<String>) {
+        self.folders = folders?.union(destinations.map { String(DestinationPlace($0).folder) })
+    }
+
+    package var isNowhere: Bool { folders?.isEmpty == true }
+
+    package func mayHold(_ destination: String) -> Bool {
+        folders?.contains(String(DestinationPlace(destination).folder)) != false
     }
 }
 

@@ -18,8 +18,8 @@ final class MemoryDesk {
     private static let many = 256
     /// There was no store when the run began.
     let isEmpty: Bool
-    /// The sessions of which something is kept; `nil` until the store is open.
-    private var known: Set<SessionIndex>?
+    /// The sessions of which something is kept, and where; `nil` until the store is open.
+    private var known: [SessionIndex: KnownPlaces]?
     private var last: (options: TaskOptions, applies: Bool, shape: Int64)?
 
     /// `nil` when no task of the job would keep anything: then no file is opened.
@@ -30,7 +30,7 @@ final class MemoryDesk {
         boot = Self.boot()
         // Making a store takes longer than opening one, and nobody need wait for it.
         isEmpty = !Store.isThere(folder: place.folder)
-        if isEmpty { known = [] }
+        if isEmpty { known = [:] }
         reports = Mailbox(wake: wake)
         let isWanted = job.tasks.contains { task in
             Self.isEligible(task, isKept)
@@ -93,8 +93,11 @@ final class MemoryDesk {
 
     /// Asks what is kept for a task's file; `false` when that is surely nothing.
     func find(_ task: TaskIndex, _ specification: TaskSpecification) -> Bool {
-        guard known?.contains(specification.session) != false else { return false }
-        orders.append(.find(task, specification.session, destination: Self.key(specification)))
+        let key = Self.key(specification)
+        if let known {
+            guard let places = known[specification.session], places.mayHold(key) else { return false }
+        }
+        orders.append(.find(task, specification.session, destination: key))
         due = Instant(nanoseconds: 0)
         return true
     }

@@ -16,6 +16,8 @@ func full(_ destination: String) -> ResumeRecord {
 }
 
 extension Store {
+    func hasValidators(_ session: StoredSession) throws(StoreError) -> Bool { try folders(session)?.isEmpty == false }
+
     /// For ever, unless a time is given.
     func keep(_ session: StoredSession, _ destinations: [String], time: Int64 = .max) throws(StoreError) {
         let changes = destinations.map { ResumeChange(destination: $0, record: full($0)) }

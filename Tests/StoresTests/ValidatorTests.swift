@@ -73,9 +73,11 @@ import TransferModel
             return waiting.removeFirst()
         }
 
-        func opened() throws -> Set<SessionIndex> {
-            guard case .opened(let sessions, parts: _, forgotten: _) = try next() else { throw Silence() }
-            return sessions
+        func opened() throws -> Set<SessionIndex> { try Set(places().keys) }
+
+        func places() throws -> [SessionIndex: KnownPlaces] {
+            guard case .opened(let places, parts: _, forgotten: _) = try next() else { throw Silence() }
+            return places
         }
 
         func find(_ destination: String) throws -> KeptValidators? {
@@ -97,6 +99,18 @@ import TransferModel
         }
 
         struct Silence: Error {}
+    }
+
+    /// Who goes where nothing was kept need not ask; where there are too many folders to tell, everybody asks.
+    @Test(arguments: [3, 5_000]) func theFoldersAreKnown(_ count: Int) throws {
+        let tree = try TemporaryTree()
+        let first = try Client(tree.path)
+        _ = try first.opened()
+        first.keep((0..<count).map { change("\($0)/x", kept("\($0)/x")) })
+        #expect(first.keeper.finish().isEmpty)
+        let places = try #require(try Client(tree.path).places()[SessionIndex(raw: 0)])
+        #expect(!places.isNowhere && places.mayHold("/1/x") && places.mayHold("/1/other"))
+        #expect(places.mayHold("/1") == (count > 4096) && places.mayHold("/1/x/y") == (count > 4096))
     }
 
     @Test func whatOneRunKeepsTheNextFinds() throws {

@@ -18,8 +18,10 @@ package struct AttemptLife: Sendable {
     }
 
     private let rules: AttemptRules
-    /// The URL the task names, where it began.
-    private let begin: ResourceURL
+    /// The URL the task names, where it began; over https where that must be.
+    private var begin: ResourceURL
+    /// What the session's lore is told of the task.
+    private let visit: Visit
     package private(set) var request: OutgoingRequest
     /// Of the last answer; what a verdict tells the scheduler.
     package private(set) var lastStatus: Int?
@@ -47,6 +49,10 @@ package struct AttemptLife: Sendable {
         self.rules = rules
         self.resume = resume
         begin = url
+        var visit = Visit(asked: url)
+        visit.usesCookies = rules.usesCookies
+        visit.mainDocument = rules.mainDocument
+        self.visit = visit
         // Uploads ride on HTTP/1.1 unless HTTP/2 was asked for: this libcurl's HTTP/2 uploads stall and lose their end.
         // So does what must not be sent twice: the answer of a shared stream may have to be fetched again.
         let mayUseHTTP2 =
@@ -59,6 +65,22 @@ package struct AttemptLife: Sendable {
 
     /// A secret that must not go where the first request goes, before anything is sent.
     package func refusalToBegin() -> TransferError? { barredSecret(request) }
+
+    // MARK: What the session knows
+
+    /// Before anything is sent: a host that wants to be asked over https only is not asked over http.
+    package mutating func secure(_ lore: SessionLore, at now: WallTime) {
+        guard let secured = lore.secured(begin, at: now) else { return }
+        begin = secured
+        request.url = secured
+    }
+
+    /// A request's headers with what the session knows; `nil` when they stay as they are.
+    package func dressed(
+        _ request: OutgoingRequest, by lore: inout SessionLore, at now: WallTime
+    ) -> [HeaderField]? {
+        lore.dress(request.headers, to: request.url, visit, at: now)
+    }
 
     /// Whether the last answer, as far as its headers were read, is the attempt's result and not a step on the way.
     package var isFinalAnswer: Bool {
@@ -124,7 +146,10 @@ package struct AttemptLife: Sendable {
     // MARK: What happens
 
     /// The final headers of an answer were read.
-    package mutating func head(status: Int, version: HTTPProtocol, headers: HeaderBlock) -> HeadDecision {
+    package mutating func head(
+        status: Int, version: HTTPProtocol, headers: HeaderBlock, lore: inout SessionLore, at now: WallTime
+    ) -> HeadDecision {
+        lore.take(headers, from: request.url, visit, at: now)
         lastStatus = status
         (start, sentDigest) = (nil, nil)
         answerVersion = version
@@ -143,7 +168,7 @@ package struct AttemptLife: Sendable {
         }
         let decision = Redirects.decide(
             status: status, location: headers.first("location"), method: request.method, from: request.url, hops: hops,
-            policy: rules.redirects)
+            policy: rules.redirects, rewrites: rules.rewrites, secured: { lore.secured($0, at: now) })
         switch decision {
         case .follow(let target, let method, let keepsBody):
             return follow(target, method: method, keepsBody: keepsBody, status: status)

@@ -10,6 +10,10 @@ package final class AttemptRules: Sendable {
     package let hasBody: Bool
     package let version: HTTPConfiguration.Version
     package let redirects: RedirectPolicy
+    let rewrites: RedirectRewrites
+    /// No cookie is sent or kept.
+    package let usesCookies: Bool
+    package let mainDocument: ResourceURL?
     package let expect: Expectations
     /// `expect.headers`, compiled.
     let headerExpectations: HeaderExpectations
@@ -30,7 +34,8 @@ package final class AttemptRules: Sendable {
         version: HTTPConfiguration.Version = .auto, redirects: RedirectPolicy = RedirectPolicy(),
         expect: Expectations = Expectations(), maximumSize: Int64? = nil, decodes: Bool = false,
         requireLength: Bool = false,
-        hasChecksum: Bool = false, mirrors: [ResourceURL] = [], bodyTexts: [SecretText] = []
+        hasChecksum: Bool = false, mirrors: [ResourceURL] = [], bodyTexts: [SecretText] = [],
+        usesCookies: Bool = true, mainDocument: ResourceURL? = nil
     ) {
         self.type = type
         self.method = method
@@ -38,6 +43,9 @@ package final class AttemptRules: Sendable {
         self.hasBody = hasBody
         self.version = version
         self.redirects = redirects
+        rewrites = RedirectRewrites(redirects.rewrite)
+        self.usesCookies = usesCookies
+        self.mainDocument = mainDocument
         self.expect = expect
         headerExpectations = HeaderExpectations(expect.headers)
         self.maximumSize = maximumSize

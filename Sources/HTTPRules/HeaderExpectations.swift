@@ -49,7 +49,8 @@ package struct HeaderExpectations: Sendable {
                     "matching `\(check.name)` with `\(check.regex.pattern)` was given up: \(error.message)")
             }
         }
-        let found = last.map { "the server sent `\($0.prefix(80))`" } ?? "the server sent none"
+        let told = check.lowerName == "set-cookie" ? last.map { CookieMask.masked($0) } : last
+        let found = told.map { "the server sent `\($0.prefix(80))`" } ?? "the server sent none"
         return TransferError(
             .unexpectedResponse, "expected `\(check.name)` to match `\(check.regex.pattern)`, \(found)")
     }

@@ -12,12 +12,21 @@ package enum RedirectDecision: Sendable {
 
 /// The contract's rules for redirects, hop by hop.
 package enum Redirects {
+    /// `secured` says where a request that would go over http goes over https instead.
     package static func decide(
-        status: Int, location: String?, method: String, from url: ResourceURL, hops: Int, policy: RedirectPolicy
+        status: Int, location: String?, method: String, from url: ResourceURL, hops: Int, policy: RedirectPolicy,
+        rewrites: RedirectRewrites = .none, secured: (ResourceURL) -> ResourceURL? = { _ in nil }
     ) -> RedirectDecision {
-        guard let rewritten = nextMethod(status, method), let location, let target = target(location, url) else {
+        guard let rewritten = nextMethod(status, method), let location, let named = target(location, url) else {
             return .final
         }
+        var target = named
+        do throws(TransferError) {
+            if !rewrites.isEmpty, let other = try rewrites.target(for: named) { target = other }
+        } catch {
+            return .refuse(to: named.text, error)
+        }
+        target = secured(target) ?? target
         if let refusal = refusal(target, from: url, hops: hops, policy) { return .refuse(to: target.text, refusal) }
         let keepsBody = rewritten == method && rewritten != "GET" && rewritten != "HEAD"
         return .follow(target, method: rewritten, keepsBody: keepsBody)

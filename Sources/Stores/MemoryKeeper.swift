@@ -30,14 +30,27 @@ package enum MemoryOrder: Sendable {
     case confirm(SessionIndex, destination: String, KeptValidators)
     /// So much is there of the file at `destination`; `nil` when nothing is any more.
     case part(SessionIndex, destination: String, ResumeRecord?)
+    /// In the order in which it was learned.
+    case learned(SessionIndex, [SessionLore.Change])
 }
 
 /// What the store answers.
 package enum MemoryReport: Sendable {
-    /// Once: the sessions of which something is kept, and where (the others need not ask), the half-done files of all sessions of
-    /// this user, which are `nil` when nobody can say, and those that nobody will go on with.
-    case opened([SessionIndex: KnownPlaces], parts: Set<String>?, forgotten: Set<String>)
+    /// Once.
+    case opened(OpenedMemory)
     case found(TaskIndex, KeptValidators?, ResumeRecord?)
+}
+
+/// What is known as soon as the store is open.
+package struct OpenedMemory: Sendable {
+    /// The sessions of which files are kept, and where: the others need not ask.
+    package var places: [SessionIndex: KnownPlaces] = [:]
+    /// The half-done files of all sessions of this user; `nil` when nobody can say.
+    package var parts: Set<String>?
+    /// Half-done files that nobody will go on with.
+    package var forgotten: Set<String> = []
+    /// What the sessions learned of servers.
+    package var lore: [SessionIndex: SessionLore.Kept] = [:]
 }
 
 /// The thread that reads and writes what is kept from run to run, so that neither the loop nor the files wait for SQLite. Orders are

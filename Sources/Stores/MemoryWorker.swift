@@ -15,6 +15,7 @@ final class MemoryWorker {
     private var parts: [SessionIndex: [String: ResumeRecord]] = [:]
     private var unwritten: [SessionIndex: [ValidatorChange]] = [:]
     private var unwrittenParts: [SessionIndex: [ResumeChange]] = [:]
+    private var unwrittenLore: [SessionIndex: [SessionLore.Change]] = [:]
     private var unwrittenCount = 0
     private var writeDue: Instant?
     private(set) var problems: [String] = []
@@ -26,24 +27,33 @@ final class MemoryWorker {
 
     /// A store that is not there yet is made when there is something to keep.
     func open() {
-        guard Store.isThere(folder: place.folder) else { return reports.post(.opened([:], parts: [], forgotten: [])) }
-        var known: [SessionIndex: KnownPlaces] = [:]
-        var partFiles: Set<String>?
-        attempt { () throws(StoreError) in
-            let store = try opened()
-            for (number, name) in place.sessions.enumerated() {
-                guard let name, let session = try store.existingSession(job: place.job, name: name) else { continue }
-                let index = SessionIndex(raw: UInt16(number))
-                sessions[index] = session
-                let records = try store.resumeRecords(session)
-                if !records.isEmpty { parts[index] = records }
-                let places = KnownPlaces(try store.folders(session), and: records.keys)
-                if !places.isNowhere { known[index] = places }
-            }
-            partFiles = try store.partFiles()
-            query = try ValidatorQuery(store)
+        var memory = OpenedMemory()
+        memory.parts = []
+        if Store.isThere(folder: place.folder) {
+            memory.parts = nil
+            attempt { () throws(StoreError) in memory = try read(opened()) }
+            if isGivenUp { memory.places = [:] }
         }
-        reports.post(.opened(isGivenUp ? [:] : known, parts: partFiles, forgotten: store?.forgotten ?? []))
+        reports.post(.opened(memory))
+    }
+
+    private func read(_ store: Store) throws(StoreError) -> OpenedMemory {
+        var memory = OpenedMemory()
+        memory.forgotten = store.forgotten
+        for (number, name) in place.sessions.enumerated() {
+            guard let name, let session = try store.existingSession(job: place.job, name: name) else { continue }
+            let index = SessionIndex(raw: UInt16(number))
+            sessions[index] = session
+            let records = try store.resumeRecords(session)
+            if !records.isEmpty { parts[index] = records }
+            let places = KnownPlaces(try store.folders(session), and: records.keys)
+            if !places.isNowhere { memory.places[index] = places }
+            let lore = try store.lore(session)
+            if !lore.isEmpty { memory.lore[index] = lore }
+        }
+        memory.parts = try store.partFiles()
+        query = try ValidatorQuery(store)
+        return memory
     }
 
     private func opened() throws(StoreError) -> Store {
@@ -84,6 +94,7 @@ final class MemoryWorker {
             case .file(let session, let destination, let answer): take(session, destination, answer)
             case .confirm(let session, let destination, let kept): put(session, destination, kept)
             case .part(let session, let destination, let record): take(session, destination, record)
+            case .learned(let session, let changes): take(session, changes)
             }
         }
         reports.post(answers)
@@ -119,6 +130,12 @@ final class MemoryWorker {
         noteUnwritten()
     }
 
+    private func take(_ session: SessionIndex, _ changes: [SessionLore.Change]) {
+        guard !isGivenUp else { return }
+        unwrittenLore[session, default: []] += changes
+        noteUnwritten()
+    }
+
     private func holdsSecret(_ text: String) -> Bool {
         !place.secrets.isEmpty && place.secrets.redacted(text) != text
     }
@@ -145,10 +162,14 @@ final class MemoryWorker {
                 for (session, changes) in unwrittenParts {
                     if let stored = try stored(session, in: store, now) { try store.change(stored, changes, now: now) }
                 }
+                for (session, changes) in unwrittenLore {
+                    if let stored = try stored(session, in: store, now) { try store.learn(stored, changes, now: now) }
+                }
             }
         }
         unwritten = [:]
         unwrittenParts = [:]
+        unwrittenLore = [:]
         unwrittenCount = 0
         writeDue = nil
     }

@@ -60,7 +60,32 @@ package struct Migration: Sendable {
                     sum INTEGER,
                     PRIMARY KEY (folder, name)
                 ) STRICT, WITHOUT ROWID;
-                """)
+                """),
+        Migration(
+            sql: """
+                CREATE TABLE cookies (
+                    session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                    domain TEXT NOT NULL,
+                    hostOnly INTEGER NOT NULL,
+                    path TEXT NOT NULL,
+                    name TEXT NOT NULL,
+                    value TEXT NOT NULL,
+                    expires INTEGER NOT NULL,
+                    created INTEGER NOT NULL,
+                    used INTEGER NOT NULL,
+                    secure INTEGER NOT NULL,
+                    httpOnly INTEGER NOT NULL,
+                    sameSite TEXT NOT NULL,
+                    PRIMARY KEY (session, domain, hostOnly, path, name)
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE secureHosts (
+                    session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                    host TEXT NOT NULL,
+                    expires INTEGER NOT NULL,
+                    coversSubdomains INTEGER NOT NULL,
+                    PRIMARY KEY (session, host)
+                ) STRICT, WITHOUT ROWID;
+                """),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

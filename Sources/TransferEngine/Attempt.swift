@@ -53,6 +53,8 @@ final class Attempt: TransferReceiver {
         case recalling(ResourceURL, KeptValidators?)
         /// What an earlier run left is being checked.
         case adopting(ResourceURL, ResumeRecord)
+        /// What its session learned in earlier runs is not read yet.
+        case awaitingLore(ResourceURL)
         /// A 304 came: asked whether what it spoke of still stands there.
         case confirming(FileStamp)
         /// Looks up what its download shall be, or waits for another that does.
@@ -264,7 +266,9 @@ final class Attempt: TransferReceiver {
         hasNewHead = true
         sentSomething = true
         let hadResume = life.resume != nil
-        decision = life.head(status: head.status, version: head.version, headers: head.headers)
+        decision = life.head(
+            status: head.status, version: head.version, headers: head.headers, lore: &session.lore,
+            at: startedAt.wall + (loop.now - startedAt.instant))
         if hadResume, life.resume == nil { outbox.add(.discard(staging)) }
         continuation = nil
         if decision == .keep, life.type == .download { noteContinuation(head) }

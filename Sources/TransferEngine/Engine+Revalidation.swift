@@ -22,9 +22,10 @@ extension Engine {
 
     func take(_ report: MemoryReport) {
         switch report {
-        case .opened(_, let parts, let forgotten):
-            outbox.add(.sweep(keeping: parts))
-            for path in forgotten { outbox.add(.removePart(path)) }
+        case .opened(let opened):
+            outbox.add(.sweep(keeping: opened.parts))
+            for path in opened.forgotten { outbox.add(.removePart(path)) }
+            recalled(opened.lore)
         case .found(let task, let kept, let record):
             guard let attempt = attempt(of: task), case .recalling(let url, nil) = attempt.phase else { return }
             attempt.validators = kept

@@ -76,7 +76,8 @@ extension Engine {
         let request = attempt.life.request(for: part)
         do throws(TransferError) {
             var curl = curlRequest(request, attempt)
-            curl.headers = EngineSession.lines(request.headers)
+            let dressed = attempt.life.dressed(request, by: &attempt.session.lore, at: now.wall)
+            curl.headers = EngineSession.lines(dressed ?? request.headers)
             segment.transfer = try loop.start(curl, receiver: segment)
         } catch {
             return streamEnded(id, .failed, error, wasAnswered: false, attempt, parts)

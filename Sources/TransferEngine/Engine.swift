@@ -68,6 +68,8 @@ package final class Engine {
     /// Tasks that were cancelled for good.
     package var unwanted: Set<TaskIndex> = []
     private var unkeptOrigins: Set<OriginID> = []
+    /// Attempts that wait until it is known what their session knows.
+    var awaitingLore: [TaskIndex] = []
     var nextIdleCheck = Instant.distantFuture
     private var stagingCount: UInt64 = 0
     private let receiveBuffer: Int
@@ -108,7 +110,7 @@ package final class Engine {
         self.loop = loop
         var sessions: [EngineSession] = []
         for configuration in job.sessions {
-            sessions.append(try EngineSession(configuration, userAgent: userAgent))
+            sessions.append(try EngineSession(configuration, userAgent: userAgent, now: now.wall))
         }
         self.sessions = sessions
         isMetered =
@@ -135,6 +137,7 @@ package final class Engine {
         outbox.handOver()
         delivery.finish()
         for case .part(let staging, let task, let part) in deliveries.takeAll() { noted(staging, task, part) }
+        if let memory { keepLore(memory) }
         return memory?.finish() ?? []
     }
 
@@ -252,12 +255,14 @@ package final class Engine {
             attempt.part = nil
             return adopt(record, attempt, url)
         }
+        if url.isHTTP, mustAwaitLore(attempt, url) { return }
         attempt.phase = .transferring
         if url.isHTTP {
+            attempt.life.secure(attempt.session.lore, at: now.wall)
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
             if attempt.specification.type == .download { attempt.destination = plannedDestination(attempt) }
-            // The request for a checksum file has used up the slot.
-            if attempt.origin == nil {
+            // The request for a checksum file has used up the slot, or it is at another origin than the URL says.
+            if attempt.origin == nil || attempt.life.request.url.isSecure != url.isSecure {
                 goOn(attempt, attempt.life.request)
             } else {
                 send(attempt.life.request, attempt)
@@ -273,7 +278,8 @@ package final class Engine {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
             break
-        case .inspecting, .recalling, .adopting, .confirming, .awaitingChecksum, .awaitingGrant, .transferring:
+        case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .awaitingGrant,
+            .transferring:
             stopTransfer(attempt)
             let error = TransferError(.cancelled, "the transfer was cancelled")
             finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
@@ -297,11 +303,12 @@ package final class Engine {
         attempt.beginRequest(at: now)
         do throws(TransferError) {
             var curl = curlRequest(request, attempt)
+            let dressed = attempt.life.dressed(request, by: &attempt.session.lore, at: now.wall)
             // What every first request of a session says is put together once.
             let isPlain =
-                attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
+                dressed == nil && attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
                 && !request.isConditional
-            curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
+            curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(dressed ?? request.headers)
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
             if isPlain, !request.sendsBody, let origin = attempt.origin {
                 curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
@@ -380,7 +387,10 @@ package final class Engine {
             outbox.add(.hurry)
         }
         outbox.handOver()
-        memory?.handOver(at: now.instant)
+        if let memory {
+            keepLore(memory)
+            memory.handOver(at: now.instant)
+        }
     }
 
     private func reportProgress(_ attempt: Attempt) {
@@ -435,7 +445,8 @@ package final class Engine {
                     status: head.status, url: url.text, method: attempt.life.request.method, mimeType: type?.type,
                     charset: type?.charset, expectedLength: attempt.life.announcedLength,
                     suggestedFilename: SuggestedFilename.of(head.headers, url: url),
-                    contentEncoding: ContentEncoding.text(head.headers), headers: head.headers)), attempt)
+                    contentEncoding: ContentEncoding.text(head.headers), headers: CookieMask.masked(head.headers))),
+            attempt)
     }
 
     /// Of ten thousand answers most have one type: it is read once.
@@ -563,7 +574,8 @@ package final class Engine {
         guard attempt.destination != nil, !attempt.isLost, let point = attempt.resumePoint else { return false }
         switch attempt.phase {
         case .transferring, .awaitingGrant: break
-        case .inspecting, .recalling, .adopting, .confirming, .awaitingChecksum, .delivering, .flushing: return false
+        case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .delivering, .flushing:
+            return false
         }
         attempt.handOverRest()
         if attempt.parts != nil { outbox.add(.settle(attempt.staging)) }

@@ -1,5 +1,6 @@
 import AttemptLife
 import CurlCore
+import HTTPRules
 import TransferModel
 
 /// A session as the engine needs it: its connections, its TLS, and the rules its tasks share.
@@ -8,6 +9,8 @@ final class EngineSession {
     let tls: TLSSettings
     let pool: ConnectionPool
     let userAgent: String
+    /// What it knows of the servers it spoke with. Whoever hears an answer's headers changes it.
+    var lore: SessionLore
     var connectionsOpened = 0
     var connectionsReused = 0
     private var lastOptions: TaskOptions?
@@ -16,11 +19,12 @@ final class EngineSession {
     /// The header lines of the first request under `lastRules`: ten thousand requests share one list.
     private(set) var headerLines: [String] = []
 
-    init(_ configuration: SessionConfiguration, userAgent: String) throws(TransferError) {
+    init(_ configuration: SessionConfiguration, userAgent: String, now: WallTime) throws(TransferError) {
         self.configuration = configuration
         self.userAgent = userAgent
         tls = TLSSettings(configuration.tls)
         pool = try ConnectionPool()
+        lore = SessionLore(configuration, at: now)
     }
 
     private final class Likeness {
@@ -69,7 +73,8 @@ final class EngineSession {
             expect: options.expect,
             maximumSize: maximumSize, decodes: decodes(task), requireLength: options.requireLength,
             hasChecksum: options.checksum != nil, mirrors: options.mirrors.compactMap(\.url),
-            bodyTexts: options.body?.texts ?? [])
+            bodyTexts: options.body?.texts ?? [],
+            usesCookies: options.cookies, mainDocument: options.mainDocument)
     }
 
     /// A file is what the server has, packed or not, unless the task says otherwise; an answer is there to be read.

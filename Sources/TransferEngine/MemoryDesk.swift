@@ -20,6 +20,8 @@ final class MemoryDesk {
     let isEmpty: Bool
     /// The sessions of which something is kept, and where; `nil` until the store is open.
     private var known: [SessionIndex: KnownPlaces]?
+    /// What the sessions learned in earlier runs was read, or there is nothing.
+    private var isRecalled = false
     private var last: (options: TaskOptions, applies: Bool, shape: Int64)?
 
     /// `nil` when no task of the job would keep anything: then no file is opened.
@@ -30,11 +32,12 @@ final class MemoryDesk {
         boot = Self.boot()
         // Making a store takes longer than opening one, and nobody need wait for it.
         isEmpty = !Store.isThere(folder: place.folder)
-        if isEmpty { known = [:] }
+        if isEmpty { (known, isRecalled) = ([:], true) }
         reports = Mailbox(wake: wake)
         let isWanted = job.tasks.contains { task in
-            Self.isEligible(task, isKept)
-                && (Revalidation.applies(to: task.options.values) || Self.mayOutliveRun(task))
+            Self.mayLearn(task, isKept)
+                || Self.isEligible(task, isKept)
+                    && (Revalidation.applies(to: task.options.values) || Self.mayOutliveRun(task))
         }
         // Without the thread the run is as one of which nothing is kept.
         guard isWanted, let keeper = try? MemoryKeeper(place, reports: reports) else { return nil }
@@ -49,6 +52,18 @@ final class MemoryDesk {
         // The name that a folder's file gets is known by its URL only.
         guard let url = task.location.url else { return destination.utf8.last != UInt8(ascii: "/") }
         return url.isHTTP
+    }
+
+    /// Whoever asks a server hears of cookies.
+    private static func mayLearn(_ task: borrowing TaskSpecification, _ isKept: [Bool]) -> Bool {
+        isKept[Int(task.session.raw)] && task.location.url?.isHTTP != false
+    }
+
+    func mustAwaitLore(of session: SessionIndex) -> Bool { !isRecalled && isKept[Int(session.raw)] }
+
+    func learned(_ session: SessionIndex, _ changes: [SessionLore.Change], at now: Instant) {
+        guard isKept[Int(session.raw)] else { return }
+        add(.learned(session, changes), at: now)
     }
 
     /// Under what a task's file is kept: its path, or its folder and the URL that will give it its name.
@@ -129,7 +144,7 @@ final class MemoryDesk {
 
     func takeAll() -> [MemoryReport] {
         let news = reports.takeAll()
-        for case .opened(let sessions, _, _) in news { known = sessions }
+        for case .opened(let opened) in news { (known, isRecalled) = (opened.places, true) }
         return news
     }
 

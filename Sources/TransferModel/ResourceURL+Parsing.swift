@@ -28,6 +28,12 @@ extension ResourceURL {
         return userInformation.map { other.with(userInformation: $0) } ?? other
     }
 
+    /// The same over https: port 80 becomes 443, another port stays.
+    package var secured: ResourceURL? {
+        guard schemeIs("http"), let other = try? Self.parse("https\(text.dropFirst("http".count))") else { return nil }
+        return userInformation.map { other.with(userInformation: $0) } ?? other
+    }
+
     package static func defaultPort(_ scheme: String) -> UInt16 {
         switch scheme {
         case "http": 80

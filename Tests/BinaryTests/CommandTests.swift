@@ -82,8 +82,8 @@ import TextFormats
     @Test(arguments: [
         ("onResponse: [{ status: 404, do: cancel }]", ""), ("capture: { name: { header: X } }", ""),
         ("expect: { body: { contains: x } }", ""), ("body: { stream: { command: [echo] } }", ""),
-        ("body: { multipart: [{ name: a, data: b }] }", ""), ("redirects: { rewrite: [{ match: a, to: b }] }", ""),
-        ("", "configuration: background, identifier: a.b"), ("", "cookies: { send: false }"),
+        ("body: { multipart: [{ name: a, data: b }] }", ""),
+        ("", "configuration: background, identifier: a.b"),
         ("", "cache: { path: c }"), ("", "proxy: 'http://127.0.0.1:9'"),
         ("", "credentials: [{ host: a, user: b, password: c }]"), ("", "challenges: [{ do: cancel }]"),
     ])

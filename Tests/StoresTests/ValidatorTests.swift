@@ -76,8 +76,8 @@ import TransferModel
         func opened() throws -> Set<SessionIndex> { try Set(places().keys) }
 
         func places() throws -> [SessionIndex: KnownPlaces] {
-            guard case .opened(let places, parts: _, forgotten: _) = try next() else { throw Silence() }
-            return places
+            guard case .opened(let memory) = try next() else { throw Silence() }
+            return memory.places
         }
 
         func find(_ destination: String) throws -> KeptValidators? {

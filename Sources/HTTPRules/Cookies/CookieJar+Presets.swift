@@ -20,6 +20,18 @@ extension CookieJar {
     }
 }
 
+extension CookieJar {
+    /// Why a cookie of the job cannot be one, before any jar is there.
+    package static func refusal(of preset: CookieConfiguration.Preset) -> CookieRefusal? {
+        do throws(CookieRefusal) {
+            _ = try Cookie(preset, at: WallTime(nanoseconds: 0))
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
 extension Cookie {
     /// The rules for what servers send, as far as they concern what is sent back, and for the job's own mistakes.
     init(_ preset: CookieConfiguration.Preset, at now: WallTime) throws(CookieRefusal) {

@@ -82,7 +82,7 @@ extension Cookie {
     }
 
     /// Every value is one, the job's own too: what names a session opens it.
-    static func secret(_ value: String, of name: String) -> SecretText {
+    package static func secret(_ value: String, of name: String) -> SecretText {
         value.isEmpty ? "" : SecretText(pieces: [.secret(name: "cookie \(name)", value: value, hosts: nil)])
     }
 

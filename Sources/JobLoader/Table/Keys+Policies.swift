@@ -81,8 +81,7 @@ enum Sections {
             .boolean("allowDowngrade", \.allowDowngrade, default: "false", "follow from https to http"),
             .hosts("allowHosts", \.allowHosts, default: "any", "the only hosts a redirect may lead to"),
             Key(
-                "rewrite", \.rewrite, .list(.object("rewrite")), default: "none", "sends a redirect elsewhere",
-                .except("none", { $0.rewrite.isEmpty })
+                "rewrite", \.rewrite, .list(.object("rewrite")), default: "none", "sends a redirect elsewhere"
             ) { node, reader in
                 reader.maps(node, rewrite, .blank)?.map { RedirectPolicy.Rewrite(match: $0.match, to: $0.to) }
             },

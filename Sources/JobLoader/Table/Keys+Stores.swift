@@ -1,3 +1,4 @@
+import HTTPRules
 import TransferModel
 import YAMLTree
 
@@ -22,7 +23,7 @@ extension Sections {
         },
         Key(
             "cookies", \.configuration.cookies, section: cookies, default: "{ accept: always, send: true }",
-            "which cookies are kept and sent", .later),
+            "which cookies are kept and sent"),
     ]
 
     static let cache = Section<CacheConfiguration>(
@@ -71,7 +72,7 @@ extension Sections {
             .boolean("send", \.send, default: "true", "send the ones that are kept"),
             Key("preset", \.preset, .list(.object("cookie")), default: "none", "cookies that are there from the start")
             { node, reader in
-                reader.maps(node, cookie, .blank)?.compactMap { $0.preset }
+                reader.presets(node)
             },
         ])
 
@@ -189,3 +190,18 @@ extension Sections {
 
 extension RequestRate: Blank { static var blank: RequestRate { RequestRate(perSecond: 1) } }
 extension TimeWindow: Blank { static var blank: TimeWindow { TimeWindow(from: 0, to: 0) } }
+
+extension Reader {
+    fileprivate func presets(_ node: NodeID) -> [CookieConfiguration.Preset]? {
+        guard expectList(node, .list(.object("cookie"))) else { return nil }
+        return tree.children(node).compactMap { element in
+            var draft = Sections.CookieDraft.blank
+            Sections.cookie.decode(element, into: &draft, self)
+            guard let preset = draft.preset else { return nil }
+            if let refusal = CookieJar.refusal(of: preset) {
+                error("invalid-cookie", "`\(preset.name)` cannot be a cookie: \(refusal.why)", element)
+            }
+            return preset
+        }
+    }
+}

@@ -97,11 +97,10 @@ extension Sections {
         )
         .only(for: .upload),
         .boolean(
-            "cookies", \.cookies, default: "true", "`false`: no cookie is sent or kept for this task",
-            .except("`false`", { !$0.cookies })),
+            "cookies", \.cookies, default: "true", "`false`: no cookie is sent or kept for this task"),
         Key(
             "mainDocument", \.mainDocument, .url, default: "none",
-            "the URL that `onlyFromMainDocumentDomain` compares with", .later
+            "the URL that `onlyFromMainDocumentDomain` compares with"
         ) {
             $1.url($0).map { .some($0) }
         },

@@ -1,0 +1,26 @@
+package import TransferModel
+
+/// Answers' headers as people may read them: a cookie's value opens a session, its name and its attributes do not.
+package enum CookieMask {
+    package static func masked(_ headers: HeaderBlock) -> HeaderBlock {
+        guard headers.lines.contains(where: { isCookie($0, headers) }) else { return headers }
+        return HeaderBlock(
+            headers.lines.map { line in
+                let value = headers.value(line)
+                return (headers.name(line), isCookie(line, headers) ? masked(value) : value)
+            })
+    }
+
+    private static func isCookie(_ line: HeaderBlock.Line, _ headers: HeaderBlock) -> Bool {
+        headers.isNamed(line, "set-cookie") || headers.isNamed(line, "set-cookie2")
+    }
+
+    /// `sid=***; Path=/`. What has no `=` is a value alone.
+    package static func masked(_ line: String) -> String {
+        let bytes = line.utf8
+        let end = bytes.firstIndex(of: UInt8(ascii: ";")) ?? bytes.endIndex
+        let pair = bytes[..<end]
+        let name = pair.firstIndex(of: UInt8(ascii: "=")).map { String(Substring(pair[...$0])) } ?? ""
+        return "\(name)***\(Substring(bytes[end...]))"
+    }
+}

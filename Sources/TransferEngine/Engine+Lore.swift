@@ -1,0 +1,33 @@
+import HTTPRules
+import Stores
+import TransferModel
+
+// What sessions learn and keep: cookies, and which hosts are to be asked over https only.
+
+extension Engine {
+    /// Whether the attempt has to wait until its session's lore was read: a request without its cookies would be
+    /// another request.
+    func mustAwaitLore(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
+        guard let memory, memory.mustAwaitLore(of: attempt.specification.session) else { return false }
+        attempt.phase = .awaitingLore(url)
+        awaitingLore.append(attempt.task)
+        return true
+    }
+
+    func recalled(_ kept: [SessionIndex: SessionLore.Kept]) {
+        for (session, lore) in kept { sessions[Int(session.raw)].lore.recall(lore, at: now.wall) }
+        let waiting = awaitingLore
+        awaitingLore = []
+        for task in waiting {
+            guard let attempt = attempt(of: task), case .awaitingLore(let url) = attempt.phase else { continue }
+            begin(attempt, url)
+        }
+    }
+
+    /// What was learned since goes to the store.
+    func keepLore(_ memory: MemoryDesk) {
+        for (number, session) in sessions.enumerated() where session.lore.hasChanges {
+            memory.learned(SessionIndex(raw: UInt16(number)), session.lore.takeChanges(), at: now.instant)
+        }
+    }
+}

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "commands.h"
 #include "local_sockets.h"
 
 // Declared only under _GNU_SOURCE, which Swift's Glibc module is built without.

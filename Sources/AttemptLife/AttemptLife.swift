@@ -59,7 +59,9 @@ package struct AttemptLife: Sendable {
             rules.version == .http2
             || (rules.version == .auto && !rules.hasBody && HTTPMethod.isSafe(rules.method))
         request = OutgoingRequest(
-            url: url, method: rules.method, headers: rules.headers, sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
+            // A file that is put to an ftp server is the same however often it is.
+            url: url, method: url.isFTP && rules.hasBody ? "PUT" : rules.method, headers: rules.headers,
+            sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
         addRange()
     }
 

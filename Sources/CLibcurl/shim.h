@@ -32,6 +32,10 @@ typedef CURLcode (*tr_ssl_context_callback)(CURL *, void *, void *);
 static inline CURLcode tr_easy_set_ssl_context_callback(CURL *easy, tr_ssl_context_callback value) {
     return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
+typedef int (*tr_progress_callback)(void *, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
+static inline CURLcode tr_easy_set_progress_callback(CURL *easy, tr_progress_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, value);
+}
 typedef int (*tr_prerequest_callback)(void *, char *, char *, int, int);
 static inline CURLcode tr_easy_set_prerequest_callback(CURL *easy, tr_prerequest_callback value) {
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);

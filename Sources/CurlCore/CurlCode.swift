@@ -30,6 +30,14 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
             .serverCertificateUntrusted
         case CURLE_SSL_CERTPROBLEM: .clientCertificateRejected
         case CURLE_SSL_CLIENTCERT: .clientCertificateRequired
+        case CURLE_REMOTE_FILE_NOT_FOUND, CURLE_FTP_COULDNT_RETR_FILE: .fileDoesNotExist
+        case CURLE_REMOTE_ACCESS_DENIED: .noPermissionsToReadFile
+        case CURLE_LOGIN_DENIED: .userAuthenticationRequired
+        case CURLE_UPLOAD_FAILED, CURLE_REMOTE_DISK_FULL, CURLE_REMOTE_FILE_EXISTS, CURLE_QUOTE_ERROR,
+            CURLE_FTP_WEIRD_PASS_REPLY, CURLE_FTP_WEIRD_PASV_REPLY, CURLE_FTP_WEIRD_227_FORMAT,
+            CURLE_FTP_CANT_GET_HOST, CURLE_FTP_COULDNT_SET_TYPE, CURLE_FTP_PRET_FAILED:
+            .badServerResponse
+        case CURLE_FTP_ACCEPT_FAILED, CURLE_FTP_ACCEPT_TIMEOUT, CURLE_FTP_PORT_FAILED: .cannotConnectToHost
         case CURLE_TOO_MANY_REDIRECTS: .httpTooManyRedirects
         default: .unknown
         }

@@ -142,6 +142,7 @@ package import TransferModel
 
     private func complete(_ slot: TransferSlot, _ result: CURLcode) {
         if slot.metStaleConnection, beginAgain(slot) { return }
+        let result = slot.ended(result)
         let metrics = measure(slot)
         let failed = result != CURLE_OK
         var closedOrderly = false
@@ -151,7 +152,7 @@ package import TransferModel
         if let receiver = slot.receiver {
             completions.append(
                 CurlCompletion(
-                    receiver: receiver, code: CurlCode(result), message: failed ? slot.easy.message : "",
+                    receiver: receiver, code: CurlCode(result), message: failed ? slot.message : "",
                     systemError: failed ? systemError(of: slot) : 0,
                     verifyResult: failed ? slot.easy.long(CURLINFO_SSL_VERIFYRESULT) : 0,
                     sawCloseNotify: closedOrderly, metrics: metrics))
@@ -181,6 +182,8 @@ package import TransferModel
         metrics.startTransfer = easy.offset(CURLINFO_STARTTRANSFER_TIME_T)
         metrics.total = easy.offset(CURLINFO_TOTAL_TIME_T)
         metrics.openedConnections = easy.long(CURLINFO_NUM_CONNECTS)
+        // The one that carries an ftp server's file goes with it.
+        if slot.ftp != nil, slot.isHeadComplete { metrics.openedConnections = max(0, metrics.openedConnections - 1) }
         metrics.isReused = metrics.openedConnections == 0 && metrics.preTransfer > 0
         metrics.requestBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE))
         metrics.headerBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))

@@ -40,6 +40,8 @@ package struct CurlRequest {
     /// Whether others may use its connection afterwards.
     package var keepsConnection = true
     package var receiveBuffer = 64 << 10
+    /// Of a file on an ftp server; `nil` for http.
+    package var ftp: FTPAccess?
     /// Requests with the same object here differ in nothing but the path of their URL: a handle that carried one is not
     /// set up anew for the next.
     package var likeness: AnyObject?
@@ -52,11 +54,35 @@ package struct CurlRequest {
     }
 }
 
+/// What is said to an ftp server beside the path.
+package struct FTPAccess: Sendable {
+    /// `nil` is `anonymous`.
+    package var user: String?
+    package var password: String?
+    /// The byte to begin at (`REST`).
+    package var offset: Int64 = 0
+    package init() {}
+}
+
+/// What an ftp server tells of a file before it sends it.
+package struct FTPFacts: Hashable, Sendable {
+    /// From the offset on; `nil` when it does not say (`SIZE`).
+    package var length: Int64?
+    /// `MDTM`
+    package var modified: WallTime?
+    package var offset: Int64 = 0
+    /// It does not begin where it was asked to.
+    package var refusesOffset = false
+    package init() {}
+}
+
 /// What a transfer hands over while it runs. Every call comes from inside libcurl on the loop's thread: an
 /// implementation may change itself and nothing else, and must not call the loop.
 package protocol TransferReceiver: AnyObject {
     /// The headers of the final answer (never of a 1xx). `false` ends the transfer.
     func received(head: ResponseHead) -> Bool
+    /// In the place of a head, before the first byte of a file or at its end. `false` ends the transfer.
+    func received(file: FTPFacts) -> Bool
     func received(body bytes: UnsafeRawBufferPointer) -> BodyReply
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill
     /// Whether the body can be sent again from `offset`.
@@ -78,11 +104,17 @@ package enum BodyFill: Sendable {
     case stop
 }
 
+extension TransferReceiver {
+    package func received(file: FTPFacts) -> Bool { false }
+}
+
 /// A final answer's status line and headers.
 package struct ResponseHead: Sendable {
     package var status: Int
     package var version: HTTPProtocol
     package var headers: HeaderBlock
+    /// Whether a server really said it: what answers otherwise is put into HTTP's words.
+    package var isHTTP = true
     package init(status: Int, version: HTTPProtocol, headers: HeaderBlock) {
         self.status = status
         self.version = version

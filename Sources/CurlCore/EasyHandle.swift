@@ -67,6 +67,9 @@ internal import CLibcurl
         unsafe note(CURLOPT_SSL_CTX_FUNCTION, tr_easy_set_ssl_context_callback(raw, callback))
     }
 
+    func set(progress callback: @escaping tr_progress_callback) {
+        unsafe note(CURLOPT_XFERINFOFUNCTION, tr_easy_set_progress_callback(raw, callback))
+    }
     func set(preRequest callback: @escaping tr_prerequest_callback) {
         unsafe note(CURLOPT_PREREQFUNCTION, tr_easy_set_prerequest_callback(raw, callback))
     }

@@ -17,11 +17,15 @@ import TransferModel
     var tlsVersion: UInt16 = 0
     var tlsCipher: UInt16 = 0
     var secureConnection: UnsafeRawPointer?
+    private(set) var ftp: FTPAccess?
+    /// The last line that an ftp server said.
+    var lastReply = ""
+    var endedLongWait = false
     private var lastLikeness: AnyObject?
     private var headerBytes: [UInt8] = []
     private var status = 0
     private var version = HTTPProtocol.http1
-    private(set) var isHeadComplete = false
+    var isHeadComplete = false
     /// The connection held bytes that nobody had asked for: nothing was sent on it, and libcurl closed it.
     private(set) var metStaleConnection = false
     /// Why there was no socket for a new connection; 0 where there was.
@@ -49,6 +53,8 @@ import TransferModel
         unsafe secureConnection = nil
         socketError = 0
         metStaleConnection = false
+        ftp = request.ftp
+        (lastReply, endedLongWait) = ("", false)
         if let likeness = request.likeness, likeness === lastLikeness {
             easy.clearMessage()
             easy.set(CURLOPT_URL, request.url)
@@ -57,6 +63,7 @@ import TransferModel
         lastLikeness = request.likeness
         easy.reset()
         setBasics(request)
+        if let ftp = request.ftp { set(ftp) }
         setSecurity(request)
         setBody(request)
     }
@@ -65,7 +72,7 @@ import TransferModel
         let me = unsafe userPointer
         easy.set(CURLOPT_URL, request.url)
         easy.set(CURLOPT_PATH_AS_IS, true)
-        easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        easy.set(CURLOPT_PROTOCOLS_STR, request.ftp == nil ? "http,https" : "ftp")
         easy.set(CURLOPT_NOSIGNAL, true)
         easy.set(CURLOPT_PROXY, "")
         easy.set(CURLOPT_QUICK_EXIT, true)
@@ -183,6 +190,10 @@ import TransferModel
     /// One header line, or a status line, or the empty line after the last.
     func receive(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
         lastActivity = loop.clock()
+        if ftp != nil {
+            unsafe noteReply(bytes)
+            return true
+        }
         if unsafe bytes.starts(with: [0x48, 0x54, 0x54, 0x50, 0x2F]) {  // HTTP/
             unsafe beginHead(bytes)
             return true
@@ -237,6 +248,7 @@ import TransferModel
 
     func receive(body bytes: UnsafeRawBufferPointer) -> BodyReply {
         lastActivity = loop.clock()
+        if ftp != nil, !announceFile() { return .stop }
         return unsafe receiver?.received(body: bytes) ?? .stop
     }
 

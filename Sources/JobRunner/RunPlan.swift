@@ -59,13 +59,13 @@ struct RunPlan {
                 if let lastURL, lastURL.url.hasSameOrigin(as: url) {
                     origin = lastURL.origin
                 } else {
-                    origin = url.isHTTP ? origins.id(of: url.origin) : nil
+                    origin = url.needsConnection ? origins.id(of: url.origin) : nil
                     lastURL = (url, origin)
                 }
             }
             if !options.mirrors.isEmpty {
                 scheduling.mirrors[TaskIndex(raw: UInt32(index))] = options.mirrors.map { place in
-                    place.url.flatMap { $0.isHTTP ? origins.id(of: $0.origin) : nil }
+                    place.url.flatMap { $0.needsConnection ? origins.id(of: $0.origin) : nil }
                 }
             }
             scheduling.tasks.append(

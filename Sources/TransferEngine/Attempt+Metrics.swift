@@ -16,7 +16,7 @@ extension Attempt {
         func at(_ microseconds: Int64) -> WallTime? {
             microseconds > 0 ? start + .microseconds(microseconds) : nil
         }
-        transaction.status = head?.status
+        transaction.status = head.flatMap { $0.isHTTP ? $0.status : nil }
         if !metrics.isReused { transaction.notePhases(metrics, start) }
         transaction.requestStart = at(metrics.preTransfer)
         if head != nil {
@@ -24,7 +24,7 @@ extension Attempt {
             transaction.responseStart = at(metrics.startTransfer)
             transaction.responseEnd = at(metrics.total)
         }
-        transaction.networkProtocolName = head.map { $0.version == .http2 ? "h2" : "http/1.1" }
+        transaction.networkProtocolName = head.map { $0.isHTTP ? ($0.version == .http2 ? "h2" : "http/1.1") : "ftp" }
         transaction.isReusedConnection = metrics.isReused
         transaction.requestHeaderBytesSent = metrics.requestBytes
         transaction.requestBodyBytesSent = metrics.uploadedBytes

@@ -285,6 +285,16 @@ final class Attempt: TransferReceiver {
         return decision != .abort
     }
 
+    func received(file: FTPFacts) -> Bool {
+        let now = startedAt.wall + (loop.now - startedAt.instant)
+        let answer = FTPAnswer.head(
+            length: file.length, modified: file.modified, offset: file.offset, refusesOffset: file.refusesOffset,
+            now: now)
+        var head = ResponseHead(status: answer.status, version: .http1, headers: answer.headers)
+        head.isHTTP = false
+        return received(head: head)
+    }
+
     /// So many bytes of a body came.
     func spend(_ count: Int) {
         noteNews()

@@ -131,7 +131,7 @@ extension Engine {
     }
 
     /// What the name of a local file says of its type.
-    private func fileType(_ url: ResourceURL) -> String? { url.lastPathComponent.map { FileTypes.type(ofPath: $0) } }
+    func fileType(_ url: ResourceURL) -> String? { url.lastPathComponent.map { FileTypes.type(ofPath: $0) } }
 
     private func localMiss(_ attempt: Attempt, _ bytes: [UInt8]) -> TransferError? {
         let type = fileType(attempt.life.request.url)

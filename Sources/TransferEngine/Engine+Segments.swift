@@ -12,7 +12,7 @@ extension Engine {
 
     /// The answer's headers are there: is the body worth more than one stream, and can there be more?
     func considerSegments(_ attempt: Attempt) {
-        guard attempt.specification.options.values.segments > 1, attempt.parts == nil,
+        guard attempt.specification.options.values.segments > 1, attempt.parts == nil, attempt.head?.isHTTP == true,
             let validator = attempt.partValidator, let total = attempt.life.announcedLength,
             SegmentPlan.isWorthwhile(total - attempt.life.offset - attempt.received)
         else { return }

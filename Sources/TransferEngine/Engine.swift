@@ -257,7 +257,7 @@ package final class Engine {
         }
         if url.isHTTP, mustAwaitLore(attempt, url) { return }
         attempt.phase = .transferring
-        if url.isHTTP {
+        if url.needsConnection {
             attempt.life.secure(attempt.session.lore, at: now.wall)
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
             if attempt.specification.type == .download { attempt.destination = plannedDestination(attempt) }
@@ -309,6 +309,8 @@ package final class Engine {
                 dressed == nil && attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
                 && !request.isConditional
             curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(dressed ?? request.headers)
+            curl.ftp = try access(request, attempt)
+            if curl.ftp != nil { curl.headers = [] }
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
             if isPlain, !request.sendsBody, let origin = attempt.origin {
                 curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
@@ -317,7 +319,9 @@ package final class Engine {
                 let body = try BodySource(attempt.specification.options.values.body)
                 attempt.body = body
                 curl.bodyLength = body.length
-                if !attempt.session.configuration.http.expectContinue { curl.headers.append("Expect:") }
+                if curl.ftp == nil, !attempt.session.configuration.http.expectContinue {
+                    curl.headers.append("Expect:")
+                }
             }
             attempt.transfer = try loop.start(curl, receiver: attempt)
         } catch {
@@ -442,10 +446,12 @@ package final class Engine {
         emit(
             .response(
                 ResponseRecord(
-                    status: head.status, url: url.text, method: attempt.life.request.method, mimeType: type?.type,
+                    status: head.isHTTP ? head.status : nil, url: url.text, method: attempt.life.request.method,
+                    mimeType: head.isHTTP ? type?.type : fileType(url),
                     charset: type?.charset, expectedLength: attempt.life.announcedLength,
                     suggestedFilename: SuggestedFilename.of(head.headers, url: url),
-                    contentEncoding: ContentEncoding.text(head.headers), headers: CookieMask.masked(head.headers))),
+                    contentEncoding: ContentEncoding.text(head.headers),
+                    headers: head.isHTTP ? CookieMask.masked(head.headers) : .empty)),
             attempt)
     }
 
@@ -643,6 +649,6 @@ package final class Engine {
 extension OriginTable {
     /// The origin whose slots a request to `url` needs; `nil` for what needs no connection.
     package mutating func slotOrigin(of url: ResourceURL) -> OriginID? {
-        url.isHTTP ? id(of: url.origin) : nil
+        url.needsConnection ? id(of: url.origin) : nil
     }
 }

@@ -51,7 +51,7 @@ final class MemoryDesk {
         }
         // The name that a folder's file gets is known by its URL only.
         guard let url = task.location.url else { return destination.utf8.last != UInt8(ascii: "/") }
-        return url.isHTTP
+        return url.needsConnection
     }
 
     /// Whoever asks a server hears of cookies.

@@ -42,6 +42,9 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
     }
     package var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
     package var isHTTP: Bool { schemeIs("http") || schemeIs("https") }
+    package var isFTP: Bool { schemeIs("ftp") }
+    /// Whether it is asked for over a connection, which its host's limits count.
+    package var needsConnection: Bool { isHTTP || isFTP }
     package var isSecure: Bool { schemeIs("https") }
     private var hasAuthority: Bool { hostEnd > schemeEnd }
 

@@ -52,8 +52,7 @@ extension TaskLoader {
         let scheme = url.scheme
         if draft.configuration.protocols.contains(where: { $0.scheme == scheme }) { return }
         switch scheme {
-        case "file", "data": break
-        case "ftp": reader.problems.isNotBuilt("`ftp:`", at: reader.tree.span(node), in: reader.source)
+        case "ftp", "file", "data": break
         default:
             reader.warning(
                 "unknown-scheme", "no session knows `\(scheme):`, the task will fail with `unsupportedURL`",

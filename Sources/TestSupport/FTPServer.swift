@@ -1,0 +1,106 @@
+internal import Glibc
+internal import TransferModel
+
+/// An ftp server that nobody here wrote (Debian's `python3-pyftpdlib`) over a folder of its own, for user `u` with the
+/// password `p` and for everybody.
+package final class FTPServer {
+    package let folder: TemporaryTree
+    package let port: Int
+    private let program: RunningProgram
+    private let log: TemporaryTree
+
+    /// Everybody may write to one that `isOpen`. The first `cuts` transfers break off after so many bytes; `without` names commands it does not know.
+    package init(cutAfter bytes: Int = 0, cuts: Int = 0, without: [String] = [], rate: Int = 0, isOpen: Bool = false)
+        throws
+    {
+        folder = try TemporaryTree()
+        log = try TemporaryTree()
+        program = try RunningProgram(
+            "/usr/bin/python3",
+            [
+                "-c", Self.script, folder.path, log.path, "\(bytes)", "\(cuts)", without.joined(separator: ","),
+                "\(rate)",
+                isOpen ? "elradfmwMT" : "elr",
+            ],
+            environment: ["PATH": "/usr/bin:/bin", "PYTHONWARNINGS": "ignore"], folder: folder.path, input: [],
+            timeout: .seconds(300))
+        guard program.waitForOutput("\n"), let port = Int(program.outputSoFar.prefix { $0.isNumber }) else {
+            program.send(signal: SIGKILL)
+            throw SystemFailure("ftp server: \(program.wait().errorText)", 0)
+        }
+        self.port = port
+    }
+
+    deinit {
+        program.send(signal: SIGKILL)
+        _ = program.wait()
+    }
+
+    package func url(_ path: String, login: String = "") -> String { "ftp://\(login)127.0.0.1:\(port)/\(path)" }
+
+    /// What it was told, line by line.
+    package var commands: [String] {
+        let text = (try? log.text("commands")) ?? ""
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// How many control connections it had at most at one time.
+    package var peakConnections: Int { Int((try? log.text("peak")) ?? "") ?? 0 }
+
+    private static let script = """
+        import logging, os, sys
+        from pyftpdlib.authorizers import DummyAuthorizer
+        from pyftpdlib.handlers import FTPHandler, DTPHandler, ThrottledDTPHandler
+        from pyftpdlib.servers import FTPServer
+
+        folder, log, cut, cuts, without, rate, rights = sys.argv[1:8]
+        left = [int(cuts)]
+        logging.basicConfig(level=logging.CRITICAL)
+
+        class Data(ThrottledDTPHandler if int(rate) else DTPHandler):
+            write_limit = int(rate)
+            count = 0
+
+            def send(self, data):
+                if left[0] > 0 and self.count >= int(cut):
+                    left[0] -= 1
+                    self.close()
+                    return 0
+                sent = super().send(data)
+                self.count += sent
+                return sent
+
+        class Handler(FTPHandler):
+            dtp_handler = Data
+            use_sendfile = False
+            permit_foreign_addresses = False
+            banner = "ready"
+            open_now, peak = 0, 0
+
+            def on_connect(self):
+                Handler.open_now += 1
+                if Handler.open_now > Handler.peak:
+                    Handler.peak = Handler.open_now
+                    with open(log + "/peak", "w") as file:
+                        file.write(str(Handler.peak))
+
+            def on_disconnect(self):
+                Handler.open_now -= 1
+
+            def pre_process_command(self, line, cmd, arg):
+                with open(log + "/commands", "a") as file:
+                    file.write(line + "\\n")
+                if cmd in without.split(","):
+                    self.respond("502 Not implemented.")
+                    return
+                super().pre_process_command(line, cmd, arg)
+
+        authorizer = DummyAuthorizer()
+        authorizer.add_user("u", "p", folder, perm="elradfmwMT")
+        authorizer.add_anonymous(folder, perm=rights)
+        Handler.authorizer = authorizer
+        server = FTPServer(("127.0.0.1", 0), Handler)
+        print(server.socket.getsockname()[1], flush=True)
+        server.serve_forever()
+        """
+}

@@ -1,0 +1,49 @@
+import AttemptLife
+import CurlCore
+import HTTPRules
+import TransferModel
+
+// Files on ftp servers: one request is one file. What it asks for is said in HTTP's words and put into ftp's here.
+
+extension Engine {
+    /// How a request is said to an ftp server; `nil` for http.
+    func access(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> FTPAccess? {
+        guard request.url.isFTP else { return nil }
+        guard ["GET", "HEAD", "PUT", "POST"].contains(request.method) else {
+            throw TransferError(.unsupportedURL, "`\(request.method)` means nothing to an ftp server")
+        }
+        if request.sendsBody, request.url.path.hasSuffix("/") {
+            throw TransferError(.badURL, "an upload to an ftp server needs the file's name in the URL")
+        }
+        var access = FTPAccess()
+        if request.headers.contains(where: { $0.name == "Range" }) { access.offset = attempt.life.resume?.offset ?? 0 }
+        if let login = try login(request.url, attempt) { (access.user, access.password) = login }
+        return access
+    }
+
+    /// The name and password of the URL, or else of the first credential that is for the host.
+    private func login(
+        _ url: ResourceURL, _ attempt: Attempt
+    ) throws(TransferError) -> (user: String, password: String)? {
+        // A checksum file may lie at another place than the file.
+        if let own = attempt.specification.location(mirror: attempt.mirror).url, own.hasSameOrigin(as: url),
+            let typed = own.userInformation
+        {
+            let parts = typed.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let user = PercentEncoding.decode(String(parts[0])) ?? ""
+            return (user, parts.count > 1 ? PercentEncoding.decode(String(parts[1])) ?? "" : "")
+        }
+        for credential in attempt.specification.options.values.policies.credentials {
+            guard !credential.isForProxy, credential.host?.matches(url.origin) ?? true,
+                case .password(let user, let password) = credential.source
+            else { continue }
+            for text in [user, password] {
+                if let name = text.secretBarred(from: url.origin) {
+                    throw TransferError(.secretBarred, "the secret `\(name)` must not go to \(url.host)")
+                }
+            }
+            return (user.revealed, password.revealed)
+        }
+        return nil
+    }
+}

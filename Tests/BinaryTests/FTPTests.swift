@@ -1,0 +1,184 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Files on an ftp server that nobody here wrote.
+@Suite struct FTPTests {
+    private let bytes = Script.patternBytes(3_000_001)
+
+    /// Old enough to be known again by its date.
+    private func serve(_ bytes: [UInt8], on server: FTPServer, age: Int = 3_600) throws {
+        let path = try server.folder.write("file.bin", bytes)
+        let times = Array(repeating: timespec(tv_sec: time(nil) - age, tv_nsec: 0), count: 2)
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+    }
+
+    @Test func filesComeAsTheyAre() throws {
+        let server = try FTPServer()
+        try serve(bytes, on: server)
+        try server.folder.write("note.txt", "a note\n")
+        try server.folder.write("empty", "")
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: file, url: "\(server.url("file.bin"))", to: file.bin, expect: { size: 3000001 } }
+              - { id: note, url: "\(server.url("note.txt"))" }
+              - { id: empty, url: "\(server.url("empty"))", to: in/ }
+            """)
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("file.bin") == bytes)
+        #expect(try run.task("note", "body.text") == "a note\n")
+        #expect(try stage.text("in/empty") == "")
+        // There is no status and there are no headers, and none are made up.
+        #expect(try run.values("$.tasks[*].response.status") == [nil, nil, nil])
+        #expect(try run.task("file", "response.headers") == "[]")
+        #expect(try run.task("note", "response.mimeType") == "text/plain")
+        #expect(try run.task("file", "attempts[0].transactions[0].networkProtocolName") == "ftp")
+        #expect(try run.task("file", "source") == "network")
+        var facts = stat()
+        #expect(stat(stage.folder.path("file.bin"), &facts) == 0)
+        #expect(abs(facts.st_mtim.tv_sec - (time(nil) - 3_600)) < 120)
+    }
+
+    @Test(arguments: [("nowhere", "fileDoesNotExist")])
+    func refusalsHaveTheirNames(_ path: String, _ error: String) throws {
+        let server = try FTPServer()
+        try serve([1], on: server)
+        let run = try Stage().run(
+            """
+            sessions: { default: { retry: { attempts: 1 } } }
+            tasks: [{ id: a, url: "\(server.url(path))", to: a }]
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == error)
+        #expect(try run.task("a", "error.message")?.contains("the server said `5") == true)
+    }
+
+    @Test func uploadsArrive() throws {
+        let server = try FTPServer(isOpen: true)
+        let stage = try Stage()
+        try stage.folder.write("up.bin", bytes)
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: file, url: "\(server.url("up.bin"))", body: { file: up.bin } }
+              - { id: text, url: "\(server.url("up.txt"))", body: { data: "hello" } }
+            """)
+        #expect(run.status == 0)
+        #expect(try server.folder.bytes("up.bin") == bytes)
+        #expect(try server.folder.text("up.txt") == "hello")
+    }
+
+    @Test func anUploadThatMayNotBeIsAnError() throws {
+        let server = try FTPServer()
+        let run = try Stage().run(
+            """
+            tasks:
+              - { id: a, url: "\(server.url("up.txt"))", body: { data: "hello" }, retry: { attempts: 1 } }
+              - { id: b, url: "\(server.url("folder/"))", body: { data: "hello" } }
+              - { id: c, url: "\(server.url("file"))", method: DELETE }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "badServerResponse")
+        #expect(try run.task("b", "error.name") == "badURL")
+        #expect(try run.task("c", "error.name") == "unsupportedURL")
+    }
+
+    private func job(_ server: FTPServer) -> String {
+        """
+        name: ftp
+        defaults: { timeoutForRequest: 4s, retry: { attempts: 3, backoff: { initial: 10ms } } }
+        tasks: [{ id: a, url: "\(server.url("file.bin"))", to: a }]
+        """
+    }
+
+    @Test func whatBreaksOffIsGoneOnWith() throws {
+        let server = try FTPServer(cutAfter: 1_000_000, cuts: 1)
+        try serve(bytes, on: server)
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("a") == bytes)
+        let from = try #require(Int(run.task("a", "attempts[1].resumedFrom") ?? ""))
+        #expect(from >= 1_000_000 && server.commands.contains("REST \(from)"))
+        #expect(try run.task("a", "source") == "resumed")
+    }
+
+    /// A file of the last minute may have changed within its date's second; a server without dates or sizes proves
+    /// nothing, and one without `REST` cannot begin in the middle.
+    @Test(arguments: [([], 0), (["MDTM"], 3_600), (["SIZE"], 3_600), (["REST"], 3_600)])
+    func whatCannotBeKnownAgainStartsOver(_ without: [String], _ age: Int) throws {
+        let server = try FTPServer(cutAfter: 1_000_000, cuts: 1, without: without)
+        try serve(bytes, on: server, age: age)
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("a") == bytes)
+        #expect(try run.task("a", "attempts[1].resumedFrom") == "0")
+    }
+
+    @Test func anotherVersionIsNeverMixedIn() throws {
+        let server = try FTPServer(rate: 600_000)
+        try serve(bytes, on: server)
+        let stage = try Stage()
+        let program = try stage.start(job(server))
+        // It is known for the next run once a second.
+        usleep(2_500_000)
+        program.send(signal: SIGTERM)
+        let stopped = try stage.finish(program)
+        #expect(stopped.status == 143)
+        let other = bytes.reversed().map { $0 ^ 0x55 }
+        try serve(other, on: server, age: 7_200)
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("a") == other)
+        #expect(server.commands.contains { $0.hasPrefix("REST ") && $0 != "REST 0" })
+        #expect(try run.task("a", "attempts[0].startedOver")?.isEmpty == false)
+    }
+
+    @Test func theNextRunGoesOn() throws {
+        let server = try FTPServer(rate: 600_000)
+        try serve(bytes, on: server)
+        let stage = try Stage()
+        let program = try stage.start(job(server))
+        usleep(2_500_000)
+        program.send(signal: SIGTERM)
+        #expect(try stage.finish(program).status == 143)
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("a") == bytes)
+        #expect(try Int(run.task("a", "attempts[0].resumedFrom") ?? "") ?? 0 > 0)
+    }
+
+    @Test func hostLimitsCountItsConnections() throws {
+        let server = try FTPServer()
+        for number in 1...20 { try server.folder.write("f\(number)", "content \(number)") }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            sessions: { default: { maximumConnectionsPerHost: 2 } }
+            tasks: [{ id: "t-${n}", forEach: { n: 1..20 }, url: "\(server.url("f"))${n}", to: out/ }]
+            """)
+        #expect(run.status == 0)
+        #expect(try stage.text("out/f20") == "content 20")
+        #expect(server.peakConnections <= 2)
+        #expect(Int(try run.value("$.sessions[0].connectionsReused") ?? "") ?? 0 >= 18)
+    }
+
+    @Test func checksumsAndLimitsCount() throws {
+        let server = try FTPServer()
+        try serve(bytes, on: server)
+        try server.folder.write("SHA256SUMS", "\(String(repeating: "0", count: 64))  file.bin\n")
+        let run = try Stage().run(
+            """
+            defaults: { retry: { attempts: 1 } }
+            tasks:
+              - { id: sum, url: "\(server.url("file.bin"))", to: a, checksum: { from: "\(server.url("SHA256SUMS"))" } }
+              - { id: long, url: "\(server.url("file.bin"))", to: b, maximumSize: 1000 }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("sum", "error.name") == "checksumMismatch")
+        #expect(try run.task("long", "error.name") == "dataLengthExceedsMaximum")
+    }
+}

@@ -91,5 +91,6 @@ enum {
     tr_read_abort = CURL_READFUNC_ABORT,
     tr_read_pause = CURL_READFUNC_PAUSE,
     tr_write_pause = CURL_WRITEFUNC_PAUSE,
+    tr_auth_basic = CURLAUTH_BASIC,
 };
 #endif

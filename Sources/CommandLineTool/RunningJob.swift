@@ -23,7 +23,7 @@ struct RunningJob {
             guard let (job, file) = try load(path) else { return 2 }
             // From here signals are values, before the first thread is made.
             Signals.hold()
-            warnOfProxy(job)
+            warnOfInsecurity(job)
             return enter(job, file)
         } catch {
             console.errors(error.text)
@@ -52,17 +52,12 @@ struct RunningJob {
         return (job, loaded.file)
     }
 
-    /// Proxies are not built yet; a machine that says it needs one should hear why nothing goes through it.
-    private func warnOfProxy(_ job: Job) {
-        let usesEnvironment = job.sessions.contains { session in
-            if case .environment = session.proxy { return true }
-            return false
-        }
-        guard usesEnvironment else { return }
-        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        for name in names where !(environment[name] ?? "").isEmpty {
-            console.errors("warning: proxies are not built yet: the environment's `\(name)` is not used\n")
-            return
+    /// Whoever looks at a run must see that it believed anybody.
+    private func warnOfInsecurity(_ job: Job) {
+        for session in job.sessions where session.tls.policy == .insecure {
+            console.errors(
+                "warning: the session `\(session.name)` checks no certificates (`policy: insecure`): "
+                    + "whoever answers is believed\n")
         }
     }
 

@@ -1,15 +1,31 @@
 internal import CLibcurl
 package import TransferModel
 
-/// Connections (and TLS sessions) that may be used for one another: one pool per session, later one per TLS identity,
-/// credential, proxy and bound interface. Only its loop's thread may touch it.
+/// Connections (and TLS sessions) that may be used for one another: one pool per session, the certificate it shows and
+/// the proxy it goes through. What they have in common does not change. Only its loop's thread may touch it.
 @safe package final class ConnectionPool {
+    package let tls: TLSSettings
+    /// The client certificate that is shown when a server asks for one; never to a proxy.
+    package let identity: TLSIdentity?
+    /// Whoever asks for a certificate is not spoken with.
+    let refusesToShow: Bool
+    package let proxy: ProxySettings?
+    /// Whether the pool may be let go while handles live on that used it.
+    let isPassing: Bool
     let share: UnsafeMutableRawPointer
     /// Whoever closes a connection asks it, `deinit` too: it must live as long as they do.
     let secureEnds = SecureEnds()
     let sockets = PoolSockets()
 
-    package init() throws(TransferError) {
+    package init(
+        tls: TLSSettings, identity: TLSIdentity? = nil, refusesToShow: Bool = false, proxy: ProxySettings? = nil,
+        isPassing: Bool = false
+    ) throws(TransferError) {
+        self.tls = tls
+        self.identity = identity
+        self.refusesToShow = refusesToShow
+        self.proxy = proxy
+        self.isPassing = isPassing
         guard let share = unsafe curl_share_init() else { throw TransferError(.unknown, "libcurl: no memory") }
         unsafe self.share = share
         unsafe tr_share_set_lock(share, CURL_LOCK_DATA_CONNECT)
@@ -23,18 +39,42 @@ package import TransferModel
 @available(*, unavailable)
 extension ConnectionPool: Sendable {}
 
-/// How the TLS connections of a pool ended, by their address: libcurl reports a stream that was cut as whole.
+/// What is to be known of the TLS connections of a pool, by their address. libcurl reports a stream that was cut as whole,
+/// and says of a refused client certificate only that something failed.
 final class SecureEnds {
     private var closedInOrder: Set<UInt> = []
+    private var fingerprints: [UInt: String] = [:]
+    /// Transfers whose server asked for a certificate of ours.
+    private var asked: [UInt: TransferSlot] = [:]
     /// Whether any TLS connection was made: without one, no time is spent asking.
     var isUsed = false
 
     func began(_ connection: UnsafeRawPointer) {
-        if !closedInOrder.isEmpty { closedInOrder.remove(UInt(bitPattern: connection)) }
+        let key = UInt(bitPattern: connection)
+        if !closedInOrder.isEmpty { closedInOrder.remove(key) }
+        if !fingerprints.isEmpty { fingerprints[key] = nil }
     }
     /// The peer said close_notify.
     func closed(_ connection: UnsafeRawPointer) { closedInOrder.insert(UInt(bitPattern: connection)) }
     func wasClosedInOrder(_ connection: UnsafeRawPointer) -> Bool {
         !closedInOrder.isEmpty && closedInOrder.contains(UInt(bitPattern: connection))
+    }
+
+    /// The same for all requests on a connection: worked out once.
+    func fingerprint(of connection: UnsafeRawPointer, _ make: () -> String?) -> String? {
+        let key = UInt(bitPattern: connection)
+        if let known = fingerprints[key] { return known }
+        let made = make()
+        fingerprints[key] = made
+        return made
+    }
+
+    func asks(_ connection: UnsafeRawPointer, of slot: TransferSlot) { asked[UInt(bitPattern: connection)] = slot }
+    /// The peer ended the connection with a complaint.
+    func complained(_ connection: UnsafeRawPointer, alert: Int32) {
+        if !asked.isEmpty { asked[UInt(bitPattern: connection)]?.alert = alert }
+    }
+    func forget(_ slot: TransferSlot) {
+        if !asked.isEmpty { asked = asked.filter { $0.value !== slot } }
     }
 }

@@ -1,5 +1,6 @@
+internal import CLibSSL
 internal import CLibcurl
-package import TransferModel
+import TransferModel
 
 /// libcurl's result of a transfer: open-ended, because another libcurl may know more codes.
 package struct CurlCode: RawRepresentable, Hashable, Sendable {
@@ -10,13 +11,15 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
     package static let ok = CurlCode(CURLE_OK)
 
     /// The error of the catalogue that a user knows this one by. `verifyResult` is OpenSSL's word on the chain.
-    package func errorName(verifyResult: Int) -> ErrorName {
+    func errorName(verifyResult: Int) -> ErrorName {
         switch CURLcode(rawValue) {
         // libcurl is given http and https only: what it does not support is an answer that is no HTTP/1 or HTTP/2.
         case CURLE_UNSUPPORTED_PROTOCOL: .badServerResponse
         case CURLE_URL_MALFORMAT: .badURL
-        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost
+        case CURLE_COULDNT_RESOLVE_HOST: .cannotFindHost
+        case CURLE_COULDNT_RESOLVE_PROXY: .cannotFindProxy
         case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED: .cannotConnectToHost
+        case CURLE_PROXY: .cannotConnectToProxy
         case CURLE_OPERATION_TIMEDOUT: .timedOut
         case CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP2:
             .networkConnectionLost
@@ -26,9 +29,7 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
         case CURLE_SEND_FAIL_REWIND: .requestBodyStreamExhausted
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND: .secureConnectionFailed
         case CURLE_PEER_FAILED_VERIFICATION: Self.certificateError(verifyResult)
-        case CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
-            .serverCertificateUntrusted
-        case CURLE_SSL_CERTPROBLEM: .clientCertificateRejected
+        case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR: .serverCertificateUntrusted
         case CURLE_SSL_CLIENTCERT: .clientCertificateRequired
         case CURLE_REMOTE_FILE_NOT_FOUND, CURLE_FTP_COULDNT_RETR_FILE: .fileDoesNotExist
         case CURLE_REMOTE_ACCESS_DENIED: .noPermissionsToReadFile
@@ -44,10 +45,16 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
     }
 
     private static func certificateError(_ verifyResult: Int) -> ErrorName {
-        switch verifyResult {
-        case 10: .serverCertificateHasBadDate
-        case 9: .serverCertificateNotYetValid
-        case 18, 19, 20, 21: .serverCertificateHasUnknownRoot
+        switch Int32(truncatingIfNeeded: verifyResult) {
+        // libcurl looks at the name itself, after a chain that OpenSSL found right.
+        case X509_V_OK, X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .serverCertificateWrongHost
+        case X509_V_ERR_CERT_HAS_EXPIRED: .serverCertificateHasBadDate
+        case X509_V_ERR_CERT_NOT_YET_VALID: .serverCertificateNotYetValid
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
+            X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+            .serverCertificateHasUnknownRoot
+        case TLSSettings.pinMismatch: .serverKeyNotPinned
+        // Signed by itself, by too weak a key, for another purpose, revoked.
         default: .serverCertificateUntrusted
         }
     }

@@ -84,7 +84,7 @@ package import TransferModel
 
     private func recycle(_ slot: TransferSlot) {
         slot.receiver = nil
-        slot.pool = nil
+        slot.leavePool()
         free.append(slot.index)
     }
 
@@ -155,6 +155,9 @@ package import TransferModel
                     receiver: receiver, code: CurlCode(result), message: failed ? slot.message : "",
                     systemError: failed ? systemError(of: slot) : 0,
                     verifyResult: failed ? slot.easy.long(CURLINFO_SSL_VERIFYRESULT) : 0,
+                    certificateAlert: failed ? slot.certificateAlert : nil,
+                    wasAskedForCertificate: slot.wasAskedForCertificate, proxyHead: slot.tunnelHead,
+                    proxyFailure: failed ? slot.proxyFailure(CurlCode(result)) : nil,
                     sawCloseNotify: closedOrderly, metrics: metrics))
         }
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
@@ -195,6 +198,8 @@ package import TransferModel
         metrics.remotePort = UInt16(truncatingIfNeeded: easy.long(CURLINFO_PRIMARY_PORT))
         metrics.tlsVersion = slot.tlsVersion
         metrics.tlsCipher = slot.tlsCipher
+        metrics.tlsFingerprint = slot.tlsFingerprint
+        metrics.isProxied = slot.pool?.proxy != nil
         return metrics
     }
 }

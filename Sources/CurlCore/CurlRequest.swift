@@ -1,25 +1,5 @@
 package import TransferModel
 
-/// TLS as one request needs it. One object per session: connections are shared only under the same one.
-package final class TLSSettings: Sendable {
-    package let minimum: TLSVersion
-    package let maximum: TLSVersion?
-    package let ca: String?
-    package let pins: String?
-    package let verifiesPeer: Bool
-    /// Trust nothing but `ca`.
-    package let onlyOwnCA: Bool
-
-    package init(_ configuration: TLSConfiguration) {
-        minimum = configuration.minimum
-        maximum = configuration.maximum
-        ca = configuration.ca
-        pins = configuration.pins.isEmpty ? nil : configuration.pins.joined(separator: ";")
-        verifiesPeer = configuration.policy != .insecure
-        onlyOwnCA = configuration.policy == .only
-    }
-}
-
 /// Everything libcurl is told about one request. It decides nothing: no redirect, cookie, proxy or credential of its own.
 package struct CurlRequest {
     package enum Version: Sendable { case http1, http2OverTLS }
@@ -32,7 +12,6 @@ package struct CurlRequest {
     package var bodyLength: Int64?
     package var version = Version.http1
     package var connectTimeout = TimeSpan.seconds(30)
-    package var tls: TLSSettings
     package var pool: ConnectionPool
     /// A request that must not be sent twice never rides on a connection that may be dead already: libcurl would
     /// silently send it again.
@@ -46,10 +25,9 @@ package struct CurlRequest {
     /// set up anew for the next.
     package var likeness: AnyObject?
 
-    package init(url: String, method: String, tls: TLSSettings, pool: ConnectionPool) {
+    package init(url: String, method: String, pool: ConnectionPool) {
         self.url = url
         self.method = method
-        self.tls = tls
         self.pool = pool
     }
 }
@@ -113,6 +91,8 @@ package struct ResponseHead: Sendable {
     package var status: Int
     package var version: HTTPProtocol
     package var headers: HeaderBlock
+    /// The connection was made for this request, and the server asked for a certificate then.
+    package var wasAskedForCertificate = false
     /// Whether a server really said it: what answers otherwise is put into HTTP's words.
     package var isHTTP = true
     package init(status: Int, version: HTTPProtocol, headers: HeaderBlock) {
@@ -128,7 +108,16 @@ package struct CurlCompletion {
     package let code: CurlCode
     package let message: String
     package let systemError: Int32
+    /// OpenSSL's word on the certificates of whoever failed: the proxy before the server.
     package let verifyResult: Int
+    /// What became of the client certificate, when the server had asked for one and then complained.
+    package let certificateAlert: CertificateAlert?
+    /// The server asked for a certificate of ours when the connection was made.
+    package let wasAskedForCertificate: Bool
+    /// What a proxy answered to CONNECT; never the server's answer.
+    package let proxyHead: ResponseHead?
+    /// The proxy that the transfer went through, when it failed.
+    package let proxyFailure: ProxyFailure?
     /// Only of a body that was ended by closing the connection: whether TLS was closed in order.
     package let sawCloseNotify: Bool
     package let metrics: CurlMetrics
@@ -154,4 +143,7 @@ package struct CurlMetrics: Sendable {
     package var remotePort: UInt16 = 0
     package var tlsVersion: UInt16 = 0
     package var tlsCipher: UInt16 = 0
+    /// `sha256:…` of the server's certificate.
+    package var tlsFingerprint: String?
+    package var isProxied = false
 }

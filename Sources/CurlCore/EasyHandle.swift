@@ -6,6 +6,7 @@ internal import CLibcurl
     let raw: UnsafeMutableRawPointer
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var headerList: UnsafeMutablePointer<curl_slist>?
+    private var proxyHeaderList: UnsafeMutablePointer<curl_slist>?
     private(set) var firstFailure: (option: UInt32, code: CURLcode)?
 
     init?() {
@@ -18,6 +19,7 @@ internal import CLibcurl
     deinit {
         unsafe curl_easy_cleanup(raw)
         unsafe curl_slist_free_all(headerList)
+        unsafe curl_slist_free_all(proxyHeaderList)
         unsafe errorBuffer.deallocate()
     }
 
@@ -26,6 +28,10 @@ internal import CLibcurl
         unsafe curl_easy_reset(raw)
         unsafe curl_slist_free_all(headerList)
         unsafe headerList = nil
+        if let list = unsafe proxyHeaderList {
+            unsafe curl_slist_free_all(list)
+            unsafe proxyHeaderList = nil
+        }
         firstFailure = nil
         unsafe errorBuffer[0] = 0
         unsafe note(CURLOPT_ERRORBUFFER, tr_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer))
@@ -82,17 +88,32 @@ internal import CLibcurl
 
     /// The list is copied into curl's own form and kept until the next `reset`.
     func set(headers: [String]) {
-        for line in headers {
+        unsafe headerList = list(headers, CURLOPT_HTTPHEADER)
+        unsafe note(CURLOPT_HTTPHEADER, tr_easy_set_list(raw, CURLOPT_HTTPHEADER, headerList))
+    }
+
+    /// Lines for the proxy alone.
+    func set(proxyHeaders: [String]) {
+        unsafe proxyHeaderList = list(proxyHeaders, CURLOPT_PROXYHEADER)
+        unsafe note(CURLOPT_PROXYHEADER, tr_easy_set_list(raw, CURLOPT_PROXYHEADER, proxyHeaderList))
+    }
+
+    private func list(_ lines: [String], _ option: CURLoption) -> UnsafeMutablePointer<curl_slist>? {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for line in lines {
             unsafe line.withCString { text in
-                if let list = unsafe curl_slist_append(headerList, text) {
-                    unsafe headerList = list
+                if let longer = unsafe curl_slist_append(list, text) {
+                    unsafe list = longer
                 } else {
-                    note(CURLOPT_HTTPHEADER, CURLE_OUT_OF_MEMORY)
+                    note(option, CURLE_OUT_OF_MEMORY)
                 }
             }
         }
-        unsafe note(CURLOPT_HTTPHEADER, tr_easy_set_list(raw, CURLOPT_HTTPHEADER, headerList))
+        return unsafe list
     }
+
+    /// Lets go of a share that may go before the handle does.
+    func leaveShare() { unsafe note(CURLOPT_SHARE, tr_easy_set_pointer(raw, CURLOPT_SHARE, nil)) }
 
     func long(_ info: CURLINFO) -> Int {
         var value = 0

@@ -16,7 +16,18 @@ import TransferModel
     var lastActivity = Instant(nanoseconds: 0)
     var tlsVersion: UInt16 = 0
     var tlsCipher: UInt16 = 0
+    var tlsFingerprint: String?
     var secureConnection: UnsafeRawPointer?
+    /// The server asked for a certificate of ours.
+    var wasAskedForCertificate = false
+    /// What the peer said when it ended the connection with a complaint, after it had asked for one.
+    var alert: Int32?
+    /// Contexts that were made for the TLS of the present connection: behind an HTTPS proxy the proxy's comes first.
+    var secureContexts = 0
+    /// The proxy is asked by CONNECT. Until it lets us through, all that comes is its answer to that.
+    private(set) var tunnels = false
+    private(set) var isInTunnel = false
+    private(set) var tunnelHead: ResponseHead?
     private(set) var ftp: FTPAccess?
     /// The last line that an ftp server said.
     var lastReply = ""
@@ -50,9 +61,16 @@ import TransferModel
         isHeadComplete = false
         tlsVersion = 0
         tlsCipher = 0
+        tlsFingerprint = nil
         unsafe secureConnection = nil
+        wasAskedForCertificate = false
+        alert = nil
         socketError = 0
         metStaleConnection = false
+        tunnelHead = nil
+        tunnels = request.pool.proxy?.speaksHTTP == true && !request.url.hasPrefix("http:")
+        isInTunnel = tunnels
+        secureContexts = 0
         ftp = request.ftp
         (lastReply, endedLongWait) = ("", false)
         if let likeness = request.likeness, likeness === lastLikeness {
@@ -68,13 +86,23 @@ import TransferModel
         setBody(request)
     }
 
+    /// The transfer is over. What it used may go before the handle does.
+    func leavePool() {
+        if wasAskedForCertificate { pool?.secureEnds.forget(self) }
+        if pool?.isPassing == true {
+            easy.leaveShare()
+            lastLikeness = nil
+        }
+        pool = nil
+    }
+
     private func setBasics(_ request: CurlRequest) {
         let me = unsafe userPointer
         easy.set(CURLOPT_URL, request.url)
         easy.set(CURLOPT_PATH_AS_IS, true)
         easy.set(CURLOPT_PROTOCOLS_STR, request.ftp == nil ? "http,https" : "ftp")
         easy.set(CURLOPT_NOSIGNAL, true)
-        easy.set(CURLOPT_PROXY, "")
+        if let proxy = request.pool.proxy { setProxy(proxy) } else { easy.set(CURLOPT_PROXY, "") }
         easy.set(CURLOPT_QUICK_EXIT, true)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, request.connectTimeout.nanoseconds / 1_000_000)))
         easy.set(bufferSize: request.receiveBuffer)
@@ -101,42 +129,6 @@ import TransferModel
         // Nobody waits for a fresh one either: kept open it would only count against the host's limit.
         if request.needsFreshConnection || !request.keepsConnection { easy.set(CURLOPT_FORBID_REUSE, true) }
         if !request.headers.isEmpty { easy.set(headers: request.headers) }
-    }
-
-    private func setSecurity(_ request: CurlRequest) {
-        guard request.url.hasPrefix("https:") else { return }
-        let tls = request.tls
-        let low: Int
-        switch tls.minimum {
-        case .v1_0: low = Int(CURL_SSLVERSION_TLSv1_0)
-        case .v1_1: low = Int(CURL_SSLVERSION_TLSv1_1)
-        case .v1_2: low = Int(CURL_SSLVERSION_TLSv1_2)
-        case .v1_3: low = Int(CURL_SSLVERSION_TLSv1_3)
-        }
-        var high = 0
-        switch tls.maximum {
-        case .v1_0: high = Int(CURL_SSLVERSION_MAX_TLSv1_0)
-        case .v1_1: high = Int(CURL_SSLVERSION_MAX_TLSv1_1)
-        case .v1_2: high = Int(CURL_SSLVERSION_MAX_TLSv1_2)
-        case .v1_3: high = Int(CURL_SSLVERSION_MAX_TLSv1_3)
-        case nil: break
-        }
-        easy.set(CURLOPT_SSLVERSION, low | high)
-        if let minimum = Optional(tls.minimum), minimum < .v1_2 {
-            // OpenSSL 3 refuses the signatures of the old versions at its usual security level.
-            easy.set(CURLOPT_SSL_CIPHER_LIST, "DEFAULT@SECLEVEL=0")
-        }
-        if let ca = tls.ca {
-            easy.set(CURLOPT_CAINFO, ca)
-            if tls.onlyOwnCA { easy.set(CURLOPT_CAPATH, nil) }
-        }
-        if let pins = tls.pins { easy.set(CURLOPT_PINNEDPUBLICKEY, pins) }
-        if !tls.verifiesPeer {
-            easy.set(CURLOPT_SSL_VERIFYPEER, false)
-            easy.set(CURLOPT_SSL_VERIFYHOST, false)
-        }
-        unsafe easy.set(secureContext: prepareSecureContext)
-        unsafe easy.set(CURLOPT_SSL_CTX_DATA, pointer: userPointer)
     }
 
     private func setBody(_ request: CurlRequest) {
@@ -168,6 +160,21 @@ import TransferModel
 
     // MARK: Called by libcurl
 
+    /// Another connection is made, for whatever reason libcurl has.
+    func beginConnection() {
+        secureContexts = 0
+        isInTunnel = tunnels
+        guard tunnels else { return }
+        headerBytes = []
+        tunnelHead = nil
+    }
+
+    /// The connection reaches to the server, and nothing was sent to it yet.
+    func reachServer() {
+        isInTunnel = false
+        noteSecurity()
+    }
+
     /// Before a request is sent. An answer is whatever comes first on its connection: on one that was used before,
     /// bytes that lie there already belong to an earlier answer that was longer than announced, or were never asked
     /// for (a 408 to nobody). In HTTP/2 each frame says whose it is.
@@ -190,6 +197,7 @@ import TransferModel
     /// One header line, or a status line, or the empty line after the last.
     func receive(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
         lastActivity = loop.clock()
+        if isInTunnel { return unsafe receive(tunnelLine: bytes) }
         if ftp != nil {
             unsafe noteReply(bytes)
             return true
@@ -205,11 +213,30 @@ import TransferModel
         }
         guard status >= 200, !isHeadComplete, let receiver else { return true }
         isHeadComplete = true
-        noteSecurity()
         let block = HeaderBlock(raw: headerBytes)
         headerBytes = []
-        return receiver.received(head: ResponseHead(status: status, version: version, headers: block))
+        var head = ResponseHead(status: status, version: version, headers: block)
+        head.wasAskedForCertificate = wasAskedForCertificate
+        return receiver.received(head: head)
     }
+
+    /// A line of a proxy's answer to CONNECT. Whatever it says, it is not the server's.
+    private func receive(tunnelLine bytes: UnsafeRawBufferPointer) -> Bool {
+        if unsafe bytes.starts(with: [0x48, 0x54, 0x54, 0x50, 0x2F]) {
+            unsafe beginHead(bytes)
+        } else if unsafe bytes[0] != 0x0D, unsafe bytes[0] != 0x0A {
+            unsafe headerBytes.append(contentsOf: bytes)
+        } else {
+            tunnelHead = ResponseHead(status: status, version: .http1, headers: HeaderBlock(raw: headerBytes))
+            isInTunnel = !(200..<300).contains(status)
+            headerBytes = []
+            status = 0
+        }
+        return headerBytes.count <= Self.longestTunnelHead
+    }
+
+    /// libcurl bounds a line of it, and not how many there are.
+    private static let longestTunnelHead = 64 << 10
 
     private func beginHead(_ line: UnsafeRawBufferPointer) {
         headerBytes.removeAll(keepingCapacity: true)
@@ -226,24 +253,6 @@ import TransferModel
             }
             status = status * 10 + Int(byte - 0x30)
         }
-    }
-
-    private func noteSecurity() {
-        guard let ssl = unsafe secureStream() else { return }
-        unsafe secureConnection = UnsafeRawPointer(ssl)
-        tlsVersion = UInt16(truncatingIfNeeded: unsafe SSL_version(ssl))
-        tlsCipher = unsafe SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(ssl))
-    }
-
-    /// The TLS of the connection that the transfer is on; `nil` without.
-    private func secureStream() -> OpaquePointer? {
-        guard pool?.secureEnds.isUsed == true else { return nil }
-        var found: UnsafeMutableRawPointer?
-        guard unsafe tr_easy_get_pointer(easy.raw, CURLINFO_TLS_SSL_PTR, &found) == CURLE_OK, let info = unsafe found
-        else { return nil }
-        let session = unsafe info.assumingMemoryBound(to: curl_tlssessioninfo.self)
-        guard unsafe session.pointee.backend == CURLSSLBACKEND_OPENSSL else { return nil }
-        return unsafe session.pointee.internals.map { OpaquePointer($0) }
     }
 
     func receive(body bytes: UnsafeRawBufferPointer) -> BodyReply {
@@ -263,7 +272,7 @@ extension TransferSlot: Sendable {}
 
 // C callbacks are file-scope functions: a closure formed in an isolated place would trap on the loop's thread.
 
-private func slot(_ pointer: UnsafeMutableRawPointer?) -> TransferSlot? {
+func slot(_ pointer: UnsafeMutableRawPointer?) -> TransferSlot? {
     guard let pointer = unsafe pointer else { return nil }
     return unsafe Unmanaged<TransferSlot>.fromOpaque(pointer).takeUnretainedValue()
 }
@@ -312,7 +321,9 @@ private func checkConnection(
     guard let slot = unsafe slot(user), let remote = unsafe remote else { return CURL_PREREQFUNC_OK }
     let connection = PoolSockets.Connection(
         remote: unsafe String(cString: remote), remotePort: remotePort, localPort: localPort)
-    return slot.mayUse(connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    guard slot.mayUse(connection) else { return CURL_PREREQFUNC_ABORT }
+    slot.reachServer()
+    return CURL_PREREQFUNC_OK
 }
 
 private func openSocket(
@@ -321,40 +332,11 @@ private func openSocket(
     guard let slot = unsafe slot(user), let address = unsafe address?.pointee else { return -1 }
     let made = socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
     if made < 0 { slot.socketError = errno } else { slot.pool?.sockets.opened(made) }
+    slot.beginConnection()
     return made
 }
 
 private func closeSocket(_ user: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
     if let user = unsafe user { unsafe Unmanaged<PoolSockets>.fromOpaque(user).takeUnretainedValue().closed(socket) }
     return close(socket)
-}
-
-/// Watches for close_notify: libcurl reports a TLS stream that was cut as whole.
-private func prepareSecureContext(
-    _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ user: UnsafeMutableRawPointer?
-) -> CURLcode {
-    guard let slot = unsafe slot(user), let ends = slot.pool?.secureEnds, let context = unsafe context else {
-        return CURLE_ABORTED_BY_CALLBACK
-    }
-    let sslContext = OpaquePointer(context)
-    // The pool's, not the loop's: the pool closes its connections after the loop is gone.
-    let user = unsafe Unmanaged.passUnretained(ends).toOpaque()
-    guard unsafe SSL_CTX_set_ex_data(sslContext, CurlLoop.secureContextIndex, user) == 1 else {
-        return CURLE_OUT_OF_MEMORY
-    }
-    ends.isUsed = true
-    unsafe SSL_CTX_set_info_callback(sslContext, noteSecureEvent)
-    return CURLE_OK
-}
-
-private func noteSecureEvent(_ ssl: OpaquePointer?, _ place: Int32, _ value: Int32) {
-    guard let ssl = unsafe ssl, let context = unsafe SSL_get_SSL_CTX(ssl),
-        let user = unsafe SSL_CTX_get_ex_data(context, CurlLoop.secureContextIndex)
-    else { return }
-    let ends = unsafe Unmanaged<SecureEnds>.fromOpaque(user).takeUnretainedValue()
-    if place & SSL_CB_HANDSHAKE_START != 0 {
-        unsafe ends.began(UnsafeRawPointer(ssl))
-    } else if place & SSL_CB_READ_ALERT == SSL_CB_READ_ALERT, value & 0xFF == SSL_AD_CLOSE_NOTIFY {
-        unsafe ends.closed(UnsafeRawPointer(ssl))
-    }
 }

@@ -72,6 +72,7 @@ struct JobFile {
         }
         let sessions = SessionReader(reader: reader).read(draft.sessions)
         job.sessions = sessions.configurations
+        if job.sessions.contains(where: \.asksEnvironmentForProxy) { job.proxies = reader.proxyEnvironment() }
         job.tasks = tasks(draft, sessions)
         for name in reader.names.variableNames { _ = reader.names.variable(name, reader) }
         job.variables = reader.names.shown()

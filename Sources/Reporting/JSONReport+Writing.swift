@@ -99,6 +99,7 @@ extension JSONReport {
             writer.member("configuration", session.kind.rawValue)
             writer.member("identifier", session.identifier)
             writer.member("reassociated", reassociated.contains(SessionIndex(raw: UInt16(index))))
+            writer.member("insecure", session.tls.policy == .insecure)
             writer.member("connectionsOpened", record?.connectionsOpened)
             writer.member("connectionsReused", record?.connectionsReused)
             writer.member("hosts", hosts: record?.hosts ?? [])

@@ -74,10 +74,13 @@ extension JSONWriter {
         member("localPort", metrics.localPort.map { Int($0) })
         member("remoteAddress", metrics.remoteAddress)
         member("remotePort", metrics.remotePort.map { Int($0) })
-        if metrics.tlsVersion == nil, metrics.tlsCipherSuite == nil {
-            return member("negotiatedTLSProtocolVersion", json: #"null,"negotiatedTLSCipherSuite":null"#)
+        if metrics.tlsVersion == nil, metrics.tlsCipherSuite == nil, metrics.tlsFingerprint == nil {
+            let others: StaticString =
+                #"null,"negotiatedTLSCipherSuite":null,"negotiatedTLSCertificateFingerprint":null"#
+            return member("negotiatedTLSProtocolVersion", json: others)
         }
         member("negotiatedTLSProtocolVersion", metrics.tlsVersion.map { Int($0) })
         member("negotiatedTLSCipherSuite", metrics.tlsCipherSuite.map { Int($0) })
+        member("negotiatedTLSCertificateFingerprint", metrics.tlsFingerprint)
     }
 }

@@ -181,7 +181,9 @@ extension ErrorName {
     /// The host gave no sign of life.
     fileprivate var saysNobodyAnswered: Bool {
         switch self {
-        case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed: true
+        case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
+            .cannotFindProxy, .cannotConnectToProxy, .proxyCouldNotConnect:
+            true
         default: false
         }
     }

@@ -4,7 +4,7 @@ internal import Glibc
 /// A certificate authority made for a test, with its files in a folder of its own.
 package final class CertificateAuthority: Sendable {
     /// What is wrong with a certificate.
-    package enum Flaw: Sendable { case none, expired, notYetValid, otherHost }
+    package enum Flaw: Sendable { case none, expired, notYetValid, otherHost, selfSigned }
 
     /// A certificate and its key as PEM files.
     package struct Issued: Sendable {
@@ -12,6 +12,10 @@ package final class CertificateAuthority: Sendable {
         package let keyFile: String
         /// `sha256//…` over the public key, as `tls.trust.pin` wants it.
         package let pin: String
+        /// `sha256:…` over the certificate.
+        package let fingerprint: String
+        /// Of the certificate between this one and the authority, which stands in the same file after it.
+        package let intermediatePin: String?
     }
 
     /// The authority's own certificate, PEM.
@@ -34,19 +38,83 @@ package final class CertificateAuthority: Sendable {
     }
 
     /// A certificate for localhost and 127.0.0.1, or with a name of its own for a client.
-    package func issue(_ name: String = "localhost", flaw: Flaw = .none) throws -> Issued {
-        let issuer = try Certificate(contentsOf: caFile)
+    package func issue(
+        _ name: String = "localhost", flaw: Flaw = .none, throughIntermediate: Bool = false
+    ) throws -> Issued {
+        let authority = (try Certificate(contentsOf: caFile), try KeyPair(contentsOf: caKeyFile), "Test authority")
         let key = try KeyPair()
-        let certificate = try Certificate(subject: name, issuer: "Test authority", key: key, flaw: flaw)
+        var issuer = authority
+        if throughIntermediate { issuer = try intermediate(of: authority) }
+        if flaw == .selfSigned { issuer.2 = name }
+        let certificate = try Certificate(subject: name, issuer: issuer.2, key: key, flaw: flaw)
         let names = flaw == .otherHost ? "DNS:elsewhere.test" : "DNS:localhost,IP:127.0.0.1"
-        try certificate.extend(NID_subject_alt_name, names, issuer: issuer)
-        try certificate.extend(NID_ext_key_usage, "serverAuth,clientAuth", issuer: issuer)
-        try certificate.extend(NID_authority_key_identifier, "keyid", issuer: issuer)
-        try certificate.sign(with: try KeyPair(contentsOf: caKeyFile))
+        try certificate.extend(NID_subject_alt_name, names, issuer: issuer.0)
+        try certificate.extend(NID_ext_key_usage, "serverAuth,clientAuth", issuer: issuer.0)
+        if flaw != .selfSigned { try certificate.extend(NID_authority_key_identifier, "keyid", issuer: issuer.0) }
+        try certificate.sign(with: flaw == .selfSigned ? key : issuer.1)
         let stem = folder.path("\(name)-\(UInt64.random(in: 0...UInt64.max))")
         try certificate.write(stem + ".pem")
+        if throughIntermediate { try issuer.0.write(stem + ".pem", mode: "a") }
         try key.write(stem + ".key")
-        return Issued(certificateFile: stem + ".pem", keyFile: stem + ".key", pin: try key.pin())
+        return Issued(
+            certificateFile: stem + ".pem", keyFile: stem + ".key", pin: try key.pin(),
+            fingerprint: try certificate.fingerprint(), intermediatePin: throughIntermediate ? try issuer.1.pin() : nil)
+    }
+
+    private func intermediate(
+        of authority: (Certificate, KeyPair, String)
+    ) throws -> (Certificate, KeyPair, String) {
+        let key = try KeyPair()
+        let name = "Test intermediate"
+        let certificate = try Certificate(subject: name, issuer: authority.2, key: key, flaw: .none)
+        try certificate.extend(NID_basic_constraints, "critical,CA:TRUE,pathlen:0", issuer: authority.0)
+        try certificate.extend(NID_key_usage, "critical,keyCertSign", issuer: authority.0)
+        try certificate.extend(NID_subject_key_identifier, "hash", issuer: authority.0)
+        try certificate.extend(NID_authority_key_identifier, "keyid", issuer: authority.0)
+        try certificate.sign(with: authority.1)
+        return (certificate, key, name)
+    }
+}
+
+extension CertificateAuthority.Issued {
+    private static func fresh(_ path: String, _ kind: String) -> String {
+        "\(path).\(UInt64.random(in: 0...UInt64.max)).\(kind)"
+    }
+
+    /// Certificate and key in one PKCS#12 file; without a password it is packed under an empty one.
+    package func pkcs12(password: String) throws -> String {
+        let (certificate, key) = (try Certificate(contentsOf: certificateFile), try KeyPair(contentsOf: keyFile))
+        guard let packed = PKCS12_create(password, "test", key.pointer, certificate.pointer, nil, 0, 0, 0, 0, 0) else {
+            throw TLSFailure("PKCS#12")
+        }
+        defer { PKCS12_free(packed) }
+        let path = Self.fresh(certificateFile, "p12")
+        guard let file = BIO_new_file(path, "w") else { throw TLSFailure(path) }
+        defer { BIO_free(file) }
+        try check(i2d_PKCS12_bio(file, packed), path)
+        return path
+    }
+
+    /// The key once more, in a PEM file that a password opens.
+    package func encryptedKey(password: String) throws -> String {
+        let key = try KeyPair(contentsOf: keyFile)
+        let path = Self.fresh(keyFile, "encrypted")
+        guard let file = BIO_new_file(path, "w") else { throw TLSFailure(path) }
+        defer { BIO_free(file) }
+        try check(
+            PEM_write_bio_PKCS8PrivateKey(
+                file, key.pointer, EVP_aes_256_cbc(), password, Int32(password.utf8.count), nil, nil), path)
+        return path
+    }
+
+    /// Both in one PEM file.
+    package func together() throws -> String {
+        let path = Self.fresh(certificateFile, "both")
+        let bytes = try TemporaryTree.bytes(at: certificateFile) + TemporaryTree.bytes(at: keyFile)
+        guard let file = BIO_new_file(path, "w") else { throw TLSFailure(path) }
+        defer { BIO_free(file) }
+        try check(BIO_write(file, bytes, Int32(bytes.count)) == Int32(bytes.count) ? 1 : 0, path)
+        return path
     }
 }
 
@@ -67,6 +135,10 @@ package struct TLSOptions: Sendable {
     package var closesInOrder: Bool
     /// Asks the client for a certificate of the same authority and refuses one without.
     package var requiresClientCertificate: Bool
+    /// Asks for one and goes on without.
+    package var asksForClientCertificate = false
+    /// Its certificate is signed by one that the authority signed.
+    package var hasIntermediate = false
     /// Takes HTTP/2 where the client offers it. The server does not speak it: a script for `PRI *`, which is what the
     /// client's first line looks like, says the frames (`HTTP2Frame`).
     package var takesHTTP2 = false
@@ -88,6 +160,7 @@ package struct TLSOptions: Sendable {
 final class TLSContext: @unchecked Sendable {
     let pointer: OpaquePointer
     let closesInOrder: Bool
+    let leaf: CertificateAuthority.Issued
 
     init(_ options: TLSOptions) throws {
         // SSL_write cannot be told not to raise it.
@@ -100,13 +173,16 @@ final class TLSContext: @unchecked Sendable {
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(options.maximum.rawValue), nil)
         // The old versions need ciphers that the default security level forbids.
         if options.minimum.rawValue < Version.v1_2.rawValue { SSL_CTX_set_security_level(context, 0) }
-        let leaf = try options.authority.issue(flaw: options.flaw)
-        try check(SSL_CTX_use_certificate_file(context, leaf.certificateFile, SSL_FILETYPE_PEM), "certificate")
+        leaf = try options.authority.issue(flaw: options.flaw, throughIntermediate: options.hasIntermediate)
+        try check(SSL_CTX_use_certificate_chain_file(context, leaf.certificateFile), "certificate")
         try check(SSL_CTX_use_PrivateKey_file(context, leaf.keyFile, SSL_FILETYPE_PEM), "private key")
         if options.takesHTTP2 { SSL_CTX_set_alpn_select_cb(context, takeHTTP2, nil) }
-        if options.requiresClientCertificate {
+        if options.requiresClientCertificate || options.asksForClientCertificate {
             try check(SSL_CTX_load_verify_locations(context, options.authority.caFile, nil), "authority")
-            SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+            let need = options.requiresClientCertificate ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0
+            SSL_CTX_set_verify(context, SSL_VERIFY_PEER | need, nil)
+            // A session that is resumed tells who the client is only within a context of this name.
+            try check(SSL_CTX_set_session_id_context(context, Array("test".utf8), 4), "context")
         }
     }
 
@@ -235,9 +311,16 @@ private final class Certificate {
         if X509_sign(pointer, key.pointer, EVP_sha256()) == 0 { throw TLSFailure("signature") }
     }
 
-    func write(_ path: String) throws {
-        guard let file = BIO_new_file(path, "w") else { throw TLSFailure(path) }
+    func write(_ path: String, mode: String = "w") throws {
+        guard let file = BIO_new_file(path, mode) else { throw TLSFailure(path) }
         defer { BIO_free(file) }
         try check(PEM_write_bio_X509(file, pointer), path)
+    }
+
+    func fingerprint() throws -> String {
+        var digest = [UInt8](repeating: 0, count: 32)
+        try check(X509_digest(pointer, EVP_sha256(), &digest, nil), "fingerprint")
+        return "sha256:"
+            + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }

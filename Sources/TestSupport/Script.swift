@@ -22,6 +22,8 @@ package struct Script: Sendable, ExpressibleByArrayLiteral {
         case cut
         /// RST, as when a process dies: what is still in the buffers is lost.
         case reset
+        /// What a tunnel does: from here on bytes go to and fro between the client and this port, until one of them ends.
+        case relay(to: UInt16)
         /// Says nothing more and keeps the connection until the client leaves or the server stops.
         case stall
 

@@ -29,7 +29,10 @@ extension ScriptedServer {
                     core.state.with { $0.failedHandshakes += 1 }
                     return end(notify: false)
                 }
-                core.state.with { $0.tlsVersions[number] = wire.tlsVersion }
+                core.state.with {
+                    $0.tlsVersions[number] = wire.tlsVersion
+                    $0.clientNames[number] = wire.clientName
+                }
             }
             while let head = wire.readHead() {
                 if serve(head) == .closed { return }
@@ -105,6 +108,9 @@ extension ScriptedServer {
                     core.leave(number)
                     Socket.reset(wire.descriptor)
                     return .closed
+                case .relay(let port):
+                    wire.relay(to: port)
+                    return abandon()
                 case .stall:
                     wire.drain()
                     return abandon()

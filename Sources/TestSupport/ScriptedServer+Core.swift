@@ -24,6 +24,7 @@ extension ScriptedServer {
             var peakRequests = 0
             var failedHandshakes = 0
             var tlsVersions: [Int: String] = [:]
+            var clientNames: [Int: String] = [:]
             var isStopping = false
 
             var stillOpen: Int { open.values.count { !Socket.hasLeft($0) } }

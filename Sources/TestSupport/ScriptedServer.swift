@@ -20,6 +20,8 @@ package final class ScriptedServer: Sendable {
     package let port: UInt16
     /// A file with the certificate of the authority that signed this server's; `nil` without TLS.
     package var caFile: String? { authority?.caFile }
+    /// What it shows; `nil` without TLS.
+    package var certificate: CertificateAuthority.Issued? { core.tls?.leaf }
     /// Kept: its files live as long as it does.
     private let authority: CertificateAuthority?
     let core: Core
@@ -120,6 +122,8 @@ extension ScriptedServer {
     package var openConnections: Int { core.state.with { $0.stillOpen } }
     /// The TLS versions that were agreed on, by connection.
     package var tlsVersions: [Int: String] { core.state.with { $0.tlsVersions } }
+    /// The names in the certificates that clients showed, by connection; empty for one that showed none.
+    package var clientNames: [Int: String] { core.state.with { $0.clientNames } }
     /// Handshakes that did not come to an end.
     package var failedHandshakes: Int { core.state.with { $0.failedHandshakes } }
 }

@@ -24,6 +24,33 @@ final class Wire {
     /// The version that the handshake agreed on, such as `TLSv1.3`.
     var tlsVersion: String? { tls.map { String(cString: SSL_get_version($0)) } }
 
+    /// The common name in the certificate that the client showed; empty when it showed none.
+    var clientName: String {
+        guard let tls, let certificate = SSL_get0_peer_certificate(tls) else { return "" }
+        var text = [CChar](repeating: 0, count: 256)
+        X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, &text, Int32(text.count))
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Carries bytes between a client without TLS and a port, until one of them ends.
+    func relay(to port: UInt16) {
+        guard let other = try? Socket.connect(to: port) else { return }
+        defer { Socket.closeDescriptor(other) }
+        let rest = Array(buffer[start...])
+        guard rest.isEmpty || rest.withUnsafeBytes({ Socket.send(other, $0) }) else { return }
+        while true {
+            var ends = [descriptor, other].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            if poll(&ends, 2, -1) < 0, errno != EINTR { return }
+            for (from, to) in [(0, 1), (1, 0)] where ends[from].revents != 0 {
+                let isOver = scratch.withUnsafeMutableBytes { raw in
+                    let count = Socket.receive(ends[from].fd, raw)
+                    return count <= 0 || !Socket.send(ends[to].fd, UnsafeRawBufferPointer(rebasing: raw[..<count]))
+                }
+                if isOver { return }
+            }
+        }
+    }
+
     func send(_ bytes: [UInt8]) -> Bool {
         if bytes.isEmpty { return true }
         return bytes.withUnsafeBytes { raw in

@@ -208,5 +208,6 @@ extension WorldAudit {
 
     private static let deadNames: Set<ErrorName> = [
         .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
+        .cannotFindProxy, .cannotConnectToProxy, .proxyCouldNotConnect,
     ]
 }

@@ -38,6 +38,8 @@ extension Attempt {
         transaction.remotePort = metrics.remotePort == 0 ? nil : metrics.remotePort
         transaction.tlsVersion = metrics.tlsVersion == 0 ? nil : metrics.tlsVersion
         transaction.tlsCipherSuite = metrics.tlsCipher == 0 ? nil : metrics.tlsCipher
+        transaction.tlsFingerprint = metrics.tlsFingerprint
+        transaction.isProxyConnection = metrics.isProxied
         // In the order in which they began, whichever of several streams ends first.
         let place = transactions.lastIndex { $0.fetchStart <= start }.map { $0 + 1 } ?? 0
         transactions.insert(transaction, at: place)

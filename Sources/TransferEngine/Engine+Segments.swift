@@ -75,7 +75,7 @@ extension Engine {
         let segment = Segment(id, part, of: attempt, parts, now: now)
         let request = attempt.life.request(for: part)
         do throws(TransferError) {
-            var curl = curlRequest(request, attempt)
+            var curl = try curlRequest(request, attempt)
             let dressed = attempt.life.dressed(request, by: &attempt.session.lore, at: now.wall)
             curl.headers = EngineSession.lines(dressed ?? request.headers)
             segment.transfer = try loop.start(curl, receiver: segment)

@@ -110,7 +110,8 @@ package final class Engine {
         self.loop = loop
         var sessions: [EngineSession] = []
         for configuration in job.sessions {
-            sessions.append(try EngineSession(configuration, userAgent: userAgent, now: now.wall))
+            sessions.append(
+                try EngineSession(configuration, proxies: job.proxies, userAgent: userAgent, now: now.wall))
         }
         self.sessions = sessions
         isMetered =
@@ -302,7 +303,7 @@ package final class Engine {
     func send(_ request: OutgoingRequest, _ attempt: Attempt) {
         attempt.beginRequest(at: now)
         do throws(TransferError) {
-            var curl = curlRequest(request, attempt)
+            var curl = try curlRequest(request, attempt)
             let dressed = attempt.life.dressed(request, by: &attempt.session.lore, at: now.wall)
             // What every first request of a session says is put together once.
             let isPlain =
@@ -325,6 +326,7 @@ package final class Engine {
             }
             attempt.transfer = try loop.start(curl, receiver: attempt)
         } catch {
+            tellOfTrust(attempt, request.url)
             return fail(attempt, error)
         }
         attempt.place = transferring.count
@@ -333,9 +335,10 @@ package final class Engine {
     }
 
     /// What all requests of the attempt have in common; the headers are left out.
-    func curlRequest(_ request: OutgoingRequest, _ attempt: Attempt) -> CurlRequest {
-        var curl = CurlRequest(
-            url: request.url.text, method: request.method, tls: attempt.session.tls, pool: attempt.session.pool)
+    func curlRequest(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> CurlRequest {
+        let pool = try attempt.session.pools.pool(
+            for: request.url, attempt.specification.options.values.policies.challenges)
+        var curl = CurlRequest(url: request.url.text, method: request.method, pool: pool)
         curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
         curl.connectTimeout = attempt.session.configuration.connectTimeout
         // Small enough that what is read at once is no burst.
@@ -433,6 +436,7 @@ package final class Engine {
             protocols[origin] = head.version
             reports.append(.protocolIs(origin, head.version))
         }
+        if head.wasAskedForCertificate { tellOfCertificate(attempt) }
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         announceLength(attempt)
         considerSegments(attempt)
@@ -482,6 +486,7 @@ package final class Engine {
         if attempt.received > 0 { emitProgress(attempt) }
         note(completion.metrics, attempt)
         forgetTransfer(attempt)
+        if completion.wasAskedForCertificate, attempt.head == nil { tellOfCertificate(attempt) }
         if attempt.body != nil, completion.metrics.uploadedBytes > 0 {
             emit(
                 .sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)),
@@ -494,13 +499,7 @@ package final class Engine {
 
     func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
         if let failure = attempt.body?.failure { return failure }
-        guard completion.code != .ok else { return nil }
-        let code = Int32(completion.code.rawValue)
-        // libcurl's connect time-out is the only clock of its own that we let it keep.
-        let name = completion.code.errorName(verifyResult: completion.verifyResult)
-        let message = completion.message.isEmpty ? completion.code.text : completion.message
-        return TransferError(
-            name, message, curl: code, errno: completion.systemError == 0 ? nil : completion.systemError)
+        return completion.error
     }
 
     /// Fails what moved no byte for as long as it may. The clock stands while a task waits for a slot.
@@ -607,6 +606,7 @@ package final class Engine {
     }
 
     func fail(_ attempt: Attempt, _ error: TransferError) {
+        if error.name == .cancelled { return cancelled(attempt, by: error) }
         let status = attempt.life.lastStatus
         let retryAfter = attempt.head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         finish(

@@ -1,13 +1,11 @@
 import AttemptLife
-import CurlCore
 import HTTPRules
 import TransferModel
 
-/// A session as the engine needs it: its connections, its TLS, and the rules its tasks share.
+/// A session as the engine needs it: its connections and the rules its tasks share.
 final class EngineSession {
     let configuration: SessionConfiguration
-    let tls: TLSSettings
-    let pool: ConnectionPool
+    let pools: SessionPools
     let userAgent: String
     /// What it knows of the servers it spoke with. Whoever hears an answer's headers changes it.
     var lore: SessionLore
@@ -19,11 +17,12 @@ final class EngineSession {
     /// The header lines of the first request under `lastRules`: ten thousand requests share one list.
     private(set) var headerLines: [String] = []
 
-    init(_ configuration: SessionConfiguration, userAgent: String, now: WallTime) throws(TransferError) {
+    init(
+        _ configuration: SessionConfiguration, proxies: ProxyEnvironment, userAgent: String, now: WallTime
+    ) throws(TransferError) {
         self.configuration = configuration
         self.userAgent = userAgent
-        tls = TLSSettings(configuration.tls)
-        pool = try ConnectionPool()
+        pools = try SessionPools(configuration, proxies: proxies)
         lore = SessionLore(configuration, at: now)
     }
 

@@ -13,6 +13,8 @@ package struct Job: Sendable {
     /// Every secret that was resolved: the redactor's patterns.
     package var secrets: [KnownSecret] = []
     package var sessions: [SessionConfiguration] = []
+    /// What the environment says of proxies, for the sessions that say nothing.
+    package var proxies = ProxyEnvironment()
     package var tasks: [TaskSpecification] = []
     package var limits = RunLimits()
     package var failFast = false

@@ -33,6 +33,8 @@ package struct TransactionMetrics: Hashable, Sendable {
     /// 0x0303 is TLS 1.2, 0x0304 is TLS 1.3.
     package var tlsVersion: UInt16?
     package var tlsCipherSuite: UInt16?
+    /// `sha256:…` over the server's certificate.
+    package var tlsFingerprint: String?
 
     package init(method: String, url: String, fetchStart: WallTime) {
         self.method = method

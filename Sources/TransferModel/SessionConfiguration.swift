@@ -30,6 +30,9 @@ package struct SessionConfiguration: Sendable {
     package var taskDefaults = TransferPolicies()
 
     package init(name: String) { self.name = name }
+
+    /// It says nothing of proxies itself.
+    package var asksEnvironmentForProxy: Bool { if case .environment = proxy { true } else { false } }
 }
 
 /// The keys that a session sets for its tasks and a task may set for itself.
@@ -130,6 +133,12 @@ package struct Credential: Sendable {
     package var maximumFailures = 1
     package var persistence = Persistence.session
     package init(source: Source) { self.source = source }
+
+    /// User and password of a proxy, which are sent to it without being asked for.
+    package var isProxyPassword: Bool {
+        guard isForProxy, case .password = source else { return false }
+        return method == .any || method == .basic
+    }
 }
 
 package struct ChallengeRule: Sendable {
@@ -180,8 +189,8 @@ package struct TLSConfiguration: Hashable, Sendable {
 package enum ProxyConfiguration: Sendable {
     case environment
     case none
-    case url(SecretText)
-    case byScheme(http: SecretText?, https: SecretText?, ftp: SecretText?, all: SecretText?, bypass: [String])
+    case url(ProxyServer)
+    case byScheme(http: ProxyServer?, https: ProxyServer?, ftp: ProxyServer?, all: ProxyServer?, bypass: [String])
 }
 
 package struct HTTPConfiguration: Hashable, Sendable {

@@ -17,6 +17,9 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case unexpectedResponse, checksumMismatch, dependencyFailed, destinationExists, redirectRefused, lengthUnproven
     case secretBarred, noPermittedRoute, runCancelled, groupChanged, groupNotPublished, notEnoughDiskSpace
     case magicMismatch, unexpectedHTML, checksumNotFound
+    case serverCertificateWrongHost, serverKeyNotPinned, clientCertificateUnusable
+    case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
+    case proxyRefusedConnection, proxyCouldNotConnect
 
     /// Apple's number; `nil` for our own names.
     package var code: Int? {
@@ -66,7 +69,9 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .cannotMoveFile: -3005
         case .unexpectedResponse, .checksumMismatch, .dependencyFailed, .destinationExists, .redirectRefused,
             .lengthUnproven, .secretBarred, .noPermittedRoute, .runCancelled, .groupChanged, .groupNotPublished,
-            .notEnoughDiskSpace, .magicMismatch, .unexpectedHTML, .checksumNotFound:
+            .notEnoughDiskSpace, .magicMismatch, .unexpectedHTML, .checksumNotFound, .serverCertificateWrongHost,
+            .serverKeyNotPinned, .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy,
+            .proxyCertificateUntrusted, .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect:
             nil
         }
     }
@@ -98,7 +103,18 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .secureConnectionFailed: "Compare the TLS versions that the server and `tls` allow."
         case .serverCertificateHasBadDate, .serverCertificateNotYetValid: "Renew the certificate, or set the clock."
         case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: "Name the issuer's file in `tls.trust.ca`."
-        case .clientCertificateRejected, .clientCertificateRequired: "Configure `tls.clientCertificates` for this host."
+        case .serverCertificateWrongHost: "Use the name that the certificate was made for, or have it made anew."
+        case .serverKeyNotPinned: "If the server has a new key that you trust, write its pin in `tls.trust.pin`."
+        case .clientCertificateRejected: "Ask the server's operator which certificates it takes, and since when."
+        case .clientCertificateRequired: "Configure `tls.clientCertificates` for this host."
+        case .clientCertificateUnusable: "Correct `certificate`, `key` and `password` in `tls.clientCertificates`."
+        case .cannotFindProxy: "Check the proxy's name in `proxy` or the environment, and the machine's resolver."
+        case .cannotConnectToProxy: "See whether the proxy runs, and whether `proxy` names its port and kind."
+        case .proxyCertificateUntrusted: "Name the issuer of the proxy's certificate in `tls.trust.ca`."
+        case .proxyAuthenticationRequired:
+            "Write user and password into the proxy's URL, or under `credentials` with `proxy: true`."
+        case .proxyRefusedConnection: "Ask who runs the proxy to let this host through, or `bypass` the proxy for it."
+        case .proxyCouldNotConnect: "The proxy does not reach the host: see whether the host runs."
         case .cannotCreateFile, .cannotOpenFile, .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile,
             .cannotMoveFile:
             "Check free space and the right to write in the destination's folder."
@@ -128,7 +144,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         switch self {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
             .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
-            .cannotLoadFromNetwork, .unknown, .noPermittedRoute:
+            .cannotLoadFromNetwork, .unknown, .noPermittedRoute, .cannotFindProxy, .cannotConnectToProxy,
+            .proxyCouldNotConnect:
             true
         default: false
         }

@@ -203,13 +203,12 @@ struct Stages {
     private func libcurlAlone(_ round: Int) throws {
         let urls = (0..<tasks).map { url($0) }
         let loop = try CurlLoop(maximumConnections: 64, streamsPerConnection: 100)
-        let pool = try ConnectionPool()
-        let tls = TLSSettings(TLSConfiguration())
+        let pool = try ConnectionPool(tls: TLSSettings(TLSConfiguration()))
         var next = 0
         var done = 0
         while done < urls.count {
             while next < urls.count, loop.activeCount < connections {
-                var request = CurlRequest(url: urls[next], method: "GET", tls: tls, pool: pool)
+                var request = CurlRequest(url: urls[next], method: "GET", pool: pool)
                 request.headers = ["User-Agent: bench", "Accept-Encoding: identity"]
                 _ = try loop.start(request, receiver: Sink())
                 next += 1

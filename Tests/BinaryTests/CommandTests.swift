@@ -83,9 +83,9 @@ import TextFormats
         ("onResponse: [{ status: 404, do: cancel }]", ""), ("capture: { name: { header: X } }", ""),
         ("expect: { body: { contains: x } }", ""), ("body: { stream: { command: [echo] } }", ""),
         ("body: { multipart: [{ name: a, data: b }] }", ""),
-        ("", "configuration: background, identifier: a.b"),
-        ("", "cache: { path: c }"), ("", "proxy: 'http://127.0.0.1:9'"),
+        ("", "configuration: background, identifier: a.b"), ("", "cache: { path: c }"),
         ("", "credentials: [{ host: a, user: b, password: c }]"), ("", "challenges: [{ do: cancel }]"),
+        ("", "challenges: [{ method: basic, do: cancel }]"),
     ])
     func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck(_ ofTask: String, _ ofSession: String) throws {
         let server = try ScriptedServer()

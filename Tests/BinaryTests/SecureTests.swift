@@ -33,25 +33,78 @@ import Testing
     @Test func anUnknownAuthorityIsNot() throws {
         let (stage, run) = try run(TLSOptions(), tls: { _ in "minimum: \"1.2\"" }, .respond(200, body: "hello"))
         #expect(run.status == 1)
-        let name = try run.task("a", "error.name")
-        #expect(["serverCertificateUntrusted", "serverCertificateHasUnknownRoot"].contains(name))
+        #expect(try run.task("a", "error.name") == "serverCertificateHasUnknownRoot")
+        #expect(try run.task("a", "error.code") == "-1203")
+        #expect(try run.value("$.totals.attempts") == "1")
         #expect(stage.files == [])
     }
 
-    @Test func insecureMustBeSaid() throws {
-        let (_, run) = try run(TLSOptions(), tls: { _ in "trust: { policy: insecure }" }, .respond(200, body: "hello"))
+    @Test(arguments: [CertificateAuthority.Flaw.none, .expired, .otherHost, .selfSigned])
+    func insecureMustBeSaidAndIsTold(_ flaw: CertificateAuthority.Flaw) throws {
+        let (_, run) = try run(
+            TLSOptions(flaw: flaw), tls: { _ in "trust: { policy: insecure }" }, .respond(200, body: "hello"))
         #expect(run.status == 0)
+        #expect(run.errorText.contains("warning: the session `default` checks no certificates"))
+        #expect(try run.value("$.sessions[0].insecure") == "true")
     }
 
-    @Test(arguments: [
-        (CertificateAuthority.Flaw.expired, "serverCertificateHasBadDate"),
-        (.notYetValid, "serverCertificateNotYetValid"), (.otherHost, "serverCertificateUntrusted"),
-    ])
-    func flawsAreFound(_ flaw: CertificateAuthority.Flaw, _ error: String) throws {
+    @Test func theReportTellsWhatWasAgreedOn() throws {
+        let server = try ScriptedServer(tls: TLSOptions(minimum: .v1_3))
+        defer { server.stop() }
+        server.on("/a", .respond(200, body: "hello"))
+        server.on("/b", .respond(200, body: "again"))
+        let run = try Stage().run(
+            """
+            sessions: { default: { tls: { trust: { ca: \(try #require(server.caFile)) } }, maximumConnectionsPerHost: 1 } }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a }
+              - { id: b, needs: [a], url: "\(server.url("/b"))", to: b }
+            """)
+        #expect(run.status == 0)
+        let transaction = "attempts[0].transactions[0]"
+        let fingerprint = try #require(server.certificate).fingerprint
+        for id in ["a", "b"] {
+            #expect(try run.task(id, "\(transaction).negotiatedTLSProtocolVersion") == "772")
+            let cipher = try run.task(id, "\(transaction).negotiatedTLSCipherSuite").flatMap { Int($0) }
+            #expect([0x1301, 0x1302, 0x1303].contains(cipher))
+            #expect(try run.task(id, "\(transaction).negotiatedTLSCertificateFingerprint") == fingerprint)
+        }
+        #expect(try run.value("$.sessions[0].insecure") == "false")
+        #expect(try run.task("b", "\(transaction).isReusedConnection") == "true")
+    }
+
+    /// `only` leaves the machine's own authorities out, which here means that nothing but the named one is read.
+    @Test func onlyTheNamedAuthorityIsBelieved() throws {
+        let (_, right) = try run(
+            TLSOptions(), tls: { "trust: { policy: only, ca: \($0.authority.caFile) }" }, .respond(200, body: "hello"))
+        #expect(right.status == 0)
+        let other = try CertificateAuthority()
+        let (_, wrong) = try run(
+            TLSOptions(), tls: { _ in "trust: { policy: only, ca: \(other.caFile) }" }, .respond(200, body: "hello"))
+        #expect(try wrong.task("a", "error.name") == "serverCertificateHasUnknownRoot")
+    }
+
+    @Test func anAuthorityThatIsNoFileIsToldByName() throws {
+        let (_, run) = try run(
+            TLSOptions(), tls: { _ in "trust: { ca: no/such.pem }" }, .respond(200, body: "hello"))
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "serverCertificateUntrusted")
+        #expect(try run.task("a", "error.message")?.contains("no/such.pem") == true)
+    }
+
+    @Test(
+        arguments: [
+            (CertificateAuthority.Flaw.expired, "serverCertificateHasBadDate", "-1201"),
+            (.notYetValid, "serverCertificateNotYetValid", "-1204"), (.otherHost, "serverCertificateWrongHost", nil),
+            (.selfSigned, "serverCertificateUntrusted", "-1202"),
+        ] as [(CertificateAuthority.Flaw, String, String?)])
+    func flawsAreFound(_ flaw: CertificateAuthority.Flaw, _ error: String, _ code: String?) throws {
         let (stage, run) = try run(
             TLSOptions(flaw: flaw), tls: { "trust: { ca: \($0.authority.caFile) }" }, .respond(200, body: "hello"))
         #expect(run.status == 1)
         #expect(try run.task("a", "error.name") == error)
+        #expect(try run.task("a", "error.code") == code)
+        #expect(try run.value("$.totals.attempts") == "1")
         #expect(stage.files == [])
     }
 
@@ -63,13 +116,44 @@ import Testing
         #expect(try run.task("a", "error.name") == "secureConnectionFailed")
     }
 
-    @Test func aWrongPinIsRefused() throws {
-        let pin = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
-        let (stage, run) = try run(
-            TLSOptions(), tls: { "trust: { ca: \($0.authority.caFile), pin: [\"\(pin)\"] }" },
+    @Test func aServerAboveTheCeilingIsRefused() throws {
+        let (_, run) = try run(
+            TLSOptions(minimum: .v1_3), tls: { "maximum: \"1.2\", trust: { ca: \($0.authority.caFile) }" },
             .respond(200, body: "hello"))
-        #expect(run.status == 1)
-        #expect(stage.files == [])
+        #expect(try run.task("a", "error.name") == "secureConnectionFailed")
+        #expect(try run.task("a", "error.code") == "-1200")
+    }
+
+    @Test(arguments: [("1.2", 771), ("1.3", 772)])
+    func theCeilingIsSpoken(_ maximum: String, _ version: Int) throws {
+        let (_, run) = try run(
+            TLSOptions(), tls: { "maximum: \"\(maximum)\", trust: { ca: \($0.authority.caFile) }" },
+            .respond(200, body: "hello"))
+        #expect(run.status == 0)
+        let spoken = try run.task("a", "attempts[0].transactions[0].negotiatedTLSProtocolVersion")
+        #expect(spoken == "\(version)")
+    }
+
+    @Test func anOldVersionIsSpokenOnlyWhenItIsAllowed() throws {
+        let old = try TLSOptions(minimum: .v1_0, maximum: .v1_1)
+        let (_, refused) = try run(
+            old, tls: { "trust: { ca: \($0.authority.caFile) }" }, .respond(200, body: "hello"))
+        #expect(try refused.task("a", "error.name") == "secureConnectionFailed")
+        let (_, allowed) = try run(
+            old, tls: { "minimum: \"1.0\", trust: { ca: \($0.authority.caFile) }" }, .respond(200, body: "hello"))
+        #expect(allowed.status == 0)
+        #expect(try allowed.task("a", "attempts[0].transactions[0].negotiatedTLSProtocolVersion") == "770")
+    }
+
+    @Test func aCeilingBelowTheFloorIsAMistakeOfTheJob() throws {
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            sessions: { default: { tls: { minimum: "1.3", maximum: "1.2" } } }
+            tasks: [{ id: a, url: "https://127.0.0.1:9/a", to: a }]
+            """)
+        #expect(run.status == 2)
+        #expect(run.errorText.contains("`tls.maximum` 1.2 is below `minimum` 1.3"))
     }
 
     @Test(arguments: [TLSOptions.Version.v1_2, .v1_3])

@@ -30,7 +30,7 @@ import TransferModel
         #expect(server.tlsVersions == [1: "TLSv1.2"])
     }
 
-    @Test(arguments: [CertificateAuthority.Flaw.expired, .notYetValid, .otherHost])
+    @Test(arguments: [CertificateAuthority.Flaw.expired, .notYetValid, .otherHost, .selfSigned])
     func showsAFlawedCertificate(flaw: CertificateAuthority.Flaw) throws {
         let server = try ScriptedServer(tls: TLSOptions(flaw: flaw))
         defer { server.stop() }

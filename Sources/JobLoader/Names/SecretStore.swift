@@ -33,6 +33,9 @@ final class SecretStore {
         return secret
     }
 
+    /// Secrets that have no name of their own, such as a password in a proxy's URL.
+    func learn(_ secrets: [KnownSecret]) { known += secrets.filter { !known.contains($0) } }
+
     func hint(_ name: String) -> String {
         let declaration = declarations[name]
         if let variable = declaration?.environment {

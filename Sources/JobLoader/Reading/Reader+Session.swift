@@ -94,18 +94,58 @@ extension Reader {
         proxy = .byScheme(http: draft.http, https: draft.https, ftp: draft.ftp, all: draft.all, bypass: draft.bypass)
     }
 
-    func proxyURL(_ node: NodeID) -> SecretText? {
+    func proxyURL(_ node: NodeID) -> ProxyServer? {
         guard let text = urlText(node) else { return nil }
-        let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
-        let revealed = text.plain ?? text.revealed
-        guard let url = try? ResourceURL.parse(revealed), schemes.contains(url.scheme) else {
-            error(
-                "invalid-url", "`\(key)` must be a proxy's URL",
-                hint: "it begins with one of \(schemes.map { "\($0)://" }.joined(separator: ", "))",
-                node)
+        guard !text.awaitsCapture else {
+            problems.isNotBuilt("a captured value in `\(key)`", at: tree.span(node), in: source)
             return nil
         }
-        return text
+        guard let proxy = try? ProxyServer.parse(text.revealed) else {
+            let schemes = ProxyServer.Kind.allCases.map { "\($0.rawValue)://" }.joined(separator: ", ")
+            error(
+                "invalid-url", "`\(key)` must be a proxy's URL",
+                hint: "one of \(schemes), then `user:password@` if it asks for them, host and port", node)
+            return nil
+        }
+        if let name = text.secretBarred(from: proxy.origin) {
+            error(
+                "secret-elsewhere", "the secret `\(name)` may not be sent to `\(proxy.host)`",
+                hint: "its `hosts` say where it may go", node)
+            return nil
+        }
+        names.secrets.learn(proxy.secrets)
+        return proxy
+    }
+
+    /// What the environment says of proxies; what it says wrong is told without its value, which may hold a password.
+    func proxyEnvironment() -> ProxyEnvironment {
+        var found = ProxyEnvironment()
+        found.http = proxy(from: ProxyEnvironment.httpNames)
+        found.https = proxy(from: ProxyEnvironment.httpsNames)
+        found.ftp = proxy(from: ProxyEnvironment.ftpNames)
+        found.all = proxy(from: ProxyEnvironment.allNames)
+        found.bypass = variable(ProxyEnvironment.bypassNames)?.value ?? ""
+        return found
+    }
+
+    private func variable(_ names: [String]) -> (name: String, value: String)? {
+        for name in names {
+            if let value = resources.environment(name)?.trimmingBlanks(), !value.isEmpty { return (name, value) }
+        }
+        return nil
+    }
+
+    private func proxy(from names: [String]) -> ProxyServer? {
+        guard let (name, value) = variable(names) else { return nil }
+        guard let proxy = try? ProxyServer.parse(value, fromEnvironment: true) else {
+            problems.error(
+                "invalid-url", "the environment's `\(name)` is no proxy's URL",
+                hint: "such as `http://proxy.example.org:3128`; a session with `proxy: none` needs none", at: nil,
+                in: source)
+            return nil
+        }
+        self.names.secrets.learn(proxy.secrets)
+        return proxy
     }
 
     func bypasses(_ node: NodeID) -> [String]? {

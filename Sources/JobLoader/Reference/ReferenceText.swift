@@ -145,6 +145,19 @@ enum ReferenceText {
         "checksum": """
         checksum: { from: sums, algorithm: sha256, entry: debian.iso }
         """,
+        "tls": """
+        tls:
+          minimum: "1.3"
+          trust: { ca: certs/company.pem, pin: ["sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] }
+          clientCertificates:
+            - { host: "*.example.org", certificate: certs/me.p12, password: "${secret.CERT_PASSWORD}" }
+        """,
+        "proxy": """
+        proxy:
+          all: http://proxy.example.org:3128
+          https: socks5h://me:${secret.GATE_PASSWORD}@gate.example.org
+          bypass: [localhost, "*.example.org", 10.0.0.0/8]
+        """,
         "window": """
         window: { from: "22:00", to: "06:00", days: [monday, tuesday], timezone: Europe/Berlin }
         """,

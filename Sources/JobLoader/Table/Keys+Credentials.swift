@@ -54,6 +54,11 @@ extension Sections {
         """
         Each of the list is a map; the first that matches decides. `use` takes the matching credential; `default` goes on \
         without (a 401 is then the result); `reject` passes to the next method the server offers; `cancel` cancels the task.
+
+        `clientCertificate` and `serverTrust` are about connections, and only rules that name them are about those: the \
+        session's first, then the task's. For a server that asks for a certificate `use` is what happens without a rule, \
+        `default` and `reject` show none, `cancel` cancels the task when it is asked. For a server's own certificate `use` \
+        and `default` leave it to `tls.trust`, `reject` fails the task, `cancel` cancels it, before it connects.
         """,
         keys: [
             .optionalChoice("method", \.method, default: "any", "the kind of challenge"),

@@ -115,12 +115,15 @@ enum Sections {
         Key("redirects", \.redirects, section: redirects, default: "see `redirects`", "which redirects are followed"),
         Key(
             "credentials", \.credentials, .list(.object("credential")), default: "none",
-            "who to be where a server or proxy asks", .except("an empty list", { $0.credentials.isEmpty })
+            "who to be where a server or proxy asks",
+            .except("users and passwords of proxies", { $0.credentials.allSatisfy(\.isProxyPassword) })
         ) { $1.credentials($0) },
         Key(
             "challenges", \.challenges, .list(.object("challenge")), default: "default handling",
             "rules for what to do when a server asks who one is; the first match wins",
-            .except("an empty list", { $0.challenges.isEmpty })
+            .except("rules for `clientCertificate` and `serverTrust`") { policies in
+                policies.challenges.allSatisfy { $0.method == .clientCertificate || $0.method == .serverTrust }
+            }
         ) { node, reader in
             reader.maps(node, challenge, ChallengeRule(disposition: .default))
         },

@@ -17,18 +17,29 @@ extension HTTPConfiguration: Blank { static var blank: HTTPConfiguration { HTTPC
 
 extension Sections {
     static let trust = Section<TLSConfiguration>(
-        "trust", in: "`trust`", title: "`tls.trust`", "Whom to believe.",
+        "trust", in: "`trust`", title: "`tls.trust`",
+        """
+        Whom to believe. A certificate that has expired, is not yet valid, is for another host, signed by itself or by \
+        nobody known fails the task, each with an error of its own, before the request is sent. So does a key that is no pin.
+        """,
         keys: [
             .path("ca", \.ca, default: "the system's", "a file of CA certificates"),
             Key(
                 "pin", \.pins, .list(pinShape), default: "none",
-                "public keys, any of which the server must have: `sha256//…`"
+                """
+                public keys, one of which must be the server's or that of a certificate of the verified chain: \
+                `sha256//…`, the SHA-256 of the key in base64
+                """
             ) {
                 $1.pins($0)
             },
             .choice(
                 "policy", \.policy, default: "system",
-                "`system` checks as the system does; `only` believes nothing but `ca` and `pin`; `insecure` checks nothing"
+                """
+                `system` believes the system's authorities and `ca`; `only` nothing but `ca` and `pin`: without `ca` the \
+                server's own key must be a pin, and nothing else in its certificate counts; `insecure` checks nothing \
+                but pins, and says so on standard error and in the report
+                """
             ),
         ])
 
@@ -36,11 +47,17 @@ extension Sections {
 
     static let clientCertificate = Section<CertificateDraft>(
         "clientCertificate", in: "a client certificate", title: "`tls.clientCertificates`",
+        """
+        Shown when the server asks for one, after the server itself was found right, and never to a proxy. One that cannot \
+        be read fails the tasks that would show it, before anything is sent.
+        """,
         keys: [
-            .host("host", \.host, default: "required", "who may see it"),
-            .path("certificate", \.certificate, default: "required", "a PEM file"),
+            .host("host", \.host, default: "required", "who may see it; a port makes it that origin alone"),
+            .path(
+                "certificate", \.certificate, default: "required",
+                "a PEM file, with what stands between it and its authority after it, or a PKCS#12 file"),
             .path("key", \.key, default: "in the certificate's file", "a PEM file"),
-            .secretText("password", \.password, default: "none", "the key's"),
+            .secretText("password", \.password, default: "none", "what opens the key"),
         ])
 
     struct CertificateDraft: Blank, Sendable {
@@ -61,7 +78,7 @@ extension Sections {
             }.resetting { ($0.ca, $0.pins, $0.policy) = (nil, [], .system) },
             Key(
                 "clientCertificates", \.clientCertificates, .list(.object("clientCertificate")), default: "none",
-                "certificates to show, by host", .except("an empty list", { $0.clientCertificates.isEmpty })
+                "certificates to show where a server asks for one; the first that is for its host"
             ) { node, reader in
                 reader.maps(node, clientCertificate, .blank)?.compactMap { draft in
                     guard let host = draft.host, let certificate = draft.certificate else { return nil }
@@ -167,8 +184,7 @@ extension Sections {
         Key("tls", \.configuration.tls, section: tls, default: "{ minimum: \"1.2\" }", "how connections are made safe"),
         Key(
             "proxy", over: \.configuration.proxy, .either([.choice(["none"]), .url, .object("proxy")]),
-            default: "from the environment", "`none`, a URL (`http://`, `https://`, `socks5h://`…), or a map by scheme",
-            .except("`none`") { if case .none = $0.configuration.proxy { true } else { false } }
+            default: "from the environment", "`none`, a URL (`http://`, `https://`, `socks5h://`…), or a map by scheme"
         ) { $2.proxy($1, into: &$0) },
         Key(
             "http", \.configuration.http, section: http, default: "{ version: auto, compression: true }",

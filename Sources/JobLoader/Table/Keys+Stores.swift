@@ -114,7 +114,20 @@ extension Sections {
     // MARK: Proxies, own schemes, rates, windows
 
     static let proxy = Section<ProxyDraft>(
-        "proxy", in: "`proxy`", "Proxies by the scheme of the request.",
+        "proxy", in: "`proxy`",
+        """
+        Proxies by the scheme of the request; each hop of a redirect asks anew. A proxy's URL begins with `http://`, \
+        `https://`, `socks4://`, `socks4a://`, `socks5://` or `socks5h://` (the ones with a letter more look up names \
+        themselves), may hold `user:password@`, and without a port means 80, 443 or 1080. https and ftp go through \
+        `CONNECT`. User and password, from the URL or the session's `credentials` with `proxy: true`, are sent to that proxy \
+        without being asked for, and to nobody else.
+
+        Where a session says nothing, the environment does: `http_proxy` (in lower case only), `https_proxy`, `ftp_proxy` \
+        and `all_proxy` for the rest, and `no_proxy` for what is reached directly: names with all below them, addresses \
+        and ranges, each with a port or none, `*` for everything. All but the first may be written in capitals.
+
+        `tls` counts for an `https://` proxy as for a server, but for pins and client certificates.
+        """,
         keys: [
             proxyKey("http", \.http, "for http requests"), proxyKey("https", \.https, "for https requests"),
             proxyKey("ftp", \.ftp, "for ftp requests"), proxyKey("all", \.all, "for those that no other key names"),
@@ -127,16 +140,16 @@ extension Sections {
         ])
 
     private static func proxyKey(
-        _ name: StaticString, _ path: any WritableKeyPath<ProxyDraft, SecretText?> & Sendable, _ meaning: String
+        _ name: StaticString, _ path: any WritableKeyPath<ProxyDraft, ProxyServer?> & Sendable, _ meaning: String
     ) -> Key<ProxyDraft> {
         Key(name, path, .url, default: "none", meaning) { $1.proxyURL($0).map { .some($0) } }
     }
 
     struct ProxyDraft: Blank, Sendable {
-        var http: SecretText?
-        var https: SecretText?
-        var ftp: SecretText?
-        var all: SecretText?
+        var http: ProxyServer?
+        var https: ProxyServer?
+        var ftp: ProxyServer?
+        var all: ProxyServer?
         var bypass: [String] = []
         static var blank: ProxyDraft { ProxyDraft() }
     }

@@ -1,0 +1,100 @@
+internal import CLibcurl
+package import TransferModel
+
+/// Why it was the proxy that failed and not what lies behind it.
+package struct ProxyFailure: Sendable {
+    package let name: ErrorName
+    package let message: String
+}
+
+extension TransferSlot {
+    /// `nil` when the proxy did its part, or there is none.
+    func proxyFailure(_ code: CurlCode) -> ProxyFailure? {
+        guard let proxy = pool?.proxy else { return nil }
+        let who = "the proxy \(proxy.server)"
+        switch CURLcode(code.rawValue) {
+        case CURLE_COULDNT_RESOLVE_PROXY:
+            return ProxyFailure(name: .cannotFindProxy, message: "the host of \(who) is not known")
+        case CURLE_COULDNT_CONNECT:
+            return ProxyFailure(name: .cannotConnectToProxy, message: "\(who) cannot be reached: \(easy.message)")
+        case CURLE_PROXY: return refusedBySOCKS(who)
+        default: break
+        }
+        if let head = tunnelHead, isInTunnel { return refused(head.status, who) }
+        guard isTalkingToProxy(proxy) else { return nil }
+        switch CURLcode(code.rawValue) {
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE:
+            return ProxyFailure(
+                name: .proxyCertificateUntrusted, message: "the certificate of \(who): \(easy.message)")
+        case CURLE_OPERATION_TIMEDOUT:
+            return ProxyFailure(name: .timedOut, message: "\(who) did not answer: \(easy.message)")
+        default:
+            return ProxyFailure(name: .cannotConnectToProxy, message: "\(who) does not answer: \(easy.message)")
+        }
+    }
+
+    /// Nobody behind it was reached yet: neither a tunnel nor a request went through.
+    private func isTalkingToProxy(_ proxy: ProxySettings) -> Bool {
+        if tunnels { return isInTunnel && tunnelHead == nil }
+        // No byte of the request went out.
+        return proxy.isSecure && easy.offset(CURLINFO_PRETRANSFER_TIME_T) == 0
+    }
+
+    private func refused(_ status: Int, _ who: String) -> ProxyFailure {
+        switch status {
+        // Some say 401 to a wrong password; to CONNECT it can only be the proxy's word.
+        case 401, 407:
+            ProxyFailure(
+                name: .proxyAuthenticationRequired, message: "\(who) wants to know who asks (\(status) to CONNECT)")
+        case 500...:
+            ProxyFailure(
+                name: .proxyCouldNotConnect, message: "\(who) did not get through to the host (\(status) to CONNECT)")
+        default:
+            ProxyFailure(name: .proxyRefusedConnection, message: "\(who) refused the connection (\(status) to CONNECT)")
+        }
+    }
+
+    private func refusedBySOCKS(_ who: String) -> ProxyFailure {
+        let reason = CURLproxycode(UInt32(truncatingIfNeeded: easy.long(CURLINFO_PROXY_ERROR)))
+        let name: ErrorName
+        switch reason {
+        case CURLPX_NO_AUTH, CURLPX_USER_REJECTED, CURLPX_IDENTD, CURLPX_IDENTD_DIFFER:
+            name = .proxyAuthenticationRequired
+        case CURLPX_REPLY_NOT_ALLOWED: name = .proxyRefusedConnection
+        case CURLPX_REPLY_CONNECTION_REFUSED, CURLPX_REPLY_GENERAL_SERVER_FAILURE, CURLPX_REPLY_HOST_UNREACHABLE,
+            CURLPX_REPLY_NETWORK_UNREACHABLE, CURLPX_REPLY_TTL_EXPIRED, CURLPX_REQUEST_FAILED:
+            name = .proxyCouldNotConnect
+        // The name of the host, looked up here.
+        case CURLPX_RESOLVE_HOST: name = .cannotFindHost
+        default: name = .cannotConnectToProxy
+        }
+        return ProxyFailure(name: name, message: "\(who): \(easy.message)")
+    }
+}
+
+extension CurlCompletion {
+    /// Why the transfer failed, by the names that users know; `nil` when libcurl calls it whole.
+    package var error: TransferError? {
+        guard code != .ok else { return nil }
+        var name = code.errorName(verifyResult: verifyResult)
+        var words = message.isEmpty ? code.text : message
+        if let proxyFailure {
+            (name, words) = (proxyFailure.name, proxyFailure.message)
+        } else if let certificateAlert {
+            (name, words) = Self.explain(certificateAlert, words)
+        } else if name == .serverKeyNotPinned {
+            words = "no key of the server's certificates is one that `tls.trust.pin` names"
+        }
+        return TransferError(
+            name, words, curl: Int32(code.rawValue), errno: systemError == 0 ? nil : systemError)
+    }
+
+    private static func explain(_ alert: CertificateAlert, _ words: String) -> (ErrorName, String) {
+        switch alert {
+        case .required: (.clientCertificateRequired, "the server wants a client certificate: \(words)")
+        case .refused:
+            (.cancelled, "the server asked for a client certificate, and a rule of `challenges` cancels then")
+        case .rejected: (.clientCertificateRejected, "the server does not take the client certificate: \(words)")
+        }
+    }
+}

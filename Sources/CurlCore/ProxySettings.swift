@@ -1,0 +1,73 @@
+internal import CLibcurl
+package import TransferModel
+
+/// A proxy as libcurl is told of it. User and password reach nobody but this proxy: an HTTP one gets them in a header
+/// that is made here, because libcurl has sent one proxy's to another (CVE-2026-6253).
+package final class ProxySettings: Sendable {
+    package let server: ProxyServer
+    /// Complete lines, for the proxy alone.
+    let headerLines: [String]
+
+    /// `authorization` is what stands after `Proxy-Authorization:`.
+    package init(_ server: ProxyServer, authorization: String?) {
+        self.server = server
+        headerLines = authorization.map { ["Proxy-Authorization: \($0)"] } ?? []
+    }
+
+    /// It is asked by HTTP: by CONNECT for https and ftp, by whole URLs for plain http.
+    var speaksHTTP: Bool { !server.kind.isSOCKS }
+    var isSecure: Bool { server.kind == .https }
+    /// As certificates name it.
+    var bareHost: String { server.host.strippedForCertificates }
+
+    fileprivate var kind: Int {
+        switch server.kind {
+        case .http: Int(CURLPROXY_HTTP.rawValue)
+        case .https: Int(CURLPROXY_HTTPS.rawValue)
+        case .socks4: Int(CURLPROXY_SOCKS4.rawValue)
+        case .socks4a: Int(CURLPROXY_SOCKS4A.rawValue)
+        case .socks5: Int(CURLPROXY_SOCKS5.rawValue)
+        case .socks5h: Int(CURLPROXY_SOCKS5_HOSTNAME.rawValue)
+        }
+    }
+}
+
+extension String {
+    /// Without an IPv6 address's brackets or the dot at a name's end.
+    var strippedForCertificates: String {
+        if hasPrefix("["), hasSuffix("]") { return String(dropFirst().dropLast()) }
+        return hasSuffix(".") ? String(dropLast()) : self
+    }
+}
+
+extension TransferSlot {
+    /// Whoever is asked for the URL, it is this proxy: the environment's word was weighed by those who made the request.
+    func setProxy(_ proxy: ProxySettings) {
+        if tunnels { easy.set(CURLOPT_HTTPPROXYTUNNEL, true) }
+        easy.set(CURLOPT_PROXY, proxy.server.description)
+        easy.set(CURLOPT_PROXYTYPE, proxy.kind)
+        easy.set(CURLOPT_NOPROXY, "")
+        if proxy.speaksHTTP {
+            easy.set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+            if !proxy.headerLines.isEmpty { easy.set(proxyHeaders: proxy.headerLines) }
+        } else {
+            easy.set(CURLOPT_SOCKS5_AUTH, Int(tr_auth_basic))
+            if let user = proxy.server.user {
+                easy.set(CURLOPT_PROXYUSERNAME, user.revealed)
+                easy.set(CURLOPT_PROXYPASSWORD, proxy.server.password?.revealed ?? "")
+            }
+        }
+    }
+
+    /// Whether the request goes to an https URL; asked between the handshakes.
+    var isSecure: Bool { easy.string(CURLINFO_EFFECTIVE_URL)?.hasPrefix("https:") == true }
+
+    /// The server's name as certificates have it.
+    var host: String? {
+        guard let url = easy.string(CURLINFO_EFFECTIVE_URL), let start = url.firstRange(of: "://")?.upperBound
+        else { return nil }
+        let authority = url[start...].prefix { $0 != "/" && $0 != "?" }
+        if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }) }
+        return String(authority.prefix { $0 != ":" }).strippedForCertificates
+    }
+}

@@ -1,0 +1,33 @@
+package import TransferModel
+
+/// Which proxy a URL goes through, as a session says it or the environment. Each request asks anew, a redirect's too.
+package struct ProxyChoice: Sendable {
+    private var http: ProxyServer?
+    private var https: ProxyServer?
+    private var ftp: ProxyServer?
+    private var bypass = ProxyBypass.nothing
+
+    package init(_ configuration: ProxyConfiguration, environment: ProxyEnvironment) {
+        switch configuration {
+        case .none: break
+        case .url(let proxy): (http, https, ftp) = (proxy, proxy, proxy)
+        case .byScheme(let http, let https, let ftp, let all, let patterns):
+            (self.http, self.https, self.ftp) = (http ?? all, https ?? all, ftp ?? all)
+            bypass = ProxyBypass(patterns: patterns)
+        case .environment:
+            let all = environment.all
+            (http, https, ftp) = (environment.http ?? all, environment.https ?? all, environment.ftp ?? all)
+            bypass = ProxyBypass(environment: environment.bypass)
+        }
+    }
+
+    /// No URL goes through any proxy: nobody need ask.
+    package var isDirect: Bool { http == nil && https == nil && ftp == nil }
+
+    /// `nil`: directly. Loopback is no exception unless it is said.
+    package func proxy(for url: ResourceURL) -> ProxyServer? {
+        let proxy = url.schemeIs("https") ? https : url.schemeIs("http") ? http : url.schemeIs("ftp") ? ftp : nil
+        guard let proxy, !bypass.covers(url) else { return nil }
+        return proxy
+    }
+}

@@ -1,0 +1,69 @@
+internal import Glibc
+import TransferModel
+
+/// A server that nobody here wrote, on a port of 127.0.0.1: what a test holds ours against.
+package final class Neighbour: Sendable {
+    package let port: UInt16
+    private let binary: Binary
+    private let program: RunningProgram
+
+    /// Starts `program`, whose arguments are made of the port it is to listen on and a folder for its files, and waits
+    /// until it listens. `stop()` must follow.
+    package init(_ program: String, _ arguments: (UInt16, TemporaryTree) throws -> [String]) throws {
+        let (descriptor, port) = try Socket.listen()
+        Socket.closeDescriptor(descriptor)
+        self.port = port
+        binary = try Binary(program: program)
+        self.program = try binary.start(try arguments(port, binary.folder), timeout: .seconds(600))
+        let deadline = MonotonicClock.now + .seconds(20)
+        while true {
+            if let descriptor = try? Socket.connect(to: port) {
+                Socket.closeDescriptor(descriptor)
+                return
+            }
+            guard self.program.isRunning, MonotonicClock.now < deadline else {
+                stop()
+                throw SystemFailure("start \(program): \(self.program.wait().errorText)", ETIMEDOUT)
+            }
+            usleep(5000)
+        }
+    }
+
+    package func stop() {
+        program.send(signal: SIGKILL)
+        _ = program.wait()
+    }
+
+    /// What it said so far.
+    package var log: String { program.outputSoFar + program.errorOutputSoFar }
+}
+
+extension Neighbour {
+    /// An HTTP proxy that asks for a user, when one is given.
+    package static func tinyproxy(user: String? = nil, password: String = "") throws -> Neighbour {
+        try Neighbour("/usr/bin/tinyproxy") { port, folder in
+            let login = user.map { "BasicAuth \($0) \(password)\n" } ?? ""
+            try folder.write(
+                "proxy.conf", "Port \(port)\nListen 127.0.0.1\nAllow 127.0.0.1\nTimeout 60\nLogLevel Info\n\(login)")
+            return ["-d", "-c", folder.path("proxy.conf")]
+        }
+    }
+
+    /// A SOCKS5 proxy.
+    package static func microsocks(user: String? = nil, password: String = "") throws -> Neighbour {
+        try Neighbour("/usr/bin/microsocks") { port, _ in
+            ["-i", "127.0.0.1", "-p", "\(port)"] + (user.map { ["-u", $0, "-P", password] } ?? [])
+        }
+    }
+
+    /// TLS before a port that knows none.
+    package static func socat(before inner: UInt16, _ certificate: CertificateAuthority.Issued) throws -> Neighbour {
+        try Neighbour("/usr/bin/socat") { port, _ in
+            [
+                "OPENSSL-LISTEN:\(port),bind=127.0.0.1,reuseaddr,fork,verify=0,"
+                    + "cert=\(certificate.certificateFile),key=\(certificate.keyFile)",
+                "TCP:127.0.0.1:\(inner)",
+            ]
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import CurlCore
+import HTTPRules
+import TextFormats
+import TransferModel
+
+/// The connections of a session, apart by whom they show themselves as and which proxy they go through: what was agreed
+/// with one server or proxy is never used with another.
+final class SessionPools {
+    private let configuration: SessionConfiguration
+    private let tls: TLSSettings
+    private let proxies: ProxyChoice
+    /// Directly, without a certificate.
+    private let plain: ConnectionPool
+    /// Every request goes through `plain`, unless its task has rules of its own.
+    private let isPlain: Bool
+    private let rules: [ChallengeRule]
+    private var others: [Key: ConnectionPool] = [:]
+    /// Of plain http through a proxy, the ones last used.
+    private var passing: [(key: Key, pool: ConnectionPool)] = []
+    /// By place in `clientCertificates`, read when first shown.
+    private var identities: [Int: Result<TLSIdentity, TransferError>] = [:]
+    private var settings: [ProxyServer: ProxySettings] = [:]
+
+    private struct Key: Hashable {
+        var identity: Int?
+        var refusesToShow = false
+        var proxy: ProxyServer?
+        /// An HTTP proxy is asked for any host's plain http on one connection, and libcurl would count all of them as one
+        /// host's.
+        var origin: Origin?
+    }
+
+    private static let mostPassing = 64
+
+    init(_ configuration: SessionConfiguration, proxies environment: ProxyEnvironment) throws(TransferError) {
+        self.configuration = configuration
+        tls = TLSSettings(configuration.tls)
+        proxies = ProxyChoice(configuration.proxy, environment: environment)
+        plain = try ConnectionPool(tls: tls)
+        rules = configuration.taskDefaults.challenges.filter(ConnectionChallenges.isMeant)
+        isPlain = proxies.isDirect && configuration.tls.clientCertificates.isEmpty && rules.isEmpty
+    }
+
+    /// Where a request to `url` finds its connection. Each hop of a redirect asks anew. `own` are the task's `challenges`.
+    func pool(for url: ResourceURL, _ own: [ChallengeRule]) throws(TransferError) -> ConnectionPool {
+        if isPlain, own.isEmpty { return plain }
+        var key = Key()
+        if url.isSecure { try weigh(challenges(own), url, &key) }
+        key.proxy = proxies.proxy(for: url)
+        if let proxy = key.proxy, !proxy.kind.isSOCKS, url.schemeIs("http") { key.origin = url.origin }
+        return try pool(key)
+    }
+
+    func challenges(_ own: [ChallengeRule]) -> ConnectionChallenges {
+        ConnectionChallenges(session: rules, task: own)
+    }
+
+    func hasCertificate(for url: ResourceURL) -> Bool {
+        let (host, port) = (url.host, url.port)
+        return configuration.tls.clientCertificates.contains { $0.host.matches(host: host, port: port) }
+    }
+
+    private func weigh(
+        _ challenges: ConnectionChallenges, _ url: ResourceURL, _ key: inout Key
+    ) throws(TransferError) {
+        let (host, port) = (url.host, url.port)
+        switch challenges.answer(to: .serverTrust, at: url)?.disposition {
+        case .cancel: throw TransferError(.cancelled, "a rule of `challenges` cancels where \(host) is to be trusted")
+        case .reject:
+            throw TransferError(.serverCertificateUntrusted, "a rule of `challenges` rejects whatever \(host) shows")
+        case .use, .default, nil: break
+        }
+        switch challenges.answer(to: .clientCertificate, at: url)?.disposition {
+        case .cancel: key.refusesToShow = true
+        case .default, .reject: break
+        case .use, nil:
+            key.identity = configuration.tls.clientCertificates.firstIndex { $0.host.matches(host: host, port: port) }
+        }
+    }
+
+    private func pool(_ key: Key) throws(TransferError) -> ConnectionPool {
+        if key == Key() { return plain }
+        if key.origin != nil { return try passingPool(key) }
+        if let known = others[key] { return known }
+        let pool = try make(key)
+        others[key] = pool
+        return pool
+    }
+
+    private func passingPool(_ key: Key) throws(TransferError) -> ConnectionPool {
+        if let place = passing.lastIndex(where: { $0.key == key }) {
+            let known = passing[place]
+            if place < passing.count - 1 {
+                passing.remove(at: place)
+                passing.append(known)
+            }
+            return known.pool
+        }
+        let pool = try make(key)
+        // Whoever still uses the one that goes keeps it until the end.
+        if passing.count == Self.mostPassing { passing.removeFirst() }
+        passing.append((key, pool))
+        return pool
+    }
+
+    private func make(_ key: Key) throws(TransferError) -> ConnectionPool {
+        var identity: TLSIdentity?
+        if let place = key.identity { identity = try self.identity(place) }
+        return try ConnectionPool(
+            tls: tls, identity: identity, refusesToShow: key.refusesToShow, proxy: key.proxy.map { settings(of: $0) },
+            isPassing: key.origin != nil)
+    }
+
+    private func identity(_ place: Int) throws(TransferError) -> TLSIdentity {
+        if let known = identities[place] { return try known.get() }
+        let read = Result { () throws(TransferError) in
+            try TLSIdentity(configuration.tls.clientCertificates[place])
+        }
+        identities[place] = read
+        return try read.get()
+    }
+
+    // MARK: Proxies
+
+    private func settings(of proxy: ProxyServer) -> ProxySettings {
+        if let known = settings[proxy] { return known }
+        let credential = proxy.user == nil ? credential(for: proxy) : nil
+        let user = proxy.user ?? credential?.user
+        let password = proxy.password ?? credential?.password
+        let server = ProxyServer(
+            kind: proxy.kind, host: proxy.host, port: proxy.port, user: user, password: password)
+        let made = ProxySettings(server, authorization: user.map { Self.basic($0, password) })
+        settings[proxy] = made
+        return made
+    }
+
+    /// The first of the session's credentials that is for this proxy, and may be sent to it.
+    private func credential(for proxy: ProxyServer) -> (user: SecretText, password: SecretText)? {
+        for credential in configuration.taskDefaults.credentials where credential.isProxyPassword {
+            guard credential.host?.matches(host: proxy.host, port: proxy.port) ?? true,
+                case .password(let user, let password) = credential.source,
+                user.secretBarred(from: proxy.origin) == nil, password.secretBarred(from: proxy.origin) == nil
+            else { continue }
+            return (user, password)
+        }
+        return nil
+    }
+
+    private static func basic(_ user: SecretText, _ password: SecretText?) -> String {
+        "Basic " + Base64.encode("\(user.revealed):\(password?.revealed ?? "")".utf8)
+    }
+}

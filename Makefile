@@ -31,7 +31,7 @@ build: ## the release binary, .build/release/transfer-run
 	$(RELEASE) --product transfer-run
 
 test: ## every test, with the release binary built first
-	@tools/need.sh $(LIBRARIES) strace e2fsprogs tinyproxy-bin microsocks socat python3-pyftpdlib
+	@tools/need.sh $(LIBRARIES) strace e2fsprogs tinyproxy-bin microsocks socat python3-pyftpdlib git
 	@$(RELEASE) --product transfer-run
 	@$(RELEASE) --product simulation-check
 	@tools/lint.sh --linkage

@@ -4,7 +4,7 @@ package import TransferModel
 /// The life of one attempt, hop by hop: what to send next, what an answer means, what to keep. No I/O, no clock.
 package struct AttemptLife: Sendable {
     /// What the headers said and what they lead to.
-    private enum Answer: Sendable {
+    enum Answer: Sendable {
         case none
         case redirect(ResourceURL, method: String, keepsBody: Bool, RedirectRecord)
         case result(BodyFraming, RedirectRecord?)
@@ -15,17 +15,24 @@ package struct AttemptLife: Sendable {
         /// The same request without a range: what came does not continue what is there.
         case rangeOfNoUse
         case failure(TransferError, RedirectRecord?)
+        /// The same request, and who it is from.
+        case challenged
+        case cancelled(TransferError)
     }
 
-    private let rules: AttemptRules
+    let rules: AttemptRules
     /// The URL the task names, where it began; over https where that must be.
-    private var begin: ResourceURL
+    private(set) var begin: ResourceURL
     /// What the session's lore is told of the task.
     private let visit: Visit
     package private(set) var request: OutgoingRequest
     /// Of the last answer; what a verdict tells the scheduler.
     package private(set) var lastStatus: Int?
-    private var answer = Answer.none
+    var answer = Answer.none
+    /// What it was asked, and showed; nothing for most.
+    var login = Login.none
+    /// The proxy that the request goes through.
+    package var proxy: Origin?
     private var answerVersion = HTTPProtocol.http1
     private var hops = 0
     /// What the last answer's body must begin with, as far as it was not seen yet.
@@ -81,13 +88,16 @@ package struct AttemptLife: Sendable {
     package func dressed(
         _ request: OutgoingRequest, by lore: inout SessionLore, at now: WallTime
     ) -> [HeaderField]? {
-        lore.dress(request.headers, to: request.url, visit, at: now)
+        let headers = lore.dress(request.headers, to: request.url, visit, at: now)
+        guard let authorization else { return headers }
+        return (headers ?? request.headers) + [authorization]
     }
 
     /// Whether the last answer, as far as its headers were read, is the attempt's result and not a step on the way.
     package var isFinalAnswer: Bool {
-        switch answer {
-        case .none, .redirect, .unprovenStream, .rangeOfNoUse: false
+        if isAsking { return false }
+        return switch answer {
+        case .none, .redirect, .unprovenStream, .rangeOfNoUse, .challenged, .cancelled: false
         case .result, .notModified, .failure: true
         }
     }
@@ -168,6 +178,7 @@ package struct AttemptLife: Sendable {
             answer = .notModified
             return .discard
         }
+        if let decision = meet(status: status, headers, &lore) { return decision }
         let decision = Redirects.decide(
             status: status, location: headers.first("location"), method: request.method, from: request.url, hops: hops,
             policy: rules.redirects, rewrites: rules.rewrites, secured: { lore.secured($0, at: now) })
@@ -327,6 +338,7 @@ package struct AttemptLife: Sendable {
     /// The transport is done with the request. An answer whose meaning its headers settled keeps that meaning
     /// whatever became of its body.
     package mutating func ended(_ end: TransportEnd) -> NextStep {
+        if let query = postpone(end) { return .ask(query) }
         defer { answer = .none }
         switch answer {
         case .none:
@@ -337,8 +349,9 @@ package struct AttemptLife: Sendable {
         case .unprovenStream:
             request.mayUseHTTP2 = false
             return .send(request, nil)
-        case .rangeOfNoUse:
+        case .rangeOfNoUse, .challenged:
             return .send(request, nil)
+        case .cancelled(let error): return .cancel(error)
         case .failure(let error, let record):
             return .fail(error, record)
         case .result(let framing, let record):

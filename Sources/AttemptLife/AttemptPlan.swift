@@ -1,4 +1,4 @@
-import HTTPRules
+package import HTTPRules
 package import TransferModel
 
 /// All that an attempt must know beside its URL, with the session's word and the task's already made one. Tasks that
@@ -28,6 +28,12 @@ package final class AttemptRules: Sendable {
     package let mirrors: [ResourceURL]
     /// The texts that the body is made of, for the secrets in them.
     package let bodyTexts: [SecretText]
+    /// Who it may be, and what it does when it is asked.
+    package let challenges: ChallengePolicy
+    /// A short body as it is sent; `nil` for any other.
+    let entity: @Sendable () -> [UInt8]?
+    /// A word that nobody can guess, each time another.
+    package let clientNonce: @Sendable () -> String
 
     package init(
         type: TaskType, method: String, headers: [HeaderField] = [], hasBody: Bool = false,
@@ -35,7 +41,8 @@ package final class AttemptRules: Sendable {
         expect: Expectations = Expectations(), maximumSize: Int64? = nil, decodes: Bool = false,
         requireLength: Bool = false,
         hasChecksum: Bool = false, mirrors: [ResourceURL] = [], bodyTexts: [SecretText] = [],
-        usesCookies: Bool = true, mainDocument: ResourceURL? = nil
+        usesCookies: Bool = true, mainDocument: ResourceURL? = nil, challenges: ChallengePolicy = .none,
+        entity: @escaping @Sendable () -> [UInt8]? = { nil }, clientNonce: @escaping @Sendable () -> String = { "" }
     ) {
         self.type = type
         self.method = method
@@ -54,6 +61,9 @@ package final class AttemptRules: Sendable {
         self.hasChecksum = hasChecksum
         self.mirrors = mirrors
         self.bodyTexts = bodyTexts.filter(\.isSecret)
+        self.challenges = challenges
+        self.entity = entity
+        self.clientNonce = clientNonce
     }
 }
 
@@ -116,4 +126,17 @@ package enum NextStep: Sendable {
     /// The server says that the file that stands there is still the same.
     case keep
     case fail(TransferError, RedirectRecord?)
+    /// The answer asks who one is, and somebody else knows: `found` goes on from there.
+    case ask(CredentialQuery)
+    /// A rule says so.
+    case cancel(TransferError)
+}
+
+/// What follows from what somebody else knew.
+package enum CredentialStep: Sendable {
+    case send(OutgoingRequest)
+    case ask(CredentialQuery)
+    /// The answer that was put off is the result: `ended` is to be told of its end once more.
+    case accept(TransportEnd)
+    case cancel(TransferError)
 }

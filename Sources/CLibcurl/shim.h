@@ -88,6 +88,8 @@ static inline curl_version_info_data *tr_curl_version(void) { return curl_versio
 
 // Macros with casts, which Swift does not import.
 enum {
+    tr_auth_ntlm = CURLAUTH_NTLM,
+    tr_auth_negotiate = CURLAUTH_NEGOTIATE,
     tr_read_abort = CURL_READFUNC_ABORT,
     tr_read_pause = CURL_READFUNC_PAUSE,
     tr_write_pause = CURL_WRITEFUNC_PAUSE,

@@ -113,6 +113,7 @@ struct RunningJob {
             status = run.run()
             inputs.close()
             if let failure = log.finish() { throw failure }
+            for problem in run.credentialProblems { console.errors("warning: \(problem)\n") }
             if let warning = RunMemory.warning(run.storeProblems) { console.errors(warning) }
         } catch {
             console.errors("error: the run could not be carried out: \(Self.words(error))\n")

@@ -32,6 +32,12 @@ package import TransferModel
         unsafe tr_share_set_lock(share, CURL_LOCK_DATA_SSL_SESSION)
     }
 
+    /// Another for connections like these, apart from them.
+    package func twin() throws(TransferError) -> ConnectionPool {
+        try ConnectionPool(
+            tls: tls, identity: identity, refusesToShow: refusesToShow, proxy: proxy, isPassing: isPassing)
+    }
+
     /// After every handle that used it: the loop keeps its handles' pools alive as long as needed.
     deinit { unsafe curl_share_cleanup(share) }
 }

@@ -142,6 +142,7 @@ package import TransferModel
 
     private func complete(_ slot: TransferSlot, _ result: CURLcode) {
         if slot.metStaleConnection, beginAgain(slot) { return }
+        _ = slot.handOverHeldHead()
         let result = slot.ended(result)
         let metrics = measure(slot)
         let failed = result != CURLE_OK

@@ -1,6 +1,20 @@
 package import TransferModel
 
-/// Everything libcurl is told about one request. It decides nothing: no redirect, cookie, proxy or credential of its own.
+/// As whom libcurl proves a connection by itself, in as many requests as that takes. Their answers are nobody's but its own.
+package struct CurlLogin: Hashable, Sendable {
+    package enum Method: Sendable { case ntlm, negotiate }
+    package let method: Method
+    package let user: String
+    package let password: String
+    package init(method: Method, user: String, password: String) {
+        self.method = method
+        self.user = user
+        self.password = password
+    }
+}
+
+/// Everything libcurl is told about one request. It decides nothing: no redirect, cookie or proxy of its own, and whose
+/// credentials it shows, and how.
 package struct CurlRequest {
     package enum Version: Sendable { case http1, http2OverTLS }
 
@@ -24,6 +38,7 @@ package struct CurlRequest {
     /// Requests with the same object here differ in nothing but the path of their URL: a handle that carried one is not
     /// set up anew for the next.
     package var likeness: AnyObject?
+    package var login: CurlLogin?
 
     package init(url: String, method: String, pool: ConnectionPool) {
         self.url = url

@@ -37,6 +37,9 @@ import TransferModel
     private var status = 0
     private var version = HTTPProtocol.http1
     var isHeadComplete = false
+    /// libcurl may answer a challenge itself: then the next answer takes this one's place.
+    private var answersChallenges = false
+    private var heldHead: ResponseHead?
     /// The connection held bytes that nobody had asked for: nothing was sent on it, and libcurl closed it.
     private(set) var metStaleConnection = false
     /// Why there was no socket for a new connection; 0 where there was.
@@ -71,6 +74,8 @@ import TransferModel
         tunnels = request.pool.proxy?.speaksHTTP == true && !request.url.hasPrefix("http:")
         isInTunnel = tunnels
         secureContexts = 0
+        answersChallenges = request.login != nil
+        heldHead = nil
         ftp = request.ftp
         (lastReply, endedLongWait) = ("", false)
         if let likeness = request.likeness, likeness === lastLikeness {
@@ -129,6 +134,14 @@ import TransferModel
         // Nobody waits for a fresh one either: kept open it would only count against the host's limit.
         if request.needsFreshConnection || !request.keepsConnection { easy.set(CURLOPT_FORBID_REUSE, true) }
         if !request.headers.isEmpty { easy.set(headers: request.headers) }
+        if let login = request.login { set(login) }
+    }
+
+    private func set(_ login: CurlLogin) {
+        let method = login.method == .ntlm ? tr_auth_ntlm : tr_auth_negotiate
+        easy.set(CURLOPT_HTTPAUTH, method)
+        easy.set(CURLOPT_USERNAME, login.user)
+        easy.set(CURLOPT_PASSWORD, login.password)
     }
 
     private func setBody(_ request: CurlRequest) {
@@ -217,7 +230,18 @@ import TransferModel
         headerBytes = []
         var head = ResponseHead(status: status, version: version, headers: block)
         head.wasAskedForCertificate = wasAskedForCertificate
+        if answersChallenges, status == 401 || status == 407 {
+            heldHead = head
+            return true
+        }
         return receiver.received(head: head)
+    }
+
+    /// What libcurl did not answer is for the receiver: its body comes, or its end. `false` ends the transfer.
+    func handOverHeldHead() -> Bool {
+        guard let head = heldHead else { return true }
+        heldHead = nil
+        return receiver?.received(head: head) ?? false
     }
 
     /// A line of a proxy's answer to CONNECT. Whatever it says, it is not the server's.
@@ -242,6 +266,7 @@ import TransferModel
         headerBytes.removeAll(keepingCapacity: true)
         headerBytes.reserveCapacity(384)
         isHeadComplete = false
+        heldHead = nil
         version = unsafe line.count > 5 && line[5] == 0x32 ? .http2 : .http1
         status = 0
         guard let space = unsafe line.firstIndex(of: 0x20) else { return }
@@ -257,6 +282,7 @@ import TransferModel
 
     func receive(body bytes: UnsafeRawBufferPointer) -> BodyReply {
         lastActivity = loop.clock()
+        if heldHead != nil, !handOverHeldHead() { return .stop }
         if ftp != nil, !announceFile() { return .stop }
         return unsafe receiver?.received(body: bytes) ?? .stop
     }

@@ -1,6 +1,7 @@
 package import TransferModel
 
-/// What a session knows of the servers it spoke with: its cookies and who is to be asked over https only. A value that
+/// What a session knows of the servers it spoke with: its cookies, who is to be asked over https only, and who it is
+/// where. A value that
 /// reads no clock; a store follows its changes.
 package struct SessionLore: Sendable {
     /// What is to be kept for the next run, or not any more.
@@ -9,18 +10,22 @@ package struct SessionLore: Sendable {
         case noCookie(Cookie.ID)
         case secureHost(StrictTransport.Entry)
         case noSecureHost(String)
+        case credential(CredentialChange)
     }
 
     /// What an earlier run left.
     package struct Kept: Sendable {
         package var cookies: [Cookie] = []
         package var secureHosts: [StrictTransport.Entry] = []
+        package var credentials: [StoredCredential] = []
         package init() {}
-        package var isEmpty: Bool { cookies.isEmpty && secureHosts.isEmpty }
+        package var isEmpty: Bool { cookies.isEmpty && secureHosts.isEmpty && credentials.isEmpty }
     }
 
     package private(set) var jar = CookieJar()
     package private(set) var transport = StrictTransport()
+    /// Who it is where; asked and changed by the desks of its tasks.
+    package var book = CredentialBook()
     private let cookies: CookieConfiguration
     /// Whether a certificate proves who says something.
     private let trustsPeers: Bool
@@ -43,14 +48,15 @@ package struct SessionLore: Sendable {
         jar = CookieJar(stored: kept.cookies, at: now)
         _ = jar.add(cookies.preset, at: now)
         transport = StrictTransport(stored: kept.secureHosts, at: now)
+        book.take(stored: kept.credentials)
     }
 
-    package var hasChanges: Bool { !changes.isEmpty }
+    package var hasChanges: Bool { !changes.isEmpty || book.hasChanges }
     /// Since it was asked last.
     package mutating func takeChanges() -> [Change] {
-        if changes.isEmpty { return [] }
+        if !hasChanges { return [] }
         defer { changes = [] }
-        return changes
+        return changes + book.takeChanges().map { .credential($0) }
     }
 
     /// Where a request to `url` really goes; `nil` when it may go as it is.

@@ -10,7 +10,7 @@ package import TransferModel
 package final class EventLog: EventSink {
     private var turn: [Event] = []
     private var sequence: UInt64 = 0
-    private let redactor: Redactor?
+    private var redactor: Redactor?
     private let thread: EventThread
     package var wall: WallTime
 
@@ -23,6 +23,8 @@ package final class EventLog: EventSink {
     package func append(_ kind: Event.Kind, task: TaskIndex, session: SessionIndex) {
         add(kind, task: task, session: session)
     }
+
+    package func learn(_ secrets: [KnownSecret]) { redactor = (redactor ?? .none).adding(secrets) }
 
     package func append(_ kind: Event.Kind, session: SessionIndex) { add(kind, task: nil, session: session) }
     package func append(_ kind: Event.Kind) { add(kind, task: nil, session: nil) }

@@ -13,7 +13,7 @@ extension JobRun {
         staged: TimeSpan = .zero, _ now: Now
     ) -> AttemptResult? {
         guard let result = engine.takeResult(of: task) else { return nil }
-        let waited = held + staged + result.flushWait + result.bandwidthWait
+        let waited = held + staged + result.flushWait + result.bandwidthWait + result.credentialWait
         let duration = now.instant - result.startedAt.instant - waited
         // One that succeeded did so whatever became of its group.
         let outcome = result.error == nil ? .succeeded : outcome
@@ -26,6 +26,7 @@ extension JobRun {
                     error: result.error.map { error ?? $0 }, backoff: backoff,
                     transactions: result.transactions)), task: task, session: session(task))
         if result.bandwidthWait > .zero { bandwidthWaits[task, default: .zero] += result.bandwidthWait }
+        if result.credentialWait > .zero { credentialWaits[task, default: .zero] += result.credentialWait }
         return result
     }
 
@@ -36,6 +37,9 @@ extension JobRun {
         var waits = conclusion.waits
         if let bandwidth = bandwidthWaits.removeValue(forKey: task) {
             waits.append(TaskRecord.Wait(reason: .bandwidth, duration: bandwidth))
+        }
+        if let credential = credentialWaits.removeValue(forKey: task) {
+            waits.append(TaskRecord.Wait(reason: .credential, duration: credential))
         }
         if let flush = result?.flushWait, flush > .zero {
             waits.append(TaskRecord.Wait(reason: .flush, duration: flush))

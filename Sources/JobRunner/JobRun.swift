@@ -36,9 +36,12 @@ package final class JobRun {
     var groupRecords: [RunRecord.Group]
     /// Time in which a task's attempts stood still for want of bandwidth.
     var bandwidthWaits: [TaskIndex: TimeSpan] = [:]
+    var credentialWaits: [TaskIndex: TimeSpan] = [:]
     private var knownOrigins = 0
     /// After the run: why what it learned was not kept for the next, or what was kept for it not used.
     package private(set) var storeProblems: [String] = []
+    /// What went wrong where somebody was asked who to be.
+    package private(set) var credentialProblems: [String] = []
 
     /// `makeInbox` is given what ends the loop's wait; what it returns takes input from any thread.
     package init(
@@ -97,6 +100,7 @@ package final class JobRun {
             for report in reports { take(report, now) }
         }
         storeProblems = engine.close()
+        credentialProblems = engine.credentialProblems
         return conclude(Clocks.now())
     }
 

@@ -86,6 +86,23 @@ package struct Migration: Sendable {
                     PRIMARY KEY (session, host)
                 ) STRICT, WITHOUT ROWID;
                 """),
+        Migration(
+            sql: """
+                CREATE TABLE credentials (
+                    session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                    scheme TEXT NOT NULL,
+                    host TEXT NOT NULL,
+                    port INTEGER NOT NULL,
+                    isProxy INTEGER NOT NULL,
+                    method TEXT NOT NULL,
+                    hasRealm INTEGER NOT NULL,
+                    realm TEXT NOT NULL,
+                    user TEXT NOT NULL,
+                    secret TEXT NOT NULL,
+                    folders TEXT NOT NULL,
+                    PRIMARY KEY (session, scheme, host, port, isProxy, method, hasRealm, realm, user)
+                ) STRICT, WITHOUT ROWID;
+                """),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

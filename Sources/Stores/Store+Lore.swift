@@ -1,7 +1,8 @@
 package import HTTPRules
 package import TransferModel
 
-// What a session learned of servers: cookies that outlive it, and hosts that are to be asked over https only.
+// What a session learned of servers: cookies that outlive it, hosts that are to be asked over https only, and credentials
+// that shall outlive it.
 
 extension Store {
     package func lore(_ session: StoredSession) throws(StoreError) -> SessionLore.Kept {
@@ -23,6 +24,7 @@ extension Store {
                         host: hosts.text(0) ?? "", expires: WallTime(nanoseconds: hosts.integer(1) ?? 0),
                         coversSubdomains: hosts.integer(2) == 1))
             }
+            try readCredentials(session, &kept)
             return kept
         }
     }
@@ -49,6 +51,7 @@ private struct LoreWriter: ~Copyable {
     private let removeHost: Statement
     private let endCookies: Statement
     private let endHosts: Statement
+    private let credentials: CredentialWriter
 
     init(_ database: borrowing Database, _ session: StoredSession) throws(StoreError) {
         let putCookie = try database.prepare(
@@ -64,6 +67,7 @@ private struct LoreWriter: ~Copyable {
         let removeHost = try database.prepare("DELETE FROM secureHosts WHERE session = ? AND host = ?")
         let endCookies = try database.prepare("DELETE FROM cookies WHERE session = ? AND expires <= ?")
         let endHosts = try database.prepare("DELETE FROM secureHosts WHERE session = ? AND expires <= ?")
+        let credentials = try CredentialWriter(database, session)
         putCookie.bind(1, session.id)
         removeCookie.bind(1, session.id)
         putHost.bind(1, session.id)
@@ -76,6 +80,7 @@ private struct LoreWriter: ~Copyable {
         self.removeHost = removeHost
         self.endCookies = endCookies
         self.endHosts = endHosts
+        self.credentials = credentials
     }
 
     func write(_ change: SessionLore.Change) throws(StoreError) {
@@ -95,6 +100,7 @@ private struct LoreWriter: ~Copyable {
         case .noSecureHost(let host):
             removeHost.bind(2, host)
             try removeHost.run()
+        case .credential(let change): try credentials.write(change)
         }
     }
 

@@ -61,6 +61,8 @@ final class Attempt: TransferReceiver {
         case awaitingChecksum
         /// Waits for a slot at another origin.
         case awaitingGrant(OutgoingRequest)
+        /// Somebody who may know who to be is asked; it holds no slot.
+        case awaitingCredential
         case transferring
         case delivering
         case flushing
@@ -97,6 +99,11 @@ final class Attempt: TransferReceiver {
     private(set) var credit: Int64?
     private(set) var pausedAt: Instant?
     private(set) var bandwidthWait = TimeSpan.zero
+    /// Connections for its request alone.
+    var ownPool: EngineSession.OwnPool?
+    /// While somebody was asked who to be.
+    var askedAt: Instant?
+    private(set) var credentialWait = TimeSpan.zero
 
     // The result.
     var result: AttemptResult?
@@ -199,6 +206,12 @@ final class Attempt: TransferReceiver {
         bandwidthWait += now - since
         pausedAt = nil
         return true
+    }
+
+    func endAsking(at now: Instant) {
+        guard let since = askedAt else { return }
+        credentialWait += now - since
+        askedAt = nil
     }
 
     // MARK: The request for a checksum file
@@ -396,8 +409,10 @@ final class Attempt: TransferReceiver {
     }
 
     func rewindBody(to offset: Int64) -> Bool {
-        // Only what may be sent twice is sent again by libcurl.
-        guard HTTPMethod.isIdempotent(life.request.method), let body else { return false }
+        // Only what may be sent twice is sent again by libcurl, or what was refused before.
+        guard HTTPMethod.isIdempotent(life.request.method) || life.connectionProof != nil, let body else {
+            return false
+        }
         return body.rewind(to: offset)
     }
 }

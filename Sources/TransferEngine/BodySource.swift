@@ -32,6 +32,19 @@ final class BodySource {
         }
     }
 
+    /// What is short and lies in memory, as it is sent.
+    static func shortBytes(of body: RequestBody?) -> [UInt8]? {
+        switch body {
+        case nil, .data, .base64, .json, .form: break
+        case .file, .stream, .multipart: return nil
+        }
+        guard let source = try? BodySource(body), source.length <= longestShort,
+            case .bytes(let bytes) = source.content
+        else { return nil }
+        return bytes
+    }
+    private static let longestShort: Int64 = 1 << 20
+
     var sent: Int64 { offset }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {

@@ -139,7 +139,8 @@ extension Engine {
         return AttemptRules(
             type: .data, method: "GET",
             headers: headers + [HeaderField(name: "Accept-Encoding", value: "identity")], version: rules.version,
-            redirects: rules.redirects, maximumSize: ChecksumFiles.longest)
+            redirects: rules.redirects, maximumSize: ChecksumFiles.longest, challenges: rules.challenges,
+            clientNonce: rules.clientNonce)
     }
 
     // MARK: It came, or it did not
@@ -149,8 +150,8 @@ extension Engine {
         switch step {
         case .send(let request, _): goOn(attempt, request)
         case .deliver: gotChecksums(attempt.kept, attempt)
-        // A checksum file is asked for without conditions.
-        case .keep: break
+        // A checksum file is asked for without conditions; questions and rules are everybody's.
+        case .keep, .ask, .cancel: break
         case .fail(var error, _):
             let place = attempt.specification.options.values.checksum.map { words($0) } ?? ""
             error.message = "\(place): \(error.message)"

@@ -4,6 +4,17 @@ import TransferModel
 
 /// What happens when a connection is made, as far as it is told.
 extension Engine {
+    /// What the tasks of each session say themselves of challenges; tasks that share their options say it once.
+    static func challenges(of job: Job) -> [[[ChallengeRule]]] {
+        var said = [[[ChallengeRule]]](repeating: [], count: job.sessions.count)
+        var last: TaskOptions?
+        for task in job.tasks where task.options !== last {
+            last = task.options
+            said[Int(task.session.raw)].append(task.options.values.policies.challenges)
+        }
+        return said
+    }
+
     /// The server asked for a certificate. Never what was shown, only whether.
     func tellOfCertificate(_ attempt: Attempt) {
         let url = attempt.life.request.url
@@ -16,11 +27,6 @@ extension Engine {
             disposition = pools.hasCertificate(for: url) ? .use : .default
         }
         tell(.clientCertificate, answer?.level, disposition ?? .default, url, attempt)
-    }
-
-    /// A rule kept the attempt from connecting.
-    func cancelled(_ attempt: Attempt, by error: TransferError) {
-        finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
     }
 
     /// A rule that answers for the server's trust acts before the server says anything.

@@ -26,15 +26,15 @@ extension Engine {
         _ url: ResourceURL, _ attempt: Attempt
     ) throws(TransferError) -> (user: String, password: String)? {
         // A checksum file may lie at another place than the file.
-        if let own = attempt.specification.location(mirror: attempt.mirror).url, own.hasSameOrigin(as: url),
-            let typed = own.userInformation
-        {
+        let own = attempt.specification.location(mirror: attempt.mirror).url
+        let isOwn = own?.hasSameOrigin(as: url) == true
+        if isOwn, let typed = own?.userInformation {
             let parts = typed.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             let user = PercentEncoding.decode(String(parts[0])) ?? ""
             return (user, parts.count > 1 ? PercentEncoding.decode(String(parts[1])) ?? "" : "")
         }
         for credential in attempt.specification.options.values.policies.credentials {
-            guard !credential.isForProxy, credential.host?.matches(url.origin) ?? true,
+            guard !credential.isForProxy, credential.host?.matches(url.origin) ?? isOwn,
                 case .password(let user, let password) = credential.source
             else { continue }
             for text in [user, password] {

@@ -15,7 +15,10 @@ extension Engine {
     }
 
     func recalled(_ kept: [SessionIndex: SessionLore.Kept]) {
-        for (session, lore) in kept { sessions[Int(session.raw)].lore.recall(lore, at: now.wall) }
+        for (session, lore) in kept {
+            sessions[Int(session.raw)].lore.recall(lore, at: now.wall)
+            for credential in lore.credentials { learn(credential.secret) }
+        }
         let waiting = awaitingLore
         awaitingLore = []
         for task in waiting {

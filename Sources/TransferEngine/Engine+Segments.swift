@@ -13,7 +13,8 @@ extension Engine {
     /// The answer's headers are there: is the body worth more than one stream, and can there be more?
     func considerSegments(_ attempt: Attempt) {
         guard attempt.specification.options.values.segments > 1, attempt.parts == nil, attempt.head?.isHTTP == true,
-            let validator = attempt.partValidator, let total = attempt.life.announcedLength,
+            attempt.life.connectionProof == nil, let validator = attempt.partValidator,
+            let total = attempt.life.announcedLength,
             SegmentPlan.isWorthwhile(total - attempt.life.offset - attempt.received)
         else { return }
         let most = attempt.specification.options.values.segments
@@ -76,7 +77,7 @@ extension Engine {
         let request = attempt.life.request(for: part)
         do throws(TransferError) {
             var curl = try curlRequest(request, attempt)
-            let dressed = attempt.life.dressed(request, by: &attempt.session.lore, at: now.wall)
+            let dressed = attempt.life.dressed(part: request, by: &attempt.session.lore, at: now.wall)
             curl.headers = EngineSession.lines(dressed ?? request.headers)
             segment.transfer = try loop.start(curl, receiver: segment)
         } catch {

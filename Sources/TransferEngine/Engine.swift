@@ -9,6 +9,8 @@ package import TransferModel
 /// Where an engine's events go: they are numbered and dated by who keeps the log.
 package protocol EventSink: AnyObject {
     func append(_ kind: Event.Kind, task: TaskIndex, session: SessionIndex)
+    /// Secrets that came to be known in the run: from now on no event tells them.
+    func learn(_ secrets: [KnownSecret])
 }
 
 /// What remains of an attempt once it ended: the runner makes the attempt's event and the task's end of it.
@@ -27,6 +29,8 @@ package struct AttemptResult: Sendable {
     package var flushWait: TimeSpan
     /// Time in which it stood still for want of bandwidth.
     package var bandwidthWait: TimeSpan
+    /// Time in which somebody was asked who to be.
+    package var credentialWait: TimeSpan
     /// The offset at which its body began, and why it was not that of what was there.
     package var resumedFrom: Int64
     package var startedOver: String?
@@ -68,6 +72,14 @@ package final class Engine {
     /// Tasks that were cancelled for good.
     package var unwanted: Set<TaskIndex> = []
     private var unkeptOrigins: Set<OriginID> = []
+    /// What was refused to ended attempts, for the next ones of their tasks.
+    private var refusals: [TaskIndex: ChallengeDesk] = [:]
+    /// Whoever knows who to be; there once somebody is asked.
+    var clerk: CredentialClerk?
+    /// What went wrong with files and helpers that were asked who to be: sentences for people, once it is closed.
+    package private(set) var credentialProblems: [String] = []
+    /// Secrets of this run that no event tells.
+    var learned: Set<String> = []
     /// Attempts that wait until it is known what their session knows.
     var awaitingLore: [TaskIndex] = []
     var nextIdleCheck = Instant.distantFuture
@@ -109,9 +121,12 @@ package final class Engine {
             maximumConnections: max(concurrency * 2, 64), connectionsPerHost: perHost, streamsPerConnection: streams)
         self.loop = loop
         var sessions: [EngineSession] = []
+        let challenges = Self.challenges(of: job)
         for configuration in job.sessions {
             sessions.append(
-                try EngineSession(configuration, proxies: job.proxies, userAgent: userAgent, now: now.wall))
+                try EngineSession(
+                    configuration, proxies: job.proxies, own: challenges[sessions.count], userAgent: userAgent,
+                    now: now.wall))
         }
         self.sessions = sessions
         isMetered =
@@ -139,6 +154,7 @@ package final class Engine {
         delivery.finish()
         for case .part(let staging, let task, let part) in deliveries.takeAll() { noted(staging, task, part) }
         if let memory { keepLore(memory) }
+        credentialProblems = clerk?.finish() ?? []
         return memory?.finish() ?? []
     }
 
@@ -217,6 +233,8 @@ package final class Engine {
             rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
             loop: loop, now: now)
         attempts[Int(task.raw)] = attempt
+        if let refused = refusals.removeValue(forKey: task) { attempt.life.recall(refused) }
+        learnPasswords(attempt, url)
         emit(.attemptStarted(AttemptStart(number: number, url: url.text)), attempt)
         attempt.origin = origins.slotOrigin(of: url)
         if specification.type == .download, mustInspect(specification) {
@@ -280,7 +298,7 @@ package final class Engine {
             // The body is whole and verified or about to be: let it stand.
             break
         case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .awaitingGrant,
-            .transferring:
+            .awaitingCredential, .transferring:
             stopTransfer(attempt)
             let error = TransferError(.cancelled, "the transfer was cancelled")
             finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
@@ -301,6 +319,10 @@ package final class Engine {
     }
 
     func send(_ request: OutgoingRequest, _ attempt: Attempt) {
+        if attempt.life.mayAuthorize, request.url.isHTTP, let query = attempt.life.authorize(by: &attempt.session.lore)
+        {
+            return ask(query, attempt)
+        }
         attempt.beginRequest(at: now)
         do throws(TransferError) {
             var curl = try curlRequest(request, attempt)
@@ -308,7 +330,7 @@ package final class Engine {
             // What every first request of a session says is put together once.
             let isPlain =
                 dressed == nil && attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
-                && !request.isConditional
+                && !request.isConditional && curl.login == nil
             curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(dressed ?? request.headers)
             curl.ftp = try access(request, attempt)
             if curl.ftp != nil { curl.headers = [] }
@@ -344,7 +366,10 @@ package final class Engine {
         // Small enough that what is read at once is no burst.
         curl.receiveBuffer =
             attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
-        curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
+        curl.keepsConnection =
+            (attempt.origin.map { !unkeptOrigins.contains($0) } ?? true)
+            && !(attempt.session.pools.isSplit && request.url.isSecure)
+        if let proof = attempt.life.connectionProof { try prove(proof.method, proof.secret, request, &curl, attempt) }
         return curl
     }
 
@@ -382,6 +407,7 @@ package final class Engine {
         if nextIdleCheck <= now.instant { checkIdle() }
         for report in deliveries.takeAll() { delivered(report) }
         for report in memory?.takeAll() ?? [] { take(report) }
+        for answer in clerk?.takeAll() ?? [] { answered(answer) }
         handOver()
         defer { reports.removeAll(keepingCapacity: true) }
         return reports
@@ -428,6 +454,7 @@ package final class Engine {
     private func announce(_ attempt: Attempt) {
         attempt.hasNewHead = false
         guard let head = attempt.head else { return }
+        tellChallenges(attempt)
         if attempt.origin != nil {
             reports.append(
                 .answered(attempt.task, Answer(status: head.status, quota: RateLimit.quota(head.headers))))
@@ -437,6 +464,11 @@ package final class Engine {
             reports.append(.protocolIs(origin, head.version))
         }
         if head.wasAskedForCertificate { tellOfCertificate(attempt) }
+        tellResponse(attempt, head)
+    }
+
+    /// Only of the result.
+    func tellResponse(_ attempt: Attempt, _ head: ResponseHead) {
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         announceLength(attempt)
         considerSegments(attempt)
@@ -531,7 +563,13 @@ package final class Engine {
 
     func ended(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) {
         let end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
-        let step = attempt.life.ended(end)
+        perform(attempt.life.ended(end), attempt)
+    }
+
+    func perform(_ step: NextStep, _ attempt: Attempt) {
+        tellChallenges(attempt)
+        if case .ask(let query) = step { return ask(query, attempt) }
+        if case .cancel(let error) = step { return cancelled(attempt, error) }
         if attempt.isLookingUp { return endedLookup(attempt, step) }
         switch step {
         case .send(let request, let record):
@@ -546,6 +584,7 @@ package final class Engine {
         case .fail(let error, let record):
             if let record { emit(.redirect(record), attempt) }
             fail(attempt, error)
+        case .ask, .cancel: break
         }
     }
 
@@ -578,7 +617,7 @@ package final class Engine {
     private func keepPartial(_ attempt: Attempt) -> Bool {
         guard attempt.destination != nil, !attempt.isLost, let point = attempt.resumePoint else { return false }
         switch attempt.phase {
-        case .transferring, .awaitingGrant: break
+        case .transferring, .awaitingGrant, .awaitingCredential: break
         case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .delivering, .flushing:
             return false
         }
@@ -591,6 +630,7 @@ package final class Engine {
 
     /// The task has ended. What is there of its file stays for the next run, or goes.
     package func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
+        if !refusals.isEmpty { refusals[task] = nil }
         guard !partials.isEmpty || !recordedParts.isEmpty else { return }
         let isKept = outcome != .succeeded && !unwanted.contains(task)
         if let partial = partials.removeValue(forKey: task) {
@@ -606,7 +646,7 @@ package final class Engine {
     }
 
     func fail(_ attempt: Attempt, _ error: TransferError) {
-        if error.name == .cancelled { return cancelled(attempt, by: error) }
+        if error.name == .cancelled { return cancelled(attempt, error) }
         let status = attempt.life.lastStatus
         let retryAfter = attempt.head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         finish(
@@ -628,6 +668,10 @@ package final class Engine {
         lostChecksums(attempt, verdict)
         if case .succeeded = verdict.outcome, let file = attempt.file { checksumFiles.succeeded(attempt.task, file) }
         attempt.endPause(at: now.instant)
+        attempt.endAsking(at: now.instant)
+        attempt.session.giveBack(attempt.ownPool)
+        attempt.ownPool = nil
+        if let refused = attempt.life.refusals { refusals[attempt.task] = refused }
         let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
         attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
@@ -636,6 +680,7 @@ package final class Engine {
                 ? nil : attempt.kept,
             file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
             error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait,
+            credentialWait: attempt.credentialWait,
             resumedFrom: attempt.life.offset, startedOver: attempt.life.startedOver)
         attempt.parts = nil
         reports.append(.ended(attempt.task, verdict))

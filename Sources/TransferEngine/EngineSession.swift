@@ -1,5 +1,7 @@
 import AttemptLife
+import CurlCore
 import HTTPRules
+import TextFormats
 import TransferModel
 
 /// A session as the engine needs it: its connections and the rules its tasks share.
@@ -11,6 +13,30 @@ final class EngineSession {
     var lore: SessionLore
     var connectionsOpened = 0
     var connectionsReused = 0
+    /// Connections that were proven to be somebody's, by who that is and where.
+    private var loginPools: [LoginKey: ConnectionPool] = [:]
+    struct LoginKey: Hashable {
+        let origin: Origin
+        let login: CurlLogin
+        /// What else the connections are: through which proxy, with which certificate. Kept, so that no other pool comes
+        /// to lie where it lay and is taken for it.
+        let base: ConnectionPool
+
+        static func == (left: LoginKey, right: LoginKey) -> Bool {
+            left.origin == right.origin && left.login == right.login && left.base === right.base
+        }
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(origin)
+            hasher.combine(login)
+            hasher.combine(ObjectIdentifier(base))
+        }
+    }
+    /// Connections that only one request at a time may use.
+    struct OwnPool {
+        fileprivate let key: LoginKey
+        let pool: ConnectionPool
+    }
+    private var sparePools: [LoginKey: [ConnectionPool]] = [:]
     private var lastOptions: TaskOptions?
     private var lastType = TaskType.data
     private var lastRules: AttemptRules?
@@ -18,12 +44,35 @@ final class EngineSession {
     private(set) var headerLines: [String] = []
 
     init(
-        _ configuration: SessionConfiguration, proxies: ProxyEnvironment, userAgent: String, now: WallTime
+        _ configuration: SessionConfiguration, proxies: ProxyEnvironment, own: [[ChallengeRule]], userAgent: String,
+        now: WallTime
     ) throws(TransferError) {
         self.configuration = configuration
         self.userAgent = userAgent
-        pools = try SessionPools(configuration, proxies: proxies)
+        pools = try SessionPools(configuration, proxies: proxies, own: own)
         lore = SessionLore(configuration, at: now)
+    }
+
+    func pool(
+        for login: CurlLogin, at origin: Origin, like other: ConnectionPool
+    ) throws(TransferError) -> ConnectionPool {
+        let key = LoginKey(origin: origin, login: login, base: other)
+        if let pool = loginPools[key] { return pool }
+        let pool = try other.twin()
+        loginPools[key] = pool
+        return pool
+    }
+
+    func takePool(
+        for login: CurlLogin, at origin: Origin, like other: ConnectionPool
+    ) throws(TransferError) -> OwnPool {
+        let key = LoginKey(origin: origin, login: login, base: other)
+        if let pool = sparePools[key]?.popLast() { return OwnPool(key: key, pool: pool) }
+        return OwnPool(key: key, pool: try other.twin())
+    }
+
+    func giveBack(_ pool: OwnPool?) {
+        if let pool { sparePools[pool.key, default: []].append(pool.pool) }
     }
 
     private final class Likeness {
@@ -73,7 +122,17 @@ final class EngineSession {
             maximumSize: maximumSize, decodes: decodes(task), requireLength: options.requireLength,
             hasChecksum: options.checksum != nil, mirrors: options.mirrors.compactMap(\.url),
             bodyTexts: options.body?.texts ?? [],
-            usesCookies: options.cookies, mainDocument: options.mainDocument)
+            usesCookies: options.cookies, mainDocument: options.mainDocument,
+            challenges: ChallengePolicy(
+                credentials: options.policies.credentials, sessionRules: configuration.taskDefaults.challenges,
+                taskRules: options.policies.challenges),
+            entity: { [body = options.body] in BodySource.shortBytes(of: body) }, clientNonce: Self.clientNonce)
+    }
+
+    private static func clientNonce() -> String {
+        var random = SystemRandomNumberGenerator()
+        let bytes = withUnsafeBytes(of: (random.next(), random.next())) { Array($0) }
+        return Base64.encode(bytes)
     }
 
     /// A file is what the server has, packed or not, unless the task says otherwise; an answer is there to be read.

@@ -14,6 +14,9 @@ final class SessionPools {
     /// Every request goes through `plain`, unless its task has rules of its own.
     private let isPlain: Bool
     private let rules: [ChallengeRule]
+    /// Some tasks have rules of their own: requests to one origin may be apart in several pools, and what lies idle in one
+    /// of them would be a connection too many for the origin's limit.
+    let isSplit: Bool
     private var others: [Key: ConnectionPool] = [:]
     /// Of plain http through a proxy, the ones last used.
     private var passing: [(key: Key, pool: ConnectionPool)] = []
@@ -32,12 +35,17 @@ final class SessionPools {
 
     private static let mostPassing = 64
 
-    init(_ configuration: SessionConfiguration, proxies environment: ProxyEnvironment) throws(TransferError) {
+    /// `own` are the `challenges` of the session's tasks.
+    init(
+        _ configuration: SessionConfiguration, proxies environment: ProxyEnvironment, own: [[ChallengeRule]]
+    ) throws(TransferError) {
         self.configuration = configuration
         tls = TLSSettings(configuration.tls)
         proxies = ProxyChoice(configuration.proxy, environment: environment)
         plain = try ConnectionPool(tls: tls)
         rules = configuration.taskDefaults.challenges.filter(ConnectionChallenges.isMeant)
+        let session = rules
+        isSplit = own.contains { $0.filter(ConnectionChallenges.isMeant) != session }
         isPlain = proxies.isDirect && configuration.tls.clientCertificates.isEmpty && rules.isEmpty
     }
 

@@ -113,10 +113,10 @@ package struct CookieConfiguration: Sendable {
     package init() {}
 }
 
-package struct Credential: Sendable {
+package struct Credential: Hashable, Sendable {
     package enum Method: String, CaseIterable, Sendable { case basic, digest, ntlm, negotiate, bearer, awsSigV4, any }
     package enum Persistence: String, CaseIterable, Sendable { case none, session, permanent }
-    package enum Source: Sendable {
+    package enum Source: Hashable, Sendable {
         case password(user: SecretText, password: SecretText)
         case token(SecretText)
         case helper([SecretText])
@@ -141,7 +141,7 @@ package struct Credential: Sendable {
     }
 }
 
-package struct ChallengeRule: Sendable {
+package struct ChallengeRule: Hashable, Sendable {
     package enum Disposition: String, CaseIterable, Sendable { case use, `default`, reject, cancel }
     package enum Method: String, CaseIterable, Sendable {
         case basic, digest, ntlm, negotiate, bearer, clientCertificate, serverTrust

@@ -152,6 +152,9 @@ private struct RandomAttempt {
                 return
             case .fail:
                 return
+            case .ask, .cancel:
+                Issue.record("nobody has a credential, or a rule")
+                return
             }
             guard requests <= 12 else {
                 Issue.record("it does not end")

@@ -42,7 +42,7 @@ struct ResumedAttemptTests {
                 case .send: continue
                 case .deliver: return .delivered(kept)
                 // Nothing was asked under a condition.
-                case .keep, .fail:
+                case .keep, .fail, .ask, .cancel:
                     if point == nil { kept = [] }
                     return .failed
                 }

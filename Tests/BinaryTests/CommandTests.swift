@@ -84,8 +84,8 @@ import TextFormats
         ("expect: { body: { contains: x } }", ""), ("body: { stream: { command: [echo] } }", ""),
         ("body: { multipart: [{ name: a, data: b }] }", ""),
         ("", "configuration: background, identifier: a.b"), ("", "cache: { path: c }"),
-        ("", "credentials: [{ host: a, user: b, password: c }]"), ("", "challenges: [{ do: cancel }]"),
-        ("", "challenges: [{ method: basic, do: cancel }]"),
+        ("", "credentials: [{ host: a, proxy: true, helper: [b] }]"),
+        ("", "credentials: [{ method: awsSigV4, accessKey: a, secretKey: b, region: c, service: d }]"),
     ])
     func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck(_ ofTask: String, _ ofSession: String) throws {
         let server = try ScriptedServer()

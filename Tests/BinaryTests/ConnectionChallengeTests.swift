@@ -81,6 +81,36 @@ import TransferModel
         #expect(server.requests().isEmpty && server.clientNames.isEmpty)
     }
 
+    /// One connection at a time, and none that was made as somebody serves a task that shows nothing.
+    @Test func tasksThatShowDifferentThingsShareNoConnection() throws {
+        var options = try TLSOptions(authority: authority)
+        options.asksForClientCertificate = true
+        let server = try ScriptedServer(tls: options) { _ in .respond(200, body: "hello") }
+        defer { server.stop() }
+        let own = try authority.issue("ada").together()
+        let silent = ", challenges: [{ method: clientCertificate, do: default }]"
+        let tasks = (1...6).map { number in
+            let needs = number == 1 ? "" : ", needs: [t\(number - 1)]"
+            let rule = number % 2 == 0 ? silent : ""
+            return "  - { id: t\(number)\(needs), url: \"\(server.url("/\(number)"))\", to: t\(number)\(rule) }"
+        }
+        let run = try Stage().run(
+            """
+            sessions:
+              default:
+                maximumConnectionsPerHost: 1
+                tls:
+                  trust: { ca: \(authority.caFile) }
+                  clientCertificates: [{ host: localhost, certificate: \(own) }]
+            tasks:
+            \(tasks.joined(separator: "\n"))
+            """)
+        #expect(run.status == 0)
+        #expect(server.peakConnections == 1)
+        let shown = server.requests().map { server.clientNames[$0.connection] ?? "?" }
+        #expect(shown == ["ada", "", "ada", "", "ada", ""])
+    }
+
     @Test func aServerThatDoesNotAskIsNotCancelled() throws {
         let server = try ScriptedServer(tls: TLSOptions(authority: authority)) { _ in .respond(200, body: "hello") }
         defer { server.stop() }

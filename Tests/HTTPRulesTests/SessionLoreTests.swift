@@ -95,7 +95,7 @@ struct SessionLoreTests {
             switch change {
             case .cookie(let cookie): kept.cookies.append(cookie)
             case .secureHost(let entry): kept.secureHosts.append(entry)
-            case .noCookie, .noSecureHost: break
+            case .noCookie, .noSecureHost, .credential: break
             }
         }
         var second = lore {

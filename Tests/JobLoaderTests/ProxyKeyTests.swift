@@ -29,7 +29,7 @@ import TransferModel
         guard case .url(let proxy) = try #require(open.job).sessions[0].proxy else { return #expect(Bool(false)) }
         #expect(proxy.password?.revealed == "a:b@c/d")
         let bound = load(text, environment: ["PASS": "a:b@c/d"], secrets: "{ PASS: { hosts: [other.example] } }")
-        #expect(bound.summary == ["2:33 secret-elsewhere"])
+        #expect(bound.summary == ["2:31 secret-elsewhere"])
         #expect(!bound.messages.contains("a:b@c/d"))
         let allowed = load(text, environment: ["PASS": "a:b@c/d"], secrets: "{ PASS: { hosts: [gate.example] } }")
         #expect(allowed.job != nil)
@@ -37,7 +37,7 @@ import TransferModel
 
     @Test(arguments: ["socks://gate.example", "gate.example:3128", "http://gate.example/x", "\"http://a:%0a@gate\""])
     func whatIsNoneIsToldAtItsPlace(_ text: String) {
-        #expect(load(text).summary == ["2:33 invalid-url"])
+        #expect(load(text).summary == ["2:31 invalid-url"])
     }
 
     @Test func theEnvironmentIsReadWhereASessionSaysNothing() throws {
@@ -64,5 +64,22 @@ import TransferModel
             #expect(result.messages.contains("`\(name)`") && !result.messages.contains("lovelace"))
         }
         #expect(JobLoaderTests.load(task(), environment: ["HTTP_PROXY": "gopher://x"]).job != nil)
+    }
+}
+
+/// What is placed before the `@` of a URL is a user or a password, whatever it holds.
+@Suite struct UserInformationTests {
+    @Test(arguments: ["https://ada:${secret.P}@host.example/x", "https://${secret.P}@host.example/x@y"])
+    func isEncoded(_ url: String) throws {
+        let result = load("tasks: [{ id: a, url: \"\(url)\", to: a }]", environment: ["P": "a@evil.example/b:c?#"])
+        let found = try #require(result.job).tasks[0].location.url
+        #expect(found?.host == "host.example")
+        #expect(found?.userInformation?.hasSuffix("a%40evil.example%2Fb%3Ac%3F%23") == true)
+    }
+
+    @Test(arguments: ["https://${secret.P}/x@y", "https://ada@${secret.P}/x", "https://${secret.P}"])
+    func whatStandsInTheHostIsNot(_ url: String) {
+        let result = load("tasks: [{ id: a, url: \"\(url)\", to: a }]", environment: ["P": "a@evil.example/b"])
+        #expect(result.job == nil)
     }
 }

@@ -9,6 +9,9 @@ struct Filling {
     }
 
     let place: Place
+    /// In a URL an `@` of the job's own follows: what is placed before it is a user's or a password, and encoded it
+    /// cannot become anything else.
+    var isBeforeAt = false
     var text = TextAssembly()
     private(set) var isUnknown = false
     private var cursor = URLCursor()
@@ -62,7 +65,8 @@ struct Filling {
         }
         if value.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) { return .controlCharacter }
         let placed = isAsItIs ? value : cursor.escaped(value)
-        if cursor.part == .authority || cursor.part == .scheme, placed != value { return .addsURLPart }
+        let mayBeEncoded = cursor.part != .scheme && (cursor.part != .authority || isBeforeAt)
+        if placed != value, !mayBeEncoded { return .addsURLPart }
         cursor.feed(placed)
         text.append(piece.replacing(placed))
         return nil

@@ -62,6 +62,7 @@ extension Reader {
                     isWhole = false
                     continue
                 }
+                if place == .url { filling.isBeforeAt = template.hasAt(after: number) }
                 if let problem = filling.append(scalar, isFirst: number == 0, isRaw: reference.isRaw) {
                     report(problem, reference, node)
                     isWhole = false

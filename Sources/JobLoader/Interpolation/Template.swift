@@ -48,6 +48,14 @@ struct Template: Sendable {
         if segments.count == 1, case .reference(let reference) = segments[0] { reference } else { nil }
     }
 
+    /// Whether an `@` is written after a segment with nothing before it that ends a URL's authority.
+    func hasAt(after number: Int) -> Bool {
+        for case .literal(let text) in segments[(number + 1)...] {
+            if let mark = text.first(where: { "@/?#\\".contains($0) }) { return mark == "@" }
+        }
+        return false
+    }
+
     /// Every name in it, those in fallbacks too.
     var references: [Reference] {
         var found: [Reference] = []

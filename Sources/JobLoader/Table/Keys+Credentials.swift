@@ -30,9 +30,13 @@ extension Sections {
         "credential", in: "a credential", title: "`credentials`",
         "Each of the list is a map. Of what a server offers and a credential fits, the strongest method is taken.",
         keys: [
-            .host("host", \.host, default: "any (needed for a token)", "where it may be used"),
+            .host(
+                "host", \.host, default: "the servers that the task itself names; any for `helper` and `netrc`",
+                "where it may be used"),
             .text("realm", \.realm, default: "any", "the realm it is for"),
-            .optionalChoice("method", \.method, default: "any", "the only method it may be used with"),
+            .optionalChoice(
+                "method", \.method, default: "any", "the only method it may be used with",
+                .except("all but `awsSigV4`", { $0.method != .awsSigV4 })),
             .secretText("user", \.user, default: "none", "with `password`"),
             .secretText("password", \.password, default: "none", "with `user`"),
             .secretText("token", \.token, default: "none", "for `method: bearer`"),
@@ -75,6 +79,7 @@ extension Reader {
             var draft = CredentialDraft()
             Sections.credential.decode(element, into: &draft, self)
             guard tree.kind(element) == .mapping, let source = source(of: draft, element) else { return nil }
+            check(draft, element)
             var credential = Credential(source: source)
             credential.host = draft.host
             credential.realm = draft.realm
@@ -83,7 +88,23 @@ extension Reader {
             credential.preemptive = draft.preemptive
             credential.maximumFailures = draft.maximumFailures
             credential.persistence = draft.persistence
+            if credential.isForProxy, !credential.isProxyPassword {
+                problems.isNotBuilt(
+                    "a proxy's credential that is no user and password", at: beginning(element), in: self.source)
+            }
             return credential
+        }
+    }
+
+    /// What could not be shown: it would end its header's line, or be another name.
+    private func check(_ draft: CredentialDraft, _ node: NodeID) {
+        for (name, text) in [("user", draft.user), ("password", draft.password), ("token", draft.token)] {
+            guard let text, text.revealed.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { continue }
+            error("invalid-value", "`\(name)` holds a control character", at: beginning(node))
+        }
+        if draft.method == .basic, draft.user?.revealed.utf8.contains(UInt8(ascii: ":")) == true {
+            error(
+                "invalid-value", "a `user` with a colon would be another one in `method: basic`", at: beginning(node))
         }
     }
 

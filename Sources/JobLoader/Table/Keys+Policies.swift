@@ -115,15 +115,11 @@ enum Sections {
         Key("redirects", \.redirects, section: redirects, default: "see `redirects`", "which redirects are followed"),
         Key(
             "credentials", \.credentials, .list(.object("credential")), default: "none",
-            "who to be where a server or proxy asks",
-            .except("users and passwords of proxies", { $0.credentials.allSatisfy(\.isProxyPassword) })
+            "who to be where a server or proxy asks"
         ) { $1.credentials($0) },
         Key(
             "challenges", \.challenges, .list(.object("challenge")), default: "default handling",
-            "rules for what to do when a server asks who one is; the first match wins",
-            .except("rules for `clientCertificate` and `serverTrust`") { policies in
-                policies.challenges.allSatisfy { $0.method == .clientCertificate || $0.method == .serverTrust }
-            }
+            "rules for what to do when a server asks who one is; the first match wins"
         ) { node, reader in
             reader.maps(node, challenge, ChallengeRule(disposition: .default))
         },

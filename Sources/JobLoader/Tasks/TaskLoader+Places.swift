@@ -1,4 +1,5 @@
 import Diagnostics
+import HTTPRules
 import TransferModel
 import YAMLTree
 
@@ -41,8 +42,13 @@ extension TaskLoader {
 
     func checkScheme(_ location: TaskSpecification.Location, _ draft: TaskDraft, _ node: NodeID) {
         guard let url = location.url else { return }
-        if url.userInformation != nil {
-            reader.problems.isNotBuilt("a user and password in a URL", at: reader.tree.span(node), in: reader.source)
+        if let text = url.userInformation {
+            if !url.needsConnection {
+                reader.problems.isNotBuilt(
+                    "a user and password in such a URL", at: reader.tree.span(node), in: reader.source)
+            } else if !text.isEmpty, ShownSecret(userInformation: text) == nil {
+                reader.error("invalid-url", "the user and password in the URL are no text", node)
+            }
         }
         if url.isHTTP { return }
         if draft.configuration.kind == .background {

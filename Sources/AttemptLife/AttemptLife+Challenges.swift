@@ -1,0 +1,188 @@
+package import HTTPRules
+package import TransferModel
+
+extension AttemptLife {
+    /// Lies apart: most attempts are never asked who they are.
+    indirect enum Login: Sendable {
+        case none
+        case open(State)
+
+        struct State: Sendable {
+            var desk: ChallengeDesk
+            /// What the next request shows, where that is decided already.
+            var decided: RequestAuthorization?
+            /// What the last request showed.
+            var shown = RequestAuthorization()
+            var query: CredentialQuery?
+            /// Of the answer that waits for the query's.
+            var end: TransportEnd?
+            var records: [ChallengeRecord] = []
+            var reports: [HelperReport] = []
+        }
+    }
+
+    private var state: Login.State {
+        get {
+            if case .open(let state) = login { return state }
+            let named = [begin.origin] + rules.mirrors.map(\.origin)
+            return Login.State(desk: ChallengeDesk(rules.challenges.adding(begin), named: named))
+        }
+        set { login = .open(newValue) }
+    }
+
+    private var openState: Login.State? { if case .open(let state) = login { state } else { nil } }
+
+    // MARK: Before a request
+
+    /// Whether a request may have something to show before anybody asks.
+    package var mayAuthorize: Bool {
+        if case .open = login { return true }
+        return !rules.challenges.hasNothingToShow || begin.userInformation != nil
+    }
+
+    /// Decides what the request that is about to be sent shows; a question that must be answered first.
+    package mutating func authorize(by lore: inout SessionLore) -> CredentialQuery? {
+        var state = state
+        defer { self.state = state }
+        if let decided = state.decided {
+            (state.shown, state.decided) = (decided, nil)
+            return nil
+        }
+        let step = state.desk.prepare(challenged(request), &lore.book, clientNonce: rules.clientNonce)
+        switch note(step, &state) {
+        case .send(let authorization): state.shown = authorization
+        case .lookUp(let query):
+            state.query = query
+            return query
+        case .accept, .cancel: state.shown = RequestAuthorization()
+        }
+        return nil
+    }
+
+    /// The header with which the last request says who it is from.
+    var authorization: HeaderField? {
+        guard case .header(let value)? = openState?.shown.origin else { return nil }
+        return HeaderField(name: "Authorization", value: value)
+    }
+
+    /// What the last request shows to its proxy, and to nobody else.
+    package var proxyAuthorization: RequestAuthorization.Proof? { openState?.shown.proxy }
+
+    /// By whose name libcurl proves the connection of the last request; such a connection is nobody else's.
+    package var connectionProof: (method: AuthenticationMethod, secret: ShownSecret)? {
+        guard case .connection(let method, let secret)? = openState?.shown.origin else { return nil }
+        return (method, secret)
+    }
+
+    /// A further request of the same kind, for a part: dressed by what the session knows by now.
+    package func dressed(
+        part request: OutgoingRequest, by lore: inout SessionLore, at now: WallTime
+    ) -> [HeaderField]? {
+        guard mayAuthorize else { return dressed(request, by: &lore, at: now) }
+        var other = self
+        _ = other.authorize(by: &lore)
+        return other.dressed(request, by: &lore, at: now)
+    }
+
+    private func challenged(_ request: OutgoingRequest) -> ChallengedRequest {
+        let nothing: @Sendable () -> [UInt8]? = { [] }
+        return ChallengedRequest(
+            url: request.url, method: request.method, entity: request.sendsBody ? rules.entity : nothing, proxy: proxy,
+            isTyped: request.headers.contains { $0.name.lowercased() == "authorization" })
+    }
+
+    // MARK: An answer
+
+    /// What an answer's head means for who one is; `nil` when it is judged like any other.
+    mutating func meet(status: Int, _ headers: HeaderBlock, _ lore: inout SessionLore) -> HeadDecision? {
+        let isChallenge = status == 401 || status == 407
+        if !isChallenge, case .none = login { return nil }
+        var state = state
+        defer { self.state = state }
+        let request = challenged(request)
+        guard isChallenge else {
+            state.reports += state.desk.passed(request, status: status, headers, &lore.book)
+            return nil
+        }
+        let step = state.desk.challenged(
+            request, status: status, headers, &lore.book, clientNonce: rules.clientNonce)
+        switch note(step, &state) {
+        case .send(let authorization):
+            state.decided = authorization
+            answer = .challenged
+            // libcurl goes on on a connection of its own: this one would only stand in its way.
+            if case .connection? = authorization.origin { return .abort }
+            return .discard
+        case .cancel(let error):
+            answer = .cancelled(error)
+            return .discard
+        case .lookUp(let query):
+            state.query = query
+            return nil
+        case .accept: return nil
+        }
+    }
+
+    private func note(_ step: ChallengeStep, _ state: inout Login.State) -> ChallengeStep.Action {
+        state.records += step.records
+        state.reports += step.reports
+        return step.action
+    }
+
+    // MARK: Questions
+
+    /// Whether what the last answer means waits for what somebody else knows.
+    var isAsking: Bool { openState?.query != nil }
+
+    /// The answer is over, and what it means is still asked.
+    mutating func postpone(_ end: TransportEnd) -> CredentialQuery? {
+        guard var state = openState, let query = state.query else { return nil }
+        state.end = end
+        self.state = state
+        return query
+    }
+
+    /// What somebody knew; `nil` is nothing.
+    package mutating func found(_ secret: ShownSecret?, by lore: inout SessionLore) -> CredentialStep {
+        var state = state
+        defer { self.state = state }
+        let step = state.desk.found(secret, &lore.book, clientNonce: rules.clientNonce)
+        let end = state.end
+        switch note(step, &state) {
+        case .lookUp(let query):
+            state.query = query
+            return .ask(query)
+        case .send(let authorization):
+            (state.decided, state.query, state.end) = (authorization, nil, nil)
+            answer = .none
+            return .send(request)
+        case .accept:
+            (state.query, state.end) = (nil, nil)
+            return end.map { .accept($0) } ?? .send(request)
+        case .cancel(let error): return .cancel(error)
+        }
+    }
+
+    /// What there is to tell since this was last asked.
+    package mutating func takeChallengeNews() -> (records: [ChallengeRecord], reports: [HelperReport]) {
+        guard var state = openState, !state.records.isEmpty || !state.reports.isEmpty else { return ([], []) }
+        defer { self.state = state }
+        let news = (state.records, state.reports)
+        (state.records, state.reports) = ([], [])
+        return news
+    }
+
+    // MARK: From attempt to attempt
+
+    /// What was refused, for the task's next attempt.
+    package var refusals: ChallengeDesk? {
+        guard let desk = openState?.desk, desk.remembers else { return nil }
+        return desk
+    }
+
+    package mutating func recall(_ earlier: ChallengeDesk) {
+        var state = state
+        state.desk.recall(earlier)
+        self.state = state
+    }
+}

@@ -1,0 +1,175 @@
+import TransferModel
+
+/// One way in that an answer offers and that could be gone.
+struct Offer: Sendable {
+    let space: ProtectionSpace
+    let digest: DigestChallenge?
+
+    /// The strongest first; those alike as they were sent.
+    static func all(in headers: HeaderBlock, of origin: Origin, isProxy: Bool, hasEntity: @autoclosure () -> Bool)
+        -> [Offer]
+    {
+        let offers = OfferedChallenge.all(in: headers, ofProxy: isProxy).compactMap { challenge -> Offer? in
+            func space(_ method: AuthenticationMethod, _ realm: String?) -> ProtectionSpace {
+                ProtectionSpace(origin: origin, realm: realm, method: method, isProxy: isProxy)
+            }
+            switch challenge.scheme {
+            case "basic": return Offer(space: space(.basic, challenge["realm"]), digest: nil)
+            case "bearer": return Offer(space: space(.bearer, challenge["realm"]), digest: nil)
+            case "ntlm": return Offer(space: space(.ntlm, nil), digest: nil)
+            case "negotiate": return Offer(space: space(.negotiate, nil), digest: nil)
+            case "digest":
+                guard let digest = DigestChallenge(challenge), digest.protection(hasEntity: hasEntity()) != nil else {
+                    return nil
+                }
+                return Offer(space: space(digest.method, digest.realm), digest: digest)
+            default: return nil
+            }
+        }
+        // `sorted` keeps the order of what is alike.
+        return offers.sorted { $0.space.method > $1.space.method }
+    }
+}
+
+extension ChallengeDesk {
+    enum Choice: Sendable {
+        case nothing
+        case ask(CredentialQuery)
+        case shown(Shown)
+    }
+
+    private enum Secret {
+        /// This credential has nothing for that space; the next may.
+        case none
+        case ask(CredentialQuery)
+        case known(ShownSecret, CredentialQuery?)
+    }
+
+    /// The first credential of the list that is for the space and has something to show decides. One that was refused as
+    /// often as it may be is still the first.
+    func answer(_ offer: Offer) -> Choice {
+        for index in policy.candidates.indices where fits(index, offer.space) {
+            switch secret(of: index, for: offer.space) {
+            case .none: continue
+            case .ask(let query): return isExhausted(index) ? .nothing : .ask(query)
+            case .known(let secret, let query):
+                if isExhausted(index) { return .nothing }
+                return .shown(
+                    Shown(
+                        candidate: index, space: offer.space, secret: secret,
+                        digest: offer.digest.map { DigestState($0) }, reason: .asked, query: query))
+            }
+        }
+        return .nothing
+    }
+
+    /// What is shown before anybody asks.
+    func unasked(at origin: Origin, _ path: String, isProxy: Bool, _ book: CredentialBook) -> Choice {
+        guard !policy.hasNothingToShow else { return .nothing }
+        for entry in book.entries(for: path, at: origin, isProxy: isProxy) {
+            if let shown = learned(entry) { return .shown(shown) }
+        }
+        return preemptive(at: origin, isProxy: isProxy)
+    }
+
+    /// Only if this task's list, too, leads to it.
+    private func learned(_ entry: CredentialBook.Entry) -> Shown? {
+        guard entry.digest != nil || !entry.space.method.isDigest, mayShow(entry.space) else { return nil }
+        for index in policy.candidates.indices where fits(index, entry.space) {
+            let credential = policy.candidates[index].credential
+            let isLookedUp = credential.source.isLookedUp
+            var isMeant = credential.persistence != .none && credential == entry.credential
+            if entry.credential == nil, credential.persistence == .permanent {
+                isMeant = isLookedUp || staticSecret(credential)?.isSame(as: entry.secret) == true
+            }
+            if isMeant, !isExhausted(index), entry.secret.secretBarred(from: entry.space.origin) == nil {
+                return Shown(
+                    candidate: index, space: entry.space, secret: entry.secret, digest: nil, reason: .learned,
+                    query: nil)
+            }
+            // One that is looked up may have had nothing.
+            if !isLookedUp { return nil }
+        }
+        return nil
+    }
+
+    private func preemptive(at origin: Origin, isProxy: Bool) -> Choice {
+        for index in policy.candidates.indices {
+            let credential = policy.candidates[index].credential
+            guard credential.preemptive, let method = Self.preemptiveMethod(credential), !isExhausted(index) else {
+                continue
+            }
+            let space = ProtectionSpace(origin: origin, realm: nil, method: method, isProxy: isProxy)
+            guard fits(index, space, knowsRealm: false), mayShow(space) else { continue }
+            switch secret(of: index, for: space) {
+            case .none: continue
+            case .ask(let query): return .ask(query)
+            case .known(let secret, let query):
+                return .shown(
+                    Shown(
+                        candidate: index, space: space, secret: secret, digest: nil, reason: .preemptive, query: query))
+            }
+        }
+        return .nothing
+    }
+
+    /// Digest needs a nonce first.
+    private static func preemptiveMethod(_ credential: Credential) -> AuthenticationMethod? {
+        switch credential.method {
+        case .any: if case .token = credential.source { .bearer } else { .basic }
+        case .basic: .basic
+        case .bearer: .bearer
+        case .ntlm: .ntlm
+        case .negotiate: .negotiate
+        case .digest, .awsSigV4: nil
+        }
+    }
+
+    private func mayShow(_ space: ProtectionSpace) -> Bool {
+        let disposition = policy.rule(for: space).disposition
+        return !closed.contains(space) && (disposition == nil || disposition == .use)
+    }
+
+    private func fits(_ index: Int, _ space: ProtectionSpace, knowsRealm: Bool = true) -> Bool {
+        let candidate = policy.candidates[index]
+        if let only = candidate.origin, only != space.origin || space.isProxy { return false }
+        // A password without a host is for the servers that the task names: no redirect leads it elsewhere.
+        if candidate.origin == nil, candidate.credential.host == nil, !space.isProxy,
+            !candidate.credential.source.isLookedUp, !named.contains(space.origin)
+        {
+            return false
+        }
+        return candidate.credential.fits(space, knowsRealm: knowsRealm)
+    }
+
+    private func secret(of index: Int, for space: ProtectionSpace) -> Secret {
+        let credential = policy.candidates[index].credential
+        if let secret = staticSecret(credential) { return usable(secret, nil, space) }
+        guard let source = Self.querySource(credential) else { return .none }
+        let user = space.isProxy ? nil : policy.user(at: space.origin)
+        let query = CredentialQuery(source: source, origin: space.origin, user: user)
+        guard let answer = answers[query] else { return .ask(query) }
+        return answer.map { usable($0, query, space) } ?? .none
+    }
+
+    private func usable(_ secret: ShownSecret, _ query: CredentialQuery?, _ space: ProtectionSpace) -> Secret {
+        let isUsable = secret.isShowable(by: space.method) && secret.secretBarred(from: space.origin) == nil
+        return isUsable ? .known(secret, query) : .none
+    }
+
+    private func staticSecret(_ credential: Credential) -> ShownSecret? {
+        switch credential.source {
+        case .password(let user, let password): .password(user: user, password: password)
+        case .token(let token): .token(token)
+        case .netrc, .helper, .aws: nil
+        }
+    }
+
+    private static func querySource(_ credential: Credential) -> CredentialQuery.Source? {
+        switch credential.source {
+        case .netrc: .netrc
+        case .helper(let words): .helper(words)
+        case .password, .token, .aws: nil
+        }
+    }
+}

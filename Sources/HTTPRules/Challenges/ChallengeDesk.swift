@@ -1,0 +1,296 @@
+package import TransferModel
+
+/// Answers for one task whoever asks it who it is, request by request. It knows what was refused, so that no password is
+/// tried more often than it may; what was let in goes to the session's book.
+///
+/// Each event but ``passed(_:status:_:_:)`` gives a step. A step that wants to look something up stands still until
+/// ``found(_:_:clientNonce:)``.
+package struct ChallengeDesk: Sendable {
+    /// What the last request showed to one of the two.
+    struct Shown: Sendable {
+        let candidate: Int
+        let space: ProtectionSpace
+        let secret: ShownSecret
+        /// Made from a challenge to this task; without it the book's.
+        var digest: DigestState?
+        let reason: Reason
+        let query: CredentialQuery?
+    }
+    enum Reason: Sendable { case asked, preemptive, learned }
+    /// What stands still for the answer to a question.
+    private struct Pending: Sendable {
+        let query: CredentialQuery
+        let request: ChallengedRequest
+        /// What was offered; `nil` before the request is sent.
+        var offers: (all: [Offer], isProxy: Bool)?
+    }
+    /// More of them without an end are no accident.
+    private static let mostStale = 3
+
+    let policy: ChallengePolicy
+    /// The origins of the task's own URLs.
+    let named: [Origin]
+    private var toOrigin: Shown?
+    private var toProxy: Shown?
+    /// What rules passed over or tickets did not open.
+    private(set) var closed: Set<ProtectionSpace> = []
+    private var failures: [ProtectionSpace: Int] = [:]
+    /// By candidate.
+    private var refusals: [Int: Int] = [:]
+    private var stale = 0
+    /// What was found; `nil` for a question without an answer.
+    private(set) var answers: [CredentialQuery: ShownSecret?] = [:]
+    private var pending: Pending?
+
+    package init(_ policy: ChallengePolicy, named: [Origin]) {
+        self.policy = policy
+        self.named = named
+    }
+
+    /// Whether anything was refused: the task's next attempt must know.
+    package var remembers: Bool { !failures.isEmpty }
+
+    /// The same for the task's next attempt, which may ask another place first.
+    package mutating func recall(_ earlier: ChallengeDesk) {
+        guard earlier.policy.candidates.count == policy.candidates.count else { return }
+        (closed, failures, refusals) = (earlier.closed, earlier.failures, earlier.refusals)
+    }
+
+    func isExhausted(_ candidate: Int) -> Bool {
+        (refusals[candidate] ?? 0) >= policy.candidates[candidate].credential.maximumFailures
+    }
+
+    // MARK: Events
+
+    /// Before a request that answers no challenge: the first, a redirect's, one of another attempt.
+    package mutating func prepare(
+        _ request: ChallengedRequest, _ book: inout CredentialBook, clientNonce: () -> String
+    ) -> ChallengeStep {
+        (toOrigin, toProxy, stale) = (nil, nil, 0)
+        return dress(request, &book, clientNonce)
+    }
+
+    /// A 401 or a 407 came.
+    package mutating func challenged(
+        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ book: inout CredentialBook,
+        clientNonce: () -> String
+    ) -> ChallengeStep {
+        let isProxy = status == 407
+        guard let origin = isProxy ? request.proxy : request.url.origin else { return ChallengeStep(.accept) }
+        let offers = Offer.all(in: headers, of: origin, isProxy: isProxy, hasEntity: request.entity() != nil)
+        // What the proxy let through it has let in.
+        if !isProxy, let shown = toProxy { _ = noteSuccess(shown, request, headers, &book) }
+        let reports = settle(isProxy: isProxy, offers, &book)
+        var step = choose(request, offers, isProxy: isProxy, &book, clientNonce)
+        step.reports = reports + step.reports
+        return step
+    }
+
+    /// What `lookUp` asked for; `nil`: nobody knows.
+    package mutating func found(
+        _ secret: ShownSecret?, _ book: inout CredentialBook, clientNonce: () -> String
+    ) -> ChallengeStep {
+        guard let pending else { return ChallengeStep(.accept) }
+        self.pending = nil
+        answers[pending.query] = .some(secret)
+        guard let offers = pending.offers else { return dress(pending.request, &book, clientNonce) }
+        return choose(pending.request, offers.all, isProxy: offers.isProxy, &book, clientNonce)
+    }
+
+    /// Any other answer came: whatever was shown opened the door.
+    package mutating func passed(
+        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ book: inout CredentialBook
+    ) -> [HelperReport] {
+        defer { (toOrigin, toProxy) = (nil, nil) }
+        var reports: [HelperReport] = []
+        if let toProxy { reports += noteSuccess(toProxy, request, headers, &book) }
+        // A server that fails may not have looked at who asked.
+        if let toOrigin, status < 500 { reports += noteSuccess(toOrigin, request, headers, &book) }
+        return reports
+    }
+
+    // MARK: What an answer says of what was shown
+
+    private mutating func settle(isProxy: Bool, _ offers: [Offer], _ book: inout CredentialBook) -> [HelperReport] {
+        guard let shown = isProxy ? toProxy : toOrigin else { return [] }
+        if isProxy { toProxy = nil } else { toOrigin = nil }
+        let again = offers.first { offer in
+            offer.space.method == shown.space.method && (shown.space.realm == nil || offer.space == shown.space)
+        }
+        if shown.space.method.isDigest, again?.digest?.isStale == true, stale < Self.mostStale {
+            stale += 1
+            return []
+        }
+        if shown.reason != .asked {
+            // It is asked for in another way, or for another realm: what was shown unasked was not what is wanted.
+            guard let again else { return [] }
+            // A nonce of before that the server knows no more, or a password that was changed where it is looked up.
+            if shown.reason == .learned, again.digest != nil || shown.query != nil || isLookedUp(shown.candidate) {
+                book.forget(shown.space, shown.secret)
+                return []
+            }
+        }
+        return noteFailure(shown, again?.space ?? shown.space, &book)
+    }
+
+    private func isLookedUp(_ candidate: Int) -> Bool { policy.candidates[candidate].credential.source.isLookedUp }
+
+    private mutating func noteFailure(
+        _ shown: Shown, _ space: ProtectionSpace, _ book: inout CredentialBook
+    ) -> [HelperReport] {
+        failures[space, default: 0] += 1
+        book.forget(shown.space, shown.secret)
+        if space.method == .negotiate {
+            // A ticket was refused, or there is none: that says nothing of the password.
+            closed.insert(space)
+            return []
+        }
+        refusals[shown.candidate, default: 0] += 1
+        guard let query = shown.query else { return [] }
+        answers[query] = nil
+        return Self.report(query, shown.secret, wasAccepted: false)
+    }
+
+    private func noteSuccess(
+        _ shown: Shown, _ request: ChallengedRequest, _ headers: HeaderBlock, _ book: inout CredentialBook
+    ) -> [HelperReport] {
+        let info =
+            shown.space.isProxy ? headers.first("proxy-authentication-info") : headers.first("authentication-info")
+        let credential = policy.candidates[shown.candidate].credential
+        if shown.reason == .learned {
+            if let info { book.take(authenticationInfo: info, shown.space, of: credential) }
+            return []
+        }
+        var digest = shown.digest
+        if let info { digest?.take(authenticationInfo: info) }
+        book.learn(
+            shown.space, shown.secret, of: credential, folders: Self.folders(shown, request), digest: digest)
+        guard let query = shown.query else { return [] }
+        return Self.report(query, shown.secret, wasAccepted: true)
+    }
+
+    private static func report(_ query: CredentialQuery, _ secret: ShownSecret, wasAccepted: Bool) -> [HelperReport] {
+        guard case .helper = query.source else { return [] }
+        return [HelperReport(query: query, secret: secret, wasAccepted: wasAccepted)]
+    }
+
+    /// How far what was let in reaches.
+    private static func folders(_ shown: Shown, _ request: ChallengedRequest) -> [String] {
+        if shown.space.isProxy { return ["/"] }
+        switch shown.space.method {
+        case .ntlm, .negotiate: return ["/"]
+        case .basic, .bearer: return [CredentialBook.folder(of: request.url.path)]
+        case .digestMD5, .digestSHA256:
+            guard let domain = shown.digest?.challenge.domain, !domain.isEmpty else { return ["/"] }
+            let here = domain.compactMap { try? request.url.resolving($0) }.filter { $0.hasSameOrigin(as: request.url) }
+            return here.isEmpty ? [CredentialBook.folder(of: request.url.path)] : here.map(\.path)
+        }
+    }
+
+    // MARK: What to show
+
+    private mutating func dress(
+        _ request: ChallengedRequest, _ book: inout CredentialBook, _ clientNonce: () -> String
+    ) -> ChallengeStep {
+        for isProxy in [false, true] {
+            guard !(isProxy ? false : request.isTyped), (isProxy ? toProxy : toOrigin) == nil else { continue }
+            guard let origin = isProxy ? request.proxy : request.url.origin else { continue }
+            switch unasked(at: origin, isProxy ? "/" : request.url.path, isProxy: isProxy, book) {
+            case .nothing: break
+            case .shown(let shown): set(shown, isProxy: isProxy)
+            case .ask(let query):
+                pending = Pending(query: query, request: request)
+                return ChallengeStep(.lookUp(query))
+            }
+        }
+        return ChallengeStep(.send(authorization(request, &book, clientNonce)))
+    }
+
+    private mutating func set(_ shown: Shown?, isProxy: Bool) {
+        if isProxy { toProxy = shown } else { toOrigin = shown }
+    }
+
+    private mutating func authorization(
+        _ request: ChallengedRequest, _ book: inout CredentialBook, _ clientNonce: () -> String
+    ) -> RequestAuthorization {
+        var (origin, proxy) = (toOrigin, toProxy)
+        defer { (toOrigin, toProxy) = (origin, proxy) }
+        return RequestAuthorization(
+            origin: proof(&origin, request.digested(byProxy: false), &book, clientNonce),
+            proxy: proof(&proxy, request.digested(byProxy: true), &book, clientNonce))
+    }
+
+    private func proof(
+        _ shown: inout Shown?, _ request: DigestedRequest, _ book: inout CredentialBook, _ clientNonce: () -> String
+    ) -> RequestAuthorization.Proof? {
+        guard let (space, secret) = shown.map({ ($0.space, $0.secret) }),
+            let credential = shown.map({ policy.candidates[$0.candidate].credential })
+        else { return nil }
+        switch space.method {
+        case .basic, .bearer: return .header(secret.plainAuthorization)
+        case .ntlm, .negotiate: return .connection(space.method, secret)
+        case .digestMD5, .digestSHA256:
+            let value =
+                shown?.reason == .learned
+                ? book.digest(space, of: credential, for: request, clientNonce: clientNonce())
+                : shown?.digest?.authorization(secret, for: request, clientNonce: clientNonce())
+            if value == nil { shown = nil }
+            return value.map { .header($0) }
+        }
+    }
+
+    // MARK: Which of what is offered
+
+    private mutating func choose(
+        _ request: ChallengedRequest, _ offers: [Offer], isProxy: Bool, _ book: inout CredentialBook,
+        _ clientNonce: () -> String
+    ) -> ChallengeStep {
+        var records: [ChallengeRecord] = []
+        var unanswered: Offer?
+        for offer in offers where !closed.contains(offer.space) {
+            let (disposition, level) = policy.rule(for: offer.space)
+            switch disposition {
+            case .cancel:
+                records.append(record(offer, .cancel, level))
+                return ChallengeStep(.cancel(Self.cancellation(offer)), records: records)
+            case .default:
+                records.append(record(offer, .default, level))
+                return ChallengeStep(.accept, records: records)
+            case .reject: records.append(record(offer, .reject, level))
+            case .use, nil:
+                unanswered = unanswered ?? offer
+                let choice = !isProxy && request.isTyped ? .nothing : answer(offer)
+                switch choice {
+                case .nothing: break
+                case .ask(let query):
+                    pending = Pending(query: query, request: request, offers: (offers, isProxy))
+                    return ChallengeStep(.lookUp(query))
+                case .shown(let shown):
+                    set(shown, isProxy: isProxy)
+                    let authorization = authorization(request, &book, clientNonce)
+                    // A digest that this machine cannot compute.
+                    guard (isProxy ? authorization.proxy : authorization.origin) != nil else { continue }
+                    records.append(record(offer, .use, level))
+                    return ChallengeStep(.send(authorization), records: records)
+                }
+            }
+        }
+        if let unanswered { records.append(record(unanswered, .default, policy.rule(for: unanswered.space).level)) }
+        return ChallengeStep(.accept, records: records)
+    }
+
+    private func record(
+        _ offer: Offer, _ disposition: ChallengeRule.Disposition, _ level: String
+    ) -> ChallengeRecord {
+        ChallengeRecord(
+            method: offer.space.method.name, host: offer.space.host, realm: offer.space.realm, level: level,
+            disposition: disposition.rawValue, previousFailureCount: failures[offer.space] ?? 0)
+    }
+
+    private static func cancellation(_ offer: Offer) -> TransferError {
+        let realm = offer.space.realm.map { ", realm `\($0)`," } ?? ""
+        return TransferError(
+            .cancelled,
+            "\(offer.space.host)\(realm) asks for \(offer.space.method.name), and `challenges` says `cancel`")
+    }
+}

@@ -1,0 +1,208 @@
+import Digests
+package import TransferModel
+
+/// What a server asks for with Digest (RFC 7616).
+package struct DigestChallenge: Hashable, Sendable {
+    enum Protection: Hashable, Sendable {
+        /// RFC 2069: no `qop`, no count, no client's nonce.
+        case none
+        case auth
+        /// With the body in the digest.
+        case authInt
+    }
+    let algorithm: DigestAlgorithm
+    /// `-sess`: the first hash is bound to the two nonces.
+    let isSession: Bool
+    /// As the server spelled it, to be said again.
+    let algorithmName: String?
+    let realm: String
+    package let nonce: String
+    let opaque: String?
+    let protections: Set<Protection>
+    package let isStale: Bool
+    let hashesUser: Bool
+    let isUTF8: Bool
+    /// Where else the server says it may be shown: references, still unresolved.
+    let domain: [String]
+
+    /// `nil` for what cannot be answered: an algorithm not known here, no nonce, text that cannot be said again.
+    package init?(_ offer: OfferedChallenge) {
+        guard offer.scheme == "digest", let nonce = offer["nonce"], let realm = offer["realm"] else { return nil }
+        let name = offer["algorithm"]
+        guard let (algorithm, isSession) = Self.algorithm(name?.lowercased() ?? "md5") else { return nil }
+        let said = [nonce, realm, offer["opaque"] ?? "", name ?? ""]
+        guard said.allSatisfy({ ShownSecret.isPrintable($0) && !$0.unicodeScalars.contains("\u{FFFD}") }) else {
+            return nil
+        }
+        guard let protections = Self.protections(offer["qop"]) else { return nil }
+        self.algorithm = algorithm
+        self.isSession = isSession
+        self.protections = protections
+        self.realm = realm
+        self.nonce = nonce
+        algorithmName = name
+        opaque = offer["opaque"]
+        isStale = offer["stale"]?.lowercased() == "true"
+        hashesUser = offer["userhash"]?.lowercased() == "true"
+        isUTF8 = offer["charset"]?.lowercased() == "utf-8"
+        domain = (offer["domain"] ?? "").split(separator: " ").prefix(64).map(String.init)
+    }
+
+    var method: AuthenticationMethod { algorithm == .md5 ? .digestMD5 : .digestSHA256 }
+
+    private static func algorithm(_ name: String) -> (DigestAlgorithm, isSession: Bool)? {
+        switch name {
+        case "md5": (.md5, false)
+        case "md5-sess": (.md5, true)
+        case "sha-256": (.sha256, false)
+        case "sha-256-sess": (.sha256, true)
+        default: nil
+        }
+    }
+
+    /// `nil` when only ways are offered that are not known here.
+    private static func protections(_ text: String?) -> Set<Protection>? {
+        guard let text else { return [.none] }
+        let words = HeaderBlock.members(of: text).map { String($0).lowercased() }
+        var known: Set<Protection> = []
+        if words.contains("auth") { known.insert(.auth) }
+        if words.contains("auth-int") { known.insert(.authInt) }
+        if known.isEmpty, words.isEmpty { return [.none] }
+        return known.isEmpty ? nil : known
+    }
+
+    /// `auth-int` only where nothing else is offered and the body is at hand.
+    func protection(hasEntity: @autoclosure () -> Bool) -> Protection? {
+        if protections.contains(.auth) { return .auth }
+        if protections.contains(.none) { return Protection.none }
+        return hasEntity() ? .authInt : nil
+    }
+}
+
+/// What a request says of itself in a digest.
+package struct DigestedRequest: Sendable {
+    package var method: String
+    /// As it stands in the request line.
+    package var target: String
+    /// All of its body, empty where it has none; `nil` when it is not at hand.
+    package var entity: @Sendable () -> [UInt8]?
+
+    package init(method: String, target: String, entity: @escaping @Sendable () -> [UInt8]?) {
+        self.method = method
+        self.target = target
+        self.entity = entity
+    }
+}
+
+/// A challenge and how often its nonce was used: what the next answer is made from.
+package struct DigestState: Hashable, Sendable {
+    package private(set) var challenge: DigestChallenge
+    package private(set) var nonce: String
+    /// Of the last answer.
+    package private(set) var count: UInt32 = 0
+
+    package init(_ challenge: DigestChallenge) {
+        self.challenge = challenge
+        nonce = challenge.nonce
+    }
+
+    /// `Authentication-Info` named what comes next (RFC 7616, section 3.5).
+    package mutating func take(authenticationInfo text: String) {
+        for member in HeaderBlock.members(of: text).prefix(ChallengeParser.most) {
+            var parser = ChallengeParser("x " + String(member))
+            guard let next = parser.challenges().first?["nextnonce"], next != nonce, !next.isEmpty,
+                ShownSecret.isPrintable(next), !next.unicodeScalars.contains("\u{FFFD}")
+            else { continue }
+            nonce = next
+            count = 0
+        }
+    }
+
+    /// The value of `Authorization` for one request; `nil` when the challenge cannot be answered for it.
+    package mutating func authorization(
+        _ secret: ShownSecret, for request: DigestedRequest, clientNonce: String
+    ) -> SecretText? {
+        guard case .password(let user, let password) = secret,
+            let protection = challenge.protection(hasEntity: request.entity() != nil), count < .max
+        else { return nil }
+        count += 1
+        do throws(TransferError) {
+            let answer = DigestAnswer(
+                challenge: challenge, nonce: nonce, count: count, clientNonce: clientNonce, protection: protection)
+            return ShownSecret.field("Digest", try answer.text(user.revealed, password.revealed, request))
+        } catch {
+            return nil
+        }
+    }
+}
+
+/// One answer, put together.
+private struct DigestAnswer {
+    let challenge: DigestChallenge
+    let nonce: String
+    let count: UInt32
+    let clientNonce: String
+    let protection: DigestChallenge.Protection
+
+    func text(_ user: String, _ password: String, _ request: DigestedRequest) throws(TransferError) -> String {
+        var fields = [try userField(user)]
+        fields.append("realm=\(Self.quoted(challenge.realm))")
+        fields.append("nonce=\(Self.quoted(nonce))")
+        fields.append("uri=\(Self.quoted(request.target))")
+        if let name = challenge.algorithmName { fields.append("algorithm=\(name)") }
+        if protection != .none || challenge.isSession { fields.append("cnonce=\(Self.quoted(clientNonce))") }
+        if protection != .none {
+            fields.append("nc=\(countText)")
+            fields.append("qop=\(protectionText)")
+        }
+        fields.append("response=\"\(try response(user, password, request))\"")
+        if let opaque = challenge.opaque { fields.append("opaque=\(Self.quoted(opaque))") }
+        if challenge.hashesUser { fields.append("userhash=true") }
+        return fields.joined(separator: ", ")
+    }
+
+    private func userField(_ user: String) throws(TransferError) -> String {
+        if challenge.hashesUser { return "username=\"\(try hash("\(user):\(challenge.realm)"))\"" }
+        // A name that quotes cannot hold has a form of its own, known to whoever announces a charset.
+        if challenge.isUTF8, !user.utf8.allSatisfy({ $0 < 0x80 }) {
+            return "username*=UTF-8''\(PercentEncoding.encode(user))"
+        }
+        return "username=\(Self.quoted(user))"
+    }
+
+    private func response(_ user: String, _ password: String, _ request: DigestedRequest) throws(TransferError)
+        -> String
+    {
+        var first = try hash("\(user):\(challenge.realm):\(password)")
+        if challenge.isSession { first = try hash("\(first):\(nonce):\(clientNonce)") }
+        var second = "\(request.method):\(request.target)"
+        if protection == .authInt { second += ":\(try hash(request.entity() ?? []))" }
+        let last = try hash(second)
+        if protection == .none { return try hash("\(first):\(nonce):\(last)") }
+        return try hash("\(first):\(nonce):\(countText):\(clientNonce):\(protectionText):\(last)")
+    }
+
+    private var protectionText: String { protection == .authInt ? "auth-int" : "auth" }
+
+    private var countText: String {
+        let digits = String(count, radix: 16)
+        return String(repeating: "0", count: 8 - digits.utf8.count) + digits
+    }
+
+    private func hash(_ text: String) throws(TransferError) -> String { try hash(Array(text.utf8)) }
+
+    private func hash(_ bytes: [UInt8]) throws(TransferError) -> String {
+        let digest = try Checksum.of(bytes, challenge.algorithm)
+        // `sha256:` or `md5:` stands before the digits.
+        return String(digest.description.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst()) ?? ""
+    }
+
+    static func quoted(_ text: String) -> String {
+        var bytes: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes + [UInt8(ascii: "\"")], as: UTF8.self)
+    }
+}

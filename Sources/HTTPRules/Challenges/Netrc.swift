@@ -1,0 +1,125 @@
+import TransferModel
+
+/// A `.netrc` file as curl reads it: machines with a login and a password each, and one for all others.
+///
+/// Words are divided by blanks; one in quotes may hold blanks, and `\n`, `\r`, `\t` and any other character after a
+/// backslash. What a line has from a word that begins with `#` on is a comment. A `macdef` goes to the next empty line.
+package struct Netrc: Sendable {
+    struct Entry: Hashable, Sendable {
+        /// In lower case; `nil` for `default`.
+        let machine: String?
+        var login: String?
+        var password: String?
+    }
+    /// Larger files are no `.netrc`.
+    package static let longest = 1 << 20
+    private(set) var entries: [Entry] = []
+
+    /// `nil` for what is no text, or no file that curl would take: then nothing in it is believed.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count <= Self.longest, !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self)
+        else {
+            return nil
+        }
+        var words = NetrcWords(text)
+        while let word = words.next() {
+            switch word {
+            case "machine":
+                guard let name = words.next() else { return nil }
+                entries.append(Entry(machine: name.lowercased()))
+            case "default": entries.append(Entry(machine: nil))
+            case "login": entries.setLast(\.login, words.next())
+            case "password": entries.setLast(\.password, words.next())
+            case "account": _ = words.next()
+            case "macdef": words.skipMacro()
+            default: break
+            }
+        }
+        if words.isBroken { return nil }
+    }
+
+    /// The first entry for that host alone: no port, no path, no scheme. `user` asks for one of that name.
+    package func secret(for host: String, user: String? = nil) -> ShownSecret? {
+        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        let names = [host.lowercased(), bare.lowercased()]
+        let named = entries.filter { $0.machine.map { names.contains($0) } ?? false }
+        let chosen = (named + entries.filter { $0.machine == nil }).first { entry in
+            entry.password != nil && (user == nil || entry.login == nil || entry.login == user)
+        }
+        guard let chosen, let password = chosen.password else { return nil }
+        return .found(user: chosen.login ?? user ?? "", password: password)
+    }
+}
+
+extension [Netrc.Entry] {
+    /// What stands before any machine is nobody's.
+    fileprivate mutating func setLast(_ key: WritableKeyPath<Netrc.Entry, String?>, _ value: String?) {
+        guard let last = indices.last else { return }
+        self[last][keyPath: key] = value
+    }
+}
+
+private struct NetrcWords {
+    private let bytes: [UInt8]
+    private var place = 0
+    /// A quoted word that nothing closes.
+    private(set) var isBroken = false
+
+    init(_ text: String) { bytes = Array(text.utf8) }
+
+    mutating func next() -> String? {
+        while true {
+            while place < bytes.count, Self.isBlank(bytes[place]) { place += 1 }
+            guard place < bytes.count else { return nil }
+            guard bytes[place] == UInt8(ascii: "#") else { break }
+            while place < bytes.count, bytes[place] != 0x0A { place += 1 }
+        }
+        return bytes[place] == UInt8(ascii: "\"") ? quoted() : plain()
+    }
+
+    private mutating func plain() -> String {
+        let start = place
+        while place < bytes.count, !Self.isBlank(bytes[place]) { place += 1 }
+        return String(decoding: bytes[start..<place], as: UTF8.self)
+    }
+
+    private mutating func quoted() -> String? {
+        place += 1
+        var word: [UInt8] = []
+        while place < bytes.count, bytes[place] != 0x0A {
+            let byte = bytes[place]
+            place += 1
+            if byte == UInt8(ascii: "\"") { return String(decoding: word, as: UTF8.self) }
+            guard byte == UInt8(ascii: "\\"), place < bytes.count else {
+                word.append(byte)
+                continue
+            }
+            switch bytes[place] {
+            case UInt8(ascii: "n"): word.append(0x0A)
+            case UInt8(ascii: "r"): word.append(0x0D)
+            case UInt8(ascii: "t"): word.append(0x09)
+            case let other: word.append(other)
+            }
+            place += 1
+        }
+        isBroken = true
+        place = bytes.count
+        return nil
+    }
+
+    mutating func skipMacro() {
+        var lineIsEmpty = false
+        while place < bytes.count {
+            let byte = bytes[place]
+            place += 1
+            if byte == 0x0A {
+                if lineIsEmpty { return }
+                lineIsEmpty = true
+            } else if byte != 0x0D {
+                lineIsEmpty = false
+            }
+        }
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+}

@@ -1,0 +1,83 @@
+import TextFormats
+package import TransferModel
+
+/// What a credential comes down to: what is shown, in one way or another.
+package enum ShownSecret: Hashable, Sendable {
+    case password(user: SecretText, password: SecretText)
+    case token(SecretText)
+
+    /// Whether both show the same, whatever they were made of.
+    func isSame(as other: ShownSecret) -> Bool {
+        switch (self, other) {
+        case (.password(let user, let password), .password(let otherUser, let otherPassword)):
+            user.revealed == otherUser.revealed && password.revealed == otherPassword.revealed
+        case (.token(let token), .token(let other)): token.revealed == other.revealed
+        case (.password, .token), (.token, .password): false
+        }
+    }
+
+    /// The first secret in it that must not go to `origin`.
+    func secretBarred(from origin: Origin) -> String? {
+        switch self {
+        case .password(let user, let password): user.secretBarred(from: origin) ?? password.secretBarred(from: origin)
+        case .token(let token): token.secretBarred(from: origin)
+        }
+    }
+
+    /// Whether it can be shown at all by that method: a colon ends a user's name in Basic, and control characters would end
+    /// a header line.
+    func isShowable(by method: AuthenticationMethod) -> Bool {
+        switch self {
+        case .password(let user, let password):
+            let (user, password) = (user.revealed, password.revealed)
+            guard method != .bearer, Self.isPrintable(user), Self.isPrintable(password) else { return false }
+            return method != .basic || !user.utf8.contains(UInt8(ascii: ":"))
+        case .token(let token):
+            return method == .bearer && token.revealed.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+                && !token.revealed.isEmpty
+        }
+    }
+
+    static func isPrintable(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+
+    /// `Basic` (RFC 7617, in UTF-8 whether the server says so or not) or `Bearer` (RFC 6750).
+    var plainAuthorization: SecretText {
+        switch self {
+        case .password(let user, let password):
+            Self.field("Basic", Base64.encode("\(user.revealed):\(password.revealed)".utf8))
+        case .token(let token): Self.field("Bearer", token.revealed)
+        }
+    }
+
+    /// All that follows the scheme's name is secret, whatever it was made of.
+    static func field(_ scheme: String, _ secret: String) -> SecretText {
+        SecretText(pieces: [
+            .literal("\(scheme) "), .secret(name: "credential", value: secret, hosts: nil),
+        ])
+    }
+}
+
+extension ShownSecret {
+    /// What a person wrote into a URL before its host; escapes undone. `nil` for what is no text.
+    package init?(userInformation: String) {
+        let parts = userInformation.utf8.split(
+            separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        let texts = parts.map { PercentEncoding.decode(String(decoding: $0, as: UTF8.self)) }
+        guard let first = texts.first, let user = first, !user.isEmpty || texts.count == 2 else { return nil }
+        guard texts.count == 2 else {
+            self = .password(user: SecretText(user), password: "")
+            return
+        }
+        guard let password = texts[1] else { return nil }
+        self = .password(
+            user: SecretText(user),
+            password: SecretText(pieces: [.secret(name: "password", value: password, hosts: nil)]))
+    }
+
+    /// What was found at run time, and is nobody's to print.
+    package static func found(user: String, password: String) -> ShownSecret {
+        .password(
+            user: SecretText(user),
+            password: SecretText(pieces: [.secret(name: "password", value: password, hosts: nil)]))
+    }
+}

@@ -1,0 +1,99 @@
+import AttemptLife
+import CurlCore
+import HTTPRules
+import TransferModel
+
+// Who to be where a server asks: what the attempt's life decides is carried out here.
+
+extension Engine {
+    // MARK: Asking
+
+    /// The attempt waits, without a slot, for what a file or a helper says.
+    func ask(_ query: CredentialQuery, _ attempt: Attempt) {
+        releaseSlot(attempt)
+        attempt.phase = .awaitingCredential
+        attempt.askedAt = now.instant
+        let clerk = clerk ?? CredentialClerk(folder: job.baseDirectory, wake: wake)
+        self.clerk = clerk
+        clerk.ask(query, for: attempt.task)
+    }
+
+    func answered(_ answer: CredentialAnswer) {
+        if case .password(_, let password)? = answer.secret { learn(password.revealed) }
+        for task in answer.tasks {
+            guard let attempt = attempt(of: task), case .awaitingCredential = attempt.phase else { continue }
+            attempt.endAsking(at: now.instant)
+            goOn(attempt, after: attempt.life.found(answer.secret, by: &attempt.session.lore))
+        }
+    }
+
+    private func goOn(_ attempt: Attempt, after step: CredentialStep) {
+        tellChallenges(attempt)
+        switch step {
+        case .send(let request):
+            if attempt.head != nil { discardBody(attempt) }
+            goOn(attempt, request)
+        case .ask(let query): ask(query, attempt)
+        case .accept(let end):
+            attempt.phase = .transferring
+            if let head = attempt.head { tellResponse(attempt, head) }
+            perform(attempt.life.ended(end), attempt)
+        case .cancel(let error): cancelled(attempt, error)
+        }
+    }
+
+    // MARK: Telling
+
+    /// What was asked and answered, without what was shown; and to helpers, whether what they gave was of use.
+    func tellChallenges(_ attempt: Attempt) {
+        let news = attempt.life.takeChallengeNews()
+        for record in news.records { emit(.challenge(record), attempt) }
+        for report in news.reports { clerk?.tell(report) }
+    }
+
+    /// A rule of `challenges` ends the task.
+    func cancelled(_ attempt: Attempt, _ error: TransferError) {
+        finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
+    }
+
+    // MARK: Proving a connection
+
+    /// On HTTP/1.1, over connections that are nobody else's: what is proven is the connection.
+    func prove(
+        _ method: AuthenticationMethod, _ secret: ShownSecret, _ request: OutgoingRequest, _ curl: inout CurlRequest,
+        _ attempt: Attempt
+    ) throws(TransferError) {
+        guard case .password(let user, let password) = secret else { return }
+        let login = CurlLogin(
+            method: method == .ntlm ? .ntlm : .negotiate, user: user.revealed, password: password.revealed)
+        curl.login = login
+        curl.version = .http1
+        // What must not be sent twice never meets a connection that may be dead: it has all its rounds to itself.
+        if HTTPMethod.isIdempotent(request.method) {
+            curl.pool = try attempt.session.pool(for: login, at: request.url.origin, like: curl.pool)
+        } else {
+            let pool = try attempt.session.takePool(for: login, at: request.url.origin, like: curl.pool)
+            attempt.session.giveBack(attempt.ownPool)
+            attempt.ownPool = pool
+            curl.pool = pool.pool
+        }
+    }
+
+    // MARK: Secrets that came up in the run
+
+    /// A short word would be masked wherever it stands by chance.
+    func learn(_ secret: String) {
+        guard secret.utf8.count >= 8, learned.insert(secret).inserted else { return }
+        events.learn([KnownSecret(name: "password", value: secret)])
+    }
+
+    /// Those that the job file holds in the clear.
+    func learnPasswords(_ attempt: Attempt, _ url: ResourceURL) {
+        for secret in attempt.rules.challenges.secrets { learn(secret) }
+        guard let text = url.userInformation,
+            case .password(let user, let password)? = ShownSecret(userInformation: text)
+        else { return }
+        // A name without a password may be a token.
+        learn(password.revealed.isEmpty ? user.revealed : password.revealed)
+    }
+}

@@ -1,0 +1,142 @@
+import AttemptLife
+import HTTPRules
+import Testing
+import TransferModel
+
+/// An attempt that is asked who it is.
+struct ChallengedAttemptTests {
+    private func life(
+        _ credential: Credential, type: TaskType = .data, expect: Expectations = Expectations(),
+        headers: [HeaderField] = [], rules: [ChallengeRule] = []
+    ) throws -> AttemptLife {
+        AttemptLife(
+            try ResourceURL.parse("https://a.test/dir/x"),
+            AttemptRules(
+                type: type, method: "GET", headers: headers, expect: expect,
+                challenges: ChallengePolicy(credentials: [credential], taskRules: rules)))
+    }
+
+    private let password = Credential(source: .password(user: "u", password: "p"))
+    private let helper = Credential(source: .helper(["h"]))
+    private let asks = HeaderBlock([("WWW-Authenticate", "Basic realm=r"), ("Content-Length", "3")])
+    private let end = TransportEnd(error: nil, received: 3, sawCloseNotify: true)
+
+    /// What the request that goes out now shows; a question comes first if there is one.
+    private func begin(_ life: inout AttemptLife, _ lore: inout SessionLore) -> CredentialQuery? {
+        life.authorize(by: &lore)
+    }
+
+    private func shown(_ life: AttemptLife, _ lore: inout SessionLore) -> [String] {
+        let headers = life.dressed(life.request, by: &lore, at: WallTime(nanoseconds: 0)) ?? life.request.headers
+        return headers.filter { $0.name == "Authorization" }.map(\.value.revealed)
+    }
+
+    private func head(_ life: inout AttemptLife, _ status: Int, _ headers: HeaderBlock, _ lore: inout SessionLore)
+        -> HeadDecision
+    {
+        life.head(status: status, version: .http1, headers: headers, lore: &lore, at: WallTime(nanoseconds: 0))
+    }
+
+    @Test func theSameRequestAgain() throws {
+        var (life, lore) = (try life(password), SessionLore())
+        #expect(begin(&life, &lore) == nil)
+        #expect(shown(life, &lore).isEmpty)
+        #expect(head(&life, 401, asks, &lore) == .discard)
+        #expect(!life.isFinalAnswer)
+        guard case .send(let request, nil) = life.ended(end) else {
+            Issue.record("it does not go on")
+            return
+        }
+        // Who it is from is no part of the request: no redirect has to take it off.
+        #expect(request.headers.isEmpty && request.url == life.request.url)
+        #expect(begin(&life, &lore) == nil)
+        #expect(shown(life, &lore) == ["Basic dTpw"])
+        let elsewhere = HeaderBlock([("Location", "https://b.test/dir/x")])
+        #expect(head(&life, 307, elsewhere, &lore) == .discard)
+        _ = life.ended(end)
+        #expect(begin(&life, &lore) == nil)
+        #expect(shown(life, &lore).isEmpty)
+        #expect(life.takeChallengeNews().records.map(\.disposition) == ["use"])
+        #expect(life.takeChallengeNews().records.isEmpty)
+    }
+
+    /// Until somebody answers, the 401 may be the result.
+    @Test(arguments: [nil, "p"]) func questions(_ answer: String?) throws {
+        var expect = Expectations()
+        expect.status = StatusSet(401)
+        var (life, lore) = (try life(helper, expect: expect), SessionLore())
+        #expect(begin(&life, &lore) == nil)
+        #expect(head(&life, 401, asks, &lore) == .keep)
+        #expect(!life.isFinalAnswer)
+        guard case .ask(let query) = life.ended(end) else {
+            Issue.record("nobody is asked")
+            return
+        }
+        #expect(query.origin.host == "a.test")
+        switch life.found(answer.map { .found(user: "u", password: $0) }, by: &lore) {
+        case .send:
+            #expect(answer != nil)
+            #expect(begin(&life, &lore) == nil)
+            #expect(shown(life, &lore) == ["Basic dTpw"])
+        case .accept(let end):
+            #expect(answer == nil)
+            #expect(life.isFinalAnswer)
+            guard case .deliver = life.ended(end) else {
+                Issue.record("it is not the result")
+                return
+            }
+        case .ask, .cancel: Issue.record("nothing follows from it")
+        }
+    }
+
+    @Test func aQuestionBeforeAnythingIsSent() throws {
+        var credential = helper
+        credential.preemptive = true
+        var (life, lore) = (try life(credential), SessionLore())
+        #expect(begin(&life, &lore)?.source == .helper(["h"]))
+        guard case .send = life.found(.found(user: "u", password: "p"), by: &lore) else {
+            Issue.record("nothing is sent")
+            return
+        }
+        #expect(begin(&life, &lore) == nil)
+        #expect(shown(life, &lore) == ["Basic dTpw"])
+    }
+
+    @Test func cancelled() throws {
+        var rule = ChallengeRule(disposition: .cancel)
+        rule.method = .basic
+        var (life, lore) = (try life(password, rules: [rule]), SessionLore())
+        #expect(head(&life, 401, asks, &lore) == .discard)
+        guard case .cancel(let error) = life.ended(end) else {
+            Issue.record("it goes on")
+            return
+        }
+        #expect(error.name == .cancelled)
+    }
+
+    /// The connection on which the server asked is of no use to who proves another.
+    @Test func connections() throws {
+        var (life, lore) = (try life(password), SessionLore())
+        let offers = HeaderBlock([("WWW-Authenticate", "NTLM"), ("Content-Length", "3")])
+        #expect(head(&life, 401, offers, &lore) == .abort)
+        _ = life.ended(end)
+        #expect(begin(&life, &lore) == nil)
+        #expect(life.connectionProof?.method == .ntlm)
+        #expect(shown(life, &lore).isEmpty)
+    }
+
+    /// A wrong password is not sent again by the next attempt.
+    @Test func refusalsAreRemembered() throws {
+        var (life, lore) = (try life(password), SessionLore())
+        #expect(head(&life, 401, asks, &lore) == .discard)
+        _ = life.ended(end)
+        #expect(begin(&life, &lore) == nil)
+        #expect(head(&life, 401, asks, &lore) == .keep)
+        let refusals = try #require(life.refusals)
+        var next = try self.life(password)
+        next.recall(refusals)
+        #expect(begin(&next, &lore) == nil)
+        #expect(head(&next, 401, asks, &lore) == .keep)
+        #expect(next.takeChallengeNews().records.map(\.previousFailureCount) == [1])
+    }
+}

@@ -66,7 +66,7 @@ let package = Package(
         room("AttemptLife", ["HTTPRules", "TransferModel"]),
         room("Scheduling", ["TransferModel"]),
         room("Simulation", ["Scheduling", "TransferModel"]),
-        room("Stores", ["CSQLite", "SystemIO", "HTTPRules", "TransferModel"], pointers: true),
+        room("Stores", ["CSQLite", "Digests", "SystemIO", "HTTPRules", "TransferModel"], pointers: true),
         room("CurlCore", ["CLibcurl", "CLibSSL", "SystemIO", "TransferModel"], pointers: true),
         room("FileDelivery", ["Digests", "Codecs", "SystemIO", "TransferModel"]),
         room(
@@ -84,7 +84,7 @@ let package = Package(
             "CommandLineTool",
             [
                 "JobRunner", "Reporting", "RunControl", "JobLoader", "YAMLTree", "Diagnostics", "Digests",
-                "TextFormats", "Stores", "CurlCore", "SystemIO", "TransferModel",
+                "FileDelivery", "TextFormats", "Stores", "CurlCore", "SystemIO", "TransferModel",
             ]),
         .executableTarget(
             name: "transfer-run", dependencies: ["CommandLineTool"], path: "Sources/transfer-run",
@@ -96,7 +96,8 @@ let package = Package(
         .executableTarget(
             name: "transfer-run-bench",
             dependencies: [
-                "CAllocationCounter", "CurlCore", "Diagnostics", "FileDelivery", "HTTPRules", "JobLoader", "JobRunner",
+                "CAllocationCounter", "CurlCore", "Diagnostics", "Digests", "FileDelivery", "HTTPRules", "JobLoader",
+                "JobRunner",
                 "Reporting", "RunControl", "Scheduling", "Simulation", "Stores", "SystemIO", "TransferModel",
             ],
             path: "Sources/transfer-run-bench", swiftSettings: house),
@@ -127,7 +128,7 @@ let package = Package(
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
-        tests("StoresTests", ["Stores", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),
+        tests("StoresTests", ["Stores", "Digests", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
         tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
         tests(

@@ -155,13 +155,20 @@ package struct AttemptLife: Sendable {
         request.headers += Resuming.headers(for: resume)
     }
 
+    /// What an answer, of use or not, says of its server.
+    package func learn(_ headers: HeaderBlock, lore: inout SessionLore, at now: WallTime) {
+        lore.take(headers, from: request.url, visit, at: now)
+    }
+
     // MARK: What happens
 
-    /// The final headers of an answer were read.
+    /// The final headers of an answer were read. `heldLength` is that of a body which is all there already, out of a cache:
+    /// then nothing else need say where it ends, and what its server had to say of itself was heard when it came.
     package mutating func head(
-        status: Int, version: HTTPProtocol, headers: HeaderBlock, lore: inout SessionLore, at now: WallTime
+        status: Int, version: HTTPProtocol, headers: HeaderBlock, heldLength: Int64? = nil, lore: inout SessionLore,
+        at now: WallTime
     ) -> HeadDecision {
-        lore.take(headers, from: request.url, visit, at: now)
+        if heldLength == nil { learn(headers, lore: &lore, at: now) }
         lastStatus = status
         (start, sentDigest) = (nil, nil)
         answerVersion = version
@@ -169,7 +176,8 @@ package struct AttemptLife: Sendable {
         codings = []
         let framing: BodyFraming
         do throws(TransferError) {
-            framing = try BodyFraming.of(headers, status: status, method: request.method, version: version)
+            let told = try BodyFraming.of(headers, status: status, method: request.method, version: version)
+            framing = told == .untilClose ? heldLength.map { .length($0) } ?? told : told
         } catch {
             answer = .failure(error, nil)
             return .abort

@@ -92,6 +92,8 @@ package struct OutgoingRequest: Sendable {
     package var mayUseHTTP2: Bool
     /// It asks whether the file that stands there is still the same: a 304 is an answer to it.
     package var isConditional = false
+    /// What the session knows is in its headers.
+    package var isDressed = false
 }
 
 /// What becomes of the body whose headers were just read.

@@ -47,9 +47,10 @@ package enum CommandLineTool {
             return RunningJob(options: options, environment: environment, console: console).perform()
         case .check: return check(try CheckOptions(typed, environment: environment), environment, console)
         case .schema: return schema(console)
+        case .reset: return reset(try ResetOptions(typed, environment: environment), console)
         case .suspend, .resume, .cancel:
             return control(try ControlOptions(typed, environment: environment), console)
-        case .plan, .simulate, .rerun, .explain, .status, .attach, .reset, .daemon, .completions:
+        case .plan, .simulate, .rerun, .explain, .status, .attach, .daemon, .completions:
             throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
         }
     }

@@ -31,8 +31,7 @@ package enum CommandTable {
         entry(.suspend, "PID [TASK…]", many, "suspend a run under way, or its tasks of these ids or patterns of ids"),
         entry(.resume, "PID [TASK…]", many, "let what was suspended go on"),
         entry(.cancel, "PID [TASK…]", many, "cancel a run under way or some of its tasks, and remove half-done files"),
-        entry(
-            .reset, "SESSION", 1...1, "forget cache, cookies, credentials and resume data of a session", isBuilt: false),
+        entry(.reset, "SESSION", 1...1, "forget cache, cookies, credentials and resume data of a session"),
         entry(.daemon, "", 0...0, "the background process, in the foreground, for systemd", isBuilt: false),
         entry(.schema, "", 0...0, "print the job language's JSON Schema"),
         entry(.completions, "bash|zsh|fish", 1...1, "print a completion script", isBuilt: false),

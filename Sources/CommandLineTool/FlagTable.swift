@@ -98,7 +98,8 @@ package enum FlagTable {
         flag(.failFast, .toggle, "the first failure cancels the rest"),
         flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
         flag(
-            .stateDir, .value("DIR"), "keep state, cache and sockets under this folder", [.run] + controlling),
+            .stateDir, .value("DIR"), "keep state, cache and sockets under this folder",
+            [.run, .reset] + controlling),
     ]
 
     private static let conditions: [Flag] = [

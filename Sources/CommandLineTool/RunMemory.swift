@@ -17,7 +17,16 @@ struct RunMemory {
         if let problem = Store.privacyProblem(folder: folder.state) { throw problem }
         place = MemoryPlace(
             folder: folder.state, job: JobIdentity(of: job).text,
-            sessions: job.sessions.map { $0.kind == .ephemeral ? nil : $0.name }, secrets: Redactor(job.secrets))
+            sessions: job.sessions.map { $0.kind == .ephemeral ? nil : $0.name }, secrets: Redactor(job.secrets),
+            caches: job.sessions.map { Self.cache(of: $0, folder.cache) })
+    }
+
+    /// `nil` where no answer is written down.
+    private static func cache(of session: SessionConfiguration, _ folder: String) -> CachePlace? {
+        let cache = session.cache
+        let mayWrite = cache.storage == .allowed || cache.rules.contains { $0.storage == .allowed }
+        guard session.kind != .ephemeral, cache.isEnabled, cache.diskCapacity > 0, mayWrite else { return nil }
+        return CachePlace(folder: cache.path ?? folder, capacity: cache.diskCapacity)
     }
 
     /// One line, whatever went wrong with the store; `nil` for nothing.

@@ -78,14 +78,7 @@ extension Publisher {
         }
     }
 
-    /// Gone already is as good.
-    func removePart(_ path: String) {
-        let (folder, name) = Folders.split(path)
-        guard name.hasPrefix(TemporaryNames.prefix),
-            let place = try? FolderCache.Folder(Descriptor.openFolder(folder))
-        else { return }
-        Leftovers.remove(RawName(name), in: place)
-    }
+    func removePart(_ path: String) { HalfDoneFile.remove(path) }
 
     // MARK: Of runs that were killed
 
@@ -93,4 +86,16 @@ extension Publisher {
 
     /// Sweeps one folder; `false` when there is none left.
     func sweepOne() -> Bool { folders.leftovers.sweepOne() }
+}
+
+/// What a run left of a file for the next.
+package enum HalfDoneFile {
+    /// Takes it away unless a run is at it. Gone already is as good.
+    package static func remove(_ path: String) {
+        let (folder, name) = Folders.split(path)
+        guard name.hasPrefix(TemporaryNames.prefix),
+            let place = try? FolderCache.Folder(Descriptor.openFolder(folder))
+        else { return }
+        Leftovers.remove(RawName(name), in: place)
+    }
 }

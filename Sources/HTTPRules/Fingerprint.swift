@@ -14,6 +14,12 @@ package struct Fingerprint: Sendable {
         mix(0xFF)
     }
 
+    package mutating func add(_ bytes: [UInt8]) {
+        for byte in bytes { mix(byte) }
+        // The length tells where they end: they may hold any byte.
+        add(Int64(bytes.count))
+    }
+
     package mutating func add(_ number: Int64) {
         for shift in stride(from: 0, to: 64, by: 8) { mix(UInt8(truncatingIfNeeded: number >> shift)) }
     }

@@ -52,7 +52,7 @@ extension JobRun {
             duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: conclusion.error, waits: waits, attempts: conclusion.attempts,
-                deferral: conclusion.deferral))
+                deferral: conclusion.deferral), cache: result?.cache)
         engine.taskEnded(task, conclusion.outcome)
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)

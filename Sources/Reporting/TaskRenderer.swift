@@ -39,6 +39,12 @@ struct TaskRenderer {
         writer.member("tolerated", record.tolerated)
         writer.member("changed", record.changed)
         writer.member("source", record.source?.rawValue)
+        writer.key("cache")
+        guard let cache = record.cache else { return writer.null() }
+        writer.beginObject()
+        writer.member("stored", cache.refusal == nil)
+        writer.member("reason", cache.refusal)
+        writer.endObject()
     }
 
     private func request(_ fold: TaskFold, to writer: inout JSONWriter) {

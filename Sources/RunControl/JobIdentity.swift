@@ -6,6 +6,9 @@ package import TransferModel
 package struct JobIdentity: Hashable, Sendable {
     package let text: String
 
+    /// As it is kept under.
+    package init(text: String) { self.text = text }
+
     package init(of job: Job) {
         text = job.isNamed ? job.name : Self.place(of: job)
     }

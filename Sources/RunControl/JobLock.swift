@@ -44,6 +44,11 @@ package enum JobLocks {
         return try LockFile(of: JobIdentity(of: job), in: folder.state, leavesNothing: isEphemeral)
     }
 
+    /// The lock of a job that something is kept of.
+    package static func lock(of job: JobIdentity, state: String) throws(JobLockProblem) -> any JobLock {
+        try LockFile(of: job, in: state, leavesNothing: false)
+    }
+
     /// Nothing of this job outlives its run but the files it fetched.
     package static func isEphemeral(_ job: Job) -> Bool {
         job.sessions.allSatisfy { $0.kind == .ephemeral }

@@ -12,8 +12,13 @@ package struct MemoryPlace: Sendable {
     package let sessions: [String?]
     /// A URL that holds a secret is not written down.
     package let secrets: Redactor
+    /// By session; `nil` for one whose answers are not kept on the disk.
+    package let caches: [CachePlace?]
 
-    package init(folder: String, job: String, sessions: [String?], secrets: Redactor) {
+    package init(
+        folder: String, job: String, sessions: [String?], secrets: Redactor, caches: [CachePlace?] = []
+    ) {
+        self.caches = caches
         self.folder = folder
         self.job = job
         self.sessions = sessions
@@ -30,6 +35,7 @@ package enum MemoryOrder: Sendable {
     case confirm(SessionIndex, destination: String, KeptValidators)
     /// So much is there of the file at `destination`; `nil` when nothing is any more.
     case part(SessionIndex, destination: String, ResumeRecord?)
+    case cache(SessionIndex, CacheOrder)
     /// In the order in which it was learned.
     case learned(SessionIndex, [SessionLore.Change])
 }
@@ -39,6 +45,10 @@ package enum MemoryReport: Sendable {
     /// Once.
     case opened(OpenedMemory)
     case found(TaskIndex, KeptValidators?, ResumeRecord?)
+    /// What lies on the disk under the URL that a task asked for.
+    case cached(TaskIndex, [CachedEntry])
+    /// `nil`: it is not there any more, or not what was kept.
+    case cachedBody(TaskIndex, CacheEntryID, [UInt8]?)
 }
 
 /// What is known as soon as the store is open.
@@ -51,6 +61,8 @@ package struct OpenedMemory: Sendable {
     package var forgotten: Set<String> = []
     /// What the sessions learned of servers.
     package var lore: [SessionIndex: SessionLore.Kept] = [:]
+    /// Of which answers are kept.
+    package var caches: [SessionIndex: OpenedCache] = [:]
 }
 
 /// The thread that reads and writes what is kept from run to run, so that neither the loop nor the files wait for SQLite. Orders are

@@ -10,6 +10,7 @@ final class MemoryWorker {
     private var store: Store?
     private var isGivenUp = false
     private var query: ValidatorQuery?
+    private var caches: CacheShelf
     private var sessions: [SessionIndex: StoredSession] = [:]
     /// Of each session, by destination, as the store held it when it was opened.
     private var parts: [SessionIndex: [String: ResumeRecord]] = [:]
@@ -23,6 +24,7 @@ final class MemoryWorker {
     init(_ place: MemoryPlace, _ reports: Mailbox<MemoryReport>) {
         self.place = place
         self.reports = reports
+        caches = CacheShelf(place.caches)
     }
 
     /// A store that is not there yet is made when there is something to keep.
@@ -50,6 +52,10 @@ final class MemoryWorker {
             if !places.isNowhere { memory.places[index] = places }
             let lore = try store.lore(session)
             if !lore.isEmpty { memory.lore[index] = lore }
+            if caches.has(index), let cache = try store.cache(of: session) {
+                caches.use(cache.key, index)
+                memory.caches[index] = cache
+            }
         }
         memory.parts = try store.partFiles()
         query = try ValidatorQuery(store)
@@ -70,6 +76,7 @@ final class MemoryWorker {
     /// and when it is long it is moved while the run goes on.
     func close() {
         query = nil
+        caches.close()
         store?.leaveJournal()
         store = nil
     }
@@ -86,6 +93,8 @@ final class MemoryWorker {
     }
 
     func perform(_ batch: [MemoryOrder]) {
+        if batch.count > 1 { store?.beginReading() }
+        defer { store?.endReading() }
         var answers: [MemoryReport] = []
         for order in batch {
             switch order {
@@ -94,6 +103,8 @@ final class MemoryWorker {
             case .file(let session, let destination, let answer): take(session, destination, answer)
             case .confirm(let session, let destination, let kept): put(session, destination, kept)
             case .part(let session, let destination, let record): take(session, destination, record)
+            case .cache(let session, let order):
+                if let answer = perform(order, session) { answers.append(answer) }
             case .learned(let session, let changes): take(session, changes)
             }
         }
@@ -136,6 +147,45 @@ final class MemoryWorker {
         noteUnwritten()
     }
 
+    // MARK: Caches
+
+    /// What is not written yet is not found, so that it is written first.
+    private func perform(_ order: CacheOrder, _ session: SessionIndex) -> MemoryReport? {
+        switch order {
+        case .find(let task, let url):
+            if caches.awaitsWriting(session, url) { write() }
+            return .cached(task, find(session, url))
+        case .read(let task, let id, let url):
+            if caches.awaitsWriting(session, url) { write() }
+            return .cachedBody(task, id, body(session, id))
+        case .put(let stored, let body):
+            guard !isGivenUp else { return nil }
+            if let problem = caches.put(stored, body, session) { problems.append(problem) }
+            noteUnwritten()
+        case .change(let change):
+            guard !isGivenUp else { return nil }
+            caches.add(change, session)
+            // That something was used can wait until something else is written, or to the end.
+            if case .used = change { return nil }
+            noteUnwritten()
+        }
+        return nil
+    }
+
+    private func find(_ session: SessionIndex, _ url: String) -> [CachedEntry] {
+        guard let store, let stored = sessions[session] else { return [] }
+        var found: [CachedEntry] = []
+        attempt { () throws(StoreError) in found = try caches.find(store, stored, session, url) }
+        return found
+    }
+
+    private func body(_ session: SessionIndex, _ id: CacheEntryID) -> [UInt8]? {
+        guard let store, let stored = sessions[session] else { return nil }
+        var body: [UInt8]?
+        attempt { () throws(StoreError) in body = try caches.body(store, stored, session, id) }
+        return body
+    }
+
     private func holdsSecret(_ text: String) -> Bool {
         !place.secrets.isEmpty && place.secrets.redacted(text) != text
     }
@@ -147,15 +197,17 @@ final class MemoryWorker {
     }
 
     func writeIfDue(isLast: Bool) {
+        if isLast, writeDue == nil, caches.hasChanges { return write() }
         guard let due = writeDue, isLast || due <= Clocks.instant() else { return }
         write()
     }
 
     private func write() {
+        store?.endReading()
         attempt { () throws(StoreError) in
             let store = try opened()
+            let now = Clocks.wall()
             try store.batch { () throws(StoreError) in
-                let now = Clocks.wall()
                 for (session, changes) in unwritten {
                     if let stored = try stored(session, in: store, now) { try store.change(stored, changes, now: now) }
                 }
@@ -165,8 +217,15 @@ final class MemoryWorker {
                 for (session, changes) in unwrittenLore {
                     if let stored = try stored(session, in: store, now) { try store.learn(stored, changes, now: now) }
                 }
+                for session in caches.changed {
+                    if let stored = try stored(session, in: store, now) {
+                        try caches.write(store, stored, session, now)
+                    }
+                }
             }
+            caches.tidy(store, sessions, now)
         }
+        caches.forgetChanges()
         unwritten = [:]
         unwrittenParts = [:]
         unwrittenLore = [:]

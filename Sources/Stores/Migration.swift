@@ -103,6 +103,41 @@ package struct Migration: Sendable {
                     PRIMARY KEY (session, scheme, host, port, isProxy, method, hasRealm, realm, user)
                 ) STRICT, WITHOUT ROWID;
                 """),
+        // What answers of a session were kept, by a fingerprint of their URL (`place`). `size` is of all its entries
+        // together, `used` the order in which they go. A body that is not in its row lies in a file of the row's name.
+        Migration(
+            sql: """
+                CREATE TABLE caches (
+                    session INTEGER PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
+                    marks BLOB NOT NULL,
+                    size INTEGER NOT NULL,
+                    swept INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE cacheEntries (
+                    id INTEGER PRIMARY KEY,
+                    session INTEGER NOT NULL REFERENCES caches (session) ON DELETE CASCADE,
+                    place INTEGER NOT NULL,
+                    used INTEGER NOT NULL,
+                    size INTEGER NOT NULL,
+                    url TEXT NOT NULL,
+                    status INTEGER NOT NULL,
+                    headers BLOB NOT NULL,
+                    selecting TEXT NOT NULL,
+                    credentials TEXT,
+                    requested INTEGER NOT NULL,
+                    answered INTEGER NOT NULL,
+                    mustAsk INTEGER NOT NULL,
+                    length INTEGER NOT NULL,
+                    first INTEGER,
+                    last INTEGER,
+                    total INTEGER,
+                    digest BLOB NOT NULL,
+                    seal INTEGER NOT NULL,
+                    body BLOB
+                ) STRICT;
+                CREATE INDEX cachePlaces ON cacheEntries (session, place);
+                CREATE INDEX cacheUses ON cacheEntries (session, used);
+                """),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

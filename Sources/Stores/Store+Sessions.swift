@@ -1,3 +1,4 @@
+package import HTTPRules
 package import TransferModel
 
 /// A session's number in the store: what its records are kept under.
@@ -62,6 +63,33 @@ extension Store {
             update.bind(2, now.nanoseconds)
             update.bind(3, now.nanoseconds - Self.useGrain.nanoseconds)
             try update.run()
+        }
+    }
+
+    /// Every session of this user, by job and name.
+    package func sessions() throws(StoreError) -> [(job: String, name: String)] {
+        try read { () throws(StoreError) in
+            let query = try database.prepare("SELECT job, name FROM sessions ORDER BY job, name")
+            var found: [(job: String, name: String)] = []
+            while try query.step() { found.append((query.text(0) ?? "", query.text(1) ?? "")) }
+            return found
+        }
+    }
+
+    /// Forgets a session with all that is kept under it, and gives back what lies outside the store: its half-done files
+    /// and the answers whose bodies are files.
+    package func reset(
+        job: String, name: String
+    ) throws(StoreError) -> (parts: Set<String>, bodies: [CacheEntryID]) {
+        guard let session = try existingSession(job: job, name: name) else { return ([], []) }
+        return try batch(durably: true) { () throws(StoreError) in
+            let parts = try partFiles(of: session)
+            let query = try database.prepare("SELECT id FROM cacheEntries WHERE session = ? AND body IS NULL")
+            query.bind(1, session.id)
+            var bodies: [CacheEntryID] = []
+            while try query.step() { bodies.append(CacheEntryID(raw: query.integer(0) ?? 0)) }
+            try forget(session)
+            return (parts, bodies)
         }
     }
 

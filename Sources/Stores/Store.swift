@@ -173,6 +173,10 @@ package final class Store {
     /// Closing will not wait for the disk; what was committed stays in the log beside the file.
     func leaveJournal() { database.setKeepsJournal(true) }
 
+    /// Until `endReading` questions are about one moment, and lock the file once together.
+    func beginReading() { try? database.execute("BEGIN") }
+    func endReading() { if database.isInTransaction { try? database.execute("COMMIT") } }
+
     /// Reading, with damage remembered for the next to open.
     func read<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         do throws(StoreError) { return try body() } catch { throw noted(error) }

@@ -12,7 +12,7 @@ extension Attempt {
     /// the last but for their range.
     func note(_ metrics: CurlMetrics, start: WallTime, head: ResponseHead?, received: Int64) {
         var transaction = TransactionMetrics(
-            method: life.request.method, url: life.request.url.text, fetchStart: start)
+            method: sentMethod ?? life.request.method, url: life.request.url.text, fetchStart: start)
         func at(_ microseconds: Int64) -> WallTime? {
             microseconds > 0 ? start + .microseconds(microseconds) : nil
         }

@@ -59,6 +59,8 @@ final class Attempt: TransferReceiver {
         case confirming(FileStamp)
         /// Looks up what its download shall be, or waits for another that does.
         case awaitingChecksum
+        /// Asked the store what the cache holds.
+        case askingCache(OutgoingRequest)
         /// Waits for a slot at another origin.
         case awaitingGrant(OutgoingRequest)
         /// Somebody who may know who to be is asked; it holds no slot.
@@ -191,6 +193,20 @@ final class Attempt: TransferReceiver {
     /// The lowest `bandwidth` it is under.
     let rate: Int64?
 
+    // What the session's cache has to do with it.
+    var cacheTurn: CacheTurn?
+    /// Whether the last answer was kept; `nil` where there was none to keep.
+    var cacheNote: CacheRecord?
+    /// The cache is not asked any more.
+    var ignoresCache = false
+    /// The present answer comes from the cache, and its body has this length.
+    var isFromCache = false
+    var heldLength: Int64?
+    /// Where the present answer comes from, if not from the network alone.
+    var source: ResultSource?
+    /// Of the present request: the cache may ask with another than the task's.
+    var sentMethod: String?
+
     /// Whether it can go on now and could not before.
     func add(credit bytes: Int64, at now: Instant) -> Bool {
         guard let credit else { return false }
@@ -278,15 +294,22 @@ final class Attempt: TransferReceiver {
         self.head = head
         hasNewHead = true
         sentSomething = true
+        let headTime = startedAt.wall + (loop.now - startedAt.instant)
+        if cacheTurn != nil, isForTheCache(head, at: headTime) {
+            life.learn(head.headers, lore: &session.lore, at: headTime)
+            decision = .discard
+            return true
+        }
         let hadResume = life.resume != nil
         decision = life.head(
-            status: head.status, version: head.version, headers: head.headers, lore: &session.lore,
-            at: startedAt.wall + (loop.now - startedAt.instant))
+            status: head.status, version: head.version, headers: head.headers,
+            heldLength: isFromCache ? heldLength : nil, lore: &session.lore, at: headTime)
         if hadResume, life.resume == nil { outbox.add(.discard(staging)) }
         continuation = nil
-        if decision == .keep, life.type == .download { noteContinuation(head) }
+        if decision == .keep, life.type == .download, !isFromCache { noteContinuation(head) }
         if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
         if decision == .abort { endedByUs = true }
+        if cacheTurn != nil { prepareCacheCopy(head) }
         if decision == .keep, life.type == .download {
             destination?.sent = life.offset > 0 ? life.resume?.sent : life.sentDigest
             if leavesPart, continuation != nil, (life.announcedLength ?? .max) >= PartFile.smallest {
@@ -316,9 +339,13 @@ final class Attempt: TransferReceiver {
     }
 
     func received(body bytes: UnsafeRawBufferPointer) -> BodyReply {
-        if isOutOfCredit() { return .pause }
-        spend(bytes.count)
+        // What never was on a line costs no bandwidth.
+        if !isFromCache {
+            if isOutOfCredit() { return .pause }
+            spend(bytes.count)
+        }
         received += Int64(bytes.count)
+        cacheTurn?.copy?.append(contentsOf: bytes)
         switch decision {
         case .keep:
             if let most = life.receivableSize, life.offset + received > most {

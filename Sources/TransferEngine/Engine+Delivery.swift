@@ -38,7 +38,9 @@ extension Engine {
         releaseSlot(attempt)
         guard attempt.specification.type == .download else {
             if let failure = attempt.endDecoding() { return fail(attempt, failure) }
-            return finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus))
+            keepAnswer(attempt)
+            return finish(
+                attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.source ?? .network)
         }
         reports.append(.transferred(attempt.task))
         guard var destination = named(attempt) else { return }
@@ -181,7 +183,7 @@ extension Engine {
     private func succeed(_ attempt: Attempt) {
         let isLocal = attempt.head == nil
         let source = isLocal ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
-        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.source ?? source)
     }
 
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {

@@ -25,6 +25,7 @@ extension Engine {
         case .opened(let opened):
             outbox.add(.sweep(keeping: opened.parts))
             for path in opened.forgotten { outbox.add(.removePart(path)) }
+            openCaches(opened.caches)
             recalled(opened.lore)
         case .found(let task, let kept, let record):
             guard let attempt = attempt(of: task), case .recalling(let url, nil) = attempt.phase else { return }
@@ -35,6 +36,7 @@ extension Engine {
             } else {
                 askAgain(attempt, url)
             }
+        case .cached, .cachedBody: takeCached(report)
         }
     }
 

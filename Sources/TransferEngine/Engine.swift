@@ -34,6 +34,8 @@ package struct AttemptResult: Sendable {
     /// The offset at which its body began, and why it was not that of what was there.
     package var resumedFrom: Int64
     package var startedOver: String?
+    /// Whether the answer was kept for another request.
+    package var cache: CacheRecord?
 }
 
 /// The executor on libcurl: performs what the scheduler says and what `AttemptLife` decides. It decides nothing
@@ -69,6 +71,10 @@ package final class Engine {
     var recordedParts: Set<TaskIndex> = []
     /// Tasks for which what an earlier run left was looked at.
     var triedParts: Set<TaskIndex> = []
+    /// Tasks that had an answer which did not do.
+    var answeredTasks: Set<TaskIndex> = []
+    /// What must not be written down.
+    let secrets: Redactor
     /// Tasks that were cancelled for good.
     package var unwanted: Set<TaskIndex> = []
     private var unkeptOrigins: Set<OriginID> = []
@@ -113,6 +119,7 @@ package final class Engine {
         self.origins = origins
         self.events = events
         self.now = now
+        secrets = place?.secrets ?? Redactor([])
         attempts = Array(repeating: nil, count: job.tasks.count)
         let concurrency = job.limits.maximumConcurrentTasks
         let streams = job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100
@@ -138,6 +145,10 @@ package final class Engine {
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
         memory = MemoryDesk(place, job, wake: { waker.wake() })
+        for (number, session) in sessions.enumerated() {
+            session.cache = SessionCache(session.configuration.cache, on: memory?.cachePlace(number))
+            if memory?.isEmpty == true { session.cache?.open(nil) }
+        }
         do throws(SystemError) {
             delivery = try DeliveryThread(run: run, reports: deliveries, makesSums: memory != nil)
         } catch {
@@ -153,7 +164,10 @@ package final class Engine {
         outbox.handOver()
         delivery.finish()
         for case .part(let staging, let task, let part) in deliveries.takeAll() { noted(staging, task, part) }
-        if let memory { keepLore(memory) }
+        if let memory {
+            keepLore(memory)
+            handOverCacheOrders(memory)
+        }
         credentialProblems = clerk?.finish() ?? []
         return memory?.finish() ?? []
     }
@@ -297,8 +311,8 @@ package final class Engine {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
             break
-        case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .awaitingGrant,
-            .awaitingCredential, .transferring:
+        case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .askingCache,
+            .awaitingGrant, .awaitingCredential, .transferring:
             stopTransfer(attempt)
             let error = TransferError(.cancelled, "the transfer was cancelled")
             finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
@@ -324,14 +338,24 @@ package final class Engine {
             return ask(query, attempt)
         }
         attempt.beginRequest(at: now)
+        var request = request
+        if let dressed = attempt.life.dressed(request, by: &attempt.session.lore, at: now.wall) {
+            (request.headers, request.isDressed) = (dressed, true)
+        }
+        if !asksCache(request, attempt) { transmit(request, attempt) }
+    }
+
+    /// The cache has no answer to it.
+    func transmit(_ asked: OutgoingRequest, _ attempt: Attempt) {
+        let request = questioned(asked, attempt)
+        attempt.sentMethod = request.method
         do throws(TransferError) {
             var curl = try curlRequest(request, attempt)
-            let dressed = attempt.life.dressed(request, by: &attempt.session.lore, at: now.wall)
             // What every first request of a session says is put together once.
             let isPlain =
-                dressed == nil && attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
+                !request.isDressed && attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
                 && !request.isConditional && curl.login == nil
-            curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(dressed ?? request.headers)
+            curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
             curl.ftp = try access(request, attempt)
             if curl.ftp != nil { curl.headers = [] }
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
@@ -422,6 +446,7 @@ package final class Engine {
         outbox.handOver()
         if let memory {
             keepLore(memory)
+            handOverCacheOrders(memory)
             memory.handOver(at: now.instant)
         }
     }
@@ -451,7 +476,7 @@ package final class Engine {
     }
 
     /// The headers of an answer were read: if it is the result, that is an event.
-    private func announce(_ attempt: Attempt) {
+    func announce(_ attempt: Attempt) {
         attempt.hasNewHead = false
         guard let head = attempt.head else { return }
         tellChallenges(attempt)
@@ -471,8 +496,10 @@ package final class Engine {
     func tellResponse(_ attempt: Attempt, _ head: ResponseHead) {
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         announceLength(attempt)
-        considerSegments(attempt)
-        labelPart(attempt)
+        if !attempt.isFromCache {
+            considerSegments(attempt)
+            labelPart(attempt)
+        }
         if attempt.life.offset > 0 {
             let progress = Event.Progress(bytes: attempt.life.offset, expected: attempt.life.announcedLength)
             emit(.resumedAtOffset(progress), attempt)
@@ -562,8 +589,11 @@ package final class Engine {
     // MARK: After a request
 
     func ended(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) {
+        if attempt.cacheTurn != nil, endedForCache(attempt, error) { return }
         let end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
-        perform(attempt.life.ended(end), attempt)
+        let step = attempt.life.ended(end)
+        if attempt.cacheTurn != nil { noteForCache(attempt, step, error) }
+        perform(step, attempt)
     }
 
     func perform(_ step: NextStep, _ attempt: Attempt) {
@@ -617,7 +647,7 @@ package final class Engine {
     private func keepPartial(_ attempt: Attempt) -> Bool {
         guard attempt.destination != nil, !attempt.isLost, let point = attempt.resumePoint else { return false }
         switch attempt.phase {
-        case .transferring, .awaitingGrant, .awaitingCredential: break
+        case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
         case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .delivering, .flushing:
             return false
         }
@@ -648,7 +678,9 @@ package final class Engine {
     func fail(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .cancelled { return cancelled(attempt, error) }
         let status = attempt.life.lastStatus
-        let retryAfter = attempt.head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
+        // What an old answer asked for is over.
+        let head = attempt.isFromCache ? nil : attempt.head
+        let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         finish(
             attempt,
             Verdict(
@@ -665,6 +697,7 @@ package final class Engine {
             discard(attempt.staging)
         }
         releaseSlot(attempt)
+        if case .failed = verdict.outcome, attempt.head != nil { answeredTasks.insert(attempt.task) }
         lostChecksums(attempt, verdict)
         if case .succeeded = verdict.outcome, let file = attempt.file { checksumFiles.succeeded(attempt.task, file) }
         attempt.endPause(at: now.instant)
@@ -681,7 +714,7 @@ package final class Engine {
             file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
             error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait,
             credentialWait: attempt.credentialWait,
-            resumedFrom: attempt.life.offset, startedOver: attempt.life.startedOver)
+            resumedFrom: attempt.life.offset, startedOver: attempt.life.startedOver, cache: attempt.cacheNote)
         attempt.parts = nil
         reports.append(.ended(attempt.task, verdict))
     }

@@ -11,6 +11,8 @@ final class EngineSession {
     let userAgent: String
     /// What it knows of the servers it spoke with. Whoever hears an answer's headers changes it.
     var lore: SessionLore
+    /// From the start of the run on.
+    var cache: SessionCache?
     var connectionsOpened = 0
     var connectionsReused = 0
     /// Connections that were proven to be somebody's, by who that is and where.

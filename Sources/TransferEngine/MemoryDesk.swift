@@ -7,6 +7,7 @@ import TransferModel
 final class MemoryDesk {
     /// By the session's number, whether anything of it is kept.
     private let isKept: [Bool]
+    private let caches: [CachePlace?]
     /// Tells one start of the system from another.
     let boot: Int64
     private let reports: Mailbox<MemoryReport>
@@ -29,6 +30,7 @@ final class MemoryDesk {
         guard let place else { return nil }
         let isKept = place.sessions.map { $0 != nil }
         self.isKept = isKept
+        caches = place.caches
         boot = Self.boot()
         // Making a store takes longer than opening one, and nobody need wait for it.
         isEmpty = !Store.isThere(folder: place.folder)
@@ -43,6 +45,8 @@ final class MemoryDesk {
         guard isWanted, let keeper = try? MemoryKeeper(place, reports: reports) else { return nil }
         self.keeper = keeper
     }
+
+    func cachePlace(_ session: Int) -> CachePlace? { session < caches.count ? caches[session] : nil }
 
     /// A file from a server, in a session of which something is kept.
     private static func isEligible(_ task: borrowing TaskSpecification, _ isKept: [Bool]) -> Bool {
@@ -133,6 +137,17 @@ final class MemoryDesk {
     private func add(_ order: MemoryOrder, at now: Instant) {
         orders.append(order)
         due = orders.count >= Self.many ? Instant(nanoseconds: 0) : min(due, now + Self.patience)
+    }
+
+    /// Somebody waits for what is looked up; the rest can wait.
+    func add(_ orders: [CacheOrder], _ session: SessionIndex, at now: Instant) {
+        for order in orders {
+            add(.cache(session, order), at: now)
+            switch order {
+            case .find, .read: due = Instant(nanoseconds: 0)
+            case .put, .change: break
+            }
+        }
     }
 
     func handOver(at now: Instant) {

@@ -1,5 +1,6 @@
 import CurlCore
 import HTTPRules
+import SystemIO
 import TextFormats
 import TransferModel
 
@@ -22,6 +23,7 @@ final class SessionPools {
     private var passing: [(key: Key, pool: ConnectionPool)] = []
     /// By place in `clientCertificates`, read when first shown.
     private var identities: [Int: Result<TLSIdentity, TransferError>] = [:]
+    private var shown: [Int: String] = [:]
     private var settings: [ProxyServer: ProxySettings] = [:]
 
     private struct Key: Hashable {
@@ -66,6 +68,22 @@ final class SessionPools {
     func hasCertificate(for url: ResourceURL) -> Bool {
         let (host, port) = (url.host, url.port)
         return configuration.tls.clientCertificates.contains { $0.host.matches(host: host, port: port) }
+    }
+
+    /// Who is shown where a request to `url` goes, for a cache that must tell one from another: the file's name and what
+    /// the system says of it, for a certificate may be exchanged under its name.
+    func shownIdentity(for url: ResourceURL, _ own: [ChallengeRule]) -> String? {
+        guard !(isPlain && own.isEmpty), url.isSecure, !configuration.tls.clientCertificates.isEmpty else { return nil }
+        var key = Key()
+        // A rule that keeps the request from being sent shows nobody.
+        try? weigh(challenges(own), url, &key)
+        guard let place = key.identity else { return nil }
+        if let known = shown[place] { return known }
+        let path = configuration.tls.clientCertificates[place].certificate
+        let facts = try? FileFacts.of(path)
+        let text = "certificate \(path) \(facts?.size ?? -1) \(facts?.modifiedNanoseconds ?? -1)"
+        shown[place] = text
+        return text
     }
 
     private func weigh(

@@ -114,7 +114,8 @@ extension TaskRecord {
             outcome: outcome, tolerated: tolerated, changed: changed, source: source, waits: waits,
             error: error?.redacted(by: redactor), body: body.map { redactor.redacted($0) },
             lengthUnverified: lengthUnverified, captures: captures.map { $0.redacted(by: redactor) },
-            duration: duration, explanation: redactor.redacted(explanation))
+            duration: duration, explanation: redactor.redacted(explanation),
+            cache: cache.map { CacheRecord(refusal: redactor.redacted($0.refusal)) })
     }
 }
 

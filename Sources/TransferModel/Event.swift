@@ -202,6 +202,13 @@ package final class AttemptRecord: Sendable {
     }
 }
 
+/// What a session's cache made of an answer that came from the network.
+package struct CacheRecord: Hashable, Sendable {
+    /// Why it was not kept; `nil`: it was.
+    package let refusal: String?
+    package init(refusal: String?) { self.refusal = refusal }
+}
+
 /// The end of a task: its last event.
 package final class TaskRecord: Sendable {
     package struct Wait: Hashable, Sendable {
@@ -227,11 +234,14 @@ package final class TaskRecord: Sendable {
     package let duration: TimeSpan
     /// For a task that did not succeed: one plain sentence, and what would help.
     package let explanation: String?
+    /// `nil` where there was nothing to keep.
+    package let cache: CacheRecord?
     package init(
         outcome: TaskOutcome, tolerated: Bool, changed: Bool?, source: ResultSource?, waits: [Wait],
         error: TransferError?, body: [UInt8]?, lengthUnverified: Bool, captures: [Job.Variable], duration: TimeSpan,
-        explanation: String?
+        explanation: String?, cache: CacheRecord? = nil
     ) {
+        self.cache = cache
         self.outcome = outcome
         self.tolerated = tolerated
         self.changed = changed

@@ -132,7 +132,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .notEnoughDiskSpace: "Make room on that file system, or lower `limits.minimumFreeDisk`."
         case .backgroundSessionInUseByAnotherProcess: "Use another `identifier`, or wait for the other job."
         case .backgroundSessionWasDisconnected: "Run the same command again to come back to the session."
-        case .resourceUnavailable, .redirectToNonExistentLocation, .userCancelledAuthentication,
+        case .resourceUnavailable: "Run it with another `cachePolicy` once, so that the cache has an answer."
+        case .redirectToNonExistentLocation, .userCancelledAuthentication,
             .userAuthenticationRequired, .zeroByteResource, .appTransportSecurityRequiresSecureConnection,
             .cannotLoadFromNetwork, .unknown:
             "Read the message; it says what the server or the system answered."

@@ -14,7 +14,7 @@ struct Stages {
     let server: String
     let folder: String
     let tasks: Int
-    private let connections = 32
+    let connections = 32
 
     func run() throws {
         print("\(tasks) downloads of 1 KiB over \(connections) connections: processor time and allocations a task\n")
@@ -33,6 +33,7 @@ struct Stages {
         print("\nlibcurl alone, with its system calls: \(Table.number(libcurl.microseconds, 1)) us a task")
         try once()
         try store()
+        try cache()
     }
 
     // MARK: Load

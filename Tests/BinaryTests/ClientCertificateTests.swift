@@ -57,6 +57,20 @@ import TransferModel
         }
     }
 
+    /// What one person was told is not told to another out of the cache.
+    @Test func anAnswerIsForWhoWasShown() throws {
+        let server = try server()
+        defer { server.stop() }
+        server.on("/a", .respond(200, headers: [("Cache-Control", "max-age=3600")], body: "hello"))
+        let (ada, eve) = (try authority.issue("ada"), try authority.issue("eve"))
+        let stage = try Stage()
+        for (who, requests) in [(ada, 1), (ada, 1), (eve, 2), (ada, 2)] {
+            let own = certificate(who.certificateFile, key: who.keyFile)
+            let run = try stage.run(job(server, own).replacing(", to: a }", with: " }"))
+            #expect(run.status == 0 && server.requests().count == requests)
+        }
+    }
+
     @Test func whatCannotBeUsedIsSaidBeforeAnythingIsSent() throws {
         let own = try authority.issue("ada")
         let other = try authority.issue("other")

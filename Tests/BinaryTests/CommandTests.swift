@@ -83,7 +83,7 @@ import TextFormats
         ("onResponse: [{ status: 404, do: cancel }]", ""), ("capture: { name: { header: X } }", ""),
         ("expect: { body: { contains: x } }", ""), ("body: { stream: { command: [echo] } }", ""),
         ("body: { multipart: [{ name: a, data: b }] }", ""),
-        ("", "configuration: background, identifier: a.b"), ("", "cache: { path: c }"),
+        ("", "configuration: background, identifier: a.b"),
         ("", "credentials: [{ host: a, proxy: true, helper: [b] }]"),
         ("", "credentials: [{ method: awsSigV4, accessKey: a, secretKey: b, region: c, service: d }]"),
     ])

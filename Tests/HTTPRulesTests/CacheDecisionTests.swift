@@ -46,6 +46,21 @@ struct CacheDecisionTests {
         #expect(try decision(request, []).hasPrefix(nothing))
     }
 
+    /// Servers forget to say `Vary: Accept-Encoding`; a download that asked for the bytes as they are must not suffer for it.
+    @Test(
+        arguments: [
+            ("gzip", "identity", false), ("gzip", "gzip, br", true), ("gzip", "br", false),
+            ("GZIP", "gzip;q=1.0", true),
+            ("gzip", "*", true), ("gzip, br", "gzip", false), ("identity", "br", true), ("", "identity", true),
+            ("x-gzip", "identity", false), ("own-coding", "identity", true),
+        ]) func aPackedAnswerServesWhoAsksForIt(_ coding: String, _ accepted: String, _ isServed: Bool) throws
+    {
+        let lines = [("Cache-Control", "max-age=200")] + (coding.isEmpty ? [] : [("Content-Encoding", coding)])
+        let request = CacheSamples.request([("Accept-Encoding", accepted)])
+        #expect(try decision(request, [stored(lines)]) == (isServed ? "use fresh" : "fetch otherVariant"))
+        #expect(try decision(CacheSamples.request(), [stored(lines)]) == "use fresh")
+    }
+
     /// The offline policies take what may otherwise not be used unasked, and still nothing that answers another request.
     @Test func offlinePoliciesKnowNoAge() throws {
         let old = try stored([("Cache-Control", "no-cache, must-revalidate, max-age=0"), ("Vary", "A")])

@@ -248,4 +248,19 @@ struct PartialContentTests {
         #expect(PartialContent.joined(weak, try part("bytes 5-9/10", tag: "W/\"a\"")) == nil)
         #expect(PartialContent.joined(first, try part("bytes 5-9/10", tag: "\"a\"", request: [("A", "1")])) == nil)
     }
+
+    /// Two parts that touch or overlap, against the bytes laid down one by one.
+    @Test func joinedPartsAreTheBytesOfBoth() {
+        var random = Seeded("joinedPartsAreTheBytesOfBoth")
+        for _ in 0..<Rounds.scaled(500) {
+            let (old, new) = (random.bytes(1 + random.below(9)), random.bytes(1 + random.below(9)))
+            let first = random.below(10)
+            let second = max(0, first - new.count) + random.below(min(first, new.count) + old.count + 1)
+            var laid: [Int: UInt8] = [:]
+            for (offset, byte) in old.enumerated() { laid[first + offset] = byte }
+            for (offset, byte) in new.enumerated() { laid[second + offset] = byte }
+            let joined = PartialContent.join(old, at: Int64(first), new, at: Int64(second))
+            #expect(joined == laid.sorted { $0.key < $1.key }.map(\.value), "\(first) \(second)")
+        }
+    }
 }

@@ -76,7 +76,7 @@ package enum CacheDecision: Hashable, Sendable {
     }
 
     /// Whether it is an answer to this request, leaving its age aside.
-    static func fits(_ stored: StoredResponse, _ request: CacheRequest) -> Bool {
+    package static func fits(_ stored: StoredResponse, _ request: CacheRequest) -> Bool {
         stored.url == request.url.text && stored.credentials.isSame(as: request.credentials)
             && stored.selecting.matches(request)
     }
@@ -84,7 +84,7 @@ package enum CacheDecision: Hashable, Sendable {
     private static func missing(_ request: CacheRequest, _ stored: [StoredResponse]) -> FetchReason {
         let own = stored.filter { $0.url == request.url.text }
         if own.isEmpty { return .nothingStored }
-        return own.contains { fits($0, request) } ? .partNotHeld : .otherVariant
+        return own.contains { fits($0, request) && $0.isReadable(by: request) } ? .partNotHeld : .otherVariant
     }
 
     /// Section 4.2.4: only what the server or the request allows.
@@ -173,7 +173,7 @@ private struct Candidate {
     init?(_ request: CacheRequest, _ stored: [StoredResponse], _ now: WallTime) {
         let wanted = PartialContent.wanted(by: request)
         var best: (stored: StoredResponse, part: HeldPart?)?
-        for one in stored where CacheDecision.fits(one, request) {
+        for one in stored where CacheDecision.fits(one, request) && one.isReadable(by: request) {
             let part = PartialContent.held(wanted, by: one)
             guard Self.answers(one, wanted, part) else { continue }
             if let best, (best.stored.date, best.stored.responseTime) >= (one.date, one.responseTime) { continue }

@@ -43,6 +43,9 @@ package struct CacheIndex: Sendable {
         return takes(length) <= most ? nil : .tooLarge(most: most)
     }
 
+    /// Whether the disk would take a body of `length` bytes.
+    package func fitsDisk(_ length: Int64) -> Bool { takes(length) <= most(diskCapacity) }
+
     package enum Placement: Hashable, Sendable {
         case memory, disk, both
     }

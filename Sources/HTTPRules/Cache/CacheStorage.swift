@@ -13,7 +13,7 @@ package enum CacheStorage: Hashable, Sendable {
         case status(Int)
         case notUnderstood(Int)
         case requestNoStore, responseNoStore, variesByEverything, unmarked
-        case notWhole
+        case notWhole, unproven, unexpected
         case unusableRange
         /// From ``CacheIndex``.
         case tooLarge(most: Int64)
@@ -126,6 +126,8 @@ extension CacheStorage.Refusal {
         case .variesByEverything: "the server says `Vary: *`: it answers no other request"
         case .unmarked: "what it depends on in the request could not be noted without writing a secret down"
         case .notWhole: "the body has another length than the server announced"
+        case .unproven: "nothing the server sent proves where the body ends"
+        case .unexpected: "it is not what the task expects"
         case .unusableRange: "the part does not say where in the whole it belongs"
         case .tooLarge(let most): "it is larger than the \(most) bytes that one entry may have"
         }

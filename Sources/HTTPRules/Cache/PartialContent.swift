@@ -82,6 +82,13 @@ package enum PartialContent {
         return joined
     }
 
+    /// The bytes of two parts that touch, the new ones over the old.
+    package static func join(_ held: [UInt8], at old: Int64, _ added: [UInt8], at new: Int64) -> [UInt8] {
+        if new <= old { return added + held.dropFirst(max(Int(new) + added.count - Int(old), 0)) }
+        let front = held.prefix(Int(new - old))
+        return front + added + held.dropFirst(front.count + added.count)
+    }
+
     /// Lengths and ranges are of what was joined.
     private static func described(_ joined: StoredResponse) -> HeaderBlock {
         var lines = [("Content-Length", "\(joined.bodyLength)")]

@@ -53,3 +53,18 @@ package struct SelectingHeaders: Hashable, Sendable {
         String(decoding: member.lowercased().utf8.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
     }
 }
+
+extension StoredResponse {
+    /// A body that is packed in one of our own ways, which this request does not accept, is no answer to it, whatever `Vary`
+    /// leaves out: a download would become a packed file because a data task had asked first.
+    func isReadable(by request: CacheRequest) -> Bool {
+        let codings = headers.members("content-encoding").map { String($0).lowercased() }.filter {
+            $0 == "x-gzip" || ContentCoding(rawValue: $0) != nil
+        }
+        guard !codings.isEmpty, request.headers.first("accept-encoding") != nil else { return true }
+        let accepted = request.headers.members("accept-encoding").map { member in
+            String(Array(member.prefix { $0 != UInt8(ascii: ";") }).trimmed()).lowercased()
+        }
+        return accepted.contains("*") || codings.allSatisfy { accepted.contains($0) }
+    }
+}

@@ -53,6 +53,13 @@ package struct StoredResponse: Hashable, Sendable {
         return HeaderField(name: "If-Modified-Since", value: SecretText(date))
     }
 
+    /// As it may be written down: its cookies went to the jar when it came, and some of them end with the run.
+    package var withoutCookies: StoredResponse {
+        var stored = self
+        stored.headers = CookieMask.masked(headers)
+        return stored
+    }
+
     var entityTag: EntityTag? { EntityTag(headers) }
 
     /// The headers of an answer made of it: its age set, and without what `no-cache="…"` keeps back.

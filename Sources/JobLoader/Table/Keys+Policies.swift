@@ -100,10 +100,7 @@ enum Sections {
 
     static let policies: [Key<TransferPolicies>] = [
         .choice(
-            "cachePolicy", \.cachePolicy, default: "useProtocolCachePolicy", "when an answer may come from the cache",
-            .except("`useProtocolCachePolicy` and `reloadIgnoringCacheData`") {
-                $0.cachePolicy == .useProtocolCachePolicy || $0.cachePolicy == .reloadIgnoringCacheData
-            }),
+            "cachePolicy", \.cachePolicy, default: "useProtocolCachePolicy", "when an answer may come from the cache"),
         .duration(
             "timeoutForRequest", \.timeoutForRequest, default: "60s",
             "no byte moved for this long: the attempt fails `timedOut`", positive: true),

@@ -9,8 +9,7 @@ extension Sections {
     static let sessionStores: [Key<SessionDraft>] = [
         Key(
             "cache", over: \.configuration.cache, .either([.choice(["none"]), .object("cache")]),
-            default: "{ memoryCapacity: 16MiB, diskCapacity: 256MiB }", "`none` for no cache",
-            .except("`none`", { !$0.configuration.cache.isEnabled })
+            default: "{ memoryCapacity: 16MiB, diskCapacity: 256MiB }", "`none` for no cache"
         ) { cache, node, reader in
             if reader.isWord(node, "none") {
                 cache.isEnabled = false
@@ -28,14 +27,32 @@ extension Sections {
 
     static let cache = Section<CacheConfiguration>(
         "cache", in: "`cache`",
-        "What is kept of answers, for data and upload tasks; downloads follow the policy alone.",
+        """
+        What is kept of answers over http and https (RFC 9111, as a private cache): each session has a cache of its own, a \
+        `default` one on disk and in memory, an `ephemeral` one in memory for as long as the run. Answers of data and \
+        upload tasks are kept when they are whole and what the task expects. Downloads are answered from the cache and put \
+        nothing there: their files are the copy. What is stale is asked about, also where `stale-while-revalidate` would \
+        let it pass, and an answer to a request with credentials serves the same ones only. A retry after an answer that \
+        did not do asks the server. `cachePolicy` says when the cache answers: `useProtocolCachePolicy` while an answer is \
+        fresh or confirmed, `reloadIgnoringCacheData` never, `returnCacheDataElseLoad` whatever its age, \
+        `returnCacheDataDontLoad` the same, and nobody else is asked: without an answer the task fails with \
+        `resourceUnavailable`. The report's `cache` says whether an answer was kept, and if not why.
+        """,
         keys: [
             .size("memoryCapacity", \.memoryCapacity, default: "16MiB", "in memory"),
             .size("diskCapacity", \.diskCapacity, default: "256MiB", "on disk"),
-            .path("path", \.path, default: "private to the user and the session", "a folder for it"),
-            .size("maximumEntry", \.maximumEntry, default: "5 % of the capacity", "a larger answer is not kept"),
-            .choice("revalidation", \.revalidation, default: "conditional", "how a stored answer is checked"),
-            .choice("storage", \.storage, default: "allowed", "where answers may be kept"),
+            .path(
+                "path", \.path, default: "below `$XDG_CACHE_HOME`, or `--state-dir`",
+                "a folder for bodies of more than 16 KiB, private to the user; shorter ones stand in the store"),
+            .size(
+                "maximumEntry", \.maximumEntry, default: "5 % of the capacity",
+                "a larger answer is not kept; each counts 1 KiB beside its body"),
+            .choice(
+                "revalidation", \.revalidation, default: "conditional",
+                "how a stored answer is checked: by a request with a condition, or a HEAD and then perhaps a GET"),
+            .choice(
+                "storage", \.storage, default: "allowed",
+                "where answers may be kept; one to a URL that holds a secret stays in memory"),
             Key(
                 "rules", \.rules, .list(.object("cacheRule")), default: "none",
                 "set `storage` by scheme, host or MIME type; the first match wins"

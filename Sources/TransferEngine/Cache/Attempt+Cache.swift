@@ -1,0 +1,87 @@
+import AttemptLife
+import Codecs
+import CurlCore
+import HTTPRules
+import TransferModel
+
+extension Attempt {
+    /// The headers of an answer came: whether the cache takes it from here, because it asked the question or has something
+    /// better than a failure. Then the body is of no interest.
+    func isForTheCache(_ head: ResponseHead, at answeredAt: WallTime) -> Bool {
+        guard let turn = cacheTurn, case .sent(let question) = turn.state else { return false }
+        cacheTurn?.answeredAt = answeredAt
+        let answer = CacheAnswer(
+            status: head.status, headers: head.headers, requestTime: requestStartedAt, responseTime: answeredAt)
+        switch question?.outcome(answer, to: turn.request) {
+        case .confirmed(let use, let keeps):
+            cacheTurn?.keeps = keeps
+            cacheTurn?.state = .answered(use)
+        case .askAgain: cacheTurn?.state = .askAgain
+        case .replaced, .serverFailed, nil:
+            guard let use = cacheInstead(of: turn, status: head.status, at: answeredAt) else { return false }
+            cacheTurn?.state = .answered(use)
+        }
+        return true
+    }
+
+    /// What may be used instead of an answer that failed.
+    func cacheInstead(of turn: CacheTurn, status: Int?, at now: WallTime) -> CacheUse? {
+        guard let cache = session.cache, let stored = cache.held(turn.request.url.text) else { return nil }
+        return CacheDecision.instead(of: turn.request, stored: stored, status: status, now: now)
+    }
+
+    /// The bytes of this answer are kept as they come, beside what the task makes of them.
+    func prepareCacheCopy(_ head: ResponseHead) {
+        guard cacheTurn != nil, life.type != .download, decision == .discard || decoder != nil,
+            case .store(_, let inMemoryOnly)? = cacheVerdict(head, length: nil),
+            session.cache?.refusal(of: life.announcedLength ?? 0, inMemoryOnly: inMemoryOnly) == nil
+        else { return }
+        cacheTurn?.copy = []
+    }
+
+    /// Whether the answer is kept, as far as its headers say.
+    func cacheVerdict(_ head: ResponseHead, length: Int64?) -> CacheStorage? {
+        guard let turn = cacheTurn, let cache = session.cache else { return nil }
+        var answer = CacheAnswer(
+            status: head.status, headers: head.headers, requestTime: requestStartedAt,
+            responseTime: turn.answeredAt ?? requestStartedAt)
+        answer.bodyLength = length
+        return CacheStorage.of(answer, to: turn.request, cache.configuration)
+    }
+
+    // MARK: An answer out of the cache
+
+    /// As libcurl would hand it over: everything that is asked of an answer is asked of this one.
+    func receive(_ use: CacheUse, _ body: [UInt8]) {
+        isFromCache = true
+        heldLength = use.part?.length ?? Int64(body.count)
+        let head = ResponseHead(status: use.status, version: .http1, headers: use.headers)
+        guard received(head: head), life.request.method != "HEAD" else { return }
+        let range = use.part.map { Int($0.offset)..<Int($0.offset + $0.length) } ?? 0..<body.count
+        body.withUnsafeBytes { bytes in
+            var rest = UnsafeRawBufferPointer(rebasing: bytes[range])
+            while !rest.isEmpty {
+                let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(BodyBufferSize.most))
+                guard case .taken = received(body: piece) else { return }
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(piece.count))
+            }
+        }
+    }
+
+    /// What was answered without a connection.
+    func noteCached(_ use: CacheUse, at now: WallTime) {
+        var transaction = TransactionMetrics(
+            method: life.request.method, url: life.request.url.text, fetchStart: requestStartedAt)
+        transaction.fetchType = .localCache
+        transaction.status = use.status
+        transaction.responseStart = now
+        transaction.responseEnd = now
+        transaction.responseBodyBytesAfterDecoding = decoder?.written ?? received
+        transactions.append(transaction)
+    }
+}
+
+private enum BodyBufferSize {
+    /// No more than a buffer of the pool takes.
+    static let most = 64 << 10
+}

@@ -1,0 +1,242 @@
+import AttemptLife
+import CurlCore
+import HTTPRules
+import Stores
+import SystemIO
+import TransferModel
+
+// What a session's cache has to say about each request before it is sent, and about what came of it.
+
+extension Engine {
+    /// Whether the cache answers the request, or must be waited for. Everything that goes into the request is in it.
+    func asksCache(_ request: OutgoingRequest, _ attempt: Attempt) -> Bool {
+        (attempt.cacheTurn, attempt.cacheNote, attempt.source, attempt.isFromCache) = (nil, nil, nil, false)
+        guard let cache = attempt.session.cache, attempt.parts == nil else { return false }
+        let policy = cachePolicy(attempt)
+        // Checksum files are not the cache's, and of no other scheme is anything kept; but what is never to connect does not.
+        guard request.url.isHTTP && !attempt.isLookingUp || policy == .returnCacheDataDontLoad else { return false }
+        // Ten thousand downloads with nothing in the cache.
+        let isIndifferent =
+            attempt.specification.type == .download && request.method == "GET" && policy != .returnCacheDataDontLoad
+        if isIndifferent, cache.isEmpty { return false }
+        let held = cache.held(request.url.text)
+        if isIndifferent, held?.isEmpty == true { return false }
+        attempt.cacheTurn = CacheTurn(request: cacheRequest(request, attempt, policy, cache))
+        guard let held else {
+            attempt.phase = .askingCache(request)
+            cache.order(.find(attempt.task, url: request.url.text))
+            return true
+        }
+        return decide(held, request, attempt, cache)
+    }
+
+    /// A retry wants an answer, not the one that did not do. One that is never to connect has no other.
+    private func cachePolicy(_ attempt: Attempt) -> CachePolicy {
+        let policy = attempt.specification.options.values.policies.cachePolicy
+        let isRetry = attempt.ignoresCache || answeredTasks.contains(attempt.task)
+        return isRetry && policy != .returnCacheDataDontLoad ? .reloadIgnoringCacheData : policy
+    }
+
+    private func cacheRequest(
+        _ request: OutgoingRequest, _ attempt: Attempt, _ policy: CachePolicy, _ cache: SessionCache
+    ) -> CacheRequest {
+        let headers = cacheHeaders(request, attempt, cache)
+        let own = attempt.specification.options.values.policies.challenges
+        let shown = attempt.session.pools.shownIdentity(for: request.url, own)
+        return CacheRequest(
+            request.method, request.url, headers: headers, policy: policy, hasBody: request.sendsBody,
+            holdsSecret: !secrets.isEmpty && secrets.finds(in: Array(request.url.text.utf8)),
+            identity: identity(shown.map { "\($0)" }, headers, attempt), marker: cache.marker)
+    }
+
+    /// As whom a request is answered, where more than its `Authorization` says so: by a certificate, or by a connection
+    /// that libcurl proved to be somebody's.
+    private func identity(_ certificate: String?, _ headers: HeaderBlock, _ attempt: Attempt) -> String? {
+        guard certificate != nil || attempt.life.connectionProof != nil else { return nil }
+        var parts = [certificate ?? "", headers.first("authorization") ?? ""]
+        if let proof = attempt.life.connectionProof {
+            parts.append("\(proof.method)")
+            switch proof.secret {
+            case .password(let user, let password): parts += [user.revealed, password.revealed]
+            case .token(let token): parts.append(token.revealed)
+            }
+        }
+        return parts.joined(separator: "\n")
+    }
+
+    /// What goes out, but for the question whether the file that stands there is still the same: that is asked when the
+    /// cache does not have it. The first requests of tasks that say nothing of their own are put together once.
+    private func cacheHeaders(_ request: OutgoingRequest, _ attempt: Attempt, _ cache: SessionCache) -> HeaderBlock {
+        let isPlain =
+            !request.isDressed && !request.isConditional && attempt.transactions.isEmpty && attempt.life.resume == nil
+        if isPlain, let last = cache.lastHeaders, last.rules === attempt.rules { return last.headers }
+        let fields = request.isConditional ? request.headers.filter { !$0.isCondition } : request.headers
+        let headers = HeaderBlock(fields.map { ($0.name, $0.value.revealed) })
+        if isPlain { cache.lastHeaders = (attempt.rules, headers) }
+        return headers
+    }
+
+    /// What is held is known.
+    private func decide(
+        _ held: [StoredResponse], _ request: OutgoingRequest, _ attempt: Attempt, _ cache: SessionCache
+    ) -> Bool {
+        guard let turn = attempt.cacheTurn else { return false }
+        let decision = CacheDecision.of(
+            turn.request, stored: held, revalidation: cache.configuration.revalidation, now: now.wall)
+        switch decision {
+        // In a batch nobody waits for the answer: asking first costs a 304, and the file is right.
+        case .use(let use) where use.reason == .staleWhileRevalidate && !request.isConditional:
+            attempt.cacheTurn?.state = .sent(use.refresh)
+            return false
+        case .use(let use):
+            answer(use, attempt, cache)
+            return true
+        case .validate(let question):
+            // A file that stands there asks for itself.
+            attempt.cacheTurn?.state = .sent(request.isConditional ? nil : question)
+            return false
+        case .fetch:
+            attempt.cacheTurn?.state = .sent(nil)
+            return false
+        case .fail(let reason):
+            let why = reason == .policy ? "`returnCacheDataDontLoad`" : "`Cache-Control: only-if-cached`"
+            fail(
+                attempt,
+                TransferError(
+                    .resourceUnavailable,
+                    "the cache has no answer for \(request.url.text), and \(why) asks nobody else"))
+            return true
+        }
+    }
+
+    /// What goes out when the cache has a question.
+    func questioned(_ request: OutgoingRequest, _ attempt: Attempt) -> OutgoingRequest {
+        guard case .sent(let question?)? = attempt.cacheTurn?.state else { return request }
+        var request = request
+        switch question.question {
+        case .conditional(let header): request.headers.append(header)
+        case .head: request.method = "HEAD"
+        }
+        request.isConditional = true
+        return request
+    }
+
+    /// Once a turn.
+    func handOverCacheOrders(_ memory: MemoryDesk) {
+        for (number, session) in sessions.enumerated() where session.cache?.orders.isEmpty == false {
+            memory.add(session.cache?.takeOrders() ?? [], SessionIndex(raw: UInt16(number)), at: now.instant)
+        }
+    }
+
+    // MARK: What the store says
+
+    /// Once: what the sessions' caches hold from earlier runs.
+    func openCaches(_ caches: [SessionIndex: OpenedCache]) {
+        for (number, session) in sessions.enumerated() {
+            session.cache?.open(caches[SessionIndex(raw: UInt16(number))])
+        }
+    }
+
+    func takeCached(_ report: MemoryReport) {
+        switch report {
+        case .cached(let task, let found):
+            guard let attempt = attempt(of: task), case .askingCache(let request) = attempt.phase,
+                case .asking? = attempt.cacheTurn?.state, let cache = attempt.session.cache
+            else { return }
+            let held = cache.take(found, under: request.url.text)
+            attempt.phase = .transferring
+            if !decide(held, request, attempt, cache) { transmit(request, attempt) }
+        case .cachedBody(let task, let id, let body):
+            guard let attempt = attempt(of: task), case .askingCache(let request) = attempt.phase,
+                case .reading(let use)? = attempt.cacheTurn?.state, use.stored.id == id,
+                let cache = attempt.session.cache
+            else { return }
+            attempt.phase = .transferring
+            if let body {
+                cache.take(body, of: id)
+                return finish(use, body, attempt, cache)
+            }
+            cache.remove(id)
+            askWithoutBody(request, attempt, cache)
+        case .opened, .found: break
+        }
+    }
+
+    /// What was to be used is damaged or gone. Whoever asked the server already holds no slot to ask again.
+    private func askWithoutBody(_ request: OutgoingRequest, _ attempt: Attempt, _ cache: SessionCache) {
+        guard attempt.origin != nil else { return goOn(attempt, attempt.life.request) }
+        if !decide(cache.held(request.url.text) ?? [], request, attempt, cache) { transmit(request, attempt) }
+    }
+
+    // MARK: An answer out of the cache
+
+    private func answer(_ use: CacheUse, _ attempt: Attempt, _ cache: SessionCache) {
+        if attempt.life.request.method == "HEAD" { return finish(use, [], attempt, cache) }
+        if let body = cache.body(of: use.stored.id) { return finish(use, body, attempt, cache) }
+        attempt.cacheTurn?.state = .reading(use)
+        attempt.phase = .askingCache(attempt.life.request)
+        cache.order(.read(attempt.task, use.stored.id, url: use.stored.url))
+    }
+
+    /// All of it is there: it is an answer like another, and needs no connection.
+    private func finish(_ use: CacheUse, _ body: [UInt8], _ attempt: Attempt, _ cache: SessionCache) {
+        noteUse(use, keeps: attempt.cacheTurn?.keeps, attempt, cache)
+        // Of a slot under which something was sent, the scheduler hears when it is given back for good.
+        if let origin = attempt.origin {
+            attempt.origin = nil
+            reports.append(.unused(attempt.task, origin))
+        }
+        attempt.source = use.reason == .validated ? .revalidated : .cache
+        attempt.beginRequest(at: now)
+        attempt.receive(use, body)
+        if attempt.hasNewHead { announce(attempt) }
+        if use.reason != .validated { attempt.noteCached(use, at: now.wall) }
+        attempt.cacheTurn = nil
+        ended(attempt, attempt.decodingFailure, sawCloseNotify: true)
+    }
+
+    private func noteUse(_ use: CacheUse, keeps: Bool?, _ attempt: Attempt, _ cache: SessionCache) {
+        switch keeps {
+        case nil: cache.noteUse(of: use.stored.id, at: now.wall)
+        case true?:
+            cache.update(use.stored)
+            attempt.cacheNote = CacheRecord(refusal: nil)
+        case false?:
+            cache.remove(use.stored.id)
+            attempt.cacheNote = CacheRecord(refusal: CacheStorage.Refusal.responseNoStore.description)
+        }
+    }
+
+    // MARK: A request has ended
+
+    /// Whether the cache has the answer, or a further question. `error` is the transport's.
+    func endedForCache(_ attempt: Attempt, _ error: TransferError?) -> Bool {
+        guard let turn = attempt.cacheTurn, let cache = attempt.session.cache else { return false }
+        switch turn.state {
+        case .answered(let use):
+            releaseSlot(attempt)
+            answer(use, attempt, cache)
+            return true
+        case .askAgain:
+            attempt.ignoresCache = true
+            goOn(attempt, attempt.life.request)
+            return true
+        case .sent:
+            guard error != nil, attempt.head == nil,
+                let use = attempt.cacheInstead(of: turn, status: nil, at: now.wall)
+            else { return false }
+            releaseSlot(attempt)
+            answer(use, attempt, cache)
+            return true
+        case .asking, .reading: return false
+        }
+    }
+}
+
+extension HeaderField {
+    /// Of the two that ask whether a file has changed.
+    fileprivate var isCondition: Bool {
+        let name = name.lowercased()
+        return name == "if-none-match" || name == "if-modified-since"
+    }
+}

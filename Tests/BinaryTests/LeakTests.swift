@@ -1,0 +1,97 @@
+import TestSupport
+import Testing
+import TextFormats
+
+/// Every kind of secret meets every kind of origin change; what the other origin was told is searched.
+@Suite struct LeakTests {
+    /// How a task comes to hold a secret: members of its session and of itself. `SECRET` is the secret.
+    private static let holders: [(name: String, session: String, task: String)] = [
+        ("typedAuthorization", "", "headers: { Authorization: 'Bearer SECRET' }"),
+        ("sessionAuthorization", "headers: { Authorization: 'Basic SECRET' }", ""),
+        ("typedCookie", "", "headers: { Cookie: 'a=SECRET' }"),
+        ("headerOfASecret", "", "headers: { X-Key: '${secret.KEY}' }"),
+        ("jar", "cookies: { preset: [{ name: a, value: SECRET, domain: 127.0.0.1 }] }", ""),
+        ("basic", "credentials: [{ host: '127.0.0.1:PORT', user: u, password: SECRET }]", ""),
+        (
+            "preemptive", "credentials: [{ host: '127.0.0.1:PORT', user: u, password: SECRET, preemptive: true }]", ""
+        ),
+        (
+            "digest", "credentials: [{ host: '127.0.0.1:PORT', method: digest, user: SECRET, password: p }]", ""
+        ),
+        ("bearer", "credentials: [{ host: '127.0.0.1:PORT', method: bearer, token: SECRET }]", ""),
+        ("url", "", "USERINFO"),
+        ("boundToItsHost", "", "headers: { X-Bound: '${secret.BOUND}' }"),
+    ]
+
+    enum Change: CaseIterable { case port, host, scheme }
+
+    @Test(arguments: Change.allCases, [302, 307]) func nothingCrosses(_ change: Change, _ status: Int) throws {
+        let home = try ScriptedServer()
+        let otherPort = try ScriptedServer()
+        let secure = try ScriptedServer(tls: TLSOptions())
+        defer { for server in [home, otherPort, secure] { server.stop() } }
+        let other =
+            switch change {
+            case .port: otherPort.origin
+            // The same server under another name is another origin.
+            case .host: "http://localhost:\(home.port)"
+            case .scheme: "https://127.0.0.1:\(secure.port)"
+            }
+        // Whoever is asked again asks for everything himself.
+        let greedy = Script.respond(
+            401,
+            headers: [
+                ("WWW-Authenticate", "Basic realm=\"r\", Digest realm=\"r\", nonce=\"n\", qop=\"auth\", Bearer"),
+                ("WWW-Authenticate", "NTLM"),
+            ], body: "who?")
+        for server in [home, otherPort, secure] { server.on("/landed", greedy) }
+        for holder in Self.holders {
+            home.on("/\(holder.name)", .redirect(status, to: "\(other)/landed"))
+        }
+        var sessions: [String] = []
+        var tasks: [String] = []
+        for (number, holder) in Self.holders.enumerated() {
+            let secret = "s3cr3t-\(number)-word"
+            func filled(_ text: String) -> String {
+                text.replacing("SECRET", with: secret).replacing("PORT", with: "\(home.port)")
+            }
+            let isURL = holder.task == "USERINFO"
+            let login = isURL ? "u:\(secret)@" : ""
+            let ca = "tls: { trust: { ca: \(secure.caFile ?? "") } }"
+            sessions.append(
+                "  \(holder.name): { configuration: ephemeral, \(ca), retry: { attempts: 1 }, \(filled(holder.session)) }"
+            )
+            tasks.append(
+                "  - { id: \(holder.name), session: \(holder.name), allowFailure: true, "
+                    + "url: 'http://\(login)127.0.0.1:\(home.port)/\(holder.name)', "
+                    + "\(isURL ? "" : filled(holder.task)) }")
+        }
+        let job = """
+            secrets: { KEY: { env: KEY }, BOUND: { env: BOUND, hosts: ['127.0.0.1:\(home.port)'] } }
+            sessions:
+            \(sessions.joined(separator: "\n"))
+            tasks:
+            \(tasks.joined(separator: "\n"))
+            """
+        let run = try Stage().run(
+            job, environment: ["KEY": "s3cr3t-of-the-environment", "BOUND": "s3cr3t-of-one-host"])
+        #expect(run.status == 0)
+        let landed = [home, otherPort, secure].flatMap { $0.requests("/landed") }
+        #expect(landed.count >= Self.holders.count, "a redirect that was not followed shows nothing")
+        for request in landed {
+            let told = String(decoding: request.head, as: UTF8.self)
+            #expect(!told.contains("s3cr3t"), "\(told)")
+            for value in request.headerLines {
+                let word = value.split(separator: " ").last.map(String.init) ?? ""
+                let plain = Base64.decode(word).map { String(decoding: $0, as: UTF8.self) } ?? ""
+                #expect(!plain.contains("s3cr3t"), "\(value)")
+            }
+        }
+        // It was not for want of secrets: home was told.
+        let atHome = Self.holders.flatMap { home.requests("/\($0.name)") }
+        #expect(atHome.contains { $0.header("Authorization")?.contains("s3cr3t-0-word") == true })
+        #expect(atHome.contains { $0.header("X-Key") == "s3cr3t-of-the-environment" })
+        #expect(atHome.contains { $0.header("Cookie") == "a=s3cr3t-4-word" } || change == .host)
+        for text in [run.errorText, run.report.plainText ?? ""] { #expect(!text.contains("s3cr3t"), "\(text)") }
+    }
+}

@@ -62,7 +62,7 @@ package final class Engine {
     /// Slots were lent that are not used yet.
     var haveLoans = false
     /// What each origin last answered in, told to the scheduler when it changes.
-    private var protocols: [OriginID: HTTPProtocol] = [:]
+    var protocols: [OriginID: HTTPProtocol] = [:]
     /// What ended attempts left for the next ones of their tasks.
     private var partials: [TaskIndex: (staging: StagingID, point: ResumePoint, mirror: Int)] = [:]
     /// What is to be remembered of half-done files, without how far they are.
@@ -93,7 +93,7 @@ package final class Engine {
     private let receiveBuffer: Int
     /// Some transfers are under a `bandwidth`.
     private let isMetered: Bool
-    private var lastType: (text: String, type: MediaType?) = ("", nil)
+    var lastType: (text: String, type: MediaType?) = ("", nil)
     /// The groups with their members, by number.
     let groups: [EngineGroup]
     /// Whose file a path is, from the first file on that a server names.
@@ -449,80 +449,6 @@ package final class Engine {
             handOverCacheOrders(memory)
             memory.handOver(at: now.instant)
         }
-    }
-
-    private func reportProgress(_ attempt: Attempt) {
-        attempt.hasNews = false
-        if attempt.hasNewHead { announce(attempt) }
-        if let parts = attempt.parts { announceSegments(attempt, parts) }
-        guard attempt.unreportedBytes > 0 else { return }
-        reports.append(.moved(attempt.task, bytes: attempt.unreportedBytes))
-        attempt.unreportedBytes = 0
-        if now.instant - attempt.lastProgressAt >= .milliseconds(200) { emitProgress(attempt) }
-    }
-
-    func emitProgress(_ attempt: Attempt) {
-        attempt.lastProgressAt = now.instant
-        if let body = attempt.body, attempt.head == nil {
-            emit(.sentBodyData(Event.Progress(bytes: body.sent, expected: body.length)), attempt)
-        } else if attempt.bodyReceived > 0, attempt.life.isFinalAnswer, !attempt.isLookingUp {
-            emit(
-                .receivedData(
-                    Event.Progress(
-                        bytes: attempt.life.offset + attempt.bodyReceived, expected: attempt.life.announcedLength)),
-                attempt
-            )
-        }
-    }
-
-    /// The headers of an answer were read: if it is the result, that is an event.
-    func announce(_ attempt: Attempt) {
-        attempt.hasNewHead = false
-        guard let head = attempt.head else { return }
-        tellChallenges(attempt)
-        if attempt.origin != nil {
-            reports.append(
-                .answered(attempt.task, Answer(status: head.status, quota: RateLimit.quota(head.headers))))
-        }
-        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin, protocols[origin] != head.version {
-            protocols[origin] = head.version
-            reports.append(.protocolIs(origin, head.version))
-        }
-        if head.wasAskedForCertificate { tellOfCertificate(attempt) }
-        tellResponse(attempt, head)
-    }
-
-    /// Only of the result.
-    func tellResponse(_ attempt: Attempt, _ head: ResponseHead) {
-        guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
-        announceLength(attempt)
-        if !attempt.isFromCache {
-            considerSegments(attempt)
-            labelPart(attempt)
-        }
-        if attempt.life.offset > 0 {
-            let progress = Event.Progress(bytes: attempt.life.offset, expected: attempt.life.announcedLength)
-            emit(.resumedAtOffset(progress), attempt)
-        }
-        let url = attempt.life.request.url
-        let type = mediaType(head.headers)
-        emit(
-            .response(
-                ResponseRecord(
-                    status: head.isHTTP ? head.status : nil, url: url.text, method: attempt.life.request.method,
-                    mimeType: head.isHTTP ? type?.type : fileType(url),
-                    charset: type?.charset, expectedLength: attempt.life.announcedLength,
-                    suggestedFilename: SuggestedFilename.of(head.headers, url: url),
-                    contentEncoding: ContentEncoding.text(head.headers),
-                    headers: head.isHTTP ? CookieMask.masked(head.headers) : .empty)),
-            attempt)
-    }
-
-    /// Of ten thousand answers most have one type: it is read once.
-    private func mediaType(_ headers: HeaderBlock) -> MediaType? {
-        guard let text = headers.first("content-type") else { return nil }
-        if text != lastType.text { lastType = (text, MediaType(text)) }
-        return lastType.type
     }
 
     /// What a request cost is told however it ended.

@@ -355,7 +355,12 @@ import TransferModel
         let body = Script.patternBytes(6 << 20)
         let resource = ServedResource(body, etag: "\"v\"")
         let server = try ScriptedServer { request in
-            request.header("Authorization") == Self.basic ? resource.answer(request) : Self.asks
+            guard request.header("Authorization") == Self.basic else { return Self.asks }
+            guard request.header("Range") == nil else { return resource.answer(request) }
+            // Slow enough that others have something to do.
+            let head = Script.head(
+                200, [("Content-Length", "\(body.count)"), ("ETag", "\"v\""), ("Accept-Ranges", "bytes")])
+            return [.bytes(head + body.prefix(1 << 20)), .wait(.seconds(2)), .bytes(Array(body.dropFirst(1 << 20)))]
         }
         defer { server.stop() }
         let stage = try Stage()

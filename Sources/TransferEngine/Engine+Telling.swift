@@ -1,0 +1,82 @@
+import AttemptLife
+import CurlCore
+import HTTPRules
+import TransferModel
+
+// What is told while an attempt's requests go on: how far they are, and what the answers' headers say.
+
+extension Engine {
+    func reportProgress(_ attempt: Attempt) {
+        attempt.hasNews = false
+        if attempt.hasNewHead { announce(attempt) }
+        if let parts = attempt.parts { announceSegments(attempt, parts) }
+        guard attempt.unreportedBytes > 0 else { return }
+        reports.append(.moved(attempt.task, bytes: attempt.unreportedBytes))
+        attempt.unreportedBytes = 0
+        if now.instant - attempt.lastProgressAt >= .milliseconds(200) { emitProgress(attempt) }
+    }
+
+    func emitProgress(_ attempt: Attempt) {
+        attempt.lastProgressAt = now.instant
+        if let body = attempt.body, attempt.head == nil {
+            emit(.sentBodyData(Event.Progress(bytes: body.sent, expected: body.length)), attempt)
+        } else if attempt.bodyReceived > 0, attempt.life.isFinalAnswer, !attempt.isLookingUp {
+            emit(
+                .receivedData(
+                    Event.Progress(
+                        bytes: attempt.life.offset + attempt.bodyReceived, expected: attempt.life.announcedLength)),
+                attempt
+            )
+        }
+    }
+
+    /// The headers of an answer were read: if it is the result, that is an event.
+    func announce(_ attempt: Attempt) {
+        attempt.hasNewHead = false
+        guard let head = attempt.head else { return }
+        tellChallenges(attempt)
+        if attempt.origin != nil {
+            reports.append(
+                .answered(attempt.task, Answer(status: head.status, quota: RateLimit.quota(head.headers))))
+        }
+        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin, protocols[origin] != head.version {
+            protocols[origin] = head.version
+            reports.append(.protocolIs(origin, head.version))
+        }
+        if head.wasAskedForCertificate { tellOfCertificate(attempt) }
+        tellResponse(attempt, head)
+    }
+
+    /// Only of the result.
+    func tellResponse(_ attempt: Attempt, _ head: ResponseHead) {
+        guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
+        announceLength(attempt)
+        if !attempt.isFromCache {
+            considerSegments(attempt)
+            labelPart(attempt)
+        }
+        if attempt.life.offset > 0 {
+            let progress = Event.Progress(bytes: attempt.life.offset, expected: attempt.life.announcedLength)
+            emit(.resumedAtOffset(progress), attempt)
+        }
+        let url = attempt.life.request.url
+        let type = mediaType(head.headers)
+        emit(
+            .response(
+                ResponseRecord(
+                    status: head.isHTTP ? head.status : nil, url: url.text, method: attempt.life.request.method,
+                    mimeType: head.isHTTP ? type?.type : fileType(url),
+                    charset: type?.charset, expectedLength: attempt.life.announcedLength,
+                    suggestedFilename: SuggestedFilename.of(head.headers, url: url),
+                    contentEncoding: ContentEncoding.text(head.headers),
+                    headers: head.isHTTP ? CookieMask.masked(head.headers) : .empty)),
+            attempt)
+    }
+
+    /// Of ten thousand answers most have one type: it is read once.
+    private func mediaType(_ headers: HeaderBlock) -> MediaType? {
+        guard let text = headers.first("content-type") else { return nil }
+        if text != lastType.text { lastType = (text, MediaType(text)) }
+        return lastType.type
+    }
+}

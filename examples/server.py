@@ -20,7 +20,38 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer)
 
-    do_PUT = do_POST = take
+    def sign_in(self):
+        # robot:open-sesame
+        if self.headers.get("Authorization") != "Basic cm9ib3Q6b3Blbi1zZXNhbWU=":
+            self.answer(401, {"WWW-Authenticate": 'Basic realm="shop"'}, b"who?\n")
+        else:
+            self.answer(204, {"Set-Cookie": "session=opened; Path=/account; Max-Age=3600; HttpOnly"}, b"")
+
+    def answer(self, status, headers, body):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if status != 204:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        if self.path == "/account/session":
+            self.sign_in()
+        else:
+            self.take()
+
+    def do_GET(self):
+        if self.path != "/account/prices.json":
+            super().do_GET()
+        elif "session=opened" in self.headers.get("Cookie", ""):
+            headers = {"Content-Type": "application/json", "Cache-Control": "private, max-age=600"}
+            self.answer(200, headers, b'{"apples": 3}\n')
+        else:
+            self.answer(403, {}, b"sign in first\n")
+
+    do_PUT = take
 
     def log_message(self, *arguments):
         pass

@@ -13,6 +13,7 @@ extension JSONWriter {
         member("resourceFetchType", metrics.fetchType.rawValue)
         counts(metrics)
         connection(metrics)
+        network()
         endObject()
     }
 
@@ -67,6 +68,15 @@ extension JSONWriter {
         member("countOfResponseHeaderBytesReceived", metrics.responseHeaderBytesReceived)
         member("countOfResponseBodyBytesReceived", metrics.responseBodyBytesReceived)
         member("countOfResponseBodyBytesAfterDecoding", metrics.responseBodyBytesAfterDecoding)
+    }
+
+    /// Nobody looks at the kind of network yet, and who resolved the name how only the system's resolver knows. The
+    /// sockets are plain TCP.
+    private mutating func network() {
+        let others: StaticString = """
+            null,"isExpensive":null,"isConstrained":null,"isMultipath":false,"domainResolutionProtocol":"unknown"
+            """
+        member("isCellular", json: others)
     }
 
     private mutating func connection(_ metrics: TransactionMetrics) {

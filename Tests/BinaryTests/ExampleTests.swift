@@ -60,17 +60,17 @@ import TextFormats
         #expect(
             found.outputText
                 == "api-checks.yaml mirror-list.yaml polite-mirror.yaml publish-build.yaml quickstart.yaml "
-                + "release-artefacts.yaml suite-matrix.yaml two-mirrors.yaml\n"
+                + "release-artefacts.yaml signed-in.yaml suite-matrix.yaml two-mirrors.yaml\n"
         )
     }
 
     @Test(arguments: [
         "api-checks", "mirror-list", "polite-mirror", "publish-build", "quickstart", "release-artefacts",
-        "suite-matrix", "two-mirrors",
+        "signed-in", "suite-matrix", "two-mirrors",
     ])
     func checkFindsNothing(_ name: String) throws {
         let result = try Binary().run(
-            "check", "\(Binary.packageRoot)/examples/\(name).yaml", environment: ["PUBLISH_TOKEN": "t"])
+            "check", "\(Binary.packageRoot)/examples/\(name).yaml", environment: ["PUBLISH_TOKEN": "t", "SITE_PASSWORD": "p"])
         #expect(result.exitStatus == 0)
         #expect(result.errorText == "")
     }
@@ -117,6 +117,30 @@ import TextFormats
         try place.expectSame("suites/notes.txt", as: "notes.txt")
         #expect(place.server.requests().last?.target == "/notes.txt")
         #expect(try run.values("$.tasks[*].id").first == "packages-stable-amd64")
+    }
+
+    @Test func signedIn() throws {
+        let place = try Place()
+        place.server.on("/account/session") { request in
+            guard request.header("Authorization") == "Basic cm9ib3Q6b3Blbi1zZXNhbWU=" else {
+                return .respond(401, headers: [("WWW-Authenticate", "Basic realm=\"shop\"")], body: "who?")
+            }
+            return [.send("HTTP/1.1 204 No Content\r\nSet-Cookie: session=opened; Max-Age=3600\r\n\r\n")]
+        }
+        place.server.on("/account/prices.json") { request in
+            guard request.header("Cookie") == "session=opened" else { return .respond(403, body: "sign in first") }
+            return .respond(
+                200, headers: [("Content-Type", "application/json"), ("Cache-Control", "max-age=600")],
+                body: "{}")
+        }
+        let run = try place.run("signed-in.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        #expect(run.status == 0)
+        #expect(try run.task("sign-in", "challenges[0].method") == "basic")
+        #expect(try run.task("price-list", "body.text") == "{}")
+        #expect(run.report.plainText?.contains("open-sesame") == false)
+        let again = try place.run("signed-in.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        #expect(again.status == 0)
+        #expect(try again.task("price-list", "source") == "cache")
     }
 
     @Test func politeMirror() throws {

@@ -55,6 +55,26 @@ import Testing
         #expect(try run.task("a", "error.message")?.contains("the server said `5") == true)
     }
 
+    /// From the URL or from the session; a wrong one has its name and its place in no output.
+    @Test func logins() throws {
+        let server = try FTPServer()
+        let run = try Stage().run(
+            """
+            sessions:
+              default: { credentials: [{ host: "127.0.0.1:\(server.port)", user: u, password: p }] }
+              wrong: { retry: { attempts: 1 }, credentials: [{ host: 127.0.0.1, user: u, password: not-the-password }] }
+            tasks:
+              - { id: session, url: "\(server.url("a"))", body: { data: "one" } }
+              - { id: url, url: "\(server.url("b", login: "u:p@"))", body: { data: "two" } }
+              - { id: wrong, session: wrong, url: "\(server.url("c"))", body: { data: "three" }, allowFailure: true }
+            """)
+        #expect(run.status == 0)
+        #expect(try server.folder.text("a") == "one" && server.folder.text("b") == "two")
+        #expect(try run.task("wrong", "error.name") == "userAuthenticationRequired")
+        #expect(!server.folder.exists("c"))
+        for text in [run.errorText, run.report.plainText ?? ""] { #expect(!text.contains("not-the-password")) }
+    }
+
     @Test func uploadsArrive() throws {
         let server = try FTPServer(isOpen: true)
         let stage = try Stage()

@@ -70,7 +70,8 @@ import TextFormats
     ])
     func checkFindsNothing(_ name: String) throws {
         let result = try Binary().run(
-            "check", "\(Binary.packageRoot)/examples/\(name).yaml", environment: ["PUBLISH_TOKEN": "t", "SITE_PASSWORD": "p"])
+            "check", "\(Binary.packageRoot)/examples/\(name).yaml",
+            environment: ["PUBLISH_TOKEN": "t", "SITE_PASSWORD": "p"])
         #expect(result.exitStatus == 0)
         #expect(result.errorText == "")
     }

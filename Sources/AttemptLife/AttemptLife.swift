@@ -82,6 +82,11 @@ package struct AttemptLife: Sendable {
         guard let secured = lore.secured(begin, at: now) else { return }
         begin = secured
         request.url = secured
+        // What is asked about the file that stands there, and about what is left of one, was for a place.
+        request.headers = rules.headers
+        request.isConditional = false
+        addRange()
+        addCondition()
     }
 
     /// A request's headers with what the session knows; `nil` when they stay as they are.

@@ -25,70 +25,96 @@ package struct ResetOptions: Sendable {
     }
 }
 
+/// Why nothing was forgotten, and the status that says so.
+private struct ResetFailure: Error {
+    let text: String
+    let status: ExitStatus
+
+    /// The command line is wrong.
+    static func unclear(_ what: String, hint: String?) -> ResetFailure {
+        ResetFailure(text: UsageError(what, hint: hint).text, status: .invalidInput)
+    }
+    static func broken(_ what: String) -> ResetFailure {
+        ResetFailure(text: "error: \(what)\n", status: .runnerFailed)
+    }
+}
+
 extension CommandLineTool {
     /// Forgets what is kept of one session. Several jobs may have one of that name: then the job is said, too.
     static func reset(_ options: ResetOptions, _ console: Console) -> Int32 {
-        do throws(StoreError) {
-            if let problem = Store.privacyProblem(folder: options.folder.state) { throw problem }
-            guard Store.isThere(folder: options.folder.state) else {
-                return refuse("nothing is kept of any session", nil, console)
-            }
-            let store = try Store.open(folder: options.folder.state)
-            if let quarantined = store.quarantined {
-                console.errors("warning: \(quarantined.reason): it was put aside as \(quarantined.path)\n")
-            }
-            let all = try store.sessions()
-            let meant = all.filter { "\($0.job)/\($0.name)" == options.session }
-            let found = meant.isEmpty ? all.filter { $0.name == options.session } : meant
-            guard let session = found.first else {
-                let known = all.map { "`\($0.job)/\($0.name)`" }.joined(separator: ", ")
-                return refuse(
-                    "nothing is kept of a session `\(options.session)`", all.isEmpty ? nil : "known are \(known)",
-                    console)
-            }
-            guard found.count == 1 else {
-                let names = found.map { "`\($0.job)/\($0.name)`" }.joined(separator: ", ")
-                return refuse("several jobs have a session `\(options.session)`", "say which: \(names)", console)
-            }
-            return try reset(session.job, session.name, store, options.folder, console)
+        do throws(ResetFailure) {
+            let store = try open(options.folder, console)
+            let session = try find(options.session, in: store)
+            // A run under way would write down again what it knows.
+            let lock = try lock(session.job, options.folder)
+            defer { lock.release() }
+            try forget(session.job, session.name, store, options.folder)
+            console.output("forgot the session \(session.name) of \(session.job)\n")
+            return ExitStatus.succeeded.code
         } catch {
-            console.errors("error: \(error.description)\n")
-            return ExitStatus.runnerFailed.code
+            console.errors(error.text)
+            return error.status.code
         }
     }
 
-    private static func refuse(_ what: String, _ hint: String?, _ console: Console) -> Int32 {
-        console.errors(UsageError(what, hint: hint).text)
-        return ExitStatus.invalidInput.code
+    private static func open(_ folder: StateFolder, _ console: Console) throws(ResetFailure) -> Store {
+        if let problem = Store.privacyProblem(folder: folder.state) { throw .broken(problem.description) }
+        guard Store.isThere(folder: folder.state) else {
+            throw .unclear("nothing is kept of any session", hint: nil)
+        }
+        do throws(StoreError) {
+            let store = try Store.open(folder: folder.state)
+            if let quarantined = store.quarantined {
+                console.errors("warning: \(quarantined.reason): it was put aside as \(quarantined.path)\n")
+            }
+            return store
+        } catch {
+            throw .broken(error.description)
+        }
     }
 
-    /// A run under way would write down again what it knows.
-    private static func reset(
-        _ job: String, _ name: String, _ store: Store, _ folder: StateFolder, _ console: Console
-    ) throws(StoreError) -> Int32 {
+    private static func find(_ wanted: String, in store: Store) throws(ResetFailure) -> (job: String, name: String) {
+        let all: [(job: String, name: String)]
+        do throws(StoreError) { all = try store.sessions() } catch { throw .broken(error.description) }
+        func names(_ sessions: [(job: String, name: String)]) -> String {
+            sessions.map { "`\($0.job)/\($0.name)`" }.joined(separator: ", ")
+        }
+        let meant = all.filter { "\($0.job)/\($0.name)" == wanted }
+        let found = meant.isEmpty ? all.filter { $0.name == wanted } : meant
+        guard let session = found.first else {
+            throw .unclear(
+                "nothing is kept of a session `\(wanted)`", hint: all.isEmpty ? nil : "known are \(names(all))")
+        }
+        guard found.count == 1 else {
+            throw .unclear("several jobs have a session `\(wanted)`", hint: "say which: \(names(found))")
+        }
+        return session
+    }
+
+    private static func lock(_ job: String, _ folder: StateFolder) throws(ResetFailure) -> any JobLock {
+        let (lock, attempt): (any JobLock, LockAttempt)
         do throws(JobLockProblem) {
-            let lock = try JobLocks.lock(of: JobIdentity(text: job), state: folder.state)
-            defer { lock.release() }
-            if case .held(let process) = try lock.attempt() {
-                let pid = process.map { " (pid \($0))" } ?? ""
-                console.errors("error: a run of \(job) is under way\(pid)\n")
-                return ExitStatus.overlapping.code
-            }
-            do throws(StoreError) {
-                let gone = try store.reset(job: job, name: name)
-                for path in gone.parts { HalfDoneFile.remove(path) }
-                if !gone.bodies.isEmpty, let cache = try? CacheFolder(folder.cache) {
-                    for id in gone.bodies { cache.remove(id) }
-                }
-                console.output("forgot the session \(name) of \(job)\n")
-                return ExitStatus.succeeded.code
-            } catch {
-                console.errors("error: \(error.description)\n")
-                return ExitStatus.runnerFailed.code
+            lock = try JobLocks.lock(of: JobIdentity(text: job), state: folder.state)
+            attempt = try lock.attempt()
+        } catch {
+            throw .broken(error.description)
+        }
+        guard case .held(let process) = attempt else { return lock }
+        let pid = process.map { " (pid \($0))" } ?? ""
+        throw ResetFailure(text: "error: a run of \(job) is under way\(pid)\n", status: .overlapping)
+    }
+
+    private static func forget(
+        _ job: String, _ name: String, _ store: Store, _ folder: StateFolder
+    ) throws(ResetFailure) {
+        do throws(StoreError) {
+            let gone = try store.reset(job: job, name: name)
+            for path in gone.parts { HalfDoneFile.remove(path) }
+            if !gone.bodies.isEmpty, let cache = try? CacheFolder(folder.cache) {
+                for id in gone.bodies { cache.remove(id) }
             }
         } catch {
-            console.errors("error: \(error.description)\n")
-            return ExitStatus.runnerFailed.code
+            throw .broken(error.description)
         }
     }
 }

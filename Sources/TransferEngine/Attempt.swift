@@ -289,12 +289,15 @@ final class Attempt: TransferReceiver {
 
     // MARK: TransferReceiver
 
+    /// This turn's time, as the clock on the wall would have it had nobody set it since.
+    private var answerTime: WallTime { startedAt.wall + (loop.now - startedAt.instant) }
+
     func received(head: ResponseHead) -> Bool {
         noteNews()
         self.head = head
         hasNewHead = true
         sentSomething = true
-        let headTime = startedAt.wall + (loop.now - startedAt.instant)
+        let headTime = answerTime
         if cacheTurn != nil, isForTheCache(head, at: headTime) {
             life.learn(head.headers, lore: &session.lore, at: headTime)
             decision = .discard
@@ -322,10 +325,9 @@ final class Attempt: TransferReceiver {
     }
 
     func received(file: FTPFacts) -> Bool {
-        let now = startedAt.wall + (loop.now - startedAt.instant)
         let answer = FTPAnswer.head(
             length: file.length, modified: file.modified, offset: file.offset, refusesOffset: file.refusesOffset,
-            now: now)
+            now: answerTime)
         var head = ResponseHead(status: answer.status, version: .http1, headers: answer.headers)
         head.isHTTP = false
         return received(head: head)

@@ -28,10 +28,10 @@ extension Engine {
         // A checksum file may lie at another place than the file.
         let own = attempt.specification.location(mirror: attempt.mirror).url
         let isOwn = own?.hasSameOrigin(as: url) == true
-        if isOwn, let typed = own?.userInformation {
-            let parts = typed.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            let user = PercentEncoding.decode(String(parts[0])) ?? ""
-            return (user, parts.count > 1 ? PercentEncoding.decode(String(parts[1])) ?? "" : "")
+        if isOwn, let typed = own?.userInformation,
+            case .password(let user, let password)? = ShownSecret(userInformation: typed)
+        {
+            return (user.revealed, password.revealed)
         }
         for credential in attempt.specification.options.values.policies.credentials {
             guard !credential.isForProxy, credential.host?.matches(url.origin) ?? isOwn,

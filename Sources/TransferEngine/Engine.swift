@@ -281,6 +281,7 @@ package final class Engine {
     }
 
     func begin(_ attempt: Attempt, _ url: ResourceURL) {
+        if mustAwaitLore(attempt, url) { return }
         if attempt.checksum == nil, let source = attempt.specification.options.values.checksum {
             return lookUpChecksum(attempt, source, url)
         }
@@ -288,7 +289,6 @@ package final class Engine {
             attempt.part = nil
             return adopt(record, attempt, url)
         }
-        if url.isHTTP, mustAwaitLore(attempt, url) { return }
         attempt.phase = .transferring
         if url.needsConnection {
             attempt.life.secure(attempt.session.lore, at: now.wall)

@@ -46,6 +46,22 @@ import TransferModel
         #expect(isKept(answer(&life, 304, error: TransferError(.networkConnectionLost, "lost"))))
     }
 
+    /// What is known of the file was told over https, where its host wants to be asked.
+    @Test func aHostThatWantsHTTPSIsAskedThere() throws {
+        var lore = SessionLore()
+        let now = WallTime(nanoseconds: 0)
+        let secure = try ResourceURL.parse("https://a.test/")
+        lore.take(
+            HeaderBlock([("Strict-Transport-Security", "max-age=60")]), from: secure, Visit(asked: secure), at: now)
+        for condition in ["https://a.test/x", "http://a.test/x"] {
+            var life = try life("http://a.test/x", asking: condition)
+            life.secure(lore, at: now)
+            #expect(life.request.url.text == "https://a.test/x")
+            #expect(life.request.isConditional == condition.hasPrefix("https"))
+            #expect(names(life.request) == (condition.hasPrefix("https") ? ["Accept", "If-None-Match"] : ["Accept"]))
+        }
+    }
+
     @Test func a304ThatNobodyAskedForIsAnError() throws {
         var plain = try life()
         #expect(failure(answer(&plain, 304)) == .unexpectedResponse)

@@ -188,6 +188,39 @@ import Testing
         #expect(next.status == 0)
     }
 
+    /// Files too: what is known of them was told over https, and so are their checksums asked for, cookies and all.
+    @Test func aFileOfSuchAHostIsKnownAgain() throws {
+        let server = try ScriptedServer(tls: TLSOptions())
+        defer { server.stop() }
+        server.on(
+            "/said",
+            .respond(
+                200,
+                headers: [("Strict-Transport-Security", "max-age=600"), ("Set-Cookie", "known=yes; Max-Age=600")],
+                body: "said"))
+        server.serve("/file", ServedResource("abc"))
+        server.on("/sums", .respond(200, body: "900150983cd24fb0d6963f7d28e17f72  file\n"))
+        let stage = try Stage()
+        func text(_ tasks: String) -> String {
+            """
+            name: strict
+            sessions: { default: { tls: { trust: { ca: \(server.caFile ?? "") } } } }
+            tasks:
+            \(tasks)
+            """
+        }
+        let plain = "http://localhost:\(server.port)"
+        let file = "  - { id: file, url: \"\(plain)/file\", to: file }"
+        #expect(try stage.run(text("  - { id: a, url: \"\(server.url("/said"))\" }")).status == 0)
+        #expect(try stage.run(text(file)).task("file", "source") == "network")
+        #expect(try stage.run(text(file)).task("file", "source") == "unchanged")
+        let sums = "  - { id: b, url: \"\(plain)/file\", to: b, checksum: { from: \"\(plain)/sums\" } }"
+        let run = try stage.run(text(sums))
+        #expect(run.status == 0)
+        #expect(server.requests("/sums").map { $0.header("Cookie") } == ["known=yes"])
+        #expect(server.requests("/file").allSatisfy { $0.header("Cookie") == "known=yes" })
+    }
+
     /// A run that is killed has told the store what it learned before.
     @Test func aKilledRunKeepsWhatItLearned() throws {
         let server = try server()

@@ -49,9 +49,9 @@ struct RunPlan {
         var known: (options: TaskOptions, policy: Int)?
         var lastURL: (url: ResourceURL, origin: OriginID?)?
         for (index, task) in job.tasks.enumerated() {
-            let options = task.options.values
+            let options = task.options
             if known?.options !== task.options {
-                scheduling.policies.append(Self.policy(options))
+                scheduling.policies.append(Self.policy(options.values))
                 known = (task.options, scheduling.policies.count - 1)
             }
             var origin: OriginID?
@@ -63,8 +63,8 @@ struct RunPlan {
                     lastURL = (url, origin)
                 }
             }
-            if !options.mirrors.isEmpty {
-                scheduling.mirrors[TaskIndex(raw: UInt32(index))] = options.mirrors.map { place in
+            if !options.values.mirrors.isEmpty {
+                scheduling.mirrors[TaskIndex(raw: UInt32(index))] = options.values.mirrors.map { place in
                     place.url.flatMap { $0.needsConnection ? origins.id(of: $0.origin) : nil }
                 }
             }
@@ -72,7 +72,7 @@ struct RunPlan {
                 SchedulingPlan.Task(
                     session: task.session, origin: origin, policy: known?.policy ?? 0, needs: task.needs,
                     group: task.group,
-                    neededGroups: options.neededGroups.compactMap { groups[$0] }))
+                    neededGroups: options.values.neededGroups.compactMap { groups[$0] }))
         }
     }
 

@@ -30,16 +30,15 @@ final class Spool {
     }
 
     func read(_ count: Int, at offset: Int64) throws(OutputProblem) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var filled = 0
-        while filled < count {
-            let got = bytes.withUnsafeMutableBytes { buffer in
-                (try? file.read(
-                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: offset + Int64(filled))) ?? 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count {
+                let rest = UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[filled...]))
+                let got = (try? file.read(into: rest, at: offset + Int64(filled))) ?? 0
+                guard got > 0 else { return }
+                filled += got
             }
-            guard got > 0 else { throw OutputProblem("cannot read what was put aside for the report") }
-            filled += got
         }
+        guard bytes.count == count else { throw OutputProblem("cannot read what was put aside for the report") }
         return bytes
     }
 }

@@ -372,8 +372,8 @@ final class Attempt: TransferReceiver {
     }
 
     private func noteContinuation(_ head: ResponseHead) {
-        let options = specification.options.values
-        guard options.resume, !options.decompress, life.request.method == "GET", !life.asksForPart,
+        let options = specification.options
+        guard options.values.resume, !options.values.decompress, life.request.method == "GET", !life.asksForPart,
             head.status == 200 || life.offset > 0
         else { return }
         let validator = life.offset > 0 ? life.resume?.validator : Resuming.validator(head.headers)

@@ -10,10 +10,10 @@ import TransferModel
 extension Engine {
     /// Where a download goes, as far as the task alone says; a folder gets its name from the answer.
     func plannedDestination(_ attempt: Attempt) -> Destination {
-        let options = attempt.specification.options.values
+        let options = attempt.specification.options
         var destination = Destination(path: attempt.specification.destination ?? "")
-        destination.existing = options.existing
-        destination.mode = options.mode
+        destination.existing = options.values.existing
+        destination.mode = options.values.mode
         destination.checksum = attempt.checksum
         destination.flush = attempt.session.configuration.durability == .flush
         destination.reserve = job.limits.minimumFreeDisk ?? 0

@@ -49,7 +49,11 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
     private var hasAuthority: Bool { hostEnd > schemeEnd }
 
     package func schemeIs(_ name: StaticString) -> Bool {
-        Int(schemeEnd) == name.utf8CodeUnitCount && scheme == name.description
+        guard Int(schemeEnd) == name.utf8CodeUnitCount else { return false }
+        for (place, byte) in text.utf8.prefix(Int(schemeEnd)).enumerated() where byte != name.utf8Start[place] {
+            return false
+        }
+        return true
     }
 
     /// Whether both lead to one scheme, host and port, without making strings of them.

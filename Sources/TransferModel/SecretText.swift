@@ -92,8 +92,9 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 
     /// The first secret in it that must not go to `origin`.
-    package func secretBarred(from origin: Origin) -> String? {
+    package func secretBarred(from origin: @autoclosure () -> Origin) -> String? {
         guard case .pieces(let pieces) = storage else { return nil }
+        let origin = origin()
         for case .secret(let name, _, let hosts?) in pieces where !hosts.contains(where: { $0.matches(origin) }) {
             return name
         }

@@ -45,6 +45,8 @@ package struct AttemptLife: Sendable {
     private var hasLostBody = false
     /// What the file that stands there was kept with.
     private var condition: RequestCondition?
+    /// SHA-256 of a body that lies in a file, once somebody read it for a signature.
+    package var bodyDigest: [UInt8]?
     /// What is there of an earlier attempt, as long as it may be of use.
     package private(set) var resume: ResumePoint?
     /// Where the result's first byte belongs: past 0 when it continues what is there.
@@ -93,9 +95,10 @@ package struct AttemptLife: Sendable {
     package func dressed(
         _ request: OutgoingRequest, by lore: inout SessionLore, at now: WallTime
     ) -> [HeaderField]? {
-        let headers = lore.dress(request.headers, to: request.url, visit, at: now)
-        guard let authorization else { return headers }
-        return (headers ?? request.headers) + [authorization]
+        var headers = lore.dress(request.headers, to: request.url, visit, at: now)
+        if let authorization { headers = (headers ?? request.headers) + [authorization] }
+        if rules.challenges.signsRequests { headers = signed(headers, request, at: now) ?? headers }
+        return headers
     }
 
     /// Whether the last answer, as far as its headers were read, is the attempt's result and not a step on the way.
@@ -293,7 +296,7 @@ package struct AttemptLife: Sendable {
         }
         // What is continued was hashed as its first answer said.
         if rules.type == .download, framing != .none, offset == 0 {
-            sentDigest = SentDigests.strongest(headers, status: status)
+            sentDigest = SentDigests.strongest(headers, status: status) ?? storeDigest(status, headers)
         }
         let provesNothing = answerVersion == .http2 && framing == .untilClose && !provesByDigest
         // Once alone is enough: a transport that speaks HTTP/2 all the same is not asked for ever.

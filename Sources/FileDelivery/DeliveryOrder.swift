@@ -73,6 +73,8 @@ package enum DeliveryOrder: Sendable {
     case inspect(TaskIndex, path: String, Checksum?)
     /// Size and time of what stands at the destination and, with `readingIt`, the sum of its bytes.
     case look(TaskIndex, path: String, readingIt: Bool = false)
+    /// The digest of a file that is to be sent.
+    case digest(TaskIndex, path: String, DigestAlgorithm)
     /// A local file as a download's source.
     case copy(TaskIndex, from: String, Destination, maximum: Int64?)
     /// A local file as a data task's answer, or for what it says. One of a group is read where it is staged, if it is.
@@ -102,6 +104,7 @@ package enum DeliveryReport: Sendable {
     case failed(TaskIndex, TransferError)
     /// `nil` size: nothing stands there. `matches` is `nil` when no checksum was given.
     case inspected(TaskIndex, size: Int64?, matches: Bool?)
+    case digested(TaskIndex, Checksum)
     /// `nil`: no file stands there, or none that may be seen.
     case looked(TaskIndex, FileStamp?, sum: Int64?)
     /// It is the beginning of the body now, or of no use for the reason given.

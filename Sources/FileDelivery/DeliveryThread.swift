@@ -173,6 +173,8 @@ struct DeliveryWorker {
         case .sweep(let kept): publisher.sweep(keeping: kept)
         case .inspect(let task, let path, let checksum):
             inspect(task, path, checksum)
+        case .digest(let task, let path, let algorithm):
+            answer(task) { () throws(TransferError) in .digested(task, try LocalFiles.digest(path, algorithm)) }
         case .look(let task, let path, let readsIt):
             answers.append(.looked(task, LocalFiles.stamp(path), sum: readsIt ? LocalFiles.sum(path) : nil))
         case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)

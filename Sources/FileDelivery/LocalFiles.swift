@@ -69,6 +69,12 @@ enum LocalFiles {
         }
     }
 
+    static func digest(_ path: String, _ algorithm: DigestAlgorithm) throws(TransferError) -> Checksum {
+        let digest = try StreamingDigest(algorithm)
+        try read(try open(path), path, maximum: nil) { digest.update($0) }
+        return digest.finish()
+    }
+
     private static func tooLong(_ path: String, _ maximum: Int64?) -> TransferError {
         TransferError(.dataLengthExceedsMaximum, "\(path) is longer than `maximumSize`, \(maximum ?? 0) bytes")
     }
@@ -122,9 +128,7 @@ enum LocalFiles {
     }
 
     private static func meets(_ path: String, _ checksum: Checksum) -> Bool {
-        guard let file = try? open(path), let digest = try? StreamingDigest(checksum.algorithm) else { return false }
-        let isWhole = (try? read(file, path, maximum: nil) { digest.update($0) }) != nil
-        return isWhole && digest.finish() == checksum
+        (try? digest(path, checksum.algorithm)) == checksum
     }
 }
 

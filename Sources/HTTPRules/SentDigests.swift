@@ -19,6 +19,25 @@ package enum SentDigests {
         }
     }
 
+    /// What an object store says of a whole object with its `ETag`: the MD5 of one that was put in one piece. One put in
+    /// several has a dash in it, and the tag of one that is encrypted with a key of its own is no digest.
+    package static func ofObject(_ headers: HeaderBlock) -> SentDigest? {
+        let encryption = headers.first("x-amz-server-side-encryption")
+        guard encryption == nil || encryption == "AES256",
+            headers.first("x-amz-server-side-encryption-customer-algorithm") == nil,
+            let tag = headers.first("etag"), tag.utf8.count == 34, tag.hasPrefix("\""), tag.hasSuffix("\"")
+        else { return nil }
+        let digits = Array(tag.utf8.dropFirst().dropLast())
+        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { place -> UInt8? in
+            guard let high = PercentEncoding.hexValue(digits[place]),
+                let low = PercentEncoding.hexValue(digits[place + 1])
+            else { return nil }
+            return high << 4 | low
+        }
+        guard bytes.count == DigestAlgorithm.md5.byteCount else { return nil }
+        return SentDigest(header: "ETag", checksum: Checksum(algorithm: .md5, bytes: bytes))
+    }
+
     private static func dictionary(_ header: String, _ lines: [String]) -> [SentDigest] {
         guard !lines.isEmpty else { return [] }
         let members = StructuredDictionary.byteSequences(lines.joined(separator: ", ")) ?? []

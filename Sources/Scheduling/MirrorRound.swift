@@ -92,7 +92,8 @@ extension ErrorName {
     /// file, unless the place itself is a file.
     func isNoFault(of place: OriginID?) -> Bool {
         switch self {
-        case .cancelled, .runCancelled, .dependencyFailed, .destinationExists, .secretBarred, .notEnoughDiskSpace,
+        case .cancelled, .runCancelled, .dependencyFailed, .destinationExists, .secretBarred, .cannotSign,
+            .notEnoughDiskSpace,
             .groupChanged, .groupNotPublished, .cannotCreateFile, .cannotCloseFile, .cannotWriteToFile,
             .cannotRemoveFile, .cannotMoveFile, .requestBodyStreamExhausted, .dataNotAllowed,
             .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected:

@@ -59,6 +59,8 @@ final class Attempt: TransferReceiver {
         case confirming(FileStamp)
         /// Looks up what its download shall be, or waits for another that does.
         case awaitingChecksum
+        /// Its body is read for the digest that a signature tells.
+        case digesting(OutgoingRequest)
         /// Asked the store what the cache holds.
         case askingCache(OutgoingRequest)
         /// Waits for a slot at another origin.

@@ -33,12 +33,12 @@ final class BodySource {
     }
 
     /// What is short and lies in memory, as it is sent.
-    static func shortBytes(of body: RequestBody?) -> [UInt8]? {
+    static func shortBytes(of body: RequestBody?, upTo longest: Int64 = longestShort) -> [UInt8]? {
         switch body {
         case nil, .data, .base64, .json, .form: break
         case .file, .stream, .multipart: return nil
         }
-        guard let source = try? BodySource(body), source.length <= longestShort,
+        guard let source = try? BodySource(body), source.length <= longest,
             case .bytes(let bytes) = source.content
         else { return nil }
         return bytes

@@ -102,6 +102,7 @@ extension Engine {
         case .inspected(let task, let size, let matches):
             guard let attempt = attempt(of: task), case .inspecting = attempt.phase else { return }
             inspected(attempt, size: size, matches: matches)
+        case .digested(let task, let digest): digested(task, digest)
         case .looked(let task, let stamp, let sum): looked(task, stamp, sum: sum)
         case .adopted(let task, let problem): adopted(task, problem)
         case .part(let staging, let task, let part): noted(staging, task, part)

@@ -312,7 +312,7 @@ package final class Engine {
             // The body is whole and verified or about to be: let it stand.
             break
         case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .askingCache,
-            .awaitingGrant, .awaitingCredential, .transferring:
+            .digesting, .awaitingGrant, .awaitingCredential, .transferring:
             stopTransfer(attempt)
             let error = TransferError(.cancelled, "the transfer was cancelled")
             finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
@@ -337,6 +337,7 @@ package final class Engine {
         {
             return ask(query, attempt)
         }
+        if attempt.life.needsBodyDigest(request), digestsBody(request, attempt) { return }
         attempt.beginRequest(at: now)
         var request = request
         if let dressed = attempt.life.dressed(request, by: &attempt.session.lore, at: now.wall) {
@@ -384,7 +385,7 @@ package final class Engine {
     func curlRequest(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> CurlRequest {
         let pool = try attempt.session.pools.pool(
             for: request.url, attempt.specification.options.values.policies.challenges)
-        var curl = CurlRequest(url: request.url.text, method: request.method, pool: pool)
+        var curl = CurlRequest(url: attempt.life.wireURL(request), method: request.method, pool: pool)
         curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
         curl.connectTimeout = attempt.session.configuration.connectTimeout
         // Small enough that what is read at once is no burst.
@@ -574,7 +575,8 @@ package final class Engine {
         guard attempt.destination != nil, !attempt.isLost, let point = attempt.resumePoint else { return false }
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
-        case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .delivering, .flushing:
+        case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .digesting,
+            .delivering, .flushing:
             return false
         }
         attempt.handOverRest()

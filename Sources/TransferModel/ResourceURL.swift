@@ -106,9 +106,13 @@ package struct URLProblem: Error, Hashable, Sendable {
 package enum PercentEncoding {
     /// Encodes all but the unreserved characters; `keepingSlash` for values placed in a path.
     package static func encode(_ text: String, keepingSlash: Bool = false) -> String {
+        encode(bytes: text.utf8, keepingSlash: keepingSlash)
+    }
+
+    package static func encode(bytes source: some Collection<UInt8>, keepingSlash: Bool = false) -> String {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count + 8)
-        for byte in text.utf8 {
+        bytes.reserveCapacity(source.count + 8)
+        for byte in source {
             if isUnreserved(byte) || (keepingSlash && byte == UInt8(ascii: "/")) {
                 bytes.append(byte)
             } else {

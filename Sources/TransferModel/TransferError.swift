@@ -15,7 +15,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
 
     // Our own
     case unexpectedResponse, checksumMismatch, dependencyFailed, destinationExists, redirectRefused, lengthUnproven
-    case secretBarred, noPermittedRoute, runCancelled, groupChanged, groupNotPublished, notEnoughDiskSpace
+    case secretBarred, cannotSign, noPermittedRoute, runCancelled, groupChanged, groupNotPublished, notEnoughDiskSpace
     case magicMismatch, unexpectedHTML, checksumNotFound
     case serverCertificateWrongHost, serverKeyNotPinned, clientCertificateUnusable
     case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
@@ -68,7 +68,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .cannotRemoveFile: -3004
         case .cannotMoveFile: -3005
         case .unexpectedResponse, .checksumMismatch, .dependencyFailed, .destinationExists, .redirectRefused,
-            .lengthUnproven, .secretBarred, .noPermittedRoute, .runCancelled, .groupChanged, .groupNotPublished,
+            .lengthUnproven, .secretBarred, .cannotSign, .noPermittedRoute, .runCancelled, .groupChanged,
+            .groupNotPublished,
             .notEnoughDiskSpace, .magicMismatch, .unexpectedHTML, .checksumNotFound, .serverCertificateWrongHost,
             .serverKeyNotPinned, .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy,
             .proxyCertificateUntrusted, .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect:
@@ -126,6 +127,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .dependencyFailed: "Mend the task it needs; it runs again with that one."
         case .destinationExists: "Move the file away, or set `existing` to `replace` or `revalidate`."
         case .lengthUnproven: "Give a `checksum`, or set `requireLength: false`."
+        case .cannotSign: "Send the body as a file or as data."
         case .secretBarred: "Add the host to the secret's `hosts`, or do not send it there."
         case .groupChanged: "Run it again when nobody else writes into the group's folder."
         case .groupNotPublished: "Mend what the message names and run it again; the folder is as it was."

@@ -85,7 +85,6 @@ import TextFormats
         ("body: { multipart: [{ name: a, data: b }] }", ""),
         ("", "configuration: background, identifier: a.b"),
         ("", "credentials: [{ host: a, proxy: true, helper: [b] }]"),
-        ("", "credentials: [{ method: awsSigV4, accessKey: a, secretKey: b, region: c, service: d }]"),
     ])
     func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck(_ ofTask: String, _ ofSession: String) throws {
         let server = try ScriptedServer()

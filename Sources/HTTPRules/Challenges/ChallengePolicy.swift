@@ -9,6 +9,8 @@ package final class ChallengePolicy: Sendable {
         let origin: Origin?
     }
     let candidates: [Candidate]
+    /// Those that sign each request unasked; nobody challenges them.
+    private let signers: [Credential]
     /// The name that the URL gives without a password: whose entry to look for.
     private let user: (origin: Origin, name: String)?
     private let sessionRules: [ChallengeRule]
@@ -16,7 +18,8 @@ package final class ChallengePolicy: Sendable {
 
     /// `taskRules` are the task's own or, where it has none, its session's again.
     package init(credentials: [Credential], sessionRules: [ChallengeRule] = [], taskRules: [ChallengeRule] = []) {
-        candidates = credentials.map { Candidate(credential: $0, origin: nil) }
+        candidates = credentials.filter { $0.method != .awsSigV4 }.map { Candidate(credential: $0, origin: nil) }
+        signers = credentials.filter { $0.method == .awsSigV4 && !$0.isForProxy }
         user = nil
         self.sessionRules = sessionRules
         self.taskRules = taskRules
@@ -40,6 +43,7 @@ package final class ChallengePolicy: Sendable {
         let own = Candidate(credential: Credential(source: .password(user: user, password: password)), origin: origin)
         candidates = isWhole ? [own] + other.candidates : other.candidates + [own]
         self.user = isWhole ? nil : (origin, user.revealed)
+        signers = other.signers
         (sessionRules, taskRules) = (other.sessionRules, other.taskRules)
     }
 
@@ -54,6 +58,24 @@ package final class ChallengePolicy: Sendable {
             case .netrc, .helper, .aws: nil
             }
         }
+            + signers.compactMap { signer in
+                if case .aws(_, _, let token, _, _) = signer.source { token?.revealed } else { nil }
+            }
+    }
+
+    package var signsRequests: Bool { !signers.isEmpty }
+
+    /// Who signs a request to `origin`. A key without a host is for the servers that the task names, and one that is
+    /// bound to hosts signs for no other.
+    package func signature(for origin: Origin, named: [Origin]) -> AWSSignature? {
+        for signer in signers where signer.host?.matches(origin) ?? named.contains(origin) {
+            guard case .aws(let access, let secret, let token, let region, let service) = signer.source,
+                [access, secret, token ?? ""].allSatisfy({ $0.secretBarred(from: origin) == nil })
+            else { continue }
+            return AWSSignature(
+                accessKey: access, secretKey: secret, sessionToken: token, region: region, service: service)
+        }
+        return nil
     }
 
     /// Nothing goes out before anybody asks, and what is learned is of no use.

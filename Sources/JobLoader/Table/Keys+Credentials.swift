@@ -23,6 +23,12 @@ struct CredentialDraft: Blank, Sendable {
     var maximumFailures = 1
     var persistence = Credential.Persistence.session
     static var blank: CredentialDraft { CredentialDraft() }
+
+    var hasSigningKeys: Bool {
+        accessKey != nil || secretKey != nil || sessionToken != nil || region != nil || service != nil
+    }
+    /// What only a credential that somebody asks for has.
+    var hasAnswer: Bool { user != nil || password != nil || token != nil || helper != nil || netrc || realm != nil }
 }
 
 extension Sections {
@@ -35,8 +41,7 @@ extension Sections {
                 "where it may be used"),
             .text("realm", \.realm, default: "any", "the realm it is for"),
             .optionalChoice(
-                "method", \.method, default: "any", "the only method it may be used with",
-                .except("all but `awsSigV4`", { $0.method != .awsSigV4 })),
+                "method", \.method, default: "any", "the only method it may be used with"),
             .secretText("user", \.user, default: "none", "with `password`"),
             .secretText("password", \.password, default: "none", "with `user`"),
             .secretText("token", \.token, default: "none", "for `method: bearer`"),
@@ -98,7 +103,12 @@ extension Reader {
 
     /// What could not be shown: it would end its header's line, or be another name.
     private func check(_ draft: CredentialDraft, _ node: NodeID) {
-        for (name, text) in [("user", draft.user), ("password", draft.password), ("token", draft.token)] {
+        let texts = [
+            ("user", draft.user), ("password", draft.password), ("token", draft.token),
+            ("accessKey", draft.accessKey), ("secretKey", draft.secretKey), ("sessionToken", draft.sessionToken),
+            ("region", draft.region.map { SecretText($0) }), ("service", draft.service.map { SecretText($0) }),
+        ]
+        for (name, text) in texts {
             guard let text, text.revealed.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { continue }
             error("invalid-value", "`\(name)` holds a control character", at: beginning(node))
         }
@@ -110,6 +120,13 @@ extension Reader {
 
     private func source(of draft: CredentialDraft, _ node: NodeID) -> Credential.Source? {
         if draft.method == .awsSigV4 { return signature(draft, node) }
+        if draft.hasSigningKeys {
+            error(
+                "conflicting-keys",
+                "`accessKey`, `secretKey`, `sessionToken`, `region` and `service` are for `method: awsSigV4`",
+                at: beginning(node))
+            return nil
+        }
         var sources: [Credential.Source] = []
         if let password = draft.password, let user = draft.user {
             sources.append(.password(user: user, password: password))
@@ -134,6 +151,13 @@ extension Reader {
             error(
                 "missing-key", "`method: awsSigV4` needs `accessKey`, `secretKey`, `region` and `service`",
                 at: beginning(node))
+            return nil
+        }
+        if draft.hasAnswer || draft.proxy {
+            error(
+                "conflicting-keys",
+                "`method: awsSigV4` signs each request to its servers; it goes with no `realm`, no `proxy` and nothing "
+                    + "else to show", at: beginning(node))
             return nil
         }
         return .aws(

@@ -5,14 +5,7 @@ import TransferModel
 extension CacheMarker {
     /// Marks that say nothing to who has not the key: HMAC-SHA-256, half of it.
     package static func keyed(by key: [UInt8]) -> CacheMarker {
-        let padded = key.prefix(64) + [UInt8](repeating: 0, count: 64 - min(key.count, 64))
-        let inner = padded.map { $0 ^ 0x36 }
-        let outer = padded.map { $0 ^ 0x5C }
-        return CacheMarker { text in
-            let first = CacheBody.digest(inner + Array(text.utf8))
-            let mark = CacheBody.digest(outer + first)
-            return first.isEmpty || mark.isEmpty ? nil : Self.hexadecimal(mark.prefix(16))
-        }
+        CacheMarker { Self.hexadecimal(KeyedDigest.sha256(Array($0.utf8), key: key).prefix(16)) }
     }
 
     package static func newKey() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: 0...255) } }

@@ -1,0 +1,54 @@
+import HTTPRules
+import TransferModel
+
+// Requests that are signed, by who has a key for where they go.
+
+extension AttemptLife {
+    private func signer(of request: OutgoingRequest) -> AWSSignature? {
+        guard rules.challenges.signsRequests, request.url.isHTTP else { return nil }
+        return rules.challenges.signature(
+            for: request.url.origin, named: [begin.origin] + rules.mirrors.map(\.origin))
+    }
+
+    /// Nobody signs what says itself who it is from.
+    private func signature(for request: OutgoingRequest) -> AWSSignature? {
+        request.headers.contains { $0.name.lowercased() == "authorization" } ? nil : signer(of: request)
+    }
+
+    /// Whether a body that lies in a file must be read before the request can be signed. An object store takes one
+    /// unseen, where nobody can change it on the way.
+    package func needsBodyDigest(_ request: OutgoingRequest) -> Bool {
+        guard rules.challenges.signsRequests, request.sendsBody, bodyDigest == nil, rules.entity() == nil,
+            let signature = signature(for: request)
+        else { return false }
+        return !(signature.maySignUnseen && request.url.isSecure)
+    }
+
+    /// Whether whoever signs the last request signs bodies unseen.
+    package var maySignUnseen: Bool { signature(for: request)?.maySignUnseen ?? true }
+
+    func signed(_ headers: [HeaderField]?, _ request: OutgoingRequest, at now: WallTime) -> [HeaderField]? {
+        guard let signature = signature(for: request) else { return nil }
+        let headers = headers ?? request.headers
+        return headers
+            + signature.added(
+                to: headers, method: request.method, url: request.url, payload: payload(request), at: now)
+    }
+
+    /// The URL as it goes out.
+    package func wireURL(_ request: OutgoingRequest) -> String {
+        request.isDressed && signer(of: request) != nil ? AWSSignature.spelled(request.url) : request.url.text
+    }
+
+    private func payload(_ request: OutgoingRequest) -> AWSSignature.Payload {
+        guard request.sendsBody else { return .sha256(AWSSignature.sha256([])) }
+        if let bodyDigest { return .sha256(bodyDigest) }
+        return rules.entity().map { .sha256(AWSSignature.sha256($0)) } ?? .unsigned
+    }
+
+    /// An object store's `ETag` is the MD5 of what was put in one piece and is not encrypted with a key of its own.
+    func storeDigest(_ status: Int, _ headers: HeaderBlock) -> SentDigest? {
+        guard status == 200, let signature = signature(for: request), signature.maySignUnseen else { return nil }
+        return SentDigests.ofObject(headers)
+    }
+}

@@ -1,0 +1,212 @@
+import Digests
+import TextFormats
+package import TransferModel
+
+/// AWS Signature Version 4: what a request shows to a service that knows the same key.
+///
+/// A pure rule. What it signs is what goes out: everything but the headers that a proxy may change on the way and those
+/// that only the transport knows.
+package struct AWSSignature: Hashable, Sendable {
+    /// What the signature says of the body.
+    package enum Payload: Hashable, Sendable {
+        case sha256([UInt8])
+        /// Nothing: the object stores allow it, for bodies of which the digest is not known beforehand.
+        case unsigned
+    }
+
+    /// In what services differ.
+    package struct Style: Hashable, Sendable {
+        /// The path is encoded once more for what is signed, its dots and doubled slashes taken out; an object store's
+        /// keys are taken as they are sent.
+        package var normalizesPath: Bool
+        package var encodesPathTwice: Bool
+        package var announcesPayload = true
+        package var signsToken = true
+
+        package init(normalizesPath: Bool, encodesPathTwice: Bool) {
+            self.normalizesPath = normalizesPath
+            self.encodesPathTwice = encodesPathTwice
+        }
+
+        package static func of(service: String) -> Style {
+            let isStore = AWSSignature.isObjectStore(service)
+            return Style(normalizesPath: !isStore, encodesPathTwice: !isStore)
+        }
+    }
+
+    package let accessKey: SecretText
+    package let secretKey: SecretText
+    package let sessionToken: SecretText?
+    package let region: String
+    package let service: String
+    package var style: Style
+
+    package init(
+        accessKey: SecretText, secretKey: SecretText, sessionToken: SecretText? = nil, region: String, service: String
+    ) {
+        self.accessKey = accessKey
+        self.secretKey = secretKey
+        self.sessionToken = sessionToken
+        self.region = region
+        self.service = service
+        style = .of(service: service)
+    }
+
+    package static func isObjectStore(_ service: String) -> Bool {
+        ["s3", "s3express", "s3-object-lambda", "s3-outposts"].contains(service)
+    }
+
+    /// Whether what is sent need not be known when it is signed.
+    package var maySignUnseen: Bool { Self.isObjectStore(service) }
+
+    /// The headers that are to be added to `headers` for this request, sent now.
+    package func added(
+        to headers: [HeaderField], method: String, url: ResourceURL, payload: Payload, at time: WallTime
+    ) -> [HeaderField] {
+        let stamp = Self.stamp(time)
+        var added = [HeaderField(name: "X-Amz-Date", value: SecretText(stamp))]
+        if style.announcesPayload {
+            added.append(HeaderField(name: "X-Amz-Content-Sha256", value: SecretText(Self.text(payload))))
+        }
+        let token = sessionToken.map { HeaderField(name: "X-Amz-Security-Token", value: $0) }
+        if let token, style.signsToken { added.append(token) }
+
+        let signed = canonical(headers + added, url)
+        let request = [
+            method, path(url.path), Self.query(url.query ?? ""),
+            signed.map { "\($0.name):\($0.value)\n" }.joined(), signed.map(\.name).joined(separator: ";"),
+            Self.text(payload),
+        ].joined(separator: "\n")
+        let scope = "\(stamp.prefix(8))/\(region)/\(service)/aws4_request"
+        let text = ["AWS4-HMAC-SHA256", stamp, scope, Self.hexadecimal(Self.sha256(Array(request.utf8)))]
+            .joined(separator: "\n")
+        let signature = Self.hexadecimal(KeyedDigest.sha256(Array(text.utf8), key: key(String(stamp.prefix(8)))))
+        let names = signed.map(\.name).joined(separator: ";")
+        if let token, !style.signsToken { added.append(token) }
+        added.append(
+            HeaderField(
+                name: "Authorization",
+                value: SecretText(
+                    pieces: [.literal("AWS4-HMAC-SHA256 Credential=")] + accessKey.pieces + [
+                        .literal("/\(scope), SignedHeaders=\(names), Signature=\(signature)")
+                    ])))
+        return added
+    }
+
+    /// The URL in the one spelling that is signed: servers differ in how they read others, a `+` first of all.
+    package static func spelled(_ url: ResourceURL) -> String {
+        let origin = url.text.utf8.prefix(url.text.utf8.count - url.path.utf8.count - (url.query?.utf8.count ?? -1) - 1)
+        let query = url.query.map { "?" + spelled(query: $0) } ?? ""
+        return (String(origin) ?? "") + "/" + segments(url.path).map(spelled(segment:)).joined(separator: "/") + query
+    }
+
+    // MARK: What is signed
+
+    /// The key of one day, region and service.
+    private func key(_ day: String) -> [UInt8] {
+        [day, region, service, "aws4_request"].reduce(Array(("AWS4" + secretKey.revealed).utf8)) {
+            KeyedDigest.sha256(Array($1.utf8), key: $0)
+        }
+    }
+
+    /// What is signed of the headers, by name; several lines of one name are one.
+    private func canonical(_ headers: [HeaderField], _ url: ResourceURL) -> [(name: String, value: String)] {
+        var values: [String: [String]] = [:]
+        for header in headers {
+            let name = header.name.lowercased()
+            if !Self.unsigned.contains(name) { values[name, default: []].append(Self.trimmed(header.value.revealed)) }
+        }
+        values["host"] = [Self.host(url)]
+        return values.map { ($0.key, $0.value.joined(separator: ",")) }.sorted { $0.0 < $1.0 }
+    }
+
+    /// Changed on the way, or written by the transport.
+    private static let unsigned: Set<String> = [
+        "accept", "accept-encoding", "authorization", "connection", "cookie", "expect", "host", "te", "traceparent",
+        "transfer-encoding", "upgrade", "user-agent", "via", "x-amzn-trace-id", "x-forwarded-for",
+    ]
+
+    private static func host(_ url: ResourceURL) -> String {
+        let isStandard = url.port == (url.isSecure ? 443 : 80)
+        return isStandard ? url.host : "\(url.host):\(url.port)"
+    }
+
+    /// Without white space at its ends, and with one space for what there is of it inside.
+    private static func trimmed(_ value: String) -> String {
+        value.split { $0 == " " || $0.isNewline || $0 == "\t" }.joined(separator: " ")
+    }
+
+    private func path(_ path: String) -> String {
+        var segments = Self.segments(path)
+        if style.normalizesPath { segments = Self.normalized(segments) }
+        let encoded = segments.map { segment in
+            let once = Self.spelled(segment: segment)
+            return style.encodesPathTwice ? PercentEncoding.encode(once) : once
+        }
+        return "/" + encoded.joined(separator: "/")
+    }
+
+    private static func segments(_ path: String) -> [String] {
+        path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
+    }
+
+    private static func spelled(segment: some StringProtocol) -> String {
+        PercentEncoding.encode(bytes: PercentEncoding.decodeBytes(segment))
+    }
+
+    private static func normalized(_ segments: [String]) -> [String] {
+        var kept: [String] = []
+        for segment in segments where !segment.isEmpty && segment != "." {
+            if segment == ".." { _ = kept.popLast() } else { kept.append(segment) }
+        }
+        let isFolder = segments.last.map { $0.isEmpty || $0 == "." || $0 == ".." } ?? true
+        return isFolder && !kept.isEmpty ? kept + [""] : kept
+    }
+
+    private static func spelled(query: String) -> String {
+        query.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+            pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(spelled(segment:))
+                .joined(separator: "=")
+        }.joined(separator: "&")
+    }
+
+    private static func query(_ query: String) -> String {
+        let pairs = query.split(separator: "&").map { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return (name: spelled(segment: parts[0]), value: parts.count > 1 ? spelled(segment: parts[1]) : "")
+        }
+        // By bytes, as ASCII text is compared.
+        return pairs.sorted { ($0.name, $0.value) < ($1.name, $1.value) }
+            .map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+    }
+
+    // MARK: Texts
+
+    /// As in `20150830T123600Z`.
+    private static func stamp(_ time: WallTime) -> String {
+        let seconds = time.nanoseconds / 1_000_000_000
+        let days = Int(seconds / 86_400)
+        let second = Int(seconds % 86_400)
+        let date = CivilDate(daysSince1970: days)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(date.year)\(two(date.month))\(two(date.day))"
+            + "T\(two(second / 3600))\(two(second / 60 % 60))\(two(second % 60))Z"
+    }
+
+    private static func text(_ payload: Payload) -> String {
+        switch payload {
+        case .sha256(let bytes): hexadecimal(bytes)
+        case .unsigned: "UNSIGNED-PAYLOAD"
+        }
+    }
+
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+        // Every libcrypto has it.
+        (try? Checksum.of(bytes, .sha256).bytes) ?? []
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,141 @@
+import HTTPRules
+import TestSupport
+import Testing
+import TextFormats
+import TransferModel
+
+/// Requests that are signed for an object store, checked by a server that knows the key.
+@Suite struct SigningTests {
+    private static let signature = AWSSignature(
+        accessKey: "AKIDEXAMPLE", secretKey: "hush-hush-secret", sessionToken: "a+token/", region: "eu-north-1",
+        service: "s3")
+    private static let credential =
+        "{ method: awsSigV4, accessKey: AKIDEXAMPLE, secretKey: hush-hush-secret, sessionToken: a+token/, "
+        + "region: eu-north-1, service: s3 }"
+
+    private static func isSigned(_ request: ReceivedRequest) -> Bool {
+        guard let shown = request.header("Authorization"), let host = request.header("Host"),
+            let stamp = request.header("X-Amz-Date"), let time = time(stamp),
+            let url = try? ResourceURL.parse("http://" + host + request.target),
+            let digest = request.header("X-Amz-Content-Sha256")
+        else { return false }
+        // The path as it came: whoever checks spells nothing anew.
+        guard AWSSignature.spelled(url) == "http://" + host + request.target else { return false }
+        let own: Set = [
+            "authorization", "host", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token", "content-length",
+        ]
+        let fields = request.headerLines.map { $0.split(separator: ":", maxSplits: 1).map(String.init) }
+        let headers = fields.filter { !own.contains($0[0].lowercased()) }
+            .map { HeaderField(name: $0[0], value: SecretText($0.count > 1 ? $0[1] : "")) }
+        let body = AWSSignature.sha256(request.body)
+        let isWhole = digest == body.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let added = signature.added(
+            to: headers, method: request.method, url: url, payload: .sha256(body), at: time)
+        return isWhole && added.last?.value.revealed == shown
+    }
+
+    private static func time(_ stamp: String) -> WallTime? {
+        let digits = stamp.filter(\.isNumber)
+        guard digits.count == 14, stamp.count == 16 else { return nil }
+        let text = Array(digits)
+        func part(_ range: Range<Int>) -> String { String(text[range]) }
+        let written =
+            "\(part(0..<4))-\(part(4..<6))-\(part(6..<8))T\(part(8..<10)):\(part(10..<12)):\(part(12..<14))Z"
+        return RFC3339.parse(written)
+    }
+
+    private func job(_ tasks: String, _ credential: String = credential) -> String {
+        """
+        sessions: { default: { configuration: ephemeral, credentials: [\(credential)] } }
+        tasks:
+        \(tasks)
+        """
+    }
+
+    @Test func bodiesOfEachKind() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "taken") }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("file.bin", String(repeating: "0123456789", count: 30_000))
+        let long = String(repeating: "x", count: 1_200_000)
+        let bodies = [
+            "data: hello", "data: \"\"", "json: { a: 1 }", "form: { a: \"b c\" }", "file: file.bin", "data: \(long)",
+        ]
+        let tasks = bodies.enumerated().map { number, body in
+            "  - { id: t\(number), type: upload, method: PUT, url: \"\(server.url("/b/k\(number) +~ü=%2b"))\", body: { \(body) } }"
+        }
+        let get =
+            "  - { id: list, url: \"\(server.url("/b?x=1+2&y"))\", query: { prefix: \"a b+/\" }, headers: { X-Own: \" a  b \" } }"
+        let run = try stage.run(job((tasks + [get]).joined(separator: "\n")))
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests().count == bodies.count + 1)
+        for request in server.requests() { #expect(Self.isSigned(request), "\(request.target)") }
+        #expect(!"\(run.errorText)\(run.result.outputText)\(run.report)\(run.events)".contains("hush-hush-secret"))
+    }
+
+    /// A redirect elsewhere is not signed, unless a host says so; who says himself who he is, is not signed either.
+    @Test func whereItGoes() throws {
+        let other = try ScriptedServer()
+        other.on("/there", .respond(200, body: "there"))
+        defer { other.stop() }
+        let target = "http://localhost:\(other.port)/there"
+        let server = try ScriptedServer { request in
+            request.target == "/typed" ? .respond(200, body: "typed") : .respond(302, headers: [("Location", target)])
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        let tasks = """
+              - { id: a, url: "\(server.url("/a"))" }
+              - { id: b, url: "\(server.url("/typed"))", headers: { Authorization: "Bearer own" } }
+            """
+        #expect(try stage.run(job(tasks)).status == 0)
+        #expect(other.requests().map { $0.header("Authorization") } == [nil])
+        #expect(other.requests().map { $0.header("X-Amz-Security-Token") } == [nil])
+        #expect(server.requests("/typed").map { $0.header("Authorization") } == ["Bearer own"])
+        #expect(server.requests("/typed").map { $0.header("X-Amz-Date") } == [nil])
+        let hosted = "{ host: localhost, " + Self.credential.dropFirst(2)
+        #expect(try stage.run(job("  - { id: a, url: \"\(server.url("/a"))\" }", hosted)).status == 0)
+        #expect(server.requests("/a").map { $0.header("Authorization") == nil } == [false, true])
+        #expect(other.requests().last?.header("Authorization")?.hasPrefix("AWS4-HMAC-SHA256") == true)
+    }
+
+    /// An object's tag is its MD5 where it was put in one piece.
+    @Test(
+        arguments: [
+            ("\"900150983cd24fb0d6963f7d28e17f72\"", [], true), ("\"00000000000000000000000000000000\"", [], false),
+            ("\"00000000000000000000000000000000-2\"", [], true), ("\"opaque\"", [], true),
+            ("\"00000000000000000000000000000000\"", [("x-amz-server-side-encryption", "aws:kms")], true),
+            ("\"00000000000000000000000000000000\"", [("x-amz-server-side-encryption", "AES256")], false),
+        ] as [(String, [Script.Header], Bool)])
+    func tags(_ tag: String, _ headers: [Script.Header], _ isRight: Bool) throws {
+        let server = try ScriptedServer { _ in .respond(200, headers: headers + [("ETag", tag)], body: "abc") }
+        defer { server.stop() }
+        let stage = try Stage()
+        let task = "  - { id: a, url: \"\(server.url("/a"))\", to: a, retry: { attempts: 1 } }"
+        let run = try stage.run(job(task))
+        #expect(run.status == (isRight ? 0 : 1))
+        if !isRight { #expect(try run.task("a", "error.name") == "checksumMismatch") }
+        #expect(stage.files.contains("a") == isRight)
+    }
+
+    /// Each attempt is signed anew, with what it asks for.
+    @Test func brokenOffAndGoneOnWith() throws {
+        let whole = [UInt8](repeating: 7, count: 400_000)
+        let server = try ScriptedServer { request in
+            guard Self.isSigned(request) else { return .respond(403, body: "no") }
+            let tag: [Script.Header] = [("ETag", "\"v1\"")]
+            guard request.header("Range") != nil else {
+                let head = Script.head(200, tag + [("Content-Length", "400000")])
+                return [.bytes(head + whole[..<300_000]), .close]
+            }
+            return .respond(
+                206, headers: tag + [("Content-Range", "bytes 300000-399999/400000")], body: Array(whole[300_000...]))
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            job("  - { id: a, url: \"\(server.url("/a"))\", to: a, retry: { backoff: { initial: 10ms } } }"))
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try stage.folder.bytes("a") == whole)
+    }
+}

@@ -18,7 +18,8 @@ extension AttemptLife {
     /// Whether a body that lies in a file must be read before the request can be signed. An object store takes one
     /// unseen, where nobody can change it on the way.
     package func needsBodyDigest(_ request: OutgoingRequest) -> Bool {
-        guard rules.challenges.signsRequests, request.sendsBody, bodyDigest == nil, rules.entity() == nil,
+        guard rules.challenges.signsRequests, request.sendsBody, request.bodyRange == nil, bodyDigest == nil,
+            rules.entity() == nil,
             let signature = signature(for: request)
         else { return false }
         return !(signature.maySignUnseen && request.url.isSecure)
@@ -42,6 +43,8 @@ extension AttemptLife {
 
     private func payload(_ request: OutgoingRequest) -> AWSSignature.Payload {
         guard request.sendsBody else { return .sha256(AWSSignature.sha256([])) }
+        // A part of a body is sent on, and its digest is nobody's.
+        if request.bodyRange != nil { return .unsigned }
         if let bodyDigest { return .sha256(bodyDigest) }
         return rules.entity().map { .sha256(AWSSignature.sha256($0)) } ?? .unsigned
     }

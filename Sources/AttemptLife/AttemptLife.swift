@@ -17,6 +17,8 @@ package struct AttemptLife: Sendable {
         case failure(TransferError, RedirectRecord?)
         /// The same request, and who it is from.
         case challenged
+        /// What the upload goes on with.
+        case upload(ResumableUpload.Step)
         case cancelled(TransferError)
     }
 
@@ -25,12 +27,14 @@ package struct AttemptLife: Sendable {
     private(set) var begin: ResourceURL
     /// What the session's lore is told of the task.
     private let visit: Visit
-    package private(set) var request: OutgoingRequest
+    package internal(set) var request: OutgoingRequest
     /// Of the last answer; what a verdict tells the scheduler.
     package private(set) var lastStatus: Int?
     var answer = Answer.none
     /// What it was asked, and showed; nothing for most.
     var login = Login.none
+    /// An upload that can be resumed; nothing for most.
+    var upload = Upload.none
     /// The proxy that the request goes through.
     package var proxy: Origin?
     private var answerVersion = HTTPProtocol.http1
@@ -52,7 +56,7 @@ package struct AttemptLife: Sendable {
     /// Where the result's first byte belongs: past 0 when it continues what is there.
     package private(set) var offset: Int64 = 0
     /// Why what was there could not be continued.
-    package private(set) var startedOver: String?
+    package internal(set) var startedOver: String?
 
     package init(_ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil) {
         self.rules = rules
@@ -105,7 +109,7 @@ package struct AttemptLife: Sendable {
     package var isFinalAnswer: Bool {
         if isAsking { return false }
         return switch answer {
-        case .none, .redirect, .unprovenStream, .rangeOfNoUse, .challenged, .cancelled: false
+        case .none, .redirect, .unprovenStream, .rangeOfNoUse, .challenged, .upload, .cancelled: false
         case .result, .notModified, .failure: true
         }
     }
@@ -194,7 +198,11 @@ package struct AttemptLife: Sendable {
             answer = .notModified
             return .discard
         }
-        if let decision = meet(status: status, headers, &lore) { return decision }
+        if let decision = meet(status: status, headers, &lore) {
+            beginUploadAgain()
+            return decision
+        }
+        if let decision = meetUpload(status: status, headers) { return decision }
         let decision = Redirects.decide(
             status: status, location: headers.first("location"), method: request.method, from: request.url, hops: hops,
             policy: rules.redirects, rewrites: rules.rewrites, secured: { lore.secured($0, at: now) })
@@ -233,7 +241,7 @@ package struct AttemptLife: Sendable {
         return .discard
     }
 
-    private func keeps(_ header: HeaderField, _ target: ResourceURL) -> Bool {
+    func keeps(_ header: HeaderField, _ target: ResourceURL) -> Bool {
         let isNamed = begin.hasSameOrigin(as: target) || rules.mirrors.contains { $0.hasSameOrigin(as: target) }
         return isNamed || Redirects.crossesOrigins(header)
     }
@@ -367,6 +375,7 @@ package struct AttemptLife: Sendable {
             return .send(request, nil)
         case .rangeOfNoUse, .challenged:
             return .send(request, nil)
+        case .upload(let step): return proceed(with: step)
         case .cancelled(let error): return .cancel(error)
         case .failure(let error, let record):
             return .fail(error, record)
@@ -393,11 +402,12 @@ package struct AttemptLife: Sendable {
         request.isConditional = false
         addRange()
         addCondition()
+        addUpload()
         if let barred = barredSecret(request) { return .fail(barred, record) }
         return .send(request, record)
     }
 
-    private func barredSecret(_ request: OutgoingRequest) -> TransferError? {
+    func barredSecret(_ request: OutgoingRequest) -> TransferError? {
         for header in request.headers {
             if let name = header.value.secretBarred(from: request.url.origin) {
                 return TransferError(

@@ -88,11 +88,13 @@ package struct OutgoingRequest: Sendable {
     package var method: String
     package var headers: [HeaderField]
     package var sendsBody: Bool
+    /// The part of the body that it sends; `nil` is all of it.
+    package var bodyRange: Range<Int64>?
     /// Whether TLS may choose HTTP/2 and share a connection.
     package var mayUseHTTP2: Bool
     /// It asks whether the file that stands there is still the same: a 304 is an answer to it.
     package var isConditional = false
-    /// What the session knows is in its headers.
+    /// Its headers are its own: what the session knows is in them, or what says that an upload could go on.
     package var isDressed = false
 }
 

@@ -115,6 +115,9 @@ package import TransferModel
     /// When a byte last moved in either direction; `nil` when the transfer is over.
     package func lastActivity(of id: TransferID) -> Instant? { slot(of: id)?.lastActivity }
 
+    /// How much of a body was sent, with what goes around its chunks; `nil` when the transfer is over.
+    package func uploadedBytes(of id: TransferID) -> Int64? { slot(of: id)?.easy.offset(CURLINFO_SIZE_UPLOAD_T) }
+
     /// Waits until something can be done, at most for `wait`, does it, and returns what ended.
     package func turn(wait: TimeSpan) -> [CurlCompletion] {
         if wait.nanoseconds > 0 {

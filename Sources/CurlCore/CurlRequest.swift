@@ -74,6 +74,8 @@ package struct FTPFacts: Hashable, Sendable {
 package protocol TransferReceiver: AnyObject {
     /// The headers of the final answer (never of a 1xx). `false` ends the transfer.
     func received(head: ResponseHead) -> Bool
+    /// The headers of a 104: so far the server could go on from where a cut leaves the body. `false` ends the transfer.
+    func received(interim headers: HeaderBlock) -> Bool
     /// In the place of a head, before the first byte of a file or at its end. `false` ends the transfer.
     func received(file: FTPFacts) -> Bool
     func received(body bytes: UnsafeRawBufferPointer) -> BodyReply
@@ -99,6 +101,7 @@ package enum BodyFill: Sendable {
 
 extension TransferReceiver {
     package func received(file: FTPFacts) -> Bool { false }
+    package func received(interim headers: HeaderBlock) -> Bool { true }
 }
 
 /// A final answer's status line and headers.

@@ -224,6 +224,7 @@ import TransferModel
             if !isHeadComplete { unsafe headerBytes.append(contentsOf: bytes) }
             return true
         }
+        if status == 104 { return receiver?.received(interim: HeaderBlock(raw: headerBytes)) ?? true }
         guard status >= 200, !isHeadComplete, let receiver else { return true }
         isHeadComplete = true
         let block = HeaderBlock(raw: headerBytes)

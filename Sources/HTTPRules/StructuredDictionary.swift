@@ -1,26 +1,45 @@
 import TextFormats
 
-/// A structured field's dictionary (RFC 9651, section 3.2). Only its byte sequences are kept, but all of the grammar is
+/// A structured field's dictionary (RFC 9651, section 3.2). Only some kinds of values are kept, but all of the grammar is
 /// read: a field that breaks it anywhere counts for nothing.
 struct StructuredDictionary {
+    enum Value: Hashable {
+        case bytes([UInt8])
+        case integer(Int64)
+        case boolean(Bool)
+        case other
+    }
     private struct Malformed: Error {}
     private var rest: ArraySlice<UInt8>
 
     /// In the order in which their keys first came, the last value of each; `nil` when the field is malformed.
     static func byteSequences(_ text: String) -> [(key: String, bytes: [UInt8])]? {
+        members(text)?.compactMap { if case .bytes(let bytes) = $0.value { ($0.key, bytes) } else { nil } }
+    }
+
+    static func members(_ text: String) -> [(key: String, value: Value)]? {
         var reader = StructuredDictionary(rest: Array(text.utf8)[...])
         return try? reader.members()
     }
 
-    private mutating func members() throws(Malformed) -> [(key: String, bytes: [UInt8])] {
+    /// The value of a field that is one item (section 3.3), whatever parameters it has.
+    static func item(_ text: String) -> Value? {
+        // As a dictionary's only member an item has the same grammar, but for lists.
+        guard let members = members("a=\(text)"), members.count == 1, members[0].key == "a",
+            text.drop(while: { $0 == " " }).first != "("
+        else { return nil }
+        return members[0].value
+    }
+
+    private mutating func members() throws(Malformed) -> [(key: String, value: Value)] {
         var keys: [String] = []
-        var values: [String: [UInt8]] = [:]
+        var values: [String: Value] = [:]
         skip { $0 == 0x20 }
         while let byte = rest.last, byte == 0x20 { rest.removeLast() }
         while !rest.isEmpty {
             let key = try key()
             if !keys.contains(key) { keys.append(key) }
-            values[key] = take("=") ? try value() : nil
+            values[key] = take("=") ? try value() : .boolean(true)
             try parameters()
             skip { $0 == 0x20 || $0 == 0x09 }
             if rest.isEmpty { break }
@@ -32,12 +51,11 @@ struct StructuredDictionary {
         return keys.compactMap { key in values[key].map { (key, $0) } }
     }
 
-    /// `nil` for what is no byte sequence.
-    private mutating func value() throws(Malformed) -> [UInt8]? {
+    private mutating func value() throws(Malformed) -> Value {
         guard take("(") else { return try item() }
         while true {
             skip { $0 == 0x20 }
-            if take(")") { return nil }
+            if take(")") { return .other }
             _ = try item()
             try parameters()
             guard rest.first == 0x20 || rest.first == UInt8(ascii: ")") else { throw Malformed() }
@@ -59,28 +77,27 @@ struct StructuredDictionary {
 
     // MARK: Items
 
-    private mutating func item() throws(Malformed) -> [UInt8]? {
+    private mutating func item() throws(Malformed) -> Value {
         guard let first = rest.first else { throw Malformed() }
-        if Self.isDigit(first) {
-            _ = try number()
-            return nil
-        }
+        if Self.isDigit(first) { return try number().map { .integer($0) } ?? .other }
         rest.removeFirst()
         switch first {
-        case UInt8(ascii: ":"): return try byteSequence()
+        case UInt8(ascii: ":"): return .bytes(try byteSequence())
         case UInt8(ascii: "\""): try string()
         case UInt8(ascii: "%"): try displayString()
         case UInt8(ascii: "?"):
-            guard take("0") || take("1") else { throw Malformed() }
+            if take("1") { return .boolean(true) }
+            guard take("0") else { throw Malformed() }
+            return .boolean(false)
         case UInt8(ascii: "@"):
             _ = take("-")
-            guard try number() else { throw Malformed() }
-        case UInt8(ascii: "-"): _ = try number()
+            guard try number() != nil else { throw Malformed() }
+        case UInt8(ascii: "-"): return try number().map { .integer(-$0) } ?? .other
         case UInt8(ascii: "*"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"):
             skip(while: Self.isTokenByte)
         default: throw Malformed()
         }
-        return nil
+        return .other
     }
 
     private mutating func byteSequence() throws(Malformed) -> [UInt8] {
@@ -126,16 +143,16 @@ struct StructuredDictionary {
         throw Malformed()
     }
 
-    /// A number's digits; whether it has no decimal point.
-    private mutating func number() throws(Malformed) -> Bool {
-        let whole = taken(Self.isDigit).count
+    /// A number without its sign; `nil` when it has a decimal point.
+    private mutating func number() throws(Malformed) -> Int64? {
+        let whole = taken(Self.isDigit)
         guard take(".") else {
-            guard (1...15).contains(whole) else { throw Malformed() }
-            return true
+            guard (1...15).contains(whole.count) else { throw Malformed() }
+            return whole.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
         }
         let places = taken(Self.isDigit).count
-        guard (1...12).contains(whole), (1...3).contains(places) else { throw Malformed() }
-        return false
+        guard (1...12).contains(whole.count), (1...3).contains(places) else { throw Malformed() }
+        return nil
     }
 
     // MARK: Bytes

@@ -113,19 +113,29 @@ package final class EventLines: EventConsumer {
 struct ProgressThinning {
     private static let interval = TimeSpan.milliseconds(200)
     private var lastReceived: [TaskIndex: WallTime] = [:]
-    private var lastSent: [TaskIndex: WallTime] = [:]
+    /// The last five: the one that tells the end of a body may come soon after another.
+    private var lastSent: [TaskIndex: [WallTime]] = [:]
 
     mutating func lets(_ event: Event) -> Bool {
         guard let task = event.task else { return true }
         switch event.kind {
         case .receivedData: return Self.pass(task, event.time, &lastReceived)
-        case .sentBodyData: return Self.pass(task, event.time, &lastSent)
+        case .sentBodyData: return Self.passFive(event.time, &lastSent[task, default: []])
         case .taskFinished:
             lastReceived[task] = nil
             lastSent[task] = nil
             return true
         default: return true
         }
+    }
+
+    private static func passFive(_ time: WallTime, _ last: inout [WallTime]) -> Bool {
+        if last.count == 5 {
+            if time >= last[0], time - last[0] < .seconds(1) { return false }
+            last.removeFirst()
+        }
+        last.append(time)
+        return true
     }
 
     /// A clock that was set back begins anew, or a task would be silent until it is caught up.

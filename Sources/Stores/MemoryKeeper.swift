@@ -35,6 +35,7 @@ package enum MemoryOrder: Sendable {
     case confirm(SessionIndex, destination: String, KeptValidators)
     /// So much is there of the file at `destination`; `nil` when nothing is any more.
     case part(SessionIndex, destination: String, ResumeRecord?)
+    case upload(SessionIndex, UploadChange)
     case cache(SessionIndex, CacheOrder)
     /// In the order in which it was learned.
     case learned(SessionIndex, [SessionLore.Change])
@@ -61,6 +62,8 @@ package struct OpenedMemory: Sendable {
     package var forgotten: Set<String> = []
     /// What the sessions learned of servers.
     package var lore: [SessionIndex: SessionLore.Kept] = [:]
+    /// What servers hold of bodies that were cut.
+    package var uploads: [SessionIndex: [UploadRecord]] = [:]
     /// Of which answers are kept.
     package var caches: [SessionIndex: OpenedCache] = [:]
 }

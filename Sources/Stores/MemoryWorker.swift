@@ -16,6 +16,7 @@ final class MemoryWorker {
     private var parts: [SessionIndex: [String: ResumeRecord]] = [:]
     private var unwritten: [SessionIndex: [ValidatorChange]] = [:]
     private var unwrittenParts: [SessionIndex: [ResumeChange]] = [:]
+    private var unwrittenUploads: [SessionIndex: [UploadChange]] = [:]
     private var unwrittenLore: [SessionIndex: [SessionLore.Change]] = [:]
     private var unwrittenCount = 0
     private var writeDue: Instant?
@@ -50,6 +51,8 @@ final class MemoryWorker {
             if !records.isEmpty { parts[index] = records }
             let places = KnownPlaces(try store.folders(session), and: records.keys)
             if !places.isNowhere { memory.places[index] = places }
+            let uploads = try store.uploads(session, now: Clocks.wall())
+            if !uploads.isEmpty { memory.uploads[index] = uploads }
             let lore = try store.lore(session)
             if !lore.isEmpty { memory.lore[index] = lore }
             if caches.has(index), let cache = try store.cache(of: session) {
@@ -103,6 +106,7 @@ final class MemoryWorker {
             case .file(let session, let destination, let answer): take(session, destination, answer)
             case .confirm(let session, let destination, let kept): put(session, destination, kept)
             case .part(let session, let destination, let record): take(session, destination, record)
+            case .upload(let session, let change): take(session, change)
             case .cache(let session, let order):
                 if let answer = perform(order, session) { answers.append(answer) }
             case .learned(let session, let changes): take(session, changes)
@@ -138,6 +142,16 @@ final class MemoryWorker {
             holdsSecret(destination) || record.map { holdsSecret($0.start) || holdsSecret($0.point.url) } ?? false
         if isSecret || record == nil && sessions[session] == nil { return }
         unwrittenParts[session, default: []].append(ResumeChange(destination: destination, record: record))
+        noteUnwritten()
+    }
+
+    private func take(_ session: SessionIndex, _ change: UploadChange) {
+        guard !isGivenUp else { return }
+        let isSecret =
+            holdsSecret(change.key.url) || holdsSecret(change.key.file)
+            || change.record.map { holdsSecret($0.point.place) } ?? false
+        if isSecret || change.record == nil && sessions[session] == nil { return }
+        unwrittenUploads[session, default: []].append(change)
         noteUnwritten()
     }
 
@@ -214,6 +228,10 @@ final class MemoryWorker {
                 for (session, changes) in unwrittenParts {
                     if let stored = try stored(session, in: store, now) { try store.change(stored, changes, now: now) }
                 }
+                if !unwrittenUploads.isEmpty { try store.forgetOldUploads(now: now) }
+                for (session, changes) in unwrittenUploads {
+                    if let stored = try stored(session, in: store, now) { try store.change(stored, changes, now: now) }
+                }
                 for (session, changes) in unwrittenLore {
                     if let stored = try stored(session, in: store, now) { try store.learn(stored, changes, now: now) }
                 }
@@ -228,6 +246,7 @@ final class MemoryWorker {
         caches.forgetChanges()
         unwritten = [:]
         unwrittenParts = [:]
+        unwrittenUploads = [:]
         unwrittenLore = [:]
         unwrittenCount = 0
         writeDue = nil

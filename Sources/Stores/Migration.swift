@@ -138,6 +138,25 @@ package struct Migration: Sendable {
                 CREATE INDEX cachePlaces ON cacheEntries (session, place);
                 CREATE INDEX cacheUses ON cacheEntries (session, used);
                 """),
+        // What servers hold of files that were not sent to their end.
+        Migration(
+            sql: """
+                CREATE TABLE uploads (
+                    session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                    url TEXT NOT NULL,
+                    file TEXT NOT NULL,
+                    identity BLOB NOT NULL,
+                    shape INTEGER NOT NULL,
+                    place TEXT NOT NULL,
+                    dialect INTEGER NOT NULL,
+                    length INTEGER NOT NULL,
+                    sent INTEGER,
+                    maximumAppend INTEGER,
+                    expires INTEGER,
+                    time INTEGER NOT NULL,
+                    PRIMARY KEY (session, url, file)
+                ) STRICT, WITHOUT ROWID;
+                """),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

@@ -12,6 +12,8 @@ package struct ReceivedRequest: Sendable {
     package var head: [UInt8]
     /// The body without chunked framing: what had come when the client stopped, if it did.
     package var body: [UInt8] = []
+    /// The length of a body that was not kept.
+    package var drained = 0
     /// The sizes of the chunks, in order; empty for a body with a length.
     package var chunks: [Int] = []
     /// Whether the body's end was seen, or there is none. False until it has been read.

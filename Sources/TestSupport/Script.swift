@@ -14,6 +14,10 @@ package struct Script: Sendable, ExpressibleByArrayLiteral {
         case gate(String)
         /// Reads the request's body here instead of before the first step.
         case readBody
+        /// Reads so many bytes of a body with a length, and keeps them: what a server has of it when it is cut.
+        case readPart(Int)
+        /// Reads all of it without keeping it: how long it was is in the request's `drained`.
+        case drainBody
         /// Leaves the body in the socket: answers before it has come.
         case ignoreBody
         /// Ends the connection in order: close_notify when there is TLS, then FIN.
@@ -41,7 +45,7 @@ package struct Script: Sendable, ExpressibleByArrayLiteral {
     var readsBodyItself: Bool {
         steps.contains {
             switch $0 {
-            case .readBody, .ignoreBody: true
+            case .readBody, .readPart, .drainBody, .ignoreBody: true
             default: false
             }
         }

@@ -77,6 +77,9 @@ extension ScriptedServer {
                 let number = core.state.with { $0.requests[index].number }
                 let script = scripts[min(number, scripts.count) - 1]
                 return script.readsBodyItself || readBody(of: index) ? script : [.cut]
+            case .headHandler(let handler):
+                let script = handler(core.state.with { $0.requests[index] })
+                return script.readsBodyItself || readBody(of: index) ? script : [.cut]
             case .handler(let handler):
                 return readBody(of: index) ? handler(core.state.with { $0.requests[index] }) : [.cut]
             case nil:
@@ -97,6 +100,8 @@ extension ScriptedServer {
                 case .gate(let name):
                     _ = core.state.wait { $0.isStopping || $0.openGates.contains(name) ? true : nil }
                 case .readBody: if let index, !readBody(of: index) { return abandon() }
+                case .readPart(let count): if let index, !readLength(count, of: index) { return abandon() }
+                case .drainBody: if let index, !drainBody(of: index) { return abandon() }
                 case .ignoreBody: break
                 case .close:
                     end(notify: core.tls?.closesInOrder ?? true)
@@ -165,6 +170,19 @@ extension ScriptedServer.Connection {
         let whole = request.isChunked ? readChunks(of: index) : readLength(request.contentLength ?? 0, of: index)
         if whole { core.state.with { $0.requests[index].isComplete = true } }
         return whole
+    }
+
+    /// Only of a body with a length.
+    private func drainBody(of index: Int) -> Bool {
+        var left = core.state.with { $0.requests[index] }.contentLength ?? 0
+        while left > 0 {
+            let bytes = wire.readSome(left)
+            if bytes.isEmpty { return false }
+            core.state.with { $0.requests[index].drained += bytes.count }
+            left -= bytes.count
+        }
+        core.state.with { $0.requests[index].isComplete = true }
+        return true
     }
 
     private func readLength(_ length: Int, of index: Int) -> Bool {

@@ -5,6 +5,7 @@ extension ScriptedServer {
     enum Route: Sendable {
         case scripts([Script])
         case handler(Handler)
+        case headHandler(Handler)
     }
 
     /// What the accepting thread, the connections and the test share.

@@ -66,8 +66,17 @@ package final class ScriptedServer: Sendable {
 
     /// The first script answers the route's first request, and so on; the last answers all that follow.
     package func on(_ route: String, _ scripts: Script...) {
+        on(route, scripts: scripts)
+    }
+
+    package func on(_ route: String, scripts: [Script]) {
         precondition(!scripts.isEmpty, "a route needs a script")
         core.state.with { $0.routes[route] = .scripts(scripts) }
+    }
+
+    /// The closure is asked before the body is read: the script says when that is.
+    package func onHead(_ route: String, _ handler: @escaping Handler) {
+        core.state.with { $0.routes[route] = .headHandler(handler) }
     }
 
     /// The closure runs on the connection's thread, when the request's body has been read.

@@ -28,7 +28,7 @@ extension Attempt {
         transaction.isReusedConnection = metrics.isReused
         transaction.requestHeaderBytesSent = metrics.requestBytes
         transaction.requestBodyBytesSent = metrics.uploadedBytes
-        transaction.requestBodyBytesBeforeEncoding = metrics.uploadedBytes
+        transaction.requestBodyBytesBeforeEncoding = min(metrics.uploadedBytes, body?.sent ?? 0)
         transaction.responseHeaderBytesReceived = metrics.headerBytes
         transaction.responseBodyBytesReceived = metrics.downloadedBytes
         transaction.responseBodyBytesAfterDecoding = received

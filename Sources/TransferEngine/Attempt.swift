@@ -88,6 +88,10 @@ final class Attempt: TransferReceiver {
     var transactions: [TransactionMetrics] = []
     var requestStartedAt: WallTime
     var body: BodySource?
+    /// `nil` where the task says nothing of one.
+    var plannedBody: PlannedBody?
+    /// How much of the present request's body was told of.
+    var toldSent: Int64 = 0
     var idleLimit: TimeSpan
 
     // Notes from libcurl's calls.
@@ -95,6 +99,8 @@ final class Attempt: TransferReceiver {
     var received: Int64 = 0
     var endedByUs = false
     var hasNewHead = false
+    /// A 104 came.
+    var hasNewPlace = false
     var unreportedBytes: Int64 = 0
     var sentSomething = false
 
@@ -182,7 +188,7 @@ final class Attempt: TransferReceiver {
         self.outbox = outbox
         self.pool = pool
         self.rate = rate
-        rules = session.rules(for: specification, isMetered: rate != nil)
+        rules = session.rules(for: specification, task, isMetered: rate != nil)
         life = AttemptLife(url, rules, resume: resume)
         headerLines = session.headerLines
         startedAt = now
@@ -305,6 +311,7 @@ final class Attempt: TransferReceiver {
             decision = .discard
             return true
         }
+        if let body { life.noteSent(body.start + body.sent) }
         let hadResume = life.resume != nil
         decision = life.head(
             status: head.status, version: head.version, headers: head.headers,
@@ -324,6 +331,14 @@ final class Attempt: TransferReceiver {
             start.reserveCapacity(Int(min(length, Int64(BodyBuffer.capacity))))
         }
         return decision != .abort
+    }
+
+    func received(interim headers: HeaderBlock) -> Bool {
+        noteNews()
+        if let body { life.noteSent(body.start + body.sent) }
+        hasNewPlace = true
+        endedByUs = !life.interim(headers, at: answerTime)
+        return !endedByUs
     }
 
     func received(file: FTPFacts) -> Bool {
@@ -429,9 +444,9 @@ final class Attempt: TransferReceiver {
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {
         if isOutOfCredit() { return .pause }
         let most = min(Int64(buffer.count), credit ?? .max)
-        guard let body, let count = body.fill(UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(most)])) else {
-            return .stop
-        }
+        guard let body else { return .stop }
+        let filled = body.fill(UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(most)]))
+        guard case .bytes(let count) = filled else { return filled }
         noteNews()
         if let credit { self.credit = credit - Int64(count) }
         sentSomething = true

@@ -40,7 +40,8 @@ extension Engine {
             if let failure = attempt.endDecoding() { return fail(attempt, failure) }
             keepAnswer(attempt)
             return finish(
-                attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.source ?? .network)
+                attempt, Verdict(.succeeded, status: attempt.life.lastStatus),
+                source: attempt.source ?? (attempt.life.uploadResumedFrom > 0 ? .resumed : .network))
         }
         reports.append(.transferred(attempt.task))
         guard var destination = named(attempt) else { return }

@@ -26,6 +26,7 @@ extension Engine {
             outbox.add(.sweep(keeping: opened.parts))
             for path in opened.forgotten { outbox.add(.removePart(path)) }
             openCaches(opened.caches)
+            for (session, records) in opened.uploads { sessions[Int(session.raw)].keep(records) }
             recalled(opened.lore)
         case .found(let task, let kept, let record):
             guard let attempt = attempt(of: task), case .recalling(let url, nil) = attempt.phase else { return }

@@ -15,7 +15,7 @@ extension Engine {
             return true
         case .data, .base64, .json, .form:
             // Long, but it lies in memory.
-            let bytes = BodySource.shortBytes(of: attempt.specification.options.values.body, upTo: .max)
+            let bytes = PlannedBody.shortBytes(of: attempt.specification.options.values.body, upTo: .max)
             attempt.life.bodyDigest = bytes.map { AWSSignature.sha256($0) }
             return false
         case nil, .stream, .multipart:

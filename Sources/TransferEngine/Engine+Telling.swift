@@ -8,18 +8,22 @@ import TransferModel
 extension Engine {
     func reportProgress(_ attempt: Attempt) {
         attempt.hasNews = false
-        if attempt.hasNewHead { announce(attempt) }
+        if attempt.hasNewPlace { keepUpload(attempt) }
+        // Of a body the end is told before its answer: where both came in one turn, when the transfer is looked at.
+        if attempt.hasNewHead, attempt.body == nil || !hasEnded(attempt) { announce(attempt) }
         if let parts = attempt.parts { announceSegments(attempt, parts) }
         guard attempt.unreportedBytes > 0 else { return }
         reports.append(.moved(attempt.task, bytes: attempt.unreportedBytes))
         attempt.unreportedBytes = 0
-        if now.instant - attempt.lastProgressAt >= .milliseconds(200) { emitProgress(attempt) }
+        // Of five a second one is left for the end of a body that is sent.
+        let isSending = attempt.body != nil && attempt.head == nil
+        if now.instant - attempt.lastProgressAt >= .milliseconds(isSending ? 250 : 200) { emitProgress(attempt) }
     }
 
     func emitProgress(_ attempt: Attempt) {
         attempt.lastProgressAt = now.instant
-        if let body = attempt.body, attempt.head == nil {
-            emit(.sentBodyData(Event.Progress(bytes: body.sent, expected: body.length)), attempt)
+        if attempt.body != nil, attempt.head == nil {
+            tellSent(attempt)
         } else if attempt.bodyReceived > 0, attempt.life.isFinalAnswer, !attempt.isLookingUp {
             emit(
                 .receivedData(
@@ -34,6 +38,7 @@ extension Engine {
     func announce(_ attempt: Attempt) {
         attempt.hasNewHead = false
         guard let head = attempt.head else { return }
+        if attempt.body != nil { tellSent(attempt) }
         tellChallenges(attempt)
         if attempt.origin != nil {
             reports.append(

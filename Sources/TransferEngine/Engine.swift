@@ -80,6 +80,12 @@ package final class Engine {
     private var unkeptOrigins: Set<OriginID> = []
     /// What was refused to ended attempts, for the next ones of their tasks.
     private var refusals: [TaskIndex: ChallengeDesk] = [:]
+    /// What tasks send of what lies outside the job, as it was when they began.
+    var plannedBodies: [TaskIndex: PlannedBody] = [:]
+    /// What servers hold of bodies that were cut.
+    var uploads: [TaskIndex: UploadLeft] = [:]
+    /// There once a command's output is sent.
+    var bodyStreams: BodyStreams?
     /// Whoever knows who to be; there once somebody is asked.
     var clerk: CredentialClerk?
     /// What went wrong with files and helpers that were asked who to be: sentences for people, once it is closed.
@@ -161,6 +167,7 @@ package final class Engine {
 
     /// Ends the threads of files and of the store; nothing may be under way. What went wrong with the store is told.
     package func close() -> [String] {
+        bodyStreams?.close()
         outbox.handOver()
         delivery.finish()
         for case .part(let staging, let task, let part) in deliveries.takeAll() { noted(staging, task, part) }
@@ -251,6 +258,7 @@ package final class Engine {
         learnPasswords(attempt, url)
         emit(.attemptStarted(AttemptStart(number: number, url: url.text)), attempt)
         attempt.origin = origins.slotOrigin(of: url)
+        if let body = specification.options.values.body, !planBody(body, attempt) { return }
         if specification.type == .download, mustInspect(specification) {
             attempt.phase = .inspecting
             let checksum: Checksum? =
@@ -292,6 +300,7 @@ package final class Engine {
         attempt.phase = .transferring
         if url.needsConnection {
             attempt.life.secure(attempt.session.lore, at: now.wall)
+            if attempt.specification.options.values.resumable { beginUpload(attempt) }
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
             if attempt.specification.type == .download { attempt.destination = plannedDestination(attempt) }
             // The request for a checksum file has used up the slot, or it is at another origin than the URL says.
@@ -363,14 +372,8 @@ package final class Engine {
             if isPlain, !request.sendsBody, let origin = attempt.origin {
                 curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
             }
-            if request.sendsBody {
-                let body = try BodySource(attempt.specification.options.values.body)
-                attempt.body = body
-                curl.bodyLength = body.length
-                if curl.ftp == nil, !attempt.session.configuration.http.expectContinue {
-                    curl.headers.append("Expect:")
-                }
-            }
+            attempt.body = nil
+            if request.sendsBody { try openBody(request, attempt, &curl) }
             attempt.transfer = try loop.start(curl, receiver: attempt)
         } catch {
             tellOfTrust(attempt, request.url)
@@ -406,7 +409,10 @@ package final class Engine {
 
     func stopFirst(_ attempt: Attempt) {
         guard let transfer = attempt.transfer else { return }
-        if let metrics = loop.stop(transfer) { note(metrics, attempt) }
+        if let metrics = loop.stop(transfer) {
+            note(metrics, attempt)
+            endBody(attempt, metrics)
+        }
         forgetTransfer(attempt)
     }
 
@@ -429,6 +435,7 @@ package final class Engine {
         now = clock()
         for attempt in news.takeAll() { reportProgress(attempt) }
         for completion in completions { complete(completion) }
+        if bodyStreams != nil { resumeStreams() }
         if nextIdleCheck <= now.instant { checkIdle() }
         for report in deliveries.takeAll() { delivered(report) }
         for report in memory?.takeAll() ?? [] { take(report) }
@@ -468,16 +475,12 @@ package final class Engine {
         guard let attempt = completion.receiver as? Attempt, attempt.result == nil else { return }
         // It was over before it could be stopped for the sake of another stream.
         guard attempt.transfer != nil else { return note(completion.metrics, attempt) }
+        endBody(attempt, completion.metrics)
         if attempt.hasNewHead { announce(attempt) }
         if attempt.received > 0 { emitProgress(attempt) }
         note(completion.metrics, attempt)
         forgetTransfer(attempt)
         if completion.wasAskedForCertificate, attempt.head == nil { tellOfCertificate(attempt) }
-        if attempt.body != nil, completion.metrics.uploadedBytes > 0 {
-            emit(
-                .sentBodyData(Event.Progress(bytes: completion.metrics.uploadedBytes, expected: attempt.body?.length)),
-                attempt)
-        }
         let error = attempt.decodingFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
         if let parts = attempt.parts { return firstStreamEnded(attempt, parts, error) }
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
@@ -589,6 +592,8 @@ package final class Engine {
     /// The task has ended. What is there of its file stays for the next run, or goes.
     package func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
         if !refusals.isEmpty { refusals[task] = nil }
+        if !plannedBodies.isEmpty { plannedBodies[task] = nil }
+        if !uploads.isEmpty { uploadEnded(task) }
         guard !partials.isEmpty || !recordedParts.isEmpty else { return }
         let isKept = outcome != .succeeded && !unwanted.contains(task)
         if let partial = partials.removeValue(forKey: task) {
@@ -613,7 +618,7 @@ package final class Engine {
             attempt,
             Verdict(
                 .failed(error), status: status, retryAfter: retryAfter, sentSomething: attempt.sentSomething,
-                isIdempotent: HTTPMethod.isIdempotent(attempt.life.request.method)))
+                isIdempotent: attempt.life.mayBeRepeated))
     }
 
     /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
@@ -626,6 +631,7 @@ package final class Engine {
         }
         releaseSlot(attempt)
         if case .failed = verdict.outcome, attempt.head != nil { answeredTasks.insert(attempt.task) }
+        if attempt.specification.options.values.resumable { endUpload(attempt) }
         lostChecksums(attempt, verdict)
         if case .succeeded = verdict.outcome, let file = attempt.file { checksumFiles.succeeded(attempt.task, file) }
         attempt.endPause(at: now.instant)
@@ -642,7 +648,8 @@ package final class Engine {
             file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
             error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait,
             credentialWait: attempt.credentialWait,
-            resumedFrom: attempt.life.offset, startedOver: attempt.life.startedOver, cache: attempt.cacheNote)
+            resumedFrom: max(attempt.life.offset, attempt.life.uploadResumedFrom),
+            startedOver: attempt.life.startedOver, cache: attempt.cacheNote)
         attempt.parts = nil
         reports.append(.ended(attempt.task, verdict))
     }

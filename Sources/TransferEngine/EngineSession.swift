@@ -1,6 +1,7 @@
 import AttemptLife
 import CurlCore
 import HTTPRules
+import Stores
 import TextFormats
 import TransferModel
 
@@ -13,6 +14,10 @@ final class EngineSession {
     var lore: SessionLore
     /// From the start of the run on.
     var cache: SessionCache?
+    /// What servers hold of bodies that earlier runs did not send to their end.
+    private(set) var keptUploads: [UploadKey: UploadRecord] = [:]
+    /// Which state of the protocol for resumable uploads servers were found to speak.
+    var uploadDialects: [Origin: UploadDialect] = [:]
     var connectionsOpened = 0
     var connectionsReused = 0
     /// Connections that were proven to be somebody's, by who that is and where.
@@ -39,6 +44,8 @@ final class EngineSession {
         let pool: ConnectionPool
     }
     private var sparePools: [LoginKey: [ConnectionPool]] = [:]
+    /// What no text of this run's can hold by chance.
+    private let boundaryWord: String
     private var lastOptions: TaskOptions?
     private var lastType = TaskType.data
     private var lastRules: AttemptRules?
@@ -53,6 +60,16 @@ final class EngineSession {
         self.userAgent = userAgent
         pools = try SessionPools(configuration, proxies: proxies, own: own)
         lore = SessionLore(configuration, at: now)
+        var random = SystemRandomNumberGenerator()
+        boundaryWord = (0..<2).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
+    }
+
+    /// What stands between the parts of a task's body: the same each time it is sent, and another for each task, whose body
+    /// may hold what another one sent.
+    func boundary(of task: TaskIndex) -> String { "transfer-run-\(boundaryWord)-\(task.raw)" }
+
+    func keep(_ uploads: [UploadRecord]) {
+        for record in uploads { keptUploads[record.key] = record }
     }
 
     func pool(
@@ -96,17 +113,18 @@ final class EngineSession {
     }
 
     /// The rules of a task. Tasks that say nothing of their own share their options, and so their rules.
-    func rules(for task: TaskSpecification, isMetered: Bool) -> AttemptRules {
+    func rules(for task: TaskSpecification, _ index: TaskIndex, isMetered: Bool) -> AttemptRules {
         if let lastRules, lastOptions === task.options, lastType == task.type { return lastRules }
-        let rules = makeRules(task, isMetered: isMetered)
-        lastOptions = task.options
+        let rules = makeRules(task, index, isMetered: isMetered)
+        // A boundary is a task's own.
+        if case .multipart? = task.options.values.body { lastOptions = nil } else { lastOptions = task.options }
         lastType = task.type
         lastRules = rules
         headerLines = Self.lines(rules.headers)
         return rules
     }
 
-    private func makeRules(_ task: TaskSpecification, isMetered: Bool) -> AttemptRules {
+    private func makeRules(_ task: TaskSpecification, _ index: TaskIndex, isMetered: Bool) -> AttemptRules {
         let options = task.options.values
         let hasBody = options.body != nil
         let method = options.method ?? (hasBody ? "POST" : "GET")
@@ -116,10 +134,11 @@ final class EngineSession {
         if task.type != .download, maximumSize == nil { maximumSize = 16 << 20 }
         return AttemptRules(
             type: task.type, method: method,
-            headers: headers(options, hasBody: hasBody, asksForPacked: decodes(task)), hasBody: announcesBody,
-            // This libcurl cannot let one stream of a shared connection stand still: under a `bandwidth` each transfer
-            // has a connection of its own.
-            version: isMetered ? .http1 : configuration.http.version, redirects: options.policies.redirects,
+            headers: headers(options, index, hasBody: hasBody, asksForPacked: decodes(task)), hasBody: announcesBody,
+            // This libcurl cannot let one stream of a shared connection stand still: under a `bandwidth`, or waiting for
+            // a command, each transfer has a connection of its own.
+            version: isMetered || options.body?.isStream == true ? .http1 : configuration.http.version,
+            redirects: options.policies.redirects,
             expect: options.expect,
             maximumSize: maximumSize, decodes: decodes(task), requireLength: options.requireLength,
             hasChecksum: options.checksum != nil, mirrors: options.mirrors.compactMap(\.url),
@@ -128,7 +147,7 @@ final class EngineSession {
             challenges: ChallengePolicy(
                 credentials: options.policies.credentials, sessionRules: configuration.taskDefaults.challenges,
                 taskRules: options.policies.challenges),
-            entity: { [body = options.body] in BodySource.shortBytes(of: body) }, clientNonce: Self.clientNonce)
+            entity: { [body = options.body] in PlannedBody.shortBytes(of: body) }, clientNonce: Self.clientNonce)
     }
 
     private static func clientNonce() -> String {
@@ -143,7 +162,9 @@ final class EngineSession {
     }
 
     /// The task's list, which holds its session's too, and what is always said.
-    private func headers(_ options: TaskOptions.Values, hasBody: Bool, asksForPacked: Bool) -> [HeaderField] {
+    private func headers(
+        _ options: TaskOptions.Values, _ index: TaskIndex, hasBody: Bool, asksForPacked: Bool
+    ) -> [HeaderField] {
         var fields = options.headers
         func add(_ name: String, _ value: SecretText) {
             if !fields.contains(where: { Self.isSame($0.name, name) }) {
@@ -152,8 +173,14 @@ final class EngineSession {
         }
         add("User-Agent", SecretText(userAgent))
         add("Accept-Encoding", SecretText(asksForPacked ? ContentCoding.asked : "identity"))
-        if hasBody, let type = options.contentType ?? options.body.flatMap({ BodySource.contentType(of: $0) }) {
+        if hasBody, let type = options.contentType ?? options.body.flatMap({ PlannedBody.contentType(of: $0) }) {
             add("Content-Type", type)
+        }
+        if case .multipart? = options.body {
+            for place in fields.indices where Self.isSame(fields[place].name, "Content-Type") {
+                let pieces = fields[place].value.pieces + [.literal("; boundary=\(boundary(of: index))")]
+                fields[place].value = SecretText(pieces: pieces)
+            }
         }
         return fields
     }

@@ -134,6 +134,12 @@ final class MemoryDesk {
         add(.part(task.session, destination: Self.key(task), record), at: now)
     }
 
+    func keeps(uploadsOf session: SessionIndex) -> Bool { isKept[Int(session.raw)] }
+
+    func upload(_ change: UploadChange, _ session: SessionIndex, at now: Instant) {
+        add(.upload(session, change), at: now)
+    }
+
     private func add(_ order: MemoryOrder, at now: Instant) {
         orders.append(order)
         due = orders.count >= Self.many ? Instant(nanoseconds: 0) : min(due, now + Self.patience)

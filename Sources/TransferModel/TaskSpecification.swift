@@ -229,6 +229,17 @@ package indirect enum RequestBody: Sendable {
     case stream(command: [SecretText], length: Int64?)
     case multipart([Part])
 
+    /// What can be read once and no further.
+    package var isStream: Bool { if case .stream = self { true } else { false } }
+
+    package var readsFiles: Bool {
+        switch self {
+        case .file: true
+        case .multipart(let parts): parts.contains { if case .file = $0.content { true } else { false } }
+        case .data, .base64, .json, .form, .stream: false
+        }
+    }
+
     package struct FormField: Sendable {
         package var name: String
         package var value: SecretText

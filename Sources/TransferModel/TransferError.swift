@@ -16,7 +16,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
     // Our own
     case unexpectedResponse, checksumMismatch, dependencyFailed, destinationExists, redirectRefused, lengthUnproven
     case secretBarred, cannotSign, noPermittedRoute, runCancelled, groupChanged, groupNotPublished, notEnoughDiskSpace
-    case magicMismatch, unexpectedHTML, checksumNotFound
+    case magicMismatch, unexpectedHTML, checksumNotFound, bodyFileChanged, bodyCommandFailed
+    case uploadNotResumed
     case serverCertificateWrongHost, serverKeyNotPinned, clientCertificateUnusable
     case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
     case proxyRefusedConnection, proxyCouldNotConnect
@@ -69,8 +70,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .cannotMoveFile: -3005
         case .unexpectedResponse, .checksumMismatch, .dependencyFailed, .destinationExists, .redirectRefused,
             .lengthUnproven, .secretBarred, .cannotSign, .noPermittedRoute, .runCancelled, .groupChanged,
-            .groupNotPublished,
-            .notEnoughDiskSpace, .magicMismatch, .unexpectedHTML, .checksumNotFound, .serverCertificateWrongHost,
+            .groupNotPublished, .notEnoughDiskSpace, .magicMismatch, .unexpectedHTML, .checksumNotFound,
+            .bodyFileChanged, .bodyCommandFailed, .uploadNotResumed, .serverCertificateWrongHost,
             .serverKeyNotPinned, .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy,
             .proxyCertificateUntrusted, .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect:
             nil
@@ -124,6 +125,9 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .magicMismatch: "See what the URL gives: it is another kind of file, or correct `expect.magic`."
         case .unexpectedHTML: "Open the URL in a browser: a login or error page stands where the file should be."
         case .checksumNotFound: "Look into the checksum file, and write `entry` or `algorithm` as they stand there."
+        case .bodyFileChanged: "Run it again when nobody writes to the file."
+        case .bodyCommandFailed: "Run the command by itself and see what it says; `length` must be what it writes."
+        case .uploadNotResumed: "See at the server what arrived; `retry.nonIdempotent: true` sends it anew by itself."
         case .dependencyFailed: "Mend the task it needs; it runs again with that one."
         case .destinationExists: "Move the file away, or set `existing` to `replace` or `revalidate`."
         case .lengthUnproven: "Give a `checksum`, or set `requireLength: false`."

@@ -81,8 +81,7 @@ import TextFormats
     /// What README.md says is not built: members of a task, or of its session.
     @Test(arguments: [
         ("onResponse: [{ status: 404, do: cancel }]", ""), ("capture: { name: { header: X } }", ""),
-        ("expect: { body: { contains: x } }", ""), ("body: { stream: { command: [echo] } }", ""),
-        ("body: { multipart: [{ name: a, data: b }] }", ""),
+        ("expect: { body: { contains: x } }", ""),
         ("", "configuration: background, identifier: a.b"),
         ("", "credentials: [{ host: a, proxy: true, helper: [b] }]"),
     ])

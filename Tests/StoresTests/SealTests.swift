@@ -51,7 +51,7 @@ import TransferModel
             let tree = try TemporaryTree()
             var bytes = whole
             // Not in the pages of the schema and the roots, or nothing is read at all.
-            for _ in 0..<200 { bytes[40_960 + random.below(bytes.count - 40_960)] ^= 1 << UInt8(random.below(8)) }
+            for _ in 0..<200 { bytes[65_536 + random.below(bytes.count - 65_536)] ^= 1 << UInt8(random.below(8)) }
             try tree.write("store.sqlite", bytes, mode: 0o600)
             let store = try Store.open(folder: tree.path)
             guard store.quarantined == nil else { continue }

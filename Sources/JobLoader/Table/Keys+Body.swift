@@ -27,10 +27,10 @@ extension Sections {
                 reader.formFields(node).map { .form($0) }
             },
             bodyKey("file", .path, "this file") { $1.pathText($0).map { .file($0) } },
-            bodyKey("stream", .object("stream"), "what this command writes, made anew for each attempt", .later) {
+            bodyKey("stream", .object("stream"), "what this command writes, run anew each time it is sent") {
                 $1.stream($0)
             },
-            bodyKey("multipart", .list(.object("part")), "these parts, as `multipart/form-data`", .later) {
+            bodyKey("multipart", .list(.object("part")), "these parts, as `multipart/form-data`") {
                 $1.parts($0).map { .multipart($0) }
             },
         ],
@@ -45,9 +45,19 @@ extension Sections {
 
     static let stream = Section<StreamDraft>(
         "stream", in: "`stream`", title: "`body.stream`",
+        """
+        The command runs in the job's folder. What it writes goes out as it comes; a command that fails, or writes more or \
+        less than `length` says, fails the task before the server could take what came for the whole. An HTTP/1.1 \
+        connection of its own carries it.
+        """,
         keys: [
-            .command("command", \.command, default: "required", "the program and its arguments; no shell"),
-            .size("length", \.length, default: "unknown", "how many bytes it writes"),
+            .command(
+                "command", \.command, default: "required",
+                "the program and its arguments; no shell. `[\"-\"]` is what `transfer-run` itself is given on standard "
+                    + "input: once"),
+            .size(
+                "length", \.length, default: "unknown",
+                "how many bytes it writes, for a server that must know before; else it is sent in chunks"),
         ])
 
     struct StreamDraft: Blank, Sendable {
@@ -64,7 +74,12 @@ extension Sections {
             partKey("json", .json, "this value as JSON") { $1.jsonTemplate($0).map { .json($0) } },
             partKey("file", .path, "this file") { $1.pathText($0).map { .file($0) } },
             .text("filename", \.filename, default: "the file's own", "the name the server is told"),
-            .text("contentType", \.contentType, default: "from the kind of part", "its type"),
+            Key(
+                "contentType", \.contentType, .text,
+                default: "json: `application/json`; file: by its extension; data: none", "its type"
+            ) { node, reader in
+                reader.secretText(node, .text, place: .header).flatMap { reader.plain($0, node) }.map { .some($0) }
+            },
         ],
         rules: [.exactlyOne(["data", "json", "file"])])
 
@@ -102,6 +117,9 @@ extension Reader {
     func stream(_ node: NodeID) -> RequestBody? {
         var draft = Sections.StreamDraft()
         Sections.stream.decode(node, into: &draft, self)
+        if draft.length == 0 {
+            error("invalid-value", "nobody need run a command for no bytes", hint: "write `data: \"\"`", node)
+        }
         return draft.command.map { .stream(command: $0, length: draft.length) }
     }
 

@@ -92,8 +92,9 @@ extension Sections {
             $1.secretText($0, .text, place: .header).map { .some($0) }
         },
         .boolean(
-            "resumable", \.resumable, default: "false", "the IETF resumable upload protocol, when the server speaks it",
-            .except("`false`", { !$0.resumable })
+            "resumable", \.resumable, default: "false",
+            "the IETF resumable upload protocol, when the server speaks it: what breaks off goes on where it was, of a file in "
+                + "a `default` session in a later run too"
         )
         .only(for: .upload),
         .boolean(

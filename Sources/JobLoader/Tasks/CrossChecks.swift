@@ -28,6 +28,8 @@ struct CrossChecks {
     /// Tasks whose files `forEach` goes over.
     var forEachTasks: [ChecksumTask] = []
     var reads: [Read] = []
+    /// The task that sends this process's own standard input: there is one of it.
+    var inputReader: UInt32?
     /// Patterns of the ids of tasks that are not known yet.
     var deferredIDs: [String] = []
 
@@ -37,6 +39,7 @@ struct CrossChecks {
         captures.removeAll { $0.task >= task }
         checksums.removeAll { $0.task >= task }
         reads.removeAll { $0.task >= task }
+        if let reader = inputReader, reader >= task { inputReader = nil }
     }
 }
 

@@ -39,7 +39,7 @@ extension TaskLoader {
     }
 
     func checkBody(_ draft: TaskDraft, _ values: TaskOptions.Values) {
-        guard values.body != nil else {
+        guard let body = values.body else {
             let isWritten =
                 written.has(table.body) || defaults.written.has(table.body) && written.nulls & bit(table.body) == 0
             if draft.type == .upload, !isWritten {
@@ -47,10 +47,50 @@ extension TaskLoader {
             }
             return
         }
-        guard let method = values.method, method == "GET" || method == "HEAD" else { return }
         let place = written.has(table.body) ? reader.tree.span(written.key(table.body)) : reader.beginning(draft.node)
-        reader.error(
-            "body-with-get", "a \(method) request has no body", hint: "leave `method` or `body` out", at: place)
+        if let method = values.method, method == "GET" || method == "HEAD" {
+            reader.error(
+                "body-with-get", "a \(method) request has no body", hint: "leave `method` or `body` out", at: place)
+        }
+        if draft.type == .download, body.readsFiles {
+            reader.error(
+                "body-file", "a download does not send files",
+                hint: "write the body into the job, let a `stream` command read the file, or make it an upload",
+                at: place)
+        }
+        if body.isStream, values.resumable {
+            reader.warning(
+                "no-effect", "`resumable` has no effect on a `stream`: what a command writes cannot be asked for again",
+                hint: "write it into a file first", at: place)
+        }
+        checkMultipart(body, values, at: place)
+        checkStandardInput(body, at: place)
+    }
+
+    /// What stands between the parts is ours to choose: nobody else knows that it stands nowhere else.
+    private func checkMultipart(_ body: RequestBody, _ values: TaskOptions.Values, at place: SourceSpan) {
+        guard case .multipart = body else { return }
+        var types = values.headers.filter { $0.name.lowercased() == "content-type" }.map(\.value)
+        if let type = values.contentType { types.append(type) }
+        for type in types.map({ $0.redacted.lowercased() }) where !type.hasPrefix("multipart/") || type.contains(";") {
+            reader.error(
+                "invalid-value", "the type of a `multipart` body is a `multipart/…` without parameters",
+                hint: "leave it out for `multipart/form-data`; the boundary is added", at: place)
+        }
+    }
+
+    private func checkStandardInput(_ body: RequestBody, at place: SourceSpan) {
+        guard case .stream(let command, _) = body, command.count == 1, command[0].plain == "-" else { return }
+        if reader.source.name == "-" {
+            reader.error(
+                "standard-input", "standard input is the job file already",
+                hint: "give the job as a file", at: place)
+        } else if checks.inputReader != nil {
+            reader.error(
+                "standard-input", "two tasks send standard input, and there is one of it",
+                hint: "write it into a file first", at: place)
+        }
+        checks.inputReader = UInt32(tasks.count)
     }
 
     func noteReads(_ body: RequestBody?, _ number: UInt32) {

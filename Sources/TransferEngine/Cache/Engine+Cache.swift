@@ -33,7 +33,7 @@ extension Engine {
     /// A retry wants an answer, not the one that did not do. One that is never to connect has no other.
     private func cachePolicy(_ attempt: Attempt) -> CachePolicy {
         let policy = attempt.specification.options.values.policies.cachePolicy
-        let isRetry = attempt.ignoresCache || answeredTasks.contains(attempt.task)
+        let isRetry = attempt.ignoresCache || attempt.life.isAtUploadPlace || answeredTasks.contains(attempt.task)
         return isRetry && policy != .returnCacheDataDontLoad ? .reloadIgnoringCacheData : policy
     }
 

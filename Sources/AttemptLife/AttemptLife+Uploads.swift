@@ -1,0 +1,115 @@
+package import HTTPRules
+package import TransferModel
+
+extension AttemptLife {
+    /// Lies apart: most attempts have nothing of it.
+    indirect enum Upload: Sendable {
+        case none
+        case open(ResumableUpload)
+    }
+
+    private var openUpload: ResumableUpload? { if case .open(let upload) = upload { upload } else { nil } }
+
+    // MARK: Before a request
+
+    /// Before anything is sent: the request says that it could be resumed, or asks after one that was cut.
+    package mutating func begin(_ upload: ResumableUpload) {
+        self.upload = .open(upload)
+        if upload.isAtPlace { request = uploadRequest(upload) } else { addUpload() }
+    }
+
+    /// What a request with the whole body says of it.
+    mutating func addUpload() {
+        guard let upload = openUpload, !upload.isAtPlace, request.sendsBody else { return }
+        request.headers += upload.headers
+        request.isDressed = true
+    }
+
+    /// What goes next: the whole from the beginning, a question, or the rest.
+    private func uploadRequest(_ upload: ResumableUpload) -> OutgoingRequest {
+        let place = upload.point.flatMap { try? ResourceURL.parse($0.place) }
+        guard let method = upload.method, let place else {
+            var request = OutgoingRequest(
+                url: begin, method: rules.method, headers: rules.headers, sendsBody: true,
+                mayUseHTTP2: request.mayUseHTTP2)
+            request.headers += upload.headers
+            request.isDressed = true
+            return request
+        }
+        // What describes the whole was said when it began.
+        let headers = rules.headers.filter { keeps($0, place) && !$0.name.lowercased().hasPrefix("content-") }
+        var request = OutgoingRequest(
+            url: place, method: method, headers: headers + upload.headers, sendsBody: upload.range != nil,
+            mayUseHTTP2: request.mayUseHTTP2)
+        request.bodyRange = upload.range
+        request.isDressed = true
+        return request
+    }
+
+    // MARK: What happens
+
+    /// The body was handed over up to there.
+    package mutating func noteSent(_ offset: Int64) {
+        guard case .open(var upload) = upload else { return }
+        upload.noteSent(offset)
+        self.upload = .open(upload)
+    }
+
+    /// A 104 came. `false`: the request is to end, and `ended` says what follows.
+    package mutating func interim(_ headers: HeaderBlock, at now: WallTime) -> Bool {
+        guard case .open(var upload) = upload else { return true }
+        let step = upload.interim(headers, from: request.url, at: now)
+        self.upload = .open(upload)
+        guard let step else { return true }
+        answer = .upload(step)
+        return false
+    }
+
+    /// A challenge was answered: the same request follows.
+    mutating func beginUploadAgain() {
+        guard case .open(var upload) = upload else { return }
+        upload.begin()
+        self.upload = .open(upload)
+    }
+
+    /// What an answer's head means for the upload; `nil` when it is judged like any other.
+    mutating func meetUpload(status: Int, _ headers: HeaderBlock) -> HeadDecision? {
+        guard case .open(var upload) = upload else { return nil }
+        // A redirect of the first request is followed with the upload still to begin.
+        if !upload.isAtPlace, upload.point == nil, (300..<400).contains(status) { return nil }
+        let step = upload.answered(status, headers)
+        self.upload = .open(upload)
+        guard let step else { return nil }
+        answer = .upload(step)
+        return .discard
+    }
+
+    mutating func proceed(with step: ResumableUpload.Step) -> NextStep {
+        if case .fail(let error) = step { return .fail(error, nil) }
+        guard let upload = openUpload else { preconditionFailure("no upload goes on with \(step)") }
+        if let why = upload.startedOver { startedOver = why }
+        request = uploadRequest(upload)
+        if let barred = barredSecret(request) { return .fail(barred, nil) }
+        return .send(request, nil)
+    }
+
+    // MARK: What is left
+
+    /// What the server holds, for the next attempt.
+    package var uploadPoint: UploadPoint? { openUpload?.point }
+    /// Which the server speaks; `nil` while it did not say so.
+    package var uploadDialect: UploadDialect? { openUpload.flatMap { $0.point == nil ? nil : $0.dialect } }
+    /// Whether it is one that can be resumed, where the server can.
+    package var knowsUploads: Bool { openUpload != nil }
+    /// The request asks about an upload that was begun, or goes on with it.
+    package var isAtUploadPlace: Bool { openUpload?.isAtPlace ?? false }
+    package var uploadResumedFrom: Int64 { openUpload?.resumedFrom ?? 0 }
+
+    /// Whether another attempt does no harm: sends the same once more, or only what is missing.
+    package var mayBeRepeated: Bool {
+        guard let upload = openUpload, upload.isAtPlace || upload.point != nil else {
+            return HTTPMethod.isIdempotent(request.method)
+        }
+        return upload.point != nil || HTTPMethod.isIdempotent(rules.method)
+    }
+}

@@ -1,0 +1,88 @@
+import Glibc
+import SystemIO
+import TransferModel
+
+/// A file that is sent: which one it is, and as it was, when the task began. Another one is never sent in its place.
+struct BodyFile: Sendable {
+    let path: String
+    let facts: FileFacts
+
+    init(_ path: String) throws(TransferError) {
+        self.path = path
+        do throws(SystemError) {
+            facts = try FileFacts.of(path)
+            if facts.isFolder { throw SystemError(call: "open", errno: EISDIR) }
+            guard facts.isRegular else { throw SystemError(call: "open", errno: ENOTSUP) }
+        } catch {
+            throw Self.openError(error, path)
+        }
+    }
+
+    /// What stands there now is still what was planned.
+    func check() throws(TransferError) {
+        let now: FileFacts
+        do throws(SystemError) { now = try FileFacts.of(path) } catch { throw Self.openError(error, path) }
+        try compare(now)
+    }
+
+    func compare(_ now: FileFacts) throws(TransferError) {
+        if now == facts { return }
+        let what =
+            !now.isSameFile(as: facts)
+            ? "another file stands there"
+            : now.size != facts.size
+                ? "it had \(facts.size) bytes and has \(now.size) now" : "it was written or its attributes changed"
+        throw TransferError(.bodyFileChanged, "the body's file \(path) is not as it was when the task began: \(what)")
+    }
+
+    /// Whether it is still that file shows when it is read.
+    func open() throws(TransferError) -> OpenBodyFile {
+        do throws(SystemError) {
+            return OpenBodyFile(self, try Descriptor.open(path, O_RDONLY | O_NONBLOCK))
+        } catch {
+            throw Self.openError(error, path)
+        }
+    }
+
+    private static func openError(_ error: SystemError, _ path: String) -> TransferError {
+        let name: ErrorName =
+            switch error.errno {
+            case ENOENT, ENOTDIR: .fileDoesNotExist
+            case EISDIR: .fileIsDirectory
+            case EACCES, EPERM: .noPermissionsToReadFile
+            default: .cannotOpenFile
+            }
+        return TransferError(name, "the body's file \(path) cannot be read: \(error.reason)", errno: error.errno)
+    }
+}
+
+final class OpenBodyFile {
+    private let plan: BodyFile
+    private let file: Descriptor
+
+    init(_ plan: BodyFile, _ file: consuming Descriptor) {
+        self.plan = plan
+        self.file = file
+    }
+
+    /// Bytes that were read count only once this was asked: what is handed over before the file changed was right.
+    private func check() throws(TransferError) {
+        let now: FileFacts
+        do throws(SystemError) { now = try file.facts() } catch { throw readError(error) }
+        try plan.compare(now)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(TransferError) -> Int {
+        let count: Int
+        do throws(SystemError) { count = try file.read(into: buffer, at: offset) } catch { throw readError(error) }
+        try check()
+        guard count > 0 || buffer.isEmpty else {
+            throw TransferError(.bodyFileChanged, "the body's file \(plan.path) ended at byte \(offset)")
+        }
+        return count
+    }
+
+    private func readError(_ error: SystemError) -> TransferError {
+        TransferError(.cannotOpenFile, "reading \(plan.path) failed: \(error.reason)", errno: error.errno)
+    }
+}

@@ -1,0 +1,101 @@
+import CurlCore
+import TransferModel
+
+/// One sending of a body, or of the rest of it: libcurl reads it piece by piece.
+final class BodySource {
+    private let plan: PlannedBody
+    /// The first byte that it sends.
+    let start: Int64
+    /// How many bytes it sends; `nil` when that shows at its end.
+    let length: Int64?
+    private var sections = Sections()
+    let stream: BodyStream?
+    /// So many were handed over.
+    private(set) var sent: Int64 = 0
+    /// Why sending had to stop: nothing that could be taken for the whole was sent then.
+    private(set) var failure: TransferError?
+
+    /// `range` is of a body that can be read anywhere; `stream` is there for one that cannot.
+    init(_ plan: PlannedBody, range: Range<Int64>? = nil, stream: BodyStream? = nil) {
+        self.plan = plan
+        self.stream = stream
+        start = range?.lowerBound ?? 0
+        length = range.map { $0.upperBound - $0.lowerBound } ?? plan.length
+    }
+
+    deinit { close() }
+
+    /// Nothing more of it is wanted.
+    func close() {
+        stream?.leave()
+        sections = Sections()
+    }
+
+    /// Of the whole body.
+    var total: Int64? { plan.length }
+
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {
+        do throws(TransferError) {
+            let filled: BodyFill
+            switch plan.content {
+            case .sections(let list, let starts): filled = .bytes(try read(list, starts, into: buffer))
+            case .stream: filled = try stream?.take(into: buffer, left: length.map { $0 - sent }) ?? .stop
+            }
+            if case .bytes(let count) = filled { sent += Int64(count) }
+            return filled
+        } catch {
+            failure = error
+            return .stop
+        }
+    }
+
+    /// As many as there are, over the ends of sections: what is not enough to fill the buffer is all.
+    private func read(
+        _ list: [PlannedBody.Section], _ starts: [Int64], into buffer: UnsafeMutableRawBufferPointer
+    ) throws(TransferError) -> Int {
+        var done = 0
+        let end = start + (length ?? 0)
+        while done < buffer.count, start + sent + Int64(done) < end {
+            let place = start + sent + Int64(done)
+            sections.move(to: place, starts)
+            let index = sections.index
+            let offset = place - starts[index]
+            let count = Int(min(Int64(buffer.count - done), list[index].length - offset, end - place))
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done..<done + count])
+            switch list[index] {
+            case .bytes(let bytes):
+                bytes.withUnsafeBytes { rest.copyMemory(from: .init(rebasing: $0[Int(offset)..<Int(offset) + count])) }
+                done += count
+            case .file(let file): done += try sections.open(file).read(into: rest, at: offset)
+            }
+        }
+        return done
+    }
+
+    func rewind(to offset: Int64) -> Bool {
+        // A command that was not asked for anything yet is at its beginning.
+        guard stream == nil || sent == 0 && offset == 0, (0...(length ?? 0)).contains(offset) else { return false }
+        sent = offset
+        return true
+    }
+
+    /// Where it reads, and the one file that is open for it.
+    private struct Sections {
+        var index = 0
+        private var file: (index: Int, open: OpenBodyFile)?
+
+        /// To the last section that begins there or before and is not empty.
+        mutating func move(to place: Int64, _ starts: [Int64]) {
+            if place < starts[index] { index = 0 }
+            while index + 1 < starts.count, starts[index + 1] <= place { index += 1 }
+        }
+
+        mutating func open(_ plan: BodyFile) throws(TransferError) -> OpenBodyFile {
+            if let file, file.index == index { return file.open }
+            file = nil
+            let open = try plan.open()
+            file = (index, open)
+            return open
+        }
+    }
+}

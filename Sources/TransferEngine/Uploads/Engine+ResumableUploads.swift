@@ -1,0 +1,159 @@
+import AttemptLife
+import HTTPRules
+import Stores
+import SystemIO
+import TransferModel
+
+/// What an attempt that did not come to its end leaves of a task's upload.
+struct UploadLeft {
+    /// What the server holds, if anything.
+    var point: UploadPoint?
+    /// How many attempts heard of no place to go on at.
+    var unheard = 0
+    /// The place among the task's `urls` that it was sent to.
+    var mirror: Int
+}
+
+// Uploads that go on after a cut: what `ResumableUpload` decides is carried out here, and kept from attempt to attempt and
+// from run to run.
+
+extension Engine {
+    // MARK: Beginning
+
+    /// Where the attempt begins: with the whole body, or with a question after what is there of it.
+    func beginUpload(_ attempt: Attempt) {
+        let task = attempt.specification
+        guard task.type == .upload, attempt.life.request.url.isHTTP, let planned = attempt.plannedBody,
+            let length = planned.length, length > 0, !planned.isStream
+        else { return }
+        let left = uploadLeft(attempt, length)
+        // Whoever runs a job again wants it done again.
+        let isAnothers = left != nil && uploads[attempt.task] == nil
+        let mayRepeat =
+            isAnothers || HTTPMethod.isIdempotent(attempt.rules.method)
+            || task.options.values.policies.retry.nonIdempotent
+        attempt.life.begin(
+            ResumableUpload(
+                length: length, dialect: dialect(attempt), point: left, mayRepeat: mayRepeat))
+    }
+
+    /// What an earlier attempt or run left of this very body, unless the server has forgotten it by now.
+    private func uploadLeft(_ attempt: Attempt, _ length: Int64) -> UploadPoint? {
+        if let left = uploads[attempt.task] {
+            guard left.mirror == attempt.mirror, let point = left.point else { return nil }
+            return point.isCurrent(at: now.wall) ? point : nil
+        }
+        guard let record = uploadRecord(attempt, nil),
+            let kept = attempt.session.keptUploads[record.key],
+            kept.identity == record.identity, kept.shape == record.shape, kept.point.length == length,
+            kept.point.isCurrent(at: now.wall)
+        else { return nil }
+        return kept.point
+    }
+
+    /// The one that the server is known to speak; else another after each attempt that it did not understand.
+    private func dialect(_ attempt: Attempt) -> UploadDialect {
+        attempt.session.uploadDialects[attempt.life.request.url.origin]
+            ?? UploadDialect.tries[(uploads[attempt.task]?.unheard ?? 0) % UploadDialect.tries.count]
+    }
+
+    /// The rest is about to be sent: once an attempt that is told.
+    func tellResumed(_ request: OutgoingRequest, _ attempt: Attempt, _ planned: PlannedBody) {
+        guard let start = request.bodyRange?.lowerBound, start > 0, start == attempt.life.uploadResumedFrom else {
+            return
+        }
+        emit(.resumedAtOffset(Event.Progress(bytes: start, expected: planned.length)), attempt)
+    }
+
+    // MARK: What servers hold
+
+    /// A 104 came: from now on a cut, or a kill, need not be the end.
+    func keepUpload(_ attempt: Attempt) {
+        attempt.hasNewPlace = false
+        if let dialect = attempt.life.uploadDialect {
+            attempt.session.uploadDialects[attempt.life.request.url.origin] = dialect
+        }
+        guard var point = attempt.life.uploadPoint else { return }
+        // Nobody will write down how far it is when the run is killed.
+        point.sent = nil
+        note(point, attempt)
+    }
+
+    /// The attempt is over: what the server holds is for the next one.
+    func endUpload(_ attempt: Attempt) {
+        guard attempt.life.knowsUploads else { return }
+        let point = attempt.life.uploadPoint
+        var left = uploads[attempt.task] ?? UploadLeft(mirror: attempt.mirror)
+        if attempt.sentSomething, point == nil { left.unheard += 1 }
+        (left.point, left.mirror) = (point, attempt.mirror)
+        uploads[attempt.task] = left
+        note(point, attempt)
+        // Its place had the answer, the URL was written to all the same.
+        if attempt.life.isAtUploadPlace, let url = attempt.specification.location(mirror: attempt.mirror).url {
+            attempt.session.cache?.forget(url.text)
+        }
+    }
+
+    /// The task has ended. What is there stays for the next run, unless it was given up for good.
+    func uploadEnded(_ task: TaskIndex) {
+        guard let left = uploads.removeValue(forKey: task), left.point != nil, unwanted.contains(task) else { return }
+        let specification = job.tasks[Int(task.raw)]
+        guard let url = specification.location(mirror: left.mirror).url,
+            case .file(let path)? = specification.options.values.body
+        else { return }
+        memory?.upload(
+            UploadChange(key: UploadKey(url: url.text, file: path.revealed), record: nil), specification.session,
+            at: now.instant)
+    }
+
+    // MARK: From run to run
+
+    private func note(_ point: UploadPoint?, _ attempt: Attempt) {
+        guard let memory, memory.keeps(uploadsOf: attempt.specification.session),
+            let record = uploadRecord(attempt, point)
+        else { return }
+        memory.upload(
+            UploadChange(key: record.key, record: point == nil ? nil : record), attempt.specification.session,
+            at: now.instant)
+    }
+
+    /// Only of a file: anything else is made anew by the next run. Without a point only to be compared.
+    private func uploadRecord(_ attempt: Attempt, _ point: UploadPoint?) -> UploadRecord? {
+        guard let file = attempt.plannedBody?.file,
+            let url = attempt.specification.location(mirror: attempt.mirror).url
+        else { return nil }
+        return UploadRecord(
+            key: UploadKey(url: url.text, file: file.path), identity: file.identity,
+            shape: Self.shape(attempt.rules),
+            point: point ?? UploadPoint(place: "", dialect: .standard, length: 0, sent: nil))
+    }
+
+    /// A fingerprint of what the upload was begun with: another type or method is another upload.
+    private static func shape(_ rules: AttemptRules) -> Int64 {
+        var print = Fingerprint()
+        print.add(rules.method)
+        for header in rules.headers where !header.value.isSecret && header.name.lowercased() != "user-agent" {
+            print.add(header.name.lowercased())
+            print.add(header.value.revealed)
+        }
+        return print.value
+    }
+}
+
+extension UploadPoint {
+    fileprivate func isCurrent(at now: WallTime) -> Bool { expires.map { now < $0 } ?? true }
+}
+
+extension BodyFile {
+    /// Which file it is and as it is, for comparing: nobody sets the time of a file's last change of any kind.
+    var identity: [UInt8] {
+        var bytes: [UInt8] = []
+        for number in [
+            Int64(bitPattern: facts.device), Int64(bitPattern: facts.inode), facts.size, facts.modifiedNanoseconds,
+            facts.changedNanoseconds,
+        ] {
+            withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
+        }
+        return bytes
+    }
+}

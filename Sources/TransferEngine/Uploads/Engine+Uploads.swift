@@ -1,0 +1,90 @@
+import AttemptLife
+import CurlCore
+import HTTPRules
+import TransferModel
+
+// What requests carry: planned when a task begins, opened anew each time it is sent, and told of as it goes.
+
+extension Engine {
+    /// Fixes what the task sends; `false` when there is nothing to send, and the attempt has failed.
+    func planBody(_ body: RequestBody, _ attempt: Attempt) -> Bool {
+        if let planned = plannedBodies[attempt.task] {
+            attempt.plannedBody = planned
+            return true
+        }
+        do throws(TransferError) {
+            let planned = try PlannedBody(body, boundary: attempt.session.boundary(of: attempt.task))
+            if planned.outlivesAttempts { plannedBodies[attempt.task] = planned }
+            attempt.plannedBody = planned
+            return true
+        } catch {
+            fail(attempt, error)
+            return false
+        }
+    }
+
+    /// The body of a request that is about to be sent.
+    func openBody(
+        _ request: OutgoingRequest, _ attempt: Attempt, _ curl: inout CurlRequest
+    ) throws(TransferError) {
+        let planned = attempt.plannedBody ?? .nothing
+        // Where it was planned just now, what is read of it shows.
+        if attempt.number > 1 || !attempt.transactions.isEmpty { try planned.check() }
+        var stream: BodyStream?
+        if case .stream(let command) = planned.content {
+            emit(.needNewBodyStream, attempt)
+            let streams = bodyStreams ?? BodyStreams(folder: job.baseDirectory, wake: wake)
+            bodyStreams = streams
+            stream = try streams.open(command, for: attempt.task)
+            // On a connection that died meanwhile libcurl would want to begin again, and nobody can.
+            curl.needsFreshConnection = true
+        }
+        let body = BodySource(planned, range: request.bodyRange, stream: stream)
+        attempt.body = body
+        attempt.toldSent = body.start
+        tellResumed(request, attempt, planned)
+        curl.bodyLength = body.length ?? -1
+        if curl.ftp == nil, !attempt.session.configuration.http.expectContinue { curl.headers.append("Expect:") }
+    }
+
+    /// Commands wrote more: whoever waited for it goes on.
+    func resumeStreams() {
+        for (task, stream) in bodyStreams?.takeNews() ?? [] {
+            guard let attempt = attempt(of: task), let transfer = attempt.transfer, attempt.body?.stream === stream
+            else {
+                continue
+            }
+            loop.resume(transfer)
+        }
+    }
+
+    /// The transfer is over, and was not looked at yet.
+    func hasEnded(_ attempt: Attempt) -> Bool {
+        attempt.transfer.map { loop.uploadedBytes(of: $0) == nil } ?? false
+    }
+
+    /// How far the body of a request under way is.
+    func tellSent(_ attempt: Attempt) {
+        if let uploaded = attempt.transfer.flatMap({ loop.uploadedBytes(of: $0) }) { tellSent(attempt, uploaded) }
+    }
+
+    /// How far the body of the present request is; `uploaded` is what libcurl sent, with all that goes around it.
+    private func tellSent(_ attempt: Attempt, _ uploaded: Int64) {
+        guard let body = attempt.body else { return }
+        let bytes = body.start + min(uploaded, body.sent)
+        guard bytes > attempt.toldSent else { return }
+        attempt.toldSent = bytes
+        attempt.lastProgressAt = now.instant
+        emit(.sentBodyData(Event.Progress(bytes: bytes, expected: body.total)), attempt)
+    }
+
+    /// The request is over, however it ended.
+    func endBody(_ attempt: Attempt, _ metrics: CurlMetrics) {
+        // The headers alone may have done what must not be done twice.
+        if metrics.requestBytes > 0 { attempt.sentSomething = true }
+        guard let body = attempt.body else { return }
+        tellSent(attempt, metrics.uploadedBytes)
+        attempt.life.noteSent(body.start + body.sent)
+        body.close()
+    }
+}

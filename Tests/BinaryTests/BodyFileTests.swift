@@ -1,0 +1,172 @@
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+import TextFormats
+
+/// A file that is sent is the one that was there when the task began, all of it, or the task fails.
+@Suite struct BodyFileTests {
+    enum Change: String, CaseIterable, Sendable { case longer, shorter, rewritten, replaced, gone }
+
+    private static func apply(_ change: Change, to folder: TemporaryTree) throws {
+        switch change {
+        case .longer: try folder.write("data.bin", "0123456789x")
+        case .shorter: try folder.write("data.bin", "01234")
+        case .rewritten: try folder.write("data.bin", "9876543210")
+        case .replaced:
+            folder.remove("data.bin")
+            try folder.write("data.bin", "0123456789")
+        case .gone: folder.remove("data.bin")
+        }
+    }
+
+    @Test(arguments: Change.allCases, ["{ file: data.bin }", "{ multipart: [{ name: a, file: data.bin }] }"])
+    func aFileThatChangesBeforeARetryIsNotSent(_ change: Change, _ body: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let stage = try Stage()
+        let folder = stage.folder
+        try folder.write("data.bin", "0123456789")
+        server.on("/a") { request in
+            do { if request.number == 1 { try Self.apply(change, to: folder) } } catch { Issue.record("\(error)") }
+            return .respond(request.number == 1 ? 503 : 201)
+        }
+        let run = try stage.run(
+            """
+            sessions: { default: { retry: { backoff: { initial: 10ms } } } }
+            tasks: [{ id: a, type: upload, method: PUT, url: "\(server.url("/a"))", body: \(body) }]
+            """)
+        #expect(run.status == 1)
+        // Nothing of another file went out.
+        #expect(server.requests("/a").filter(\.isComplete).count == 1)
+        let error = try run.task("a", "error.name")
+        #expect(error == (change == .gone ? "fileDoesNotExist" : "bodyFileChanged"))
+        let message = try run.task("a", "error.message") ?? ""
+        if change == .longer { #expect(message.contains("it had 10 bytes and has 11 now")) }
+        if change == .replaced { #expect(message.contains("another file") || message.contains("attributes")) }
+    }
+
+    /// Also one that was empty: there is nothing to read of it.
+    @Test func anEmptyFileThatIsFilledIsAnother() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let stage = try Stage()
+        let folder = stage.folder
+        try folder.write("data.bin", "")
+        server.on("/a") { request in
+            do { try folder.write("data.bin", "now it is not") } catch { Issue.record("\(error)") }
+            return .respond(request.number == 1 ? 503 : 201)
+        }
+        let run = try stage.run(
+            """
+            sessions: { default: { retry: { backoff: { initial: 10ms } } } }
+            tasks: [{ id: a, type: upload, method: PUT, url: "\(server.url("/a"))", body: { file: data.bin } }]
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "bodyFileChanged")
+        #expect(server.requests("/a").count == 1)
+    }
+
+    /// Whatever it does while it is sent, its last byte is not handed over.
+    @Test(arguments: [Change.longer, .shorter, .rewritten])
+    func aFileThatChangesWhileItIsSentIsNeverWhole(_ change: Change) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", [.gate("go"), .readBody] + Script.respond(201))
+        let stage = try Stage()
+        let bytes = Script.patternBytes(24 << 20)
+        try stage.folder.write("data.bin", bytes)
+        let program = try stage.start(
+            """
+            tasks: [{ id: a, type: upload, method: PUT, url: "\(server.url("/a"))", body: { file: data.bin } }]
+            """)
+        #expect(server.waitForRequests(1))
+        switch change {
+        case .longer: try stage.folder.write("data.bin", bytes + [0])
+        case .shorter: try stage.folder.write("data.bin", Array(bytes.dropLast(8 << 20)))
+        default: try stage.folder.write("data.bin", Array(bytes.reversed()))
+        }
+        server.open(gate: "go")
+        let run = try stage.finish(program)
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "bodyFileChanged")
+        server.stop()
+        let arrived = try #require(server.requests("/a").first)
+        #expect(!arrived.isComplete)
+        #expect(arrived.body == Array(bytes.prefix(arrived.body.count)))
+    }
+
+    @Test(arguments: ["folder/", "pipe", "secret"]) func whatIsNoFileOfOursIsNotSent(_ name: String) throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.makeFolder("folder")
+        let run = try stage.run(
+            """
+            tasks: [{ id: a, type: upload, url: "\(server.url("/a"))", body: { file: "\(name)" } }]
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == (name == "folder/" ? "fileIsDirectory" : "fileDoesNotExist"))
+        #expect(server.requests().isEmpty)
+    }
+
+    // MARK: What is told
+
+    /// Progress goes up and ends at the size; a limit on bandwidth is one on uploads.
+    @Test(arguments: ["{ file: data.bin }", "{ stream: { command: [cat, data.bin] } }"])
+    func progressIsToldAndBandwidthKept(_ body: String) throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let stage = try Stage()
+        let size = 3 << 20
+        try stage.folder.write("data.bin", Script.patternBytes(size))
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: a, type: upload, method: PUT, url: "\(server.url("/a"))", body: \(body), bandwidth: 2MiB/s }
+            """)
+        #expect(run.status == 0)
+        #expect(server.requests("/a").first?.body.count == size)
+        let told = run.events.filter { $0["event"]?.plainText == "sentBodyData" }
+        let bytes = told.compactMap { $0["bytes"]?.plainText.flatMap { Int($0) } }
+        #expect(bytes.last == size)
+        #expect(zip(bytes, bytes.dropFirst()).allSatisfy { $0 < $1 })
+        #expect(bytes.count >= 3)
+        let expected = body.contains("stream") ? nil : "\(size)"
+        #expect(told.allSatisfy { $0["expected"]?.plainText == expected })
+        let duration = try run.value("$.duration").flatMap { Double($0) } ?? 0
+        // At most five a second, and the last.
+        #expect(Double(bytes.count) <= duration * 5 + 2)
+        #expect(duration > 0.8)
+        let transaction = "$.tasks[0].attempts[0].transactions[0]"
+        #expect(try run.value("\(transaction).countOfRequestBodyBytesBeforeEncoding") == "\(size)")
+        let sent = try run.value("\(transaction).countOfRequestBodyBytesSent").flatMap { Int($0) } ?? 0
+        #expect(body.contains("stream") ? sent > size : sent == size)
+        // The upload is told before its answer.
+        let story = run.story(of: "a")
+        let (last, answer) = (story.lastIndex(of: "sentBodyData") ?? .max, story.firstIndex(of: "response") ?? 0)
+        #expect(last < answer)
+    }
+
+    @Test func aLongUploadTakesLittleMemory() throws {
+        let size = Rounds.isLong ? 2 << 30 : 256 << 20
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", [.drainBody, .gate("measured")] + Script.respond(201))
+        let stage = try Stage()
+        let file = try stage.folder.write("sparse", "")
+        try #require(truncate(file, size) == 0)
+        let program = try stage.start(
+            """
+            tasks: [{ id: a, type: upload, method: PUT, url: "\(server.url("/a"))", body: { file: sparse } }]
+            """)
+        while server.requests("/a").first?.isComplete != true, program.isRunning { Polling.sleep(milliseconds: 5) }
+        let status = String(decoding: try TemporaryTree.bytes(at: "/proc/\(program.processID)/status"), as: UTF8.self)
+        server.open(gate: "measured")
+        #expect(try stage.finish(program).status == 0)
+        #expect(server.requests("/a").first?.drained == size)
+        let peak = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        let kibibytes = peak?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? .max
+        #expect(kibibytes <= 48 << 10, "\(kibibytes) KiB")
+    }
+}

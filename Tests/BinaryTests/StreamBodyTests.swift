@@ -1,0 +1,151 @@
+import SystemIO
+import TestSupport
+import Testing
+import TransferModel
+
+/// Bodies that a command writes, or that come in on standard input.
+@Suite struct StreamBodyTests {
+    private func job(_ server: ScriptedServer, _ stream: String, _ more: String = "") -> String {
+        """
+        sessions: { default: { retry: { attempts: 2, backoff: { initial: 10ms } } } }
+        tasks:
+          - { id: a, type: upload, method: PUT, url: "\(server.url("/a"))", body: { stream: { \(stream) } } \(more) }
+        """
+    }
+
+    /// Whatever goes wrong with the command, no server is told that this was all.
+    @Test(arguments: [
+        ("command: [sh, -c, 'printf abc; exit 3']", "ended with status 3"),
+        ("command: [sh, -c, 'printf abc; kill -9 $$$$']", "ended by signal 9"),
+        ("command: [sh, -c, 'printf abc; exit 3'], length: 3", "ended with status 3"),
+        ("command: [sh, -c, 'printf abc'], length: 4", "wrote 3 bytes and not the 4"),
+        ("command: [sh, -c, 'printf abcd'], length: 3", "wrote more than the 3 bytes"),
+        ("command: ['yes'], length: 1000000", "wrote more than the 1000000 bytes"),
+        ("command: [./nowhere]", "cannot be run"),
+    ])
+    func aBodyThatIsNotWholeIsNoBody(_ stream: String, _ reason: String) throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let run = try Stage().run(job(server, stream))
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "bodyCommandFailed")
+        #expect(try run.task("a", "error.message")?.contains(reason) == true)
+        // It cannot heal: one attempt.
+        #expect(try run.values("$.tasks[0].attempts[*].outcome") == ["failed"])
+        server.stop()
+        #expect(server.requests("/a").allSatisfy { !$0.isComplete })
+    }
+
+    @Test func aCommandRunsInTheJobsFolderAndSeesNoShell() throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("here.txt", "in the folder")
+        let run = try stage.run(job(server, "command: [cat, here.txt, './here.txt']"))
+        #expect(run.status == 0)
+        #expect(server.requests("/a").first?.bodyText == "in the folderin the folder")
+    }
+
+    /// A command that is slower than the network is waited for, and what it wrote goes out meanwhile.
+    @Test func aSlowCommandIsWaitedForWithoutHoldingAnybodyUp() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", .respond(201))
+        server.on("/quick", .respond(200, body: "x"))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            tasks:
+              - id: a
+                type: upload
+                method: PUT
+                url: \(server.url("/a"))
+                body: { stream: { command: [sh, -c, 'for i in 1 2 3 4; do printf "part $i;"; sleep 0.1; done'] } }
+              - { id: quick, url: "\(server.url("/quick"))" }
+            """)
+        #expect(run.status == 0)
+        let arrived = try #require(server.requests("/a").first)
+        #expect(arrived.bodyText == "part 1;part 2;part 3;part 4;")
+        #expect(arrived.chunks.count > 1)
+        #expect(try run.value("$.totals.bytesSent").flatMap { Int($0) } ?? 0 >= arrived.body.count)
+        let before = "$.tasks[0].attempts[0].transactions[0].countOfRequestBodyBytesBeforeEncoding"
+        #expect(try run.value(before) == "\(arrived.body.count)")
+    }
+
+    @Test func aCommandThatWritesNothingTimesOutAndIsEnded() throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            job(
+                server, "command: [sh, -c, 'echo $$$$ > pid; exec sleep 100']",
+                ", timeoutForRequest: 300ms, retry: { attempts: 1 }"))
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "timedOut")
+        try expectGone(stage)
+    }
+
+    @Test func aFastCommandWaitsForASlowServerInLittleMemory() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", [.wait(.milliseconds(300)), .readBody] + Script.respond(201))
+        let run = try Stage().run(job(server, "command: [head, -c, '20000000', /dev/zero]"))
+        #expect(run.status == 0)
+        #expect(server.requests("/a").first?.body.count == 20_000_000)
+    }
+
+    // MARK: Standard input
+
+    private static let input = ["/bin/sh", "-c", "printf 'from outside' | exec \"$@\"", "sh"]
+
+    @Test func standardInputIsSent() throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let run = try Stage().run(job(server, "command: ['-']"), under: Self.input)
+        #expect(run.status == 0)
+        #expect(server.requests("/a").first?.bodyText == "from outside")
+        #expect(run.story(of: "a").filter { $0 == "needNewBodyStream" }.count == 1)
+    }
+
+    @Test func standardInputIsSentOnce() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", .redirect(307, to: "/b"))
+        let run = try Stage().run(job(server, "command: ['-']"), under: Self.input)
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "requestBodyStreamExhausted")
+        #expect(try run.task("a", "error.code") == "-1021")
+        #expect(run.story(of: "a").filter { $0 == "needNewBodyStream" }.count == 2)
+        #expect(server.requests("/b").isEmpty)
+    }
+
+    /// There is one standard input.
+    @Test func aJobOnStandardInputCannotSendIt() throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let result = try Binary().start(["-"], input: job(server, "command: ['-']")).wait()
+        #expect(result.exitStatus == 2)
+        #expect(result.errorText.contains("standard input is the job file already"))
+        #expect(server.requests().isEmpty)
+    }
+
+    @Test func aRunThatIsStoppedEndsItsCommands() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", [.readBody, .stall])
+        let stage = try Stage()
+        let program = try stage.start(job(server, "command: [sh, -c, 'echo $$$$ > pid; printf x; exec sleep 100']"))
+        #expect(server.waitForRequests(1))
+        for _ in 0..<2_000 where (try? stage.text("pid").isEmpty) != false { Polling.sleep(milliseconds: 5) }
+        program.send(signal: 15)
+        let run = try stage.finish(program)
+        #expect(run.status == 143)
+        try expectGone(stage)
+    }
+
+    /// Nothing of the command is left when the run has ended.
+    private func expectGone(_ stage: Stage) throws {
+        let process = try #require(try stage.text("pid").split(separator: "\n").first)
+        #expect((try? TemporaryTree.bytes(at: "/proc/\(process)/stat")) == nil)
+    }
+}

@@ -128,6 +128,7 @@ let package = Package(
             "JobLoaderTests", ["JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "TransferModel", "TestSupport"]),
         tests("HTTPRulesTests", ["HTTPRules", "TextFormats", "TransferModel", "TestSupport"]),
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
+        tests("TransferEngineTests", ["TransferEngine", "HTTPRules", "Stores", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
         tests("StoresTests", ["Stores", "Digests", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),

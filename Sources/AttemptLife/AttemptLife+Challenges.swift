@@ -74,28 +74,53 @@ extension AttemptLife {
         return (method, secret)
     }
 
-    /// A further request of the same kind, for a part: dressed by what the session knows by now.
+    /// Whether the connection of the last request is proven to be somebody's, to the server or to the proxy.
+    package var provesConnection: Bool {
+        if case .connection? = proxyAuthorization { return true }
+        return connectionProof != nil
+    }
+
+    /// A further request of the same kind, for a part: dressed by what the session knows by now, with what it shows to the
+    /// proxy.
     package func dressed(
         part request: OutgoingRequest, by lore: inout SessionLore, at now: WallTime
-    ) -> [HeaderField]? {
-        guard mayAuthorize else { return dressed(request, by: &lore, at: now) }
+    ) -> (headers: [HeaderField]?, proxy: RequestAuthorization.Proof?) {
+        guard mayAuthorize else { return (dressed(request, by: &lore, at: now), nil) }
         var other = self
         _ = other.authorize(by: &lore)
-        return other.dressed(request, by: &lore, at: now)
+        return (other.dressed(request, by: &lore, at: now), other.proxyAuthorization)
     }
+
+    /// Whether the proxy is asked for a tunnel. Then its answers and those of the server are apart.
+    private func isTunnelled(_ request: OutgoingRequest) -> Bool { proxy != nil && !request.url.schemeIs("http") }
 
     private func challenged(_ request: OutgoingRequest) -> ChallengedRequest {
         let nothing: @Sendable () -> [UInt8]? = { [] }
         return ChallengedRequest(
             url: request.url, method: request.method, entity: request.sendsBody ? rules.entity : nothing, proxy: proxy,
-            isTyped: request.headers.contains { $0.name.lowercased() == "authorization" })
+            // An ftp server is told who asks in ways of its own.
+            isTyped: request.url.isFTP || request.headers.contains { $0.name.lowercased() == "authorization" },
+            isTunnel: isTunnelled(request))
     }
 
     // MARK: An answer
 
+    /// The proxy wants to know who asks before it opens a tunnel (407 to CONNECT): nothing was sent to the server. Whether
+    /// the attempt goes on all the same; `ended` then says how.
+    package mutating func proxyAsked(_ headers: HeaderBlock, by lore: inout SessionLore) -> Bool {
+        guard isTunnelled(request) else { return false }
+        _ = meet(status: 407, headers, &lore, isOfTunnel: true)
+        if case .none = answer { return isAsking }
+        return true
+    }
+
     /// What an answer's head means for who one is; `nil` when it is judged like any other.
-    mutating func meet(status: Int, _ headers: HeaderBlock, _ lore: inout SessionLore) -> HeadDecision? {
-        let isChallenge = status == 401 || status == 407
+    mutating func meet(
+        status: Int, _ headers: HeaderBlock, _ lore: inout SessionLore, isOfTunnel: Bool = false
+    ) -> HeadDecision? {
+        // What comes through a tunnel is never the proxy's word.
+        let isProxys = status == 407 && isOfTunnel == isTunnelled(self.request)
+        let isChallenge = status == 401 && self.request.url.isHTTP || isProxys && proxy != nil
         if !isChallenge, case .none = login { return nil }
         var state = state
         defer { self.state = state }
@@ -112,6 +137,7 @@ extension AttemptLife {
             answer = .challenged
             // libcurl goes on on a connection of its own: this one would only stand in its way.
             if case .connection? = authorization.origin { return .abort }
+            if case .connection? = authorization.proxy { return .abort }
             return .discard
         case .cancel(let error):
             answer = .cancelled(error)

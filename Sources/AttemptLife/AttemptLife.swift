@@ -189,7 +189,7 @@ package struct AttemptLife: Sendable {
         let framing: BodyFraming
         do throws(TransferError) {
             let told = try BodyFraming.of(headers, status: status, method: request.method, version: version)
-            framing = told == .untilClose ? heldLength.map { .length($0) } ?? told : told
+            framing = told == .untilClose ? heldLength.map { .length($0) } ?? endless : told
         } catch {
             answer = .failure(error, nil)
             return .abort
@@ -216,6 +216,9 @@ package struct AttemptLife: Sendable {
             return judge(status: status, headers: headers, framing, nil)
         }
     }
+
+    /// How a body ends that says nothing of its length. Beyond HTTP the transport is told when all was sent.
+    private var endless: BodyFraming { request.url.isHTTP ? .untilClose : .chunked(announced: nil) }
 
     /// A refused redirect fails the attempt or, where the policy accepts it, is the result as it stands.
     private mutating func refuse(

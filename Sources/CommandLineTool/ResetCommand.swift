@@ -110,7 +110,10 @@ extension CommandLineTool {
         do throws(StoreError) {
             let gone = try store.reset(job: job, name: name)
             for path in gone.parts { HalfDoneFile.remove(path) }
-            if !gone.bodies.isEmpty, let cache = try? CacheFolder(folder.cache) {
+            guard !gone.bodies.isEmpty else { return }
+            // Stores of before did not say where.
+            for path in Set(gone.folders + [folder.cache]) where Folders.resolved(path) != nil {
+                guard let cache = try? CacheFolder(path) else { continue }
                 for id in gone.bodies { cache.remove(id) }
             }
         } catch {

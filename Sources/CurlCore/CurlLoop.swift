@@ -1,7 +1,7 @@
 internal import CLibSSL
 internal import CLibcurl
 import Glibc
-import SystemIO
+package import SystemIO
 package import TransferModel
 
 /// One curl multi and its handles: as many as transfers in flight, reused. The queue above it is ours.
@@ -118,11 +118,20 @@ package import TransferModel
     /// How much of a body was sent, with what goes around its chunks; `nil` when the transfer is over.
     package func uploadedBytes(of id: TransferID) -> Int64? { slot(of: id)?.easy.offset(CURLINFO_SIZE_UPLOAD_T) }
 
-    /// Waits until something can be done, at most for `wait`, does it, and returns what ended.
-    package func turn(wait: TimeSpan) -> [CurlCompletion] {
+    /// Waits until something can be done, at most for `wait`, does it, and returns what ended. `others` end the wait too;
+    /// which of them is ready is for their owner to look at.
+    package func turn(wait: TimeSpan, others: [PollEntry] = []) -> [CurlCompletion] {
         if wait.nanoseconds > 0 {
-            let milliseconds = min(Int64(Int32.max), (wait.nanoseconds + 999_999) / 1_000_000)
-            unsafe curl_multi_poll(multi, nil, 0, Int32(milliseconds), nil)
+            let milliseconds = Int32(min(Int64(Int32.max), (wait.nanoseconds + 999_999) / 1_000_000))
+            if others.isEmpty {
+                unsafe curl_multi_poll(multi, nil, 0, milliseconds, nil)
+            } else {
+                var descriptors = others.map { other in
+                    let events = other.interest == .writing ? CURL_WAIT_POLLOUT : CURL_WAIT_POLLIN
+                    return curl_waitfd(fd: other.descriptor, events: Int16(events), revents: 0)
+                }
+                unsafe curl_multi_poll(multi, &descriptors, UInt32(descriptors.count), milliseconds, nil)
+            }
         }
         turnTime = Clocks.instant()
         var running: Int32 = 0

@@ -39,6 +39,10 @@ package struct CurlRequest {
     /// set up anew for the next.
     package var likeness: AnyObject?
     package var login: CurlLogin?
+    /// To the proxy, and to nobody else: what stands after `Proxy-Authorization:` in the place of the proxy's own, or who
+    /// libcurl proves the connection to it as.
+    package var proxyAuthorization: String?
+    package var proxyLogin: CurlLogin?
 
     package init(url: String, method: String, pool: ConnectionPool) {
         self.url = url

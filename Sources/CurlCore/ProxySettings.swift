@@ -5,17 +5,16 @@ package import TransferModel
 /// that is made here, because libcurl has sent one proxy's to another (CVE-2026-6253).
 package final class ProxySettings: Sendable {
     package let server: ProxyServer
-    /// Complete lines, for the proxy alone.
-    let headerLines: [String]
+    /// What it is told unasked, after `Proxy-Authorization:`.
+    package let authorization: String?
 
-    /// `authorization` is what stands after `Proxy-Authorization:`.
     package init(_ server: ProxyServer, authorization: String?) {
         self.server = server
-        headerLines = authorization.map { ["Proxy-Authorization: \($0)"] } ?? []
+        self.authorization = authorization
     }
 
     /// It is asked by HTTP: by CONNECT for https and ftp, by whole URLs for plain http.
-    var speaksHTTP: Bool { !server.kind.isSOCKS }
+    package var speaksHTTP: Bool { !server.kind.isSOCKS }
     var isSecure: Bool { server.kind == .https }
     /// As certificates name it.
     var bareHost: String { server.host.strippedForCertificates }
@@ -42,14 +41,20 @@ extension String {
 
 extension TransferSlot {
     /// Whoever is asked for the URL, it is this proxy: the environment's word was weighed by those who made the request.
-    func setProxy(_ proxy: ProxySettings) {
+    func setProxy(_ proxy: ProxySettings, _ request: CurlRequest) {
         if tunnels { easy.set(CURLOPT_HTTPPROXYTUNNEL, true) }
         easy.set(CURLOPT_PROXY, proxy.server.description)
         easy.set(CURLOPT_PROXYTYPE, proxy.kind)
         easy.set(CURLOPT_NOPROXY, "")
         if proxy.speaksHTTP {
             easy.set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
-            if !proxy.headerLines.isEmpty { easy.set(proxyHeaders: proxy.headerLines) }
+            if let login = request.proxyLogin {
+                easy.set(CURLOPT_PROXYAUTH, login.method.bits)
+                easy.set(CURLOPT_PROXYUSERNAME, login.user)
+                easy.set(CURLOPT_PROXYPASSWORD, login.password)
+            } else if let value = request.proxyAuthorization ?? proxy.authorization {
+                easy.set(proxyHeaders: ["Proxy-Authorization: \(value)"])
+            }
         } else {
             easy.set(CURLOPT_SOCKS5_AUTH, Int(tr_auth_basic))
             if let user = proxy.server.user {

@@ -74,7 +74,7 @@ import TransferModel
         tunnels = request.pool.proxy?.speaksHTTP == true && !request.url.hasPrefix("http:")
         isInTunnel = tunnels
         secureContexts = 0
-        answersChallenges = request.login != nil
+        answersChallenges = request.login != nil || request.proxyLogin != nil
         heldHead = nil
         ftp = request.ftp
         (lastReply, endedLongWait) = ("", false)
@@ -107,7 +107,7 @@ import TransferModel
         easy.set(CURLOPT_PATH_AS_IS, true)
         easy.set(CURLOPT_PROTOCOLS_STR, request.ftp == nil ? "http,https" : "ftp")
         easy.set(CURLOPT_NOSIGNAL, true)
-        if let proxy = request.pool.proxy { setProxy(proxy) } else { easy.set(CURLOPT_PROXY, "") }
+        if let proxy = request.pool.proxy { setProxy(proxy, request) } else { easy.set(CURLOPT_PROXY, "") }
         easy.set(CURLOPT_QUICK_EXIT, true)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, request.connectTimeout.nanoseconds / 1_000_000)))
         easy.set(bufferSize: request.receiveBuffer)
@@ -138,8 +138,7 @@ import TransferModel
     }
 
     private func set(_ login: CurlLogin) {
-        let method = login.method == .ntlm ? tr_auth_ntlm : tr_auth_negotiate
-        easy.set(CURLOPT_HTTPAUTH, method)
+        easy.set(CURLOPT_HTTPAUTH, login.method.bits)
         easy.set(CURLOPT_USERNAME, login.user)
         easy.set(CURLOPT_PASSWORD, login.password)
     }
@@ -296,6 +295,11 @@ import TransferModel
 
 @available(*, unavailable)
 extension TransferSlot: Sendable {}
+
+extension CurlLogin.Method {
+    /// As libcurl's options name it.
+    var bits: Int { self == .ntlm ? tr_auth_ntlm : tr_auth_negotiate }
+}
 
 // C callbacks are file-scope functions: a closure formed in an isolated place would trap on the loop's thread.
 

@@ -113,6 +113,11 @@ package enum Completeness: Hashable, Sendable {
                     "the server announced \(announced) bytes and sent \(end.received) in chunks"))
         case .length(let announced):
             if end.received == announced { return .whole }
+            if end.received > announced {
+                return .cut(
+                    TransferError(
+                        .badServerResponse, "\(announced) bytes were announced, and \(end.received) came"))
+            }
             return .cut(
                 TransferError(
                     .networkConnectionLost,

@@ -17,9 +17,9 @@ package enum Redirects {
         status: Int, location: String?, method: String, from url: ResourceURL, hops: Int, policy: RedirectPolicy,
         rewrites: RedirectRewrites = .none, secured: (ResourceURL) -> ResourceURL? = { _ in nil }
     ) -> RedirectDecision {
-        guard let rewritten = nextMethod(status, method), let location, let named = target(location, url) else {
-            return .final
-        }
+        // Whatever a command of an own scheme says of another place, it says to who reads its answer.
+        guard url.isHTTP, let rewritten = nextMethod(status, method), let location, let named = target(location, url)
+        else { return .final }
         var target = named
         do throws(TransferError) {
             if !rewrites.isEmpty, let other = try rewrites.target(for: named) { target = other }

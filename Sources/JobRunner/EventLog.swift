@@ -26,6 +26,8 @@ package final class EventLog: EventSink {
 
     package func learn(_ secrets: [KnownSecret]) { redactor = (redactor ?? .none).adding(secrets) }
 
+    package func redacted(_ text: String) -> String { redactor?.redacted(text) ?? text }
+
     package func append(_ kind: Event.Kind, session: SessionIndex) { add(kind, task: nil, session: session) }
     package func append(_ kind: Event.Kind) { add(kind, task: nil, session: nil) }
 

@@ -47,7 +47,7 @@ struct RunPlan {
         scheduling.tasks.reserveCapacity(job.tasks.count)
         // Most tasks share their options with the one before, and its host.
         var known: (options: TaskOptions, policy: Int)?
-        var lastURL: (url: ResourceURL, origin: OriginID?)?
+        var lastURL: (url: ResourceURL, session: SessionIndex, origin: OriginID?)?
         for (index, task) in job.tasks.enumerated() {
             let options = task.options
             if known?.options !== task.options {
@@ -56,16 +56,17 @@ struct RunPlan {
             }
             var origin: OriginID?
             if let url = task.location.url {
-                if let lastURL, lastURL.url.hasSameOrigin(as: url) {
+                if let lastURL, lastURL.session == task.session, lastURL.url.hasSameOrigin(as: url) {
                     origin = lastURL.origin
                 } else {
-                    origin = url.needsConnection ? origins.id(of: url.origin) : nil
-                    lastURL = (url, origin)
+                    origin = slotOrigin(of: url, in: job.sessions[Int(task.session.raw)])
+                    lastURL = (url, task.session, origin)
                 }
             }
             if !options.values.mirrors.isEmpty {
+                let session = job.sessions[Int(task.session.raw)]
                 scheduling.mirrors[TaskIndex(raw: UInt32(index))] = options.values.mirrors.map { place in
-                    place.url.flatMap { $0.needsConnection ? origins.id(of: $0.origin) : nil }
+                    place.url.flatMap { slotOrigin(of: $0, in: session) }
                 }
             }
             scheduling.tasks.append(
@@ -74,6 +75,10 @@ struct RunPlan {
                     group: task.group,
                     neededGroups: options.values.neededGroups.compactMap { groups[$0] }))
         }
+    }
+
+    private mutating func slotOrigin(of url: ResourceURL, in session: SessionConfiguration) -> OriginID? {
+        session.takesSlot(url) ? origins.id(of: url.origin) : nil
     }
 
     private static func policy(_ options: TaskOptions.Values) -> SchedulingPlan.TaskPolicy {

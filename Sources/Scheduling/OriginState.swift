@@ -82,11 +82,17 @@ struct OriginState: Sendable {
         quotaEnds = quotaEnds + TimeSpan(nanoseconds: (over + 1) * nextQuota.window.nanoseconds)
     }
 
-    mutating func spend(_ now: Instant) {
+    mutating func spend(_ now: Instant, by task: TaskIndex?) {
         // Or it would be spent from a window that is over, and the present one would be whole.
         renewQuota(now)
         unanswered += 1
-        rate?.take(at: now)
+        rate?.take(at: now, by: task)
         if let left = quota { quota = left - 1 }
+    }
+
+    /// The request for which that was spent was not sent.
+    mutating func giveBack(_ task: TaskIndex) {
+        rate?.giveBack(task)
+        if let left = quota { quota = left + 1 }
     }
 }

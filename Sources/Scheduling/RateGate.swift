@@ -2,11 +2,21 @@ import TransferModel
 
 /// `requestsPerSecond`: lets so many through, evenly spaced but for a burst (the generic cell rate algorithm).
 struct RateGate: Sendable {
+    /// Who went through, and when.
+    private struct Passage: Sendable {
+        let task: TaskIndex?
+        let time: Instant
+    }
     private let interval: Int64
     /// How much sooner than evenly spaced one may come.
     private let tolerance: Int64
     /// When the next one would come if all were evenly spaced.
     private var expected = Instant(nanoseconds: .min / 4)
+    /// The same before the first of `recent`.
+    private var expectedBefore = Instant(nanoseconds: .min / 4)
+    /// Those that still hold back others, as far as they are remembered: one that made no request is taken out again.
+    private var recent: [Passage] = []
+    private static let mostRecent = 256
 
     init(_ rate: RequestRate) {
         interval = Int64((1e9 / rate.perSecond).rounded(.up))
@@ -15,5 +25,26 @@ struct RateGate: Sendable {
 
     var opensAt: Instant { expected + TimeSpan(nanoseconds: -tolerance) }
 
-    mutating func take(at now: Instant) { expected = max(expected, now) + TimeSpan(nanoseconds: interval) }
+    mutating func take(at now: Instant, by task: TaskIndex?) {
+        if expected <= now {
+            recent.removeAll(keepingCapacity: true)
+        } else if recent.count == Self.mostRecent {
+            expectedBefore = after(recent.removeFirst(), expectedBefore)
+        }
+        if recent.isEmpty { expectedBefore = expected }
+        let passage = Passage(task: task, time: now)
+        recent.append(passage)
+        expected = after(passage, expected)
+    }
+
+    /// The task's last passage led to no request: as if it had never been.
+    mutating func giveBack(_ task: TaskIndex) {
+        guard let place = recent.lastIndex(where: { $0.task == task }) else { return }
+        recent.remove(at: place)
+        expected = recent.reduce(expectedBefore) { after($1, $0) }
+    }
+
+    private func after(_ passage: Passage, _ expected: Instant) -> Instant {
+        max(expected, passage.time) + TimeSpan(nanoseconds: interval)
+    }
 }

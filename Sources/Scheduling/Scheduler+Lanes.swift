@@ -244,21 +244,32 @@ extension Scheduler {
         }
         tasks[index].awaitsAnswer = true
         if case .probing(nil) = origins[origin].quiet { setQuiet(origin, .probing(task)) }
-        spendSlot(lane, origin, isAlone: tasks[index].isAlone)
+        spendSlot(lane, origin, isAlone: tasks[index].isAlone, by: task)
     }
 
-    /// A request is about to go out under a slot of the lane.
-    mutating func spendSlot(_ lane: Int, _ origin: Int, isAlone: Bool) {
+    /// A request is about to go out under a slot of the lane. With `task`, it may turn out that it need not.
+    mutating func spendSlot(_ lane: Int, _ origin: Int, isAlone: Bool, by task: TaskIndex? = nil) {
         let before = lanes[lane].connections
         lanes[lane].take(isAlone: isAlone)
-        lanes[lane].rate?.take(at: now.instant)
+        lanes[lane].rate?.take(at: now.instant, by: task)
         origins[origin].connections += lanes[lane].connections - before
-        origins[origin].spend(now.instant)
+        origins[origin].spend(now.instant, by: task)
         if origins[origin].isShared {
             for other in origins[origin].lanes { refresh(other) }
         } else {
             refresh(lane)
         }
+    }
+
+    /// The same where nothing was sent: no rate and no quota counts it.
+    mutating func giveBackUnused(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        let lane = Int(tasks[index].lane)
+        if tasks[index].holdsSlot, tasks[index].awaitsAnswer, let origin = lanes[lane].origin {
+            lanes[lane].rate?.giveBack(task)
+            origins[Int(origin.raw)].giveBack(task)
+        }
+        giveBackSlot(task)
     }
 
     mutating func giveBackSlot(_ task: TaskIndex) {

@@ -145,7 +145,7 @@ package struct Scheduler {
         case .gaveBack(let task, _, let wasAnswered): giveBackLent(task, wasAnswered: wasAnswered)
         case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter)
         case .unused(let task, let origin):
-            giveBackSlot(task)
+            giveBackUnused(task)
             endProbe(task, origin)
         case .transferred(let task):
             wholeAnswer(task)

@@ -157,6 +157,15 @@ package struct Migration: Sendable {
                     PRIMARY KEY (session, url, file)
                 ) STRICT, WITHOUT ROWID;
                 """),
+        // Where bodies of a session were put: who forgets the session need not have its job to find them.
+        Migration(
+            sql: """
+                CREATE TABLE cacheFolders (
+                    session INTEGER NOT NULL REFERENCES caches (session) ON DELETE CASCADE,
+                    path TEXT NOT NULL,
+                    PRIMARY KEY (session, path)
+                ) STRICT, WITHOUT ROWID;
+                """),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

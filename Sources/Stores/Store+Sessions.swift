@@ -76,20 +76,28 @@ extension Store {
         }
     }
 
-    /// Forgets a session with all that is kept under it, and gives back what lies outside the store: its half-done files
-    /// and the answers whose bodies are files.
-    package func reset(
-        job: String, name: String
-    ) throws(StoreError) -> (parts: Set<String>, bodies: [CacheEntryID]) {
-        guard let session = try existingSession(job: job, name: name) else { return ([], []) }
+    /// What lay outside the store of a session that was forgotten.
+    package struct Outlying: Hashable, Sendable {
+        /// Half-done files.
+        package var parts: Set<String> = []
+        /// Answers whose bodies are files, and the folders in which these may be.
+        package var bodies: [CacheEntryID] = []
+        package var folders: [String] = []
+    }
+
+    /// Forgets a session with all that is kept under it.
+    package func reset(job: String, name: String) throws(StoreError) -> Outlying {
+        guard let session = try existingSession(job: job, name: name) else { return Outlying() }
         return try batch(durably: true) { () throws(StoreError) in
-            let parts = try partFiles(of: session)
+            var outlying = Outlying(parts: try partFiles(of: session))
             let query = try database.prepare("SELECT id FROM cacheEntries WHERE session = ? AND body IS NULL")
             query.bind(1, session.id)
-            var bodies: [CacheEntryID] = []
-            while try query.step() { bodies.append(CacheEntryID(raw: query.integer(0) ?? 0)) }
+            while try query.step() { outlying.bodies.append(CacheEntryID(raw: query.integer(0) ?? 0)) }
+            let folders = try database.prepare("SELECT path FROM cacheFolders WHERE session = ? ORDER BY path")
+            folders.bind(1, session.id)
+            while try folders.step() { outlying.folders.append(folders.text(0) ?? "") }
             try forget(session)
-            return (parts, bodies)
+            return outlying
         }
     }
 

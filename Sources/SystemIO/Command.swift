@@ -1,4 +1,3 @@
-internal import CLinuxShims
 import Glibc
 package import TransferModel
 
@@ -38,16 +37,14 @@ package struct Command: Sendable {
         package func cancel() { wake.signal() }
     }
 
-    /// How much of its standard error is kept.
-    static let longestErrors = 8 << 10
     /// So long after it was asked to end it is ended.
-    static let grace = TimeSpan.seconds(2)
+    package static let grace = TimeSpan.seconds(2)
 
     /// `take` gets what it writes, piece by piece; `false` ends it.
     package func run(
         input: [UInt8] = [], cancellation: Cancellation? = nil, take: (UnsafeRawBufferPointer) -> Bool
     ) throws(SystemError) -> Result {
-        let conversation = try Conversation(self, input)
+        let conversation = Conversation(try RunningCommand(self), input)
         return try unsafe conversation.hold(timeout: timeout, cancellation: cancellation, take)
     }
 
@@ -65,114 +62,48 @@ package struct Command: Sendable {
     }
 }
 
-/// The three streams of a program under way, and its end.
+/// A program under way whose streams are moved, by one thread that waits for nothing else, until it has ended.
 private final class Conversation {
-    private let process: Int32
-    /// Readable once the process has ended.
-    private let end: Int32
-    /// -1 once they are closed.
-    private var (input, output, errors): (Int32, Int32, Int32)
+    private let program: RunningCommand
     private var unsent: ArraySlice<UInt8>
-    private var lastErrors: [UInt8] = []
     private var ending: Command.Ending?
     private var killDue: Instant?
-    private var isReaped = false
 
-    init(_ command: Command, _ bytes: [UInt8]) throws(SystemError) {
-        var pipes: [Int32] = []
-        do throws(SystemError) {
-            for _ in 0..<3 { pipes += try Self.pipe() }
-            process = try Self.spawn(command, input: pipes[0], output: pipes[3], errors: pipes[5])
-        } catch {
-            for raw in pipes { close(raw) }
-            throw error
-        }
-        for raw in [pipes[0], pipes[3], pipes[5]] { close(raw) }
-        (input, output, errors) = (pipes[1], pipes[2], pipes[4])
+    init(_ program: RunningCommand, _ bytes: [UInt8]) {
+        self.program = program
         unsent = bytes[...]
-        let watch = tr_process_descriptor(process)
-        let code = errno
-        end = watch
-        guard watch >= 0 else { throw SystemError(call: "pidfd_open", errno: code) }
     }
-
-    /// Whoever leaves early leaves nothing running.
-    deinit {
-        for raw in [input, output, errors, end] where raw >= 0 { close(raw) }
-        if !isReaped {
-            kill(-process, SIGKILL)
-            _ = reap()
-        }
-    }
-
-    /// The end that is read and the end that is written.
-    private static func pipe() throws(SystemError) -> [Int32] {
-        var ends: [Int32] = [-1, -1]
-        try Syscall.check("pipe") { unsafe tr_pipe(&ends) }
-        return ends
-    }
-
-    private static func spawn(
-        _ command: Command, input: Int32, output: Int32, errors: Int32
-    ) throws(SystemError) -> Int32 {
-        guard let program = command.words.first else { throw SystemError(call: "posix_spawn", errno: EINVAL) }
-        // Non-blocking is for our ends: programs are not made for it.
-        for raw in [input, output, errors] { _ = fcntl(raw, F_SETFL, 0) }
-        var process: Int32 = 0
-        let code = unsafe withStrings(command.words) { words in
-            unsafe withStrings(command.environment ?? Surroundings.environment().map { "\($0.key)=\($0.value)" }) {
-                variables in
-                unsafe tr_spawn(words, variables, command.folder, input, output, errors, &process)
-            }
-        }
-        guard code == 0 else { throw SystemError(call: program, errno: code) }
-        return process
-    }
-
-    private static func withStrings(
-        _ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Int32
-    ) -> Int32 {
-        let copies = unsafe texts.map { unsafe strdup($0) }
-        defer { unsafe copies.forEach { unsafe free($0) } }
-        let pointers = unsafe copies.map { unsafe $0.map { unsafe UnsafePointer($0) } } + [nil]
-        return unsafe pointers.withUnsafeBufferPointer { buffer in
-            unsafe buffer.baseAddress.map { unsafe body($0) } ?? EINVAL
-        }
-    }
-
-    // MARK: To the end
 
     func hold(
         timeout: TimeSpan?, cancellation: Command.Cancellation?, _ take: (UnsafeRawBufferPointer) -> Bool
     ) throws(SystemError) -> Command.Result {
-        if unsent.isEmpty { closeInput() }
+        if unsent.isEmpty { program.closeInput() }
         let due = timeout.map { Clocks.instant() + $0 } ?? .distantFuture
         var cancel = cancellation?.wake
         var hasEnded = false
         while !hasEnded {
-            var entries = [PollEntry(end)]
-            if input >= 0 { entries.append(PollEntry(input, .writing)) }
-            if output >= 0 { entries.append(PollEntry(output)) }
-            if errors >= 0 { entries.append(PollEntry(errors)) }
+            var entries = [program.end]
+            entries += [program.input, program.output, program.errors].compactMap { $0 }
             if let cancel { entries.append(cancel.entry) }
             Polling.wait(&entries, milliseconds: wait(due))
             let ready = Set(entries.lazy.filter(\.isReady).map(\.descriptor))
+            func isReady(_ entry: PollEntry?) -> Bool { entry.map { ready.contains($0.descriptor) } ?? false }
             // Before the streams: what was written before the end is still in them.
-            hasEnded = ready.contains(end)
-            if ready.contains(input) { feed() }
-            if ready.contains(output) || hasEnded, unsafe !drainOutput(take) { stop(.cancelled) }
-            if ready.contains(errors) || hasEnded { drainErrors() }
+            hasEnded = isReady(program.end)
+            if isReady(program.input) { feed() }
+            if isReady(program.output) || hasEnded, unsafe !drainOutput(take) { stop(.cancelled) }
+            if isReady(program.errors) || hasEnded { program.drainErrors() }
             if let wake = cancel, ready.contains(wake.entry.descriptor) {
                 cancel = nil
                 stop(.cancelled)
             }
             if Clocks.instant() >= due { stop(.timedOut) }
-            if let killDue, Clocks.instant() >= killDue { kill(-process, SIGKILL) }
+            if let killDue, Clocks.instant() >= killDue { program.kill() }
         }
-        let natural = reap()
+        let natural = program.reap()
         // What it left running must not go on behind the run's back when the run wanted it to end.
-        if ending != nil { kill(-process, SIGKILL) }
-        return Command.Result(ending: ending ?? natural, errors: String(decoding: lastErrors, as: UTF8.self))
+        if ending != nil { program.kill() }
+        return Command.Result(ending: ending ?? natural, errors: program.lastErrors)
     }
 
     private func wait(_ due: Instant) -> Int64 {
@@ -184,68 +115,26 @@ private final class Conversation {
     private func stop(_ why: Command.Ending) {
         guard ending == nil else { return }
         ending = why
-        kill(-process, SIGTERM)
+        program.askToEnd()
         killDue = Clocks.instant() + Command.grace
-        closeInput()
-    }
-
-    private func closeInput() {
-        if input >= 0 { close(input) }
-        input = -1
     }
 
     private func feed() {
-        let count = unsafe unsent.withUnsafeBytes { unsafe write(input, $0.baseAddress, $0.count) }
-        if count > 0 { unsent = unsent.dropFirst(count) }
-        // One that does not read all it was given may be content all the same.
-        if unsent.isEmpty || count < 0 && errno != EAGAIN && errno != EINTR { closeInput() }
+        unsent = unsent.dropFirst(unsafe unsent.withUnsafeBytes { unsafe program.write($0) })
+        if unsent.isEmpty { program.closeInput() }
     }
 
     /// `false` when nobody wants more of it.
     private func drainOutput(_ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
-        guard output >= 0 else { return true }
         let isWanted = ending == nil
-        return unsafe drain(&output) { bytes in isWanted ? unsafe take(bytes) : true }
-    }
-
-    private func drainErrors() {
-        guard errors >= 0 else { return }
-        _ = unsafe drain(&errors) { bytes in
-            unsafe lastErrors.append(contentsOf: bytes)
-            if lastErrors.count > 2 * Command.longestErrors {
-                lastErrors.removeFirst(lastErrors.count - Command.longestErrors)
-            }
-            return true
-        }
-    }
-
-    private func drain(_ stream: inout Int32, _ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
-        let raw = stream
-        var isOpen = true
-        let isWanted = unsafe withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 16) { buffer in
+        return unsafe withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 16) { buffer in
             // A program that never stops writing must not keep us from hearing that it shall end; a pipe holds less.
             for _ in 0..<32 {
-                let count = unsafe read(raw, buffer.baseAddress, buffer.count)
-                if count > 0 {
-                    guard unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else { return false }
-                } else if count == 0 || errno != EINTR {
-                    isOpen = count < 0 && errno == EAGAIN
-                    return true
-                }
+                guard let count = unsafe program.read(into: buffer), count > 0 else { return true }
+                guard isWanted else { continue }
+                guard unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else { return false }
             }
             return true
         }
-        if !isOpen {
-            close(raw)
-            stream = -1
-        }
-        return isWanted
-    }
-
-    private func reap() -> Command.Ending {
-        var (status, signal): (Int32, Int32) = (-1, 0)
-        _ = unsafe tr_reap(process, &status, &signal)
-        isReaped = true
-        return signal == 0 ? .exited(status) : .killed(signal: signal)
     }
 }

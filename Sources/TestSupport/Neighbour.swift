@@ -49,6 +49,51 @@ extension Neighbour {
         }
     }
 
+    /// It is used where it is installed; `make test` does not install it, because Debian's package starts a service.
+    package static var hasSquid: Bool { access("/usr/sbin/squid", X_OK) == 0 }
+
+    /// An HTTP proxy that asks by `basic`, `digest` or `ntlm`. Its helper for the last believes everybody.
+    package static func squid(_ method: String, user: String, password: String) throws -> Neighbour {
+        // It takes its time before it listens, and somebody else may have come to the port meanwhile.
+        for _ in 0..<2 {
+            if let proxy = try? startSquid(method, user, password) { return proxy }
+        }
+        return try startSquid(method, user, password)
+    }
+
+    private static func startSquid(_ method: String, _ user: String, _ password: String) throws -> Neighbour {
+        try Neighbour("/usr/sbin/squid") { port, folder in
+            // It may run as another user.
+            try folder.setMode("", 0o755)
+            try folder.write("passwords", "\(user):\(password)\n")
+            let helper =
+                switch method {
+                case "digest": "/usr/lib/squid/digest_file_auth \(folder.path("passwords"))"
+                case "ntlm": "/usr/lib/squid/ntlm_fake_auth"
+                default: "/usr/lib/squid/basic_fake_auth"
+                }
+            try folder.write(
+                "squid.conf",
+                """
+                http_port 127.0.0.1:\(port)
+                pid_filename none
+                cache_log /dev/null
+                access_log none
+                cache deny all
+                pinger_enable off
+                visible_hostname gate
+                auth_param \(method) program \(helper)
+                auth_param \(method) children 1
+                \(method == "ntlm" ? "" : "auth_param \(method) realm gate")
+                acl known proxy_auth REQUIRED
+                http_access allow known
+                http_access deny all
+                shutdown_lifetime 0 seconds
+                """)
+            return ["-N", "-f", folder.path("squid.conf")]
+        }
+    }
+
     /// A SOCKS5 proxy.
     package static func microsocks(user: String? = nil, password: String = "") throws -> Neighbour {
         try Neighbour("/usr/bin/microsocks") { port, _ in

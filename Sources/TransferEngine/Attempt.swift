@@ -94,6 +94,10 @@ final class Attempt: TransferReceiver {
     var toldSent: Int64 = 0
     var idleLimit: TimeSpan
 
+    /// In the transfer's place where a command answers; how many were asked.
+    var command: CommandTransfer?
+    var askedCommands = 0
+
     // Notes from libcurl's calls.
     var head: ResponseHead?
     var received: Int64 = 0
@@ -456,7 +460,7 @@ final class Attempt: TransferReceiver {
 
     func rewindBody(to offset: Int64) -> Bool {
         // Only what may be sent twice is sent again by libcurl, or what was refused before.
-        guard HTTPMethod.isIdempotent(life.request.method) || life.connectionProof != nil, let body else {
+        guard HTTPMethod.isIdempotent(life.request.method) || life.provesConnection, let body else {
             return false
         }
         return body.rewind(to: offset)

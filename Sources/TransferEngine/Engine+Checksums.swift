@@ -96,7 +96,7 @@ extension Engine {
             }
             read(path, attempt, group: nil)
         case .url(let url, _, _):
-            guard url.needsConnection else {
+            guard attempt.session.configuration.takesSlot(url) else {
                 return fail(attempt, TransferError(.unsupportedURL, "\(words(source)) is at no URL that is supported"))
             }
             fetch(url, attempt)

@@ -42,6 +42,16 @@ extension Engine {
         }
     }
 
+    /// The proxy did not open the tunnel because it wants to know who asks. Whether somebody has an answer to that.
+    func answersProxy(_ attempt: Attempt, _ completion: CurlCompletion, _ error: TransferError?) -> Bool {
+        guard attempt.head == nil, let head = completion.proxyHead, head.status == 407,
+            attempt.life.proxyAsked(head.headers, by: &attempt.session.lore)
+        else { return false }
+        perform(
+            attempt.life.ended(TransportEnd(error: error, received: 0, sawCloseNotify: false)), attempt)
+        return true
+    }
+
     // MARK: Telling
 
     /// What was asked and answered, without what was shown; and to helpers, whether what they gave was of use.
@@ -56,27 +66,43 @@ extension Engine {
         finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
     }
 
-    // MARK: Proving a connection
+    // MARK: Showing it
 
-    /// On HTTP/1.1, over connections that are nobody else's: what is proven is the connection.
-    func prove(
-        _ method: AuthenticationMethod, _ secret: ShownSecret, _ request: OutgoingRequest, _ curl: inout CurlRequest,
-        _ attempt: Attempt
+    /// What the proxy is shown, and connections that are proven to be somebody's: on HTTP/1.1, and nobody else's.
+    func show(
+        _ request: OutgoingRequest, _ curl: inout CurlRequest, _ attempt: Attempt
     ) throws(TransferError) {
-        guard case .password(let user, let password) = secret else { return }
-        let login = CurlLogin(
-            method: method == .ntlm ? .ntlm : .negotiate, user: user.revealed, password: password.revealed)
-        curl.login = login
+        if let proof = attempt.life.connectionProof { curl.login = Self.login(proof.method, proof.secret) }
+        show(attempt.life.proxyAuthorization, to: request, &curl)
+        let logins = EngineSession.Logins(origin: curl.login, proxy: curl.proxyLogin)
+        if logins.origin == nil && logins.proxy == nil { return }
         curl.version = .http1
         // What must not be sent twice never meets a connection that may be dead: it has all its rounds to itself.
         if HTTPMethod.isIdempotent(request.method) {
-            curl.pool = try attempt.session.pool(for: login, at: request.url.origin, like: curl.pool)
+            curl.pool = try attempt.session.pool(for: logins, at: request.url.origin, like: curl.pool)
         } else {
-            let pool = try attempt.session.takePool(for: login, at: request.url.origin, like: curl.pool)
+            let pool = try attempt.session.takePool(for: logins, at: request.url.origin, like: curl.pool)
             attempt.session.giveBack(attempt.ownPool)
             attempt.ownPool = pool
             curl.pool = pool.pool
         }
+    }
+
+    /// Only to the proxy that it was made for.
+    func show(_ proof: RequestAuthorization.Proof?, to request: OutgoingRequest, _ curl: inout CurlRequest) {
+        guard let proof, let proxy = curl.pool.proxy, proxy.speaksHTTP else { return }
+        switch proof {
+        case .header(let value):
+            let text = value.revealed
+            if text != proxy.authorization { curl.proxyAuthorization = text }
+        case .connection(let method, let secret): curl.proxyLogin = Self.login(method, secret)
+        }
+    }
+
+    private static func login(_ method: AuthenticationMethod, _ secret: ShownSecret) -> CurlLogin? {
+        guard case .password(let user, let password) = secret else { return nil }
+        return CurlLogin(
+            method: method == .ntlm ? .ntlm : .negotiate, user: user.revealed, password: password.revealed)
     }
 
     // MARK: Secrets that came up in the run

@@ -13,7 +13,7 @@ extension Engine {
     /// The answer's headers are there: is the body worth more than one stream, and can there be more?
     func considerSegments(_ attempt: Attempt) {
         guard attempt.specification.options.values.segments > 1, attempt.parts == nil, attempt.head?.isHTTP == true,
-            attempt.life.connectionProof == nil, let validator = attempt.partValidator,
+            attempt.command == nil, !attempt.life.provesConnection, let validator = attempt.partValidator,
             let total = attempt.life.announcedLength,
             SegmentPlan.isWorthwhile(total - attempt.life.offset - attempt.received)
         else { return }
@@ -78,7 +78,8 @@ extension Engine {
         do throws(TransferError) {
             var curl = try curlRequest(request, attempt)
             let dressed = attempt.life.dressed(part: request, by: &attempt.session.lore, at: now.wall)
-            curl.headers = EngineSession.lines(dressed ?? request.headers)
+            curl.headers = EngineSession.lines(dressed.headers ?? request.headers)
+            show(dressed.proxy, to: request, &curl)
             segment.transfer = try loop.start(curl, receiver: segment)
         } catch {
             return streamEnded(id, .failed, error, wasAnswered: false, attempt, parts)

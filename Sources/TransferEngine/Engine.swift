@@ -11,6 +11,8 @@ package protocol EventSink: AnyObject {
     func append(_ kind: Event.Kind, task: TaskIndex, session: SessionIndex)
     /// Secrets that came to be known in the run: from now on no event tells them.
     func learn(_ secrets: [KnownSecret])
+    /// As an event would tell it: for what is to be cut short, which must not cut a secret in two.
+    func redacted(_ text: String) -> String
 }
 
 /// What remains of an attempt once it ended: the runner makes the attempt's event and the task's end of it.
@@ -92,6 +94,9 @@ package final class Engine {
     package private(set) var credentialProblems: [String] = []
     /// Secrets of this run that no event tells.
     var learned: Set<String> = []
+    /// Commands that answer for own schemes, and those that nobody listens to any more.
+    var commandTransfers: [CommandTransfer] = []
+    var leavingCommands: [LeavingCommand] = []
     /// Attempts that wait until it is known what their session knows.
     var awaitingLore: [TaskIndex] = []
     var nextIdleCheck = Instant.distantFuture
@@ -167,6 +172,7 @@ package final class Engine {
 
     /// Ends the threads of files and of the store; nothing may be under way. What went wrong with the store is told.
     package func close() -> [String] {
+        endCommands()
         bodyStreams?.close()
         outbox.handOver()
         delivery.finish()
@@ -207,7 +213,12 @@ package final class Engine {
     }
 
     /// When the engine must be given a turn although nothing arrived.
-    package var nextDeadline: Instant { min(nextIdleCheck, memory?.due ?? .distantFuture) }
+    package var nextDeadline: Instant {
+        let due = min(nextIdleCheck, memory?.due ?? .distantFuture)
+        return hasCommands ? min(due, nextCommandDeadline) : due
+    }
+
+    private var hasCommands: Bool { !commandTransfers.isEmpty || !leavingCommands.isEmpty }
 
     // MARK: From the scheduler
 
@@ -228,6 +239,7 @@ package final class Engine {
     private func credit(_ task: TaskIndex, _ bytes: Int64) {
         guard let attempt = attempt(of: task), attempt.add(credit: bytes, at: now.instant) else { return }
         if let transfer = attempt.transfer { loop.resume(transfer) }
+        attempt.command?.goOn(at: now.instant)
         for segment in attempt.parts?.segments ?? [] {
             if let transfer = segment.transfer { loop.resume(transfer) }
         }
@@ -257,7 +269,7 @@ package final class Engine {
         if let refused = refusals.removeValue(forKey: task) { attempt.life.recall(refused) }
         learnPasswords(attempt, url)
         emit(.attemptStarted(AttemptStart(number: number, url: url.text)), attempt)
-        attempt.origin = origins.slotOrigin(of: url)
+        attempt.origin = attempt.session.configuration.takesSlot(url) ? origins.id(of: url.origin) : nil
         if let body = specification.options.values.body, !planBody(body, attempt) { return }
         if specification.type == .download, mustInspect(specification) {
             attempt.phase = .inspecting
@@ -298,7 +310,7 @@ package final class Engine {
             return adopt(record, attempt, url)
         }
         attempt.phase = .transferring
-        if url.needsConnection {
+        if attempt.session.configuration.takesSlot(url) {
             attempt.life.secure(attempt.session.lore, at: now.wall)
             if attempt.specification.options.values.resumable { beginUpload(attempt) }
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
@@ -342,7 +354,9 @@ package final class Engine {
     }
 
     func send(_ request: OutgoingRequest, _ attempt: Attempt) {
-        if attempt.life.mayAuthorize, request.url.isHTTP, let query = attempt.life.authorize(by: &attempt.session.lore)
+        attempt.life.proxy = attempt.session.pools.askingProxy(for: request.url)
+        if attempt.life.mayAuthorize, request.url.isHTTP || attempt.life.proxy != nil,
+            let query = attempt.life.authorize(by: &attempt.session.lore)
         {
             return ask(query, attempt)
         }
@@ -359,17 +373,18 @@ package final class Engine {
     func transmit(_ asked: OutgoingRequest, _ attempt: Attempt) {
         let request = questioned(asked, attempt)
         attempt.sentMethod = request.method
+        if !request.url.needsConnection { return startCommand(request, attempt) }
         do throws(TransferError) {
             var curl = try curlRequest(request, attempt)
             // What every first request of a session says is put together once.
             let isPlain =
                 !request.isDressed && attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
-                && !request.isConditional && curl.login == nil
+                && !request.isConditional && curl.login == nil && curl.proxyLogin == nil
             curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
             curl.ftp = try access(request, attempt)
             if curl.ftp != nil { curl.headers = [] }
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
-            if isPlain, !request.sendsBody, let origin = attempt.origin {
+            if isPlain, !request.sendsBody, curl.proxyAuthorization == nil, let origin = attempt.origin {
                 curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
             }
             attempt.body = nil
@@ -397,7 +412,7 @@ package final class Engine {
         curl.keepsConnection =
             (attempt.origin.map { !unkeptOrigins.contains($0) } ?? true)
             && !(attempt.session.pools.isSplit && request.url.isSecure)
-        if let proof = attempt.life.connectionProof { try prove(proof.method, proof.secret, request, &curl, attempt) }
+        if attempt.life.mayAuthorize { try show(request, &curl, attempt) }
         return curl
     }
 
@@ -408,6 +423,7 @@ package final class Engine {
     }
 
     func stopFirst(_ attempt: Attempt) {
+        if let command = attempt.command { leave(command) }
         guard let transfer = attempt.transfer else { return }
         if let metrics = loop.stop(transfer) {
             note(metrics, attempt)
@@ -431,8 +447,9 @@ package final class Engine {
     package func turn(wait: TimeSpan, clock: () -> Now) -> [ExecutorReport] {
         useLoans()
         handOver()
-        let completions = loop.turn(wait: wait)
+        let completions = loop.turn(wait: wait, others: hasCommands ? commandEntries : [])
         now = clock()
+        if hasCommands { moveCommands() }
         for attempt in news.takeAll() { reportProgress(attempt) }
         for completion in completions { complete(completion) }
         if bodyStreams != nil { resumeStreams() }
@@ -447,7 +464,7 @@ package final class Engine {
 
     private func handOver() {
         // When nothing moves any more and only a flush is waited for, let it come at once.
-        if transferring.isEmpty, segmented.isEmpty, unhurriedFlushes > 0 {
+        if transferring.isEmpty, segmented.isEmpty, commandTransfers.isEmpty, unhurriedFlushes > 0 {
             unhurriedFlushes = 0
             outbox.add(.hurry)
         }
@@ -483,6 +500,7 @@ package final class Engine {
         if completion.wasAskedForCertificate, attempt.head == nil { tellOfCertificate(attempt) }
         let error = attempt.decodingFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
         if let parts = attempt.parts { return firstStreamEnded(attempt, parts, error) }
+        if completion.proxyHead != nil, answersProxy(attempt, completion, error) { return }
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
     }
 
@@ -656,12 +674,5 @@ package final class Engine {
 
     func emit(_ kind: Event.Kind, _ attempt: Attempt) {
         events.append(kind, task: attempt.task, session: attempt.specification.session)
-    }
-}
-
-extension OriginTable {
-    /// The origin whose slots a request to `url` needs; `nil` for what needs no connection.
-    package mutating func slotOrigin(of url: ResourceURL) -> OriginID? {
-        url.needsConnection ? id(of: url.origin) : nil
     }
 }

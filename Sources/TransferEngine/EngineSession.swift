@@ -22,9 +22,14 @@ final class EngineSession {
     var connectionsReused = 0
     /// Connections that were proven to be somebody's, by who that is and where.
     private var loginPools: [LoginKey: ConnectionPool] = [:]
+    /// Who libcurl proves a connection as, at either end of it.
+    struct Logins: Hashable {
+        let origin: CurlLogin?
+        let proxy: CurlLogin?
+    }
     struct LoginKey: Hashable {
         let origin: Origin
-        let login: CurlLogin
+        let login: Logins
         /// What else the connections are: through which proxy, with which certificate. Kept, so that no other pool comes
         /// to lie where it lay and is taken for it.
         let base: ConnectionPool
@@ -73,7 +78,7 @@ final class EngineSession {
     }
 
     func pool(
-        for login: CurlLogin, at origin: Origin, like other: ConnectionPool
+        for login: Logins, at origin: Origin, like other: ConnectionPool
     ) throws(TransferError) -> ConnectionPool {
         let key = LoginKey(origin: origin, login: login, base: other)
         if let pool = loginPools[key] { return pool }
@@ -83,7 +88,7 @@ final class EngineSession {
     }
 
     func takePool(
-        for login: CurlLogin, at origin: Origin, like other: ConnectionPool
+        for login: Logins, at origin: Origin, like other: ConnectionPool
     ) throws(TransferError) -> OwnPool {
         let key = LoginKey(origin: origin, login: login, base: other)
         if let pool = sparePools[key]?.popLast() { return OwnPool(key: key, pool: pool) }
@@ -145,7 +150,8 @@ final class EngineSession {
             bodyTexts: options.body?.texts ?? [],
             usesCookies: options.cookies, mainDocument: options.mainDocument,
             challenges: ChallengePolicy(
-                credentials: options.policies.credentials, sessionRules: configuration.taskDefaults.challenges,
+                credentials: options.policies.credentials, proxies: pools.proxyServers,
+                sessionRules: configuration.taskDefaults.challenges,
                 taskRules: options.policies.challenges),
             entity: { [body = options.body] in PlannedBody.shortBytes(of: body) }, clientNonce: Self.clientNonce)
     }

@@ -51,6 +51,14 @@ final class SessionPools {
         isPlain = proxies.isDirect && configuration.tls.clientCertificates.isEmpty && rules.isEmpty
     }
 
+    var proxyServers: [ProxyServer] { proxies.servers }
+
+    /// The proxy that a request to `url` goes through, where it is one that may ask who is there.
+    func askingProxy(for url: ResourceURL) -> Origin? {
+        guard !proxies.isDirect, let proxy = proxies.proxy(for: url), !proxy.kind.isSOCKS else { return nil }
+        return proxy.origin
+    }
+
     /// Where a request to `url` finds its connection. Each hop of a redirect asks anew. `own` are the task's `challenges`.
     func pool(for url: ResourceURL, _ own: [ChallengeRule]) throws(TransferError) -> ConnectionPool {
         if isPlain, own.isEmpty { return plain }
@@ -150,12 +158,13 @@ final class SessionPools {
 
     private func settings(of proxy: ProxyServer) -> ProxySettings {
         if let known = settings[proxy] { return known }
-        let credential = proxy.user == nil ? credential(for: proxy) : nil
+        // Over HTTP a proxy asks, and `ChallengeDesk` answers.
+        let credential = proxy.user == nil && proxy.kind.isSOCKS ? credential(for: proxy) : nil
         let user = proxy.user ?? credential?.user
         let password = proxy.password ?? credential?.password
         let server = ProxyServer(
             kind: proxy.kind, host: proxy.host, port: proxy.port, user: user, password: password)
-        let made = ProxySettings(server, authorization: user.map { Self.basic($0, password) })
+        let made = ProxySettings(server, authorization: proxy.user.map { Self.basic($0, password) })
         settings[proxy] = made
         return made
     }

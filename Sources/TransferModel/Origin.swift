@@ -11,8 +11,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// `https://mirror.example.org:443`: the form of `hosts[].host` in the report, the port always there.
-    package var description: String { "\(scheme)://\(host):\(port)" }
+    /// `https://mirror.example.org:443`: the form of `hosts[].host` in the report, the port there wherever the scheme has one.
+    package var description: String { port == 0 ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)" }
 }
 
 /// A number for an origin, given out by the run's `OriginTable`: what the scheduler counts by.

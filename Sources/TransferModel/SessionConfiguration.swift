@@ -31,6 +31,16 @@ package struct SessionConfiguration: Sendable {
 
     package init(name: String) { self.name = name }
 
+    /// The commands that may answer for a URL, in the order in which they are asked: last to first.
+    package func commands(for url: ResourceURL) -> [OwnProtocol] {
+        if protocols.isEmpty { return [] }
+        let scheme = url.scheme
+        return protocols.reversed().filter { $0.scheme == scheme }
+    }
+
+    /// Whether a request to `url` counts against its origin's limits: it takes a connection, or a command.
+    package func takesSlot(_ url: ResourceURL) -> Bool { url.needsConnection || !commands(for: url).isEmpty }
+
     /// It says nothing of proxies itself.
     package var asksEnvironmentForProxy: Bool { if case .environment = proxy { true } else { false } }
 }
@@ -134,7 +144,7 @@ package struct Credential: Hashable, Sendable {
     package var persistence = Persistence.session
     package init(source: Source) { self.source = source }
 
-    /// User and password of a proxy, which are sent to it without being asked for.
+    /// User and password of a proxy: all that SOCKS has a place for.
     package var isProxyPassword: Bool {
         guard isForProxy, case .password = source else { return false }
         return method == .any || method == .basic

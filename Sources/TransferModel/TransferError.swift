@@ -17,7 +17,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case unexpectedResponse, checksumMismatch, dependencyFailed, destinationExists, redirectRefused, lengthUnproven
     case secretBarred, cannotSign, noPermittedRoute, runCancelled, groupChanged, groupNotPublished, notEnoughDiskSpace
     case magicMismatch, unexpectedHTML, checksumNotFound, bodyFileChanged, bodyCommandFailed
-    case uploadNotResumed
+    case uploadNotResumed, commandFailed, commandUnusable
     case serverCertificateWrongHost, serverKeyNotPinned, clientCertificateUnusable
     case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
     case proxyRefusedConnection, proxyCouldNotConnect
@@ -71,7 +71,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .unexpectedResponse, .checksumMismatch, .dependencyFailed, .destinationExists, .redirectRefused,
             .lengthUnproven, .secretBarred, .cannotSign, .noPermittedRoute, .runCancelled, .groupChanged,
             .groupNotPublished, .notEnoughDiskSpace, .magicMismatch, .unexpectedHTML, .checksumNotFound,
-            .bodyFileChanged, .bodyCommandFailed, .uploadNotResumed, .serverCertificateWrongHost,
+            .bodyFileChanged, .bodyCommandFailed, .uploadNotResumed, .commandFailed, .commandUnusable,
+            .serverCertificateWrongHost,
             .serverKeyNotPinned, .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy,
             .proxyCertificateUntrusted, .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect:
             nil
@@ -85,7 +86,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         switch self {
         case .cancelled, .runCancelled: "Run the job again."
         case .badURL: "Correct the URL in the job file."
-        case .unsupportedURL: "Use http, https, file or data."
+        case .unsupportedURL: "Use http, https, ftp, file or data, or give the session a command for it in `protocols`."
         case .timedOut: "Raise `timeoutForRequest`, or see whether the server answers at all."
         case .cannotFindHost, .dnsLookupFailed: "Check the host's name and the machine's resolver."
         case .cannotConnectToHost: "See whether the server runs and a firewall lets the port through."
@@ -128,6 +129,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .bodyFileChanged: "Run it again when nobody writes to the file."
         case .bodyCommandFailed: "Run the command by itself and see what it says; `length` must be what it writes."
         case .uploadNotResumed: "See at the server what arrived; `retry.nonIdempotent: true` sends it anew by itself."
+        case .commandFailed: "Run the command by hand with the request it was given; its last words are in the message."
+        case .commandUnusable: "Correct the `command` of the session's `protocols`, and let it be executable."
         case .dependencyFailed: "Mend the task it needs; it runs again with that one."
         case .destinationExists: "Move the file away, or set `existing` to `replace` or `revalidate`."
         case .lengthUnproven: "Give a `checksum`, or set `requireLength: false`."
@@ -152,7 +155,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
             .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
             .cannotLoadFromNetwork, .unknown, .noPermittedRoute, .cannotFindProxy, .cannotConnectToProxy,
-            .proxyCouldNotConnect:
+            .proxyCouldNotConnect, .commandFailed:
             true
         default: false
         }

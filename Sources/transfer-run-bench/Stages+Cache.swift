@@ -63,7 +63,7 @@ extension Stages {
             }
             for start in stride(from: 0, to: count, by: 500) {
                 _ = try store.change(
-                    session, Array(changes[start..<start + 500]), key: key, capacity: 1 << 40, now: now)
+                    session, Array(changes[start..<start + 500]), key: key, capacity: 1 << 40, folder: place, now: now)
             }
         }
         Table.row("keep one of \(count)\(inFiles ? " in files" : ", in batches")", fill, budget: 50)

@@ -125,6 +125,85 @@ struct ChallengedAttemptTests {
         #expect(shown(life, &lore).isEmpty)
     }
 
+    // MARK: Proxies
+
+    private func proxied(_ url: String, _ credential: Credential) throws -> AttemptLife {
+        var credential = credential
+        credential.isForProxy = true
+        var life = AttemptLife(
+            try ResourceURL.parse(url),
+            AttemptRules(type: .data, method: "GET", challenges: ChallengePolicy(credentials: [credential])))
+        life.proxy = Origin(scheme: "http", host: "gate.test", port: 3128)
+        return life
+    }
+
+    private let gate = HeaderBlock([("Proxy-Authenticate", "Basic realm=g")])
+    private let refused = TransportEnd(
+        error: TransferError(.proxyAuthenticationRequired, "407"), received: 0, sawCloseNotify: false)
+
+    @Test func beforeATunnel() throws {
+        var (life, lore) = (try proxied("https://a.test/x", password), SessionLore())
+        #expect(begin(&life, &lore) == nil)
+        #expect(life.proxyAuthorization == nil)
+        #expect(life.proxyAsked(gate, by: &lore))
+        guard case .send(let request, nil) = life.ended(refused) else {
+            Issue.record("it does not go on")
+            return
+        }
+        #expect(request.headers.isEmpty)
+        #expect(begin(&life, &lore) == nil)
+        #expect(
+            life.proxyAuthorization
+                == .header(
+                    SecretText(pieces: [
+                        .literal("Basic "), .secret(name: "credential", value: "dTpw", hosts: nil),
+                    ])))
+        #expect(shown(life, &lore).isEmpty)
+        // A wrong one is not sent again: then the transport's word counts.
+        #expect(!life.proxyAsked(gate, by: &lore))
+        guard case .fail(let error, nil) = life.ended(refused), error.name == .proxyAuthenticationRequired else {
+            Issue.record("it goes on")
+            return
+        }
+    }
+
+    /// Until somebody answers, the tunnel stays shut.
+    @Test(arguments: [nil, "p"]) func questionsOfProxies(_ answer: String?) throws {
+        var (life, lore) = (try proxied("https://a.test/x", helper), SessionLore())
+        #expect(begin(&life, &lore) == nil)
+        #expect(life.proxyAsked(gate, by: &lore))
+        guard case .ask(let query) = life.ended(refused) else {
+            Issue.record("nobody is asked")
+            return
+        }
+        #expect(query.origin == life.proxy)
+        switch life.found(answer.map { .found(user: "u", password: $0) }, by: &lore) {
+        case .send: #expect(answer != nil)
+        case .accept(let end):
+            #expect(answer == nil)
+            guard case .fail(let error, nil) = life.ended(end), error.name == .proxyAuthenticationRequired else {
+                Issue.record("what failed has failed")
+                return
+            }
+        case .ask, .cancel: Issue.record("it was answered")
+        }
+    }
+
+    /// Each hears the one who is meant: a tunnel's answers are the server's, others may be the proxy's.
+    @Test func whoseWordItIs() throws {
+        var (life, lore) = (try proxied("https://a.test/x", password), SessionLore())
+        #expect(head(&life, 407, gate, &lore) == .keep)
+        life = try proxied("http://a.test/x", password)
+        #expect(!life.proxyAsked(gate, by: &lore))
+        #expect(head(&life, 407, gate, &lore) == .discard)
+        life = try proxied("http://a.test/x", password)
+        life.proxy = nil
+        #expect(head(&life, 407, gate, &lore) == .keep)
+        // An ftp server behind it is shown nothing over HTTP.
+        life = try proxied("ftp://a.test/x", password)
+        #expect(life.proxyAsked(gate, by: &lore))
+    }
+
     /// A wrong password is not sent again by the next attempt.
     @Test func refusalsAreRemembered() throws {
         var (life, lore) = (try life(password), SessionLore())

@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
 import TextFormats
+import TransferModel
 
 /// A session's cache as somebody who runs jobs sees it.
 @Suite struct CacheTests {
@@ -325,5 +326,20 @@ import TextFormats
         for (_, bytes) in try desk.stage.binary.home.contents() {
             #expect(!String(decoding: bytes, as: UTF8.self).contains("not for the disk"))
         }
+    }
+
+    /// A rate counts what servers are asked: six answers at one in a hundred seconds would take ten minutes.
+    @Test func whatTheCacheAnswersSpendsNoRate() throws {
+        let server = try ScriptedServer { _ in .respond(200, headers: [("Cache-Control", "max-age=600")], body: "kept")
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        let tasks = "tasks: [{ id: 'a-${n}', forEach: { n: 1..6 }, url: '\(server.origin)/${n}' }]"
+        #expect(try stage.run("sessions: { default: {} }\n\(tasks)").status == 0)
+        let run = try stage.run("sessions: { default: { requestsPerSecond: 0.01 } }\n\(tasks)")
+        #expect(run.status == 0)
+        #expect(try run.values("$.tasks[*].source") == Array(repeating: "cache", count: 6))
+        #expect(run.result.duration < .seconds(60))
+        #expect(server.requests().count == 6)
     }
 }

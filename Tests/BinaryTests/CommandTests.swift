@@ -83,7 +83,6 @@ import TextFormats
         ("onResponse: [{ status: 404, do: cancel }]", ""), ("capture: { name: { header: X } }", ""),
         ("expect: { body: { contains: x } }", ""),
         ("", "configuration: background, identifier: a.b"),
-        ("", "credentials: [{ host: a, proxy: true, helper: [b] }]"),
     ])
     func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck(_ ofTask: String, _ ofSession: String) throws {
         let server = try ScriptedServer()

@@ -59,13 +59,13 @@ import TextFormats
         let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && echo *.yaml")
         #expect(
             found.outputText
-                == "api-checks.yaml mirror-list.yaml polite-mirror.yaml publish-build.yaml quickstart.yaml "
-                + "release-artefacts.yaml signed-in.yaml suite-matrix.yaml two-mirrors.yaml\n"
+                == "api-checks.yaml mirror-list.yaml own-scheme.yaml polite-mirror.yaml publish-build.yaml "
+                + "quickstart.yaml release-artefacts.yaml signed-in.yaml suite-matrix.yaml two-mirrors.yaml\n"
         )
     }
 
     @Test(arguments: [
-        "api-checks", "mirror-list", "polite-mirror", "publish-build", "quickstart", "release-artefacts",
+        "api-checks", "mirror-list", "own-scheme", "polite-mirror", "publish-build", "quickstart", "release-artefacts",
         "signed-in", "suite-matrix", "two-mirrors",
     ])
     func checkFindsNothing(_ name: String) throws {
@@ -142,6 +142,27 @@ import TextFormats
         let again = try place.run("signed-in.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(again.status == 0)
         #expect(try again.task("price-list", "source") == "cache")
+    }
+
+    @Test func ownScheme() throws {
+        let place = try Place()
+        let run = try place.run("own-scheme.yaml")
+        #expect(run.status == 0)
+        try place.expectSame("unpacked/notes.txt", as: "notes.txt")
+        #expect(place.stage.folder.exists("release.zip"))
+        #expect(try run.task("pack", "response.status") == "201")
+        let more = try place.stage.run(
+            """
+            sessions: { default: { protocols: [{ scheme: archive, command: [python3, archive.py] }] } }
+            tasks:
+              - { id: length, method: HEAD, url: "archive://release.zip/docs/notes.txt" }
+              - { id: lost, url: "archive://release.zip/docs/lost.txt" }
+              - { id: other, url: "archive://release.tar/docs/notes.txt" }
+            """)
+        #expect(try more.task("length", "response.expectedLength") == nil)
+        #expect(try more.task("length", "response.headers")?.contains("Content-Length") == true)
+        #expect(try more.task("lost", "response.status") == "404")
+        #expect(try more.task("other", "error.name") == "unsupportedURL")
     }
 
     @Test func politeMirror() throws {

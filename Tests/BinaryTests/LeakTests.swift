@@ -21,6 +21,7 @@ import TextFormats
         ("bearer", "credentials: [{ host: '127.0.0.1:PORT', method: bearer, token: SECRET }]", ""),
         ("url", "", "USERINFO"),
         ("boundToItsHost", "", "headers: { X-Bound: '${secret.BOUND}' }"),
+        ("proxys", "credentials: [{ proxy: true, host: '*', user: u, password: SECRET, preemptive: true }]", ""),
     ]
 
     enum Change: CaseIterable { case port, host, scheme }
@@ -42,7 +43,7 @@ import TextFormats
             401,
             headers: [
                 ("WWW-Authenticate", "Basic realm=\"r\", Digest realm=\"r\", nonce=\"n\", qop=\"auth\", Bearer"),
-                ("WWW-Authenticate", "NTLM"),
+                ("WWW-Authenticate", "NTLM"), ("Proxy-Authenticate", "Basic realm=\"r\""),
             ], body: "who?")
         for server in [home, otherPort, secure] { server.on("/landed", greedy) }
         for holder in Self.holders {

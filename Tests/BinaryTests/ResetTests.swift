@@ -53,6 +53,26 @@ import Testing
         #expect(later.first?.header("Cookie") == nil)
     }
 
+    /// What lies in a folder of the job's own choice goes too, and nothing else that is there.
+    @Test func soIsWhatLiesInAFolderOfItsOwn() throws {
+        let server = try server()
+        defer { server.stop() }
+        let stage = try Stage()
+        let tasks = "tasks: [{ id: long, url: \"\(server.url("/long"))\" }]"
+        #expect(try stage.run("name: one\nsessions: { api: { cache: { path: here } } }\n\(tasks)").status == 0)
+        #expect(try stage.run("name: two\nsessions: { api: { cache: { path: here } } }\n\(tasks)").status == 0)
+        try stage.folder.write("here/mine.body", "mine")
+        #expect(stage.folder.list("here").count == 3)
+        #expect(try stage.binary.run("reset", "one/api").exitStatus == 0)
+        #expect(stage.folder.list("here").count == 2)
+        let other = try stage.run("name: two\nsessions: { api: { cache: { path: here } } }\n\(tasks)")
+        #expect(try other.task("long", "source") == "cache")
+        // A folder that is gone is not made again.
+        stage.folder.remove("here")
+        #expect(try stage.binary.run("reset", "two/api").exitStatus == 0)
+        #expect(!stage.folder.exists("here"))
+    }
+
     @Test func halfDoneFilesGo() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

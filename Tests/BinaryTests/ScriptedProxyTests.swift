@@ -17,6 +17,14 @@ import TransferModel
         }
     }
 
+    /// Goes through `proxy` to `server`, which speaks TLS.
+    private func session(
+        _ proxy: ScriptedServer, _ server: ScriptedServer, login: String = "", _ more: String = ""
+    ) throws -> String {
+        let trust = "tls: { trust: { ca: \(try #require(server.caFile)) } }"
+        return "sessions: { default: { proxy: \"http://\(login)127.0.0.1:\(proxy.port)\", \(trust)\(more) } }"
+    }
+
     @Test func connectSaysNothingOfTheRequest() throws {
         let server = try ScriptedServer(tls: TLSOptions())
         server.on("/secret", .respond(200, body: "hello"))
@@ -28,10 +36,7 @@ import TransferModel
         let stage = try Stage()
         let run = try stage.run(
             """
-            sessions:
-              default:
-                proxy: "http://ada:lovelace@127.0.0.1:\(proxy.port)"
-                tls: { trust: { ca: \(try #require(server.caFile)) } }
+            \(try session(proxy, server, login: "ada:lovelace@"))
             tasks:
               - id: a
                 url: "\(server.url("/secret"))"
@@ -157,10 +162,7 @@ import TransferModel
         let run = try Stage().run(
             """
             defaults: { retry: { attempts: 2, backoff: { initial: 10ms } } }
-            sessions:
-              default:
-                proxy: "http://127.0.0.1:\(proxy.port)"
-                tls: { trust: { ca: \(try #require(server.caFile)) } }
+            \(try session(proxy, server))
             tasks: [{ id: a, url: "\(server.url("/a"))", to: a }]
             """)
         #expect(run.status == 0)
@@ -305,12 +307,7 @@ import TransferModel
         }
         let run = try Stage().run(
             """
-            sessions:
-              default:
-                proxy: "http://127.0.0.1:\(proxy.port)"
-                maximumConnectionsPerHost: 1
-                http: { version: "1.1" }
-                tls: { trust: { ca: \(try #require(server.caFile)) } }
+            \(try session(proxy, server, ", maximumConnectionsPerHost: 1, http: { version: \"1.1\" }"))
             tasks: [{ id: "a${n}", forEach: { n: 1..5 }, url: "\(server.origin)/${n}", to: "a${n}" }]
             """)
         #expect(run.status == 0)
@@ -358,10 +355,7 @@ import TransferModel
         let stage = try Stage()
         let run = try stage.run(
             """
-            sessions:
-              default:
-                proxy: "http://127.0.0.1:\(proxy.port)"
-                tls: { trust: { ca: \(try #require(server.caFile)) } }
+            \(try session(proxy, server))
             tasks: [{ id: a, url: "\(server.url("/big"))", to: big, segments: 3 }]
             """)
         #expect(run.status == 0)

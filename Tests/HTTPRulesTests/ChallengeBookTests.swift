@@ -186,6 +186,31 @@ struct ChallengeBookTests {
         #expect(direct.records.isEmpty)
     }
 
+    /// What a proxy's URL says is that proxy's alone, and goes out unasked; where it is refused so, in another way.
+    @Test func aProxysURL() throws {
+        let server = try ProxyServer.parse("http://ada:love@proxy.example:3128")
+        let other = Origin(scheme: "http", host: "other.example", port: 3128)
+        var client = Client([], "http://example.org/", proxy: Self.proxy, proxies: [server])
+        #expect(client.begin().toProxy == "Basic YWRhOmxvdmU=")
+        #expect(client.begin().toOrigin == nil)
+        let again = client.challenged(#"Digest realm="p", nonce="n", qop="auth""#, status: 407)
+        #expect(again?.field("username") == "ada" && again?.toOrigin == nil)
+        #expect(client.challenged(#"Digest realm="p", nonce="n", qop="auth""#, status: 407) == nil)
+        #expect(client.told == ["digest use 0", "digest default 1"])
+        // Refused as it was shown, it is not shown so again.
+        var basic = Client([], "http://example.org/", proxy: Self.proxy, proxies: [server])
+        _ = basic.begin()
+        #expect(basic.challenged("Basic realm=p", status: 407) == nil)
+        // Neither to another proxy nor to a server, whatever they ask.
+        var elsewhere = Client([], "http://proxy.example:3128/", proxy: other, proxies: [server])
+        #expect(elsewhere.begin().isEmpty)
+        #expect(elsewhere.challenged("Basic realm=p", status: 407) == nil)
+        #expect(elsewhere.challenged("Basic realm=p") == nil)
+        let socks = try ProxyServer.parse("socks5://ada:love@proxy.example:3128")
+        #expect(ChallengePolicy(credentials: [], proxies: [socks]).hasNothingToShow)
+        #expect(ChallengePolicy(credentials: [], proxies: [try .parse("http://proxy.example")]).hasNothingToShow)
+    }
+
     /// The tunnel's request names another target than what goes through it.
     @Test func tunnels() {
         var client = Client([Client.password("u", "p") { $0.isForProxy = true }])

@@ -14,10 +14,12 @@ struct ChallengeClient {
 
     init(
         _ credentials: [Credential], _ url: String = "https://example.org/dir/file", session: [ChallengeRule] = [],
-        task: [ChallengeRule] = [], method: String = "GET", proxy: Origin? = nil, isTyped: Bool = false
+        task: [ChallengeRule] = [], method: String = "GET", proxy: Origin? = nil, isTyped: Bool = false,
+        proxies: [ProxyServer] = []
     ) {
         let url = Self.url(url)
-        let policy = ChallengePolicy(credentials: credentials, sessionRules: session, taskRules: task)
+        let policy = ChallengePolicy(
+            credentials: credentials, proxies: proxies, sessionRules: session, taskRules: task)
         desk = ChallengeDesk(policy.adding(url), named: [url.origin])
         request = ChallengedRequest(url: url, method: method, proxy: proxy, isTyped: isTyped)
     }

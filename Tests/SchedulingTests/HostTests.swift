@@ -47,6 +47,70 @@ struct HostTests {
         #expect(stage.wait(0, .requestRate) == .seconds(1) && stage.ends[0]?.held == .seconds(1))
     }
 
+    /// What is answered without a request, out of a cache, takes nobody's turn.
+    @Test func whatWasNotSentIsNotCounted() {
+        var stage = Stage(
+            plan(6, sessions: 2) { $0.sessions[0].requestsPerSecond = RequestRate(perSecond: 1) },
+            limits: [0: OriginLimits(requestsPerSecond: RequestRate(perSecond: 2))])
+        #expect(stage.running == [0])
+        for task in 0..<4 {
+            stage.take(.unused(TaskIndex(raw: UInt32(task)), host))
+            stage.end(task)
+            #expect(stage.turn() == [task + 1])
+        }
+        // One that was sent counts, and another's that was not changes nothing about it.
+        stage.answer(4)
+        stage.end(4)
+        #expect(stage.turn(after: .milliseconds(499)) == [])
+        #expect(stage.turn(after: .milliseconds(1)) == [5])
+        stage.end(5)
+        stage.turn()
+        #expect(stage.wait(3, .requestRate) == .zero && stage.wait(5, .requestRate) == .milliseconds(500))
+    }
+
+    @Test func norByAQuota() {
+        var stage = Stage(plan(5, perHost: 1))
+        stage.answer(0, 200, RequestQuota(remaining: 1, resetsAfter: .seconds(10)))
+        stage.end(0)
+        #expect(stage.turn() == [1])
+        stage.take(.unused(TaskIndex(raw: 1), host))
+        stage.end(1)
+        #expect(stage.turn() == [2])
+        stage.answer(2)
+        stage.end(2)
+        #expect(stage.turn(after: .seconds(9)) == [])
+        #expect(stage.turn(after: .seconds(1)) == [3])
+    }
+
+    /// In any order and however late it turns out, all that counts is what was sent.
+    @Test func anyMixtureOfSentAndNot() {
+        var random = Seeded("HostTests.anyMixtureOfSentAndNot")
+        for _ in 0..<Rounds.scaled(100) {
+            let rate = RequestRate(perSecond: Double(1 + random.below(20)), burst: 1 + random.below(6))
+            var stage = Stage(plan(60, perHost: 60) { $0.sessions[0].requestsPerSecond = rate })
+            let interval = Int64((1e9 / rate.perSecond).rounded(.up))
+            var sent: [(task: Int, time: Int64)] = stage.running.map { ($0, stage.clock.now.instant.nanoseconds) }
+            var undecided = stage.running
+            while stage.running.count < 60 || !undecided.isEmpty {
+                for task in undecided where random.oneIn(2) {
+                    undecided.removeAll { $0 == task }
+                    if random.oneIn(2) {
+                        stage.take(.unused(TaskIndex(raw: UInt32(task)), host))
+                        sent.removeAll { $0.task == task }
+                    }
+                }
+                let started = stage.turn(after: .milliseconds(Int64(random.below(200))))
+                let now = stage.clock.now.instant.nanoseconds
+                let before = sent.reduce(Int64.min / 4) { max($0, $1.time) + interval }
+                let open = now - before + interval * Int64(rate.burst - 1)
+                let most = before <= now ? rate.burst : open < 0 ? 0 : Int(open / interval) + 1
+                #expect(started.count == min(most, 60 - (stage.running.count - started.count)))
+                sent += started.map { ($0, now) }
+                undecided += started
+            }
+        }
+    }
+
     @Test func ratesOfAHostHoldOverAllSessions() {
         var scheduler = Stage(
             plan(6, sessions: 2), limits: [0: OriginLimits(requestsPerSecond: RequestRate(perSecond: 2))])

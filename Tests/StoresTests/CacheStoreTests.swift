@@ -135,8 +135,31 @@ import TransferModel
         two.key = [UInt8](repeating: 8, count: 32)
         try one.put(CacheStage.answer(1), [])
         let change = CacheChange.remove(CacheEntryID(raw: 1))
-        #expect(try two.store.change(two.session, [change], key: two.key, capacity: 0, now: two.now) == nil)
+        #expect(
+            try two.store.change(
+                two.session, [change], key: two.key, capacity: 0, folder: two.folder.path, now: two.now) == nil)
         #expect(try one.ids() == [1])
+    }
+
+    /// Whoever forgets a session learns where its files are, wherever they were put.
+    @Test func whereBodiesLie() throws {
+        let tree = try TemporaryTree()
+        var stage = try CacheStage(tree)
+        let body = [UInt8](repeating: 1, count: 20_000)
+        try stage.put(CacheStage.answer(1), [])
+        let short = try stage.store.reset(job: "j", name: "s")
+        #expect(short.bodies.isEmpty && short.folders.isEmpty && short.parts.isEmpty)
+        stage = try CacheStage(tree)
+        for (id, folder) in [(2, "cache"), (3, "other"), (4, "cache")] as [(Int64, String)] {
+            _ = try CacheFolder(tree.path(folder)).write(body, of: CacheEntryID(raw: id))
+            let put = CacheChange.put(CacheStage.answer(id, "\(url)\(id)", body: body), digest: [1], body: nil)
+            _ = try stage.store.change(
+                stage.session, [put], key: stage.key, capacity: 1 << 20, folder: tree.path(folder), now: stage.now)
+        }
+        let gone = try stage.store.reset(job: "j", name: "s")
+        #expect(gone.folders == [tree.path("cache"), tree.path("other")])
+        #expect(gone.bodies.map(\.raw).sorted() == [2, 3, 4])
+        #expect(try stage.store.reset(job: "j", name: "s").folders == [])
     }
 
     @Test func urlsAreKnownUntilThereAreTooMany() throws {
@@ -151,7 +174,8 @@ import TransferModel
                 let put = CacheChange.put(
                     CacheStage.answer(id, "https://example.org/\(id)"), digest: [1], body: [])
                 _ = try stage.store.change(
-                    stage.session, [put], key: stage.key, capacity: stage.capacity, now: stage.now)
+                    stage.session, [put], key: stage.key, capacity: stage.capacity, folder: stage.folder.path,
+                    now: stage.now)
             }
         }
         let many = try #require(try stage.store.cache(of: stage.session)?.urls)

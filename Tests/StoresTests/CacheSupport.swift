@@ -43,7 +43,7 @@ struct CacheStage {
 
     mutating func change(_ changes: CacheChange...) throws {
         now = now + .seconds(1)
-        let needless = try store.change(session, changes, key: key, capacity: capacity, now: now)
+        let needless = try store.change(session, changes, key: key, capacity: capacity, folder: folder.path, now: now)
         for id in needless ?? [] { folder.remove(id) }
     }
 

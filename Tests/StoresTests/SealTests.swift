@@ -46,12 +46,13 @@ import TransferModel
         let session = try filled(original, count: count)
         let whole = try original.bytes("store.sqlite")
         #expect(whole.count > 64 * 4096)
+        let first = try emptyStoreSize()
         var lost = 0
         for _ in 0..<Rounds.scaled(4) {
             let tree = try TemporaryTree()
             var bytes = whole
             // Not in the pages of the schema and the roots, or nothing is read at all.
-            for _ in 0..<200 { bytes[65_536 + random.below(bytes.count - 65_536)] ^= 1 << UInt8(random.below(8)) }
+            for _ in 0..<200 { bytes[first + random.below(bytes.count - first)] ^= 1 << UInt8(random.below(8)) }
             try tree.write("store.sqlite", bytes, mode: 0o600)
             let store = try Store.open(folder: tree.path)
             guard store.quarantined == nil else { continue }

@@ -116,8 +116,7 @@ import TransferModel
         let session = try filled(tree, count: 8000)
         var bytes = try tree.bytes("store.sqlite")
         #expect(bytes.count > 1 << 20)
-        // Behind what says which tables there are.
-        for index in (128 << 10)..<bytes.count { bytes[index] = 0xA5 }
+        for index in try emptyStoreSize()..<bytes.count { bytes[index] = 0xA5 }
         try tree.write("store.sqlite", bytes, mode: 0o600)
         let error = #expect(throws: StoreError.self) {
             let store = try Store.open(folder: tree.path)

@@ -132,7 +132,7 @@ extension ChallengeDesk {
 
     private func fits(_ index: Int, _ space: ProtectionSpace, knowsRealm: Bool = true) -> Bool {
         let candidate = policy.candidates[index]
-        if let only = candidate.origin, only != space.origin || space.isProxy { return false }
+        if let only = candidate.origin, only != space.origin { return false }
         // A password without a host is for the servers that the task names: no redirect leads it elsewhere.
         if candidate.origin == nil, candidate.credential.host == nil, !space.isProxy,
             !candidate.credential.source.isLookedUp, !named.contains(space.origin)

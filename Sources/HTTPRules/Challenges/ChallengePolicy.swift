@@ -3,7 +3,7 @@ package import TransferModel
 /// Who a task may be, and what it does when somebody asks: the session's word and its own. Tasks that say the same share
 /// one.
 package final class ChallengePolicy: Sendable {
-    /// A credential, and the only origin it is for where it comes from a URL.
+    /// A credential, and the only origin (or proxy) it is for where it comes from a URL.
     struct Candidate: Sendable {
         let credential: Credential
         let origin: Origin?
@@ -16,13 +16,27 @@ package final class ChallengePolicy: Sendable {
     private let sessionRules: [ChallengeRule]
     private let taskRules: [ChallengeRule]
 
-    /// `taskRules` are the task's own or, where it has none, its session's again.
-    package init(credentials: [Credential], sessionRules: [ChallengeRule] = [], taskRules: [ChallengeRule] = []) {
-        candidates = credentials.filter { $0.method != .awsSigV4 }.map { Candidate(credential: $0, origin: nil) }
+    /// `taskRules` are the task's own or, where it has none, its session's again. Of `proxies` the URLs' own users and
+    /// passwords count, each at its proxy alone.
+    package init(
+        credentials: [Credential], proxies: [ProxyServer] = [], sessionRules: [ChallengeRule] = [],
+        taskRules: [ChallengeRule] = []
+    ) {
+        candidates =
+            proxies.compactMap { Self.candidate($0) }
+            + credentials.filter { $0.method != .awsSigV4 }.map { Candidate(credential: $0, origin: nil) }
         signers = credentials.filter { $0.method == .awsSigV4 && !$0.isForProxy }
         user = nil
         self.sessionRules = sessionRules
         self.taskRules = taskRules
+    }
+
+    /// Whoever writes a password into a proxy's URL wants it sent there without being asked.
+    private static func candidate(_ proxy: ProxyServer) -> Candidate? {
+        guard let user = proxy.user, !proxy.kind.isSOCKS else { return nil }
+        var credential = Credential(source: .password(user: user, password: proxy.password ?? ""))
+        (credential.isForProxy, credential.preemptive) = (true, true)
+        return Candidate(credential: credential, origin: proxy.origin)
     }
 
     package static let none = ChallengePolicy(credentials: [])

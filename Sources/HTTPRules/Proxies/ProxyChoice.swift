@@ -21,6 +21,11 @@ package struct ProxyChoice: Sendable {
         }
     }
 
+    /// All that a URL may go through.
+    package var servers: [ProxyServer] {
+        [http, https, ftp].compactMap { $0 }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
     /// No URL goes through any proxy: nobody need ask.
     package var isDirect: Bool { http == nil && https == nil && ftp == nil }
 

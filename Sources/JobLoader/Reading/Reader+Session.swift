@@ -62,18 +62,26 @@ extension Reader {
         guard let text = text(node) else { return nil }
         let isScheme =
             text.utf8.first.map { (0x61...0x7A).contains($0 | 0x20) } == true
-            && text.utf8.allSatisfy { Token.isTokenByte($0) }
+            && text.utf8.allSatisfy { byte in
+                (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "+-.".utf8.contains(byte)
+            }
         guard isScheme else {
-            error("invalid-value", "`\(Self.short(text))` is no scheme", hint: "leave `://` out", node)
+            error(
+                "invalid-value", "`\(Self.short(text))` is no scheme",
+                hint: "letters, digits, `+`, `-` and `.`; leave `://` out", node)
             return nil
         }
         let lower = text.lowercased()
-        if ["http", "https"].contains(lower) {
-            error("invalid-value", "`\(lower)` is the session's own and cannot be answered by a command", node)
+        if Self.builtInSchemes.contains(lower) {
+            error(
+                "invalid-value", "`\(lower)` is the session's own and cannot be answered by a command",
+                hint: "give it a scheme of your own, and write that in the URLs", node)
             return nil
         }
         return lower
     }
+
+    static let builtInSchemes = ["http", "https", "ftp", "file", "data"]
 
     // MARK: Proxies
 

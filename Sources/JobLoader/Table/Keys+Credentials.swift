@@ -52,7 +52,9 @@ extension Sections {
             .secretText("sessionToken", \.sessionToken, default: "none", "for `method: awsSigV4`"),
             .text("region", \.region, default: "none", "for `method: awsSigV4`"),
             .text("service", \.service, default: "none", "for `method: awsSigV4`"),
-            .boolean("proxy", \.proxy, default: "false", "it is a proxy's"),
+            .boolean(
+                "proxy", \.proxy, default: "false",
+                "it is a proxy's, of any `method`; a SOCKS proxy takes `user` and `password` alone"),
             .boolean("preemptive", \.preemptive, default: "false", "send it before anybody asks"),
             .integer("maximumFailures", \.maximumFailures, 1...100, default: "1", "how often it may be refused"),
             .choice("persistence", \.persistence, default: "session", "how long a credential that worked is kept"),
@@ -93,10 +95,6 @@ extension Reader {
             credential.preemptive = draft.preemptive
             credential.maximumFailures = draft.maximumFailures
             credential.persistence = draft.persistence
-            if credential.isForProxy, !credential.isProxyPassword {
-                problems.isNotBuilt(
-                    "a proxy's credential that is no user and password", at: beginning(element), in: self.source)
-            }
             return credential
         }
     }

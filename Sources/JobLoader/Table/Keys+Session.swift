@@ -191,11 +191,10 @@ extension Sections {
             "which HTTP, and how"),
         Key(
             "protocols", \.configuration.protocols, .list(.object("protocol")), default: "none",
-            "own schemes, asked last to first; not in background sessions",
-            .except("an empty list", { $0.configuration.protocols.isEmpty })
+            "own schemes, asked last to first; not in background sessions"
         ) { node, reader in
             reader.maps(node, ownProtocol, .blank)?.compactMap { draft in
-                draft.command.map { OwnProtocol(scheme: draft.scheme, command: $0) }
+                draft.scheme.isEmpty ? nil : draft.command.map { OwnProtocol(scheme: draft.scheme, command: $0) }
             }
         },
     ]

@@ -136,8 +136,8 @@ extension Sections {
         Proxies by the scheme of the request; each hop of a redirect asks anew. A proxy's URL begins with `http://`, \
         `https://`, `socks4://`, `socks4a://`, `socks5://` or `socks5h://` (the ones with a letter more look up names \
         themselves), may hold `user:password@`, and without a port means 80, 443 or 1080. https and ftp go through \
-        `CONNECT`. User and password, from the URL or the session's `credentials` with `proxy: true`, are sent to that proxy \
-        without being asked for, and to nobody else.
+        `CONNECT`. The URL's user and password are sent to that proxy without being asked for, and to nobody else; \
+        `credentials` with `proxy: true` answer one that asks ([authentication.md](authentication.md)).
 
         Where a session says nothing, the environment does: `http_proxy` (in lower case only), `https_proxy`, `ftp_proxy` \
         and `all_proxy` for the rest, and `no_proxy` for what is reached directly: names with all below them, addresses \
@@ -174,17 +174,20 @@ extension Sections {
     static let ownProtocol = Section<ProtocolDraft>(
         "protocol", in: "an own protocol", title: "`protocols`",
         """
-        The command gets the request as JSON on standard input and answers like a CGI program: header lines \
-        (`Status: 404` if not 200), an empty line, the body. Exit 0 is an answer, 64 passes to the next, another is a failure.
+        A command that answers for a scheme of your own: [protocols.md](protocols.md) has the exchange. It gets the \
+        request as JSON on standard input and answers like a CGI program: header lines (`Status: 404` if not 200), an \
+        empty line, the body. Exit 0 is an answer, 64 passes to the next, another is a failure. Several may have one scheme.
         """,
         keys: [
             Key(
                 "scheme", \.scheme, .pattern("^[A-Za-z][A-Za-z0-9+.-]*$", words: "a scheme"), default: "required",
-                "the scheme it answers for"
+                "the scheme it answers for; not `http`, `https`, `ftp`, `file` or `data`"
             ) {
                 $1.scheme($0)
             },
-            .command("command", \.command, default: "required", "the program and its arguments; no shell"),
+            .command(
+                "command", \.command, default: "required",
+                "the program and its arguments, run in the job's folder; no shell"),
         ])
 
     struct ProtocolDraft: Blank, Sendable {

@@ -56,15 +56,16 @@ extension TaskLoader {
                 "background-restriction", "a background session knows http and https only, not `\(url.scheme)`", node)
         }
         let scheme = url.scheme
-        if draft.configuration.protocols.contains(where: { $0.scheme == scheme }) { return }
-        switch scheme {
-        case "ftp", "file", "data": break
-        default:
-            reader.warning(
-                "unknown-scheme", "no session knows `\(scheme):`, the task will fail with `unsupportedURL`",
-                hint: reader.closest(scheme, ["http", "https", "file", "ftp", "data"]).map { "did you mean `\($0)`?" },
-                at: reader.tree.span(node))
-        }
+        if Reader.builtInSchemes.contains(scheme) || !draft.configuration.commands(for: url).isEmpty { return }
+        let others = sessions.configurations.filter { !$0.commands(for: url).isEmpty }
+        let known = Reader.builtInSchemes + draft.configuration.protocols.map(\.scheme)
+        reader.warning(
+            "unknown-scheme",
+            "\(others.isEmpty ? "no session knows" : "the task's session does not know") `\(scheme):`, "
+                + "the task will fail with `unsupportedURL`",
+            hint: others.first.map { "the session `\($0.name)` has a command for it" }
+                ?? reader.closest(scheme, known).map { "did you mean `\($0)`?" },
+            at: reader.tree.span(node))
     }
 
     func destination(_ draft: TaskDraft) -> String? {

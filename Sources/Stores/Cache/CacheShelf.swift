@@ -146,7 +146,8 @@ struct CacheShelf: ~Copyable {
     ) throws(StoreError) {
         guard let number = number(session), let shelf = shelves[number] else { return }
         if let files = try store.change(
-            stored, shelf.changes, key: shelf.key, capacity: shelf.place.capacity, now: now)
+            stored, shelf.changes, key: shelf.key, capacity: shelf.place.capacity, folder: shelf.place.folder,
+            now: now)
         {
             needless += files.map { (session, $0) }
             return

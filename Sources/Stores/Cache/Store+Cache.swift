@@ -12,6 +12,9 @@ package enum CacheChange: Hashable, Sendable {
     /// Whatever is held under the URL.
     case forget(url: String)
     case used(CacheEntryID)
+
+    /// Its body is a file of the cache's folder.
+    fileprivate var isInFile: Bool { if case .put(_, _, nil) = self { true } else { false } }
 }
 
 /// A session's cache as a run finds it.
@@ -75,14 +78,16 @@ extension Store {
 
     /// Takes over changes in their order, all or none, and lets those entries go that were not used for the longest until
     /// the rest fits. Gives back whose files are to be removed once this is committed; `nil` when another process made this
-    /// cache with another key: then nothing was changed.
+    /// cache with another key: then nothing was changed. `folder` is where the bodies are that are in no row.
     package func change(
-        _ session: StoredSession, _ changes: [CacheChange], key: [UInt8], capacity: Int64, now: WallTime
+        _ session: StoredSession, _ changes: [CacheChange], key: [UInt8], capacity: Int64, folder: String,
+        now: WallTime
     ) throws(StoreError) -> [CacheEntryID]? {
         guard !changes.isEmpty else { return [] }
         return try batch { () throws(StoreError) in
             try noteLateUse(of: session, now: now)
             guard let size = try Self.openCache(database, session, key) else { return nil }
+            if changes.contains(where: \.isInFile) { try Self.note(database, session, folder) }
             let writer = try CacheWriter(database, session, size)
             for (number, change) in changes.enumerated() {
                 try writer.take(change, used: now.nanoseconds + Int64(number))
@@ -105,6 +110,16 @@ extension Store {
         found.bind(1, session.id)
         guard try found.step(), found.blob(0) == key else { return nil }
         return found.integer(1) ?? 0
+    }
+
+    private static func note(
+        _ database: borrowing Database, _ session: StoredSession, _ folder: String
+    ) throws(StoreError) {
+        let insert = try database.prepare(
+            "INSERT INTO cacheFolders (session, path) VALUES (?, ?) ON CONFLICT DO NOTHING")
+        insert.bind(1, session.id)
+        insert.bind(2, folder)
+        try insert.run()
     }
 
     /// Whether the files of a session's folder are to be looked through; told once a day.

@@ -1,13 +1,13 @@
 import AttemptLife
-import HTTPRules
-import Stores
-import TransferModel
+package import HTTPRules
+package import Stores
+package import TransferModel
 
 /// A session's cache as the loop sees it: what was used lies in memory, the rest with the store, which is asked once for
 /// each URL. What is to be done there is collected as orders.
 ///
 /// Bodies are arrays that their readers share: taking one out copies nothing.
-final class SessionCache {
+package final class SessionCache {
     private struct Entry {
         var stored: StoredResponse
         /// `nil`: it lies with the store, and the entry stays here only until it was used.
@@ -27,7 +27,7 @@ final class SessionCache {
     }
 
     let configuration: CacheConfiguration
-    private(set) var marker: CacheMarker
+    package private(set) var marker: CacheMarker
     /// Of what lies in memory; the store keeps books of its own.
     private var memory: CacheIndex
     /// What may be kept at all.
@@ -46,7 +46,7 @@ final class SessionCache {
     var lastHeaders: (rules: AttemptRules, headers: HeaderBlock)?
 
     /// - Parameter place: `nil` for a cache that ends with the run.
-    init(_ configuration: CacheConfiguration, on place: CachePlace?) {
+    package init(_ configuration: CacheConfiguration, on place: CachePlace?) {
         var configuration = configuration
         if !configuration.isEnabled { (configuration.memoryCapacity, configuration.diskCapacity) = (0, 0) }
         self.configuration = configuration
@@ -64,13 +64,13 @@ final class SessionCache {
     // MARK: What the store says
 
     /// What it holds of this session already; before that nothing is asked of it.
-    func open(_ cache: OpenedCache?) {
+    package func open(_ cache: OpenedCache?) {
         known = cache?.urls ?? KnownURLs.none
         if let cache { (marker, diskSize) = (.keyed(by: cache.key), cache.size) }
     }
 
     /// What it holds under a URL, the bodies of short ones with it: all that there is.
-    func take(_ found: [CachedEntry], under url: String) -> [StoredResponse] {
+    package func take(_ found: [CachedEntry], under url: String) -> [StoredResponse] {
         var place = places[url] ?? Place()
         place.isComplete = true
         for one in found where entries[one.stored.id] == nil {
@@ -86,14 +86,14 @@ final class SessionCache {
     }
 
     /// A body that it read stays here for the next time, if it fits.
-    func take(_ body: [UInt8], of id: CacheEntryID) {
+    package func take(_ body: [UInt8], of id: CacheEntryID) {
         guard let entry = entries[id], entry.body == nil else { return }
         let (placement, evictions) = memory.insert(id, bodyLength: entry.stored.bodyLength, inMemoryOnly: true)
         if placement != nil { entries[id]?.body = body }
         evict(evictions, but: id)
     }
 
-    func takeOrders() -> [CacheOrder] {
+    package func takeOrders() -> [CacheOrder] {
         defer { orders = [] }
         return orders
     }
@@ -101,10 +101,10 @@ final class SessionCache {
     // MARK: Reading
 
     /// Nothing is held, here or there.
-    var isEmpty: Bool { entries.isEmpty && known?.isEmpty == true }
+    package var isEmpty: Bool { entries.isEmpty && known?.isEmpty == true }
 
     /// All that is held under the URL; `nil` when the store must say first.
-    func held(_ url: String) -> [StoredResponse]? {
+    package func held(_ url: String) -> [StoredResponse]? {
         if let place = places[url] {
             return place.isComplete ? place.ids.compactMap { entries[$0]?.stored } : nil
         }
@@ -113,13 +113,13 @@ final class SessionCache {
     }
 
     /// `nil` where it lies with the store.
-    func body(of id: CacheEntryID) -> [UInt8]? { entries[id]?.body }
+    package func body(of id: CacheEntryID) -> [UInt8]? { entries[id]?.body }
 
     func order(_ order: CacheOrder) { orders.append(order) }
 
     /// The store is told where it may soon have to choose what goes, and otherwise once a day: a row written for each hit
     /// would cost as much as the hit.
-    func noteUse(of id: CacheEntryID, at now: WallTime) {
+    package func noteUse(of id: CacheEntryID, at now: WallTime) {
         guard let entry = entries[id] else { return }
         if entry.isOnDisk, entry.toldAt != lastID,
             now - entry.usedAt > Self.useGrain || diskSize > configuration.diskCapacity / 2
@@ -137,12 +137,12 @@ final class SessionCache {
 
     // MARK: Changing
 
-    func refusal(of length: Int64, inMemoryOnly: Bool) -> CacheStorage.Refusal? {
+    package func refusal(of length: Int64, inMemoryOnly: Bool) -> CacheStorage.Refusal? {
         bounds.refusal(of: length, inMemoryOnly: inMemoryOnly || !isOnDisk)
     }
 
     /// Takes an answer in that may be kept, under a name of its own.
-    func store(_ stored: StoredResponse, _ body: [UInt8], inMemoryOnly: Bool) {
+    package func store(_ stored: StoredResponse, _ body: [UInt8], inMemoryOnly: Bool) {
         lastID += 1
         var stored = stored
         stored.id = CacheEntryID(raw: lastID)
@@ -164,7 +164,7 @@ final class SessionCache {
     }
 
     /// A server was asked about it.
-    func update(_ stored: StoredResponse) {
+    package func update(_ stored: StoredResponse) {
         guard let entry = entries[stored.id] else { return }
         entries[stored.id]?.stored = stored
         entries[stored.id]?.toldAt = lastID
@@ -172,14 +172,14 @@ final class SessionCache {
         touch(stored.id)
     }
 
-    func remove(_ id: CacheEntryID) {
+    package func remove(_ id: CacheEntryID) {
         guard let entry = entries[id] else { return }
         drop(id)
         if entry.isOnDisk { orders.append(.change(.remove(id))) }
     }
 
     /// Whatever is held under the URL.
-    func forget(_ url: String) {
+    package func forget(_ url: String) {
         for id in places[url]?.ids ?? [] { drop(id) }
         if isOnDisk, known?.mayHold(url) != false { orders.append(.change(.forget(url: url))) }
     }

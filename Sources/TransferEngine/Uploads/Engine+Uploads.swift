@@ -24,9 +24,7 @@ extension Engine {
     }
 
     /// The body of a request that is about to be sent.
-    func openBody(
-        _ request: OutgoingRequest, _ attempt: Attempt, _ curl: inout CurlRequest
-    ) throws(TransferError) {
+    func openBody(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> BodySource {
         let planned = attempt.plannedBody ?? .nothing
         // Where it was planned just now, what is read of it shows.
         if attempt.number > 1 || !attempt.transactions.isEmpty { try planned.check() }
@@ -36,13 +34,21 @@ extension Engine {
             let streams = bodyStreams ?? BodyStreams(folder: job.baseDirectory, wake: wake)
             bodyStreams = streams
             stream = try streams.open(command, for: attempt.task)
-            // On a connection that died meanwhile libcurl would want to begin again, and nobody can.
-            curl.needsFreshConnection = true
         }
         let body = BodySource(planned, range: request.bodyRange, stream: stream)
         attempt.body = body
         attempt.toldSent = body.start
         tellResumed(request, attempt, planned)
+        return body
+    }
+
+    /// The same for libcurl.
+    func openBody(
+        _ request: OutgoingRequest, _ attempt: Attempt, _ curl: inout CurlRequest
+    ) throws(TransferError) {
+        let body = try openBody(request, attempt)
+        // On a connection that died meanwhile libcurl would want to begin again, and nobody can.
+        if body.stream != nil { curl.needsFreshConnection = true }
         curl.bodyLength = body.length ?? -1
         if curl.ftp == nil, !attempt.session.configuration.http.expectContinue { curl.headers.append("Expect:") }
     }
@@ -65,7 +71,9 @@ extension Engine {
 
     /// How far the body of a request under way is.
     func tellSent(_ attempt: Attempt) {
-        if let uploaded = attempt.transfer.flatMap({ loop.uploadedBytes(of: $0) }) { tellSent(attempt, uploaded) }
+        let uploaded =
+            attempt.command == nil ? attempt.transfer.flatMap { loop.uploadedBytes(of: $0) } : attempt.body?.sent
+        if let uploaded { tellSent(attempt, uploaded) }
     }
 
     /// How far the body of the present request is; `uploaded` is what libcurl sent, with all that goes around it.
@@ -82,8 +90,12 @@ extension Engine {
     func endBody(_ attempt: Attempt, _ metrics: CurlMetrics) {
         // The headers alone may have done what must not be done twice.
         if metrics.requestBytes > 0 { attempt.sentSomething = true }
+        endBody(attempt, uploaded: metrics.uploadedBytes)
+    }
+
+    func endBody(_ attempt: Attempt, uploaded: Int64) {
         guard let body = attempt.body else { return }
-        tellSent(attempt, metrics.uploadedBytes)
+        tellSent(attempt, uploaded)
         attempt.life.noteSent(body.start + body.sent)
         body.close()
     }

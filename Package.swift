@@ -74,8 +74,8 @@ let package = Package(
         room(
             "TransferEngine",
             [
-                "CurlCore", "FileDelivery", "Codecs", "AttemptLife", "HTTPRules", "TextFormats", "Stores", "SystemIO",
-                "TransferModel",
+                "CurlCore", "FileDelivery", "Codecs", "Digests", "AttemptLife", "HTTPRules", "TextFormats", "Stores",
+                "SystemIO", "TransferModel",
             ]),
         room(
             "JobRunner",

@@ -49,6 +49,12 @@ extension AttemptLife {
         return rules.entity().map { .sha256(AWSSignature.sha256($0)) } ?? .unsigned
     }
 
+    /// Whether what the request sends is held against what an object store says it took.
+    package func sumsBody(_ request: OutgoingRequest) -> Bool {
+        rules.challenges.signsRequests && request.method == "PUT" && request.sendsBody && request.bodyRange == nil
+            && signer(of: request)?.maySignUnseen == true
+    }
+
     /// An object store's `ETag` is the MD5 of what was put in one piece and is not encrypted with a key of its own.
     func storeDigest(_ status: Int, _ headers: HeaderBlock) -> SentDigest? {
         guard status == 200, let signature = signature(for: request), signature.maySignUnseen else { return nil }

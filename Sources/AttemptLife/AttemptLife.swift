@@ -49,6 +49,10 @@ package struct AttemptLife: Sendable {
     private var hasLostBody = false
     /// What the file that stands there was kept with.
     private var condition: RequestCondition?
+    /// MD5 of the last request's body, where an object store may tell it again.
+    package var sentSum: Checksum?
+    /// What the store tells of what it took.
+    private var takenSum: Checksum?
     /// SHA-256 of a body that lies in a file, once somebody read it for a signature.
     package var bodyDigest: [UInt8]?
     /// What is there of an earlier attempt, as long as it may be of use.
@@ -309,6 +313,7 @@ package struct AttemptLife: Sendable {
         if rules.type == .download, framing != .none, offset == 0 {
             sentDigest = SentDigests.strongest(headers, status: status) ?? storeDigest(status, headers)
         }
+        takenSum = sumsBody(request) ? storeDigest(status, headers)?.checksum : nil
         let provesNothing = answerVersion == .http2 && framing == .untilClose && !provesByDigest
         // Once alone is enough: a transport that speaks HTTP/2 all the same is not asked for ever.
         if provesNothing, request.mayUseHTTP2, HTTPMethod.isSafe(request.method) {
@@ -454,6 +459,12 @@ package struct AttemptLife: Sendable {
             try start?.end()
         } catch {
             return .fail(error, record)
+        }
+        if let sentSum, let takenSum, sentSum != takenSum {
+            return .fail(
+                TransferError(
+                    .checksumMismatch, "the store's `ETag` says it took \(takenSum), what was sent is \(sentSum)"),
+                record)
         }
         return .deliver(lengthUnverified: unverified, record)
     }

@@ -118,6 +118,30 @@ import TransferModel
         #expect(stage.files.contains("a") == isRight)
     }
 
+    /// What it took is what was sent, or it says nothing of it.
+    @Test(arguments: [
+        ("data: abc", "900150983cd24fb0d6963f7d28e17f72", true),
+        ("file: abc", "900150983cd24fb0d6963f7d28e17f72", true),
+        ("data: abd", "900150983cd24fb0d6963f7d28e17f72", false), ("data: abd", "0-2", true),
+        ("stream: { command: [cat, abc] }", "900150983cd24fb0d6963f7d28e17f72", true),
+        ("stream: { command: [cat, abc] }", "900150983cd24fb0d6963f7d28e17f73", false),
+    ])
+    func whatTheStoreTook(_ body: String, _ tag: String, _ isRight: Bool) throws {
+        let server = try ScriptedServer { request in
+            request.numberOnConnection == 1 && request.path == "/moved"
+                ? .respond(307, headers: [("Location", "/a")]) : .respond(200, headers: [("ETag", "\"\(tag)\"")])
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("abc", "abc")
+        for path in ["/a", "/moved"] {
+            let run = try stage.run(
+                job("  - { id: a, type: upload, method: PUT, url: \"\(server.url(path))\", body: { \(body) } }"))
+            #expect(run.status == (isRight ? 0 : 1))
+            if !isRight { #expect(try run.task("a", "error.name") == "checksumMismatch") }
+        }
+    }
+
     /// Each attempt is signed anew, with what it asks for.
     @Test func brokenOffAndGoneOnWith() throws {
         let whole = [UInt8](repeating: 7, count: 400_000)

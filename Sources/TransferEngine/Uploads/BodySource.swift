@@ -1,4 +1,5 @@
 import CurlCore
+import Digests
 import TransferModel
 
 /// One sending of a body, or of the rest of it: libcurl reads it piece by piece.
@@ -12,6 +13,8 @@ final class BodySource {
     let stream: BodyStream?
     /// So many were handed over.
     private(set) var sent: Int64 = 0
+    /// Of what was handed over, where somebody will tell it again.
+    private var digest: StreamingDigest?
     /// Why sending had to stop: nothing that could be taken for the whole was sent then.
     private(set) var failure: TransferError?
 
@@ -41,7 +44,10 @@ final class BodySource {
             case .sections(let list, let starts): filled = .bytes(try read(list, starts, into: buffer))
             case .stream: filled = try stream?.take(into: buffer, left: length.map { $0 - sent }) ?? .stop
             }
-            if case .bytes(let count) = filled { sent += Int64(count) }
+            if case .bytes(let count) = filled {
+                sent += Int64(count)
+                digest?.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            }
             return filled
         } catch {
             failure = error
@@ -76,7 +82,17 @@ final class BodySource {
         // A command that was not asked for anything yet is at its beginning.
         guard stream == nil || sent == 0 && offset == 0, (0...(length ?? 0)).contains(offset) else { return false }
         sent = offset
+        if offset == 0 { digest?.restart() } else { digest = nil }
         return true
+    }
+
+    /// From its first byte on.
+    func sum(by algorithm: DigestAlgorithm) throws(TransferError) { digest = try StreamingDigest(algorithm) }
+
+    /// Of all that was to be sent; `nil` when it did not all go out, or nobody asked.
+    func takeSum() -> Checksum? {
+        defer { digest = nil }
+        return length == nil || sent == length ? digest?.finish() : nil
     }
 
     /// Where it reads, and the one file that is open for it.

@@ -49,6 +49,7 @@ extension Engine {
         let body = try openBody(request, attempt)
         // On a connection that died meanwhile libcurl would want to begin again, and nobody can.
         if body.stream != nil { curl.needsFreshConnection = true }
+        if attempt.life.sumsBody(request) { try body.sum(by: .md5) }
         curl.bodyLength = body.length ?? -1
         if curl.ftp == nil, !attempt.session.configuration.http.expectContinue { curl.headers.append("Expect:") }
     }
@@ -97,6 +98,7 @@ extension Engine {
         guard let body = attempt.body else { return }
         tellSent(attempt, uploaded)
         attempt.life.noteSent(body.start + body.sent)
+        if let sum = body.takeSum() { attempt.life.sentSum = sum }
         body.close()
     }
 }

@@ -38,8 +38,10 @@ test: ## every test, with the release binary built first
 	@.build/release/simulation-check $(if $(TRANSFER_RUN_LONG),400000,20000)
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/test.sh
 
-test-long: ## the same with many more rounds of the randomised tests
+test-long: ## the same with many more rounds of the randomised tests, and on a real object store
 	@TRANSFER_RUN_LONG=1 $(MAKE) --no-print-directory test
+	@tools/need.sh python3-venv
+	@tools/object-store.sh $(BINARY)
 
 bench: ## what a run costs, stage by stage and beside curl (docs/performance.md)
 	@tools/need.sh $(LIBRARIES) python3 python3-yaml nginx-light curl wget2 aria2

@@ -12,7 +12,7 @@ package import TransferModel
 
     /// Fails when this machine's libcrypto does not offer the algorithm, as MD5 in FIPS mode.
     package init(_ algorithm: DigestAlgorithm) throws(TransferError) {
-        guard let method = DigestMethod.all[algorithm], let context = unsafe EVP_MD_CTX_new() else {
+        guard let method = DigestMethod.of(algorithm), let context = unsafe EVP_MD_CTX_new() else {
             throw TransferError(.unknown, "This machine's OpenSSL offers no \(algorithm.rawValue).")
         }
         self.algorithm = algorithm
@@ -85,14 +85,28 @@ extension Checksum {
 @safe private struct DigestMethod: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    static let all: [DigestAlgorithm: DigestMethod] = {
-        var all: [DigestAlgorithm: DigestMethod] = [:]
-        for algorithm in DigestAlgorithm.allCases {
-            guard let pointer = unsafe EVP_MD_fetch(nil, name(algorithm), nil) else { continue }
-            all[algorithm] = unsafe DigestMethod(pointer: pointer)
+    /// `nil` when this machine's libcrypto does not offer it. Each is fetched when it is first wanted: all of them
+    /// together take longer than a short run's whole job file.
+    static func of(_ algorithm: DigestAlgorithm) -> DigestMethod? {
+        switch algorithm {
+        case .sha256: sha256
+        case .sha512: sha512
+        case .sha1: sha1
+        case .md5: md5
+        case .blake2b: blake2b
         }
-        return all
-    }()
+    }
+
+    private static let sha256 = fetched(.sha256)
+    private static let sha512 = fetched(.sha512)
+    private static let sha1 = fetched(.sha1)
+    private static let md5 = fetched(.md5)
+    private static let blake2b = fetched(.blake2b)
+
+    private static func fetched(_ algorithm: DigestAlgorithm) -> DigestMethod? {
+        guard let pointer = unsafe EVP_MD_fetch(nil, name(algorithm), nil) else { return nil }
+        return unsafe DigestMethod(pointer: pointer)
+    }
 
     private static func name(_ algorithm: DigestAlgorithm) -> String {
         switch algorithm {

@@ -5,6 +5,7 @@ usage: examples/server.py FOLDER    (prints the port it chose, then serves until
 """
 import functools
 import http.server
+import json
 import sys
 
 
@@ -36,14 +37,33 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def notes(self):
+        """A token for a password, and with that token one note to be stored and looked up."""
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        kind = {"Content-Type": "application/json"}
+        if self.path == "/api/tokens":
+            isKnown = json.loads(body) == {"user": "robot", "password": "open-sesame"}
+            self.answer(200 if isKnown else 401, kind, b'{"token": "t-4242-example"}' if isKnown else b'{"error": "who?"}')
+        elif self.headers.get("Authorization") != "Bearer t-4242-example":
+            self.answer(403, kind, b'{"error": "sign in first"}')
+        elif self.command == "POST":
+            Handler.note = len(body)
+            self.answer(201, kind, b'{"id": 7, "bytes": %d}' % len(body))
+        else:
+            self.answer(200, kind, b'{"id": 7, "bytes": %d, "state": "stored"}' % Handler.note)
+
     def do_POST(self):
-        if self.path == "/account/session":
+        if self.path.startswith("/api/"):
+            self.notes()
+        elif self.path == "/account/session":
             self.sign_in()
         else:
             self.take()
 
     def do_GET(self):
-        if self.path != "/account/prices.json":
+        if self.path.startswith("/api/"):
+            self.notes()
+        elif self.path != "/account/prices.json":
             super().do_GET()
         elif "session=opened" in self.headers.get("Cookie", ""):
             headers = {"Content-Type": "application/json", "Cache-Control": "private, max-age=600"}

@@ -20,6 +20,8 @@ package struct AttemptLife: Sendable {
         /// What the upload goes on with.
         case upload(ResumableUpload.Step)
         case cancelled(TransferError)
+        /// A rule of `onResponse` ends the task with this answer.
+        case ruledOut(TransferError)
     }
 
     let rules: AttemptRules
@@ -57,6 +59,10 @@ package struct AttemptLife: Sendable {
     package var bodyDigest: [UInt8]?
     /// What is there of an earlier attempt, as long as it may be of use.
     package private(set) var resume: ResumePoint?
+    /// Where a rule of `onResponse` sends the last answer's body.
+    package internal(set) var target: String?
+    /// The last answer missed what its headers were to say: what its body holds is not what was asked for.
+    package private(set) var isDeclined = false
     /// Where the result's first byte belongs: past 0 when it continues what is there.
     package private(set) var offset: Int64 = 0
     /// Why what was there could not be continued.
@@ -114,15 +120,16 @@ package struct AttemptLife: Sendable {
         if isAsking { return false }
         return switch answer {
         case .none, .redirect, .unprovenStream, .rangeOfNoUse, .challenged, .upload, .cancelled: false
-        case .result, .notModified, .failure: true
+        case .result, .notModified, .failure, .ruledOut: true
         }
     }
 
     /// The most bytes the result may have.
-    package var maximumSize: Int64? { rules.maximumSize }
+    package var maximumSize: Int64? { target == nil ? rules.maximumSize : rules.maximumFile }
     /// The most bytes the attempt may receive as its result.
-    package var receivableSize: Int64? { rules.receivable(packed: !codings.isEmpty) }
-    package var type: TaskType { rules.type }
+    package var receivableSize: Int64? { AttemptRules.receivable(maximumSize, packed: !codings.isEmpty) }
+    /// That of the task, or a download if a rule makes one of it.
+    package var type: TaskType { target == nil ? rules.type : .download }
 
     /// The length the last answer announced.
     package var announcedLength: Int64? {
@@ -190,6 +197,7 @@ package struct AttemptLife: Sendable {
         answerVersion = version
         offset = 0
         codings = []
+        (target, isDeclined) = (nil, false)
         let framing: BodyFraming
         do throws(TransferError) {
             let told = try BodyFraming.of(headers, status: status, method: request.method, version: version)
@@ -294,11 +302,14 @@ package struct AttemptLife: Sendable {
     private mutating func judge(
         status: Int, headers: HeaderBlock, _ framing: BodyFraming, _ accepted: RedirectRecord?
     ) -> HeadDecision {
+        if let decision = obeyRules(status: status, headers, framing) { return decision }
         let unknownCoding = readCodings(headers, framing)
         if let miss = rules.missedStatus(status, isAccepted: accepted != nil) {
             return decline(miss, accepted)
         }
-        if case .length(let length) = framing, let error = misfit(offset + length, verb: "the server announced") {
+        if case .length(let length) = framing,
+            let error = misfit(offset + length, verb: "the server announced") ?? unreadable(offset + length)
+        {
             answer = .failure(error, accepted)
             return .abort
         }
@@ -310,7 +321,7 @@ package struct AttemptLife: Sendable {
             return .abort
         }
         // What is continued was hashed as its first answer said.
-        if rules.type == .download, framing != .none, offset == 0 {
+        if type == .download, framing != .none, offset == 0 {
             sentDigest = SentDigests.strongest(headers, status: status) ?? storeDigest(status, headers)
         }
         takenSum = sumsBody(request) ? storeDigest(status, headers)?.checksum : nil
@@ -342,6 +353,7 @@ package struct AttemptLife: Sendable {
     /// An answer that is not the one expected. Its body may be worth telling in the report, but never becomes a file.
     private mutating func decline(_ miss: TransferError, _ accepted: RedirectRecord?) -> HeadDecision {
         answer = .failure(miss, accepted)
+        (target, isDeclined) = (nil, true)
         return rules.type == .download ? .discard : .keep
     }
 
@@ -363,8 +375,8 @@ package struct AttemptLife: Sendable {
     /// Why a body of which so many bytes come in is not the one wanted. What they unpack to is known only to who does
     /// that.
     private func misfit(_ length: Int64, verb: String) -> TransferError? {
-        if let most = receivableSize, length > most { return SizeBounds.tooLong(rules.maximumSize ?? most) }
-        return codings.isEmpty ? rules.sizes.misfit(length, verb: verb) : nil
+        if let most = receivableSize, length > most { return SizeBounds.tooLong(maximumSize ?? most) }
+        return codings.isEmpty ? sizes.misfit(length, verb: verb) : nil
     }
 
     /// The transport is done with the request. An answer whose meaning its headers settled keeps that meaning
@@ -384,7 +396,7 @@ package struct AttemptLife: Sendable {
         case .rangeOfNoUse, .challenged:
             return .send(request, nil)
         case .upload(let step): return proceed(with: step)
-        case .cancelled(let error): return .cancel(error)
+        case .cancelled(let error), .ruledOut(let error): return .cancel(error)
         case .failure(let error, let record):
             return .fail(error, record)
         case .result(let framing, let record):
@@ -436,7 +448,7 @@ package struct AttemptLife: Sendable {
         if let error = end.error { return .fail(error, record) }
         // First: a body that was left because it is too long was not cut by the server.
         if let most = receivableSize, offset + end.received > most {
-            return .fail(SizeBounds.tooLong(rules.maximumSize ?? most), record)
+            return .fail(SizeBounds.tooLong(maximumSize ?? most), record)
         }
         let bodyEnd = BodyEnd(
             received: end.received, version: answerVersion, isSecure: request.url.isSecure,

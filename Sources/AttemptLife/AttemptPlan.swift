@@ -17,6 +17,12 @@ package final class AttemptRules: Sendable {
     package let expect: Expectations
     /// `expect.headers`, compiled.
     let headerExpectations: HeaderExpectations
+    /// What is expected of the body and captured of the answer; `nil` for most.
+    package let answer: AnswerRules?
+    /// Asked at the headers of what would be the result.
+    let onResponse: [ResponseRule]
+    /// The most bytes of an answer that becomes a file although the task is no download; `nil`: no bound.
+    let maximumFile: Int64?
     /// `nil`: no bound.
     package let maximumSize: Int64?
     /// Whether a body that came packed is unpacked.
@@ -38,7 +44,8 @@ package final class AttemptRules: Sendable {
     package init(
         type: TaskType, method: String, headers: [HeaderField] = [], hasBody: Bool = false,
         version: HTTPConfiguration.Version = .auto, redirects: RedirectPolicy = RedirectPolicy(),
-        expect: Expectations = Expectations(), maximumSize: Int64? = nil, decodes: Bool = false,
+        expect: Expectations = Expectations(), answer: AnswerRules? = nil, onResponse: [ResponseRule] = [],
+        maximumFile: Int64? = nil, maximumSize: Int64? = nil, decodes: Bool = false,
         requireLength: Bool = false,
         hasChecksum: Bool = false, mirrors: [ResourceURL] = [], bodyTexts: [SecretText] = [],
         usesCookies: Bool = true, mainDocument: ResourceURL? = nil, challenges: ChallengePolicy = .none,
@@ -55,6 +62,9 @@ package final class AttemptRules: Sendable {
         self.mainDocument = mainDocument
         self.expect = expect
         headerExpectations = HeaderExpectations(expect.headers)
+        self.answer = answer
+        self.onResponse = onResponse
+        self.maximumFile = maximumFile
         self.maximumSize = maximumSize
         self.decodes = decodes
         self.requireLength = requireLength
@@ -75,8 +85,8 @@ extension AttemptRules {
 
     /// The most bytes that may come in. Packed, nothing honest is longer than it is unpacked, but for a little that each
     /// block adds: this ends a stream of wrappings with nothing in them.
-    func receivable(packed: Bool) -> Int64? {
-        guard packed, let maximum = maximumSize else { return maximumSize }
+    static func receivable(_ maximum: Int64?, packed: Bool) -> Int64? {
+        guard packed, let maximum else { return maximum }
         let (sum, isOver) = maximum.addingReportingOverflow(maximum / 16 + (64 << 10))
         return isOver ? .max : sum
     }

@@ -20,6 +20,16 @@ package struct Destination: Sendable {
     package var sent: SentDigest?
     /// What must hold of a local source, asked with its first bytes and its size before it gets its name.
     package var check: (@Sendable (_ start: [UInt8], _ size: Int64) -> TransferError?)?
+    /// What must hold of the file's bytes before it gets its name, and the most bytes that are looked into.
+    package var examine: Examination?
+    package struct Examination: Sendable {
+        package let most: Int64
+        package let look: @Sendable (_ bytes: [UInt8]) -> TransferError?
+        package init(most: Int64, look: @escaping @Sendable (_ bytes: [UInt8]) -> TransferError?) {
+            self.most = most
+            self.look = look
+        }
+    }
     /// Counts as done only when bytes and name would survive a power cut.
     package var flush = false
     /// The group it is published with; it stands where it shall only once that is published.
@@ -79,6 +89,8 @@ package enum DeliveryOrder: Sendable {
     case copy(TaskIndex, from: String, Destination, maximum: Int64?)
     /// A local file as a data task's answer, or for what it says. One of a group is read where it is staged, if it is.
     case read(TaskIndex, path: String, maximum: Int64, group: GroupPlace? = nil)
+    /// Looks into an answer, which may take a while; `examined` follows.
+    case examine(TaskIndex, look: @Sendable () -> Void)
     /// A member of a group that is as it shall be: carried over with the group.
     case keep(TaskIndex, path: String, GroupPlace)
     /// All members are staged: put them in place in one step.
@@ -112,4 +124,5 @@ package enum DeliveryReport: Sendable {
     /// So much is there of a body that is to be found by a later run; `nil`: too little.
     case part(StagingID, TaskIndex, PartFile?)
     case contents(TaskIndex, [UInt8])
+    case examined(TaskIndex)
 }

@@ -179,6 +179,9 @@ struct DeliveryWorker {
             answers.append(.looked(task, LocalFiles.stamp(path), sum: readsIt ? LocalFiles.sum(path) : nil))
         case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)
         case .read(let task, let path, let maximum, let group): read(task, path, maximum, group)
+        case .examine(let task, let look):
+            look()
+            answers.append(.examined(task))
         case .keep(let task, let path, let group):
             answer(task) { () throws(TransferError) in .staged(task, try publisher.groups.keep(task, path, group)) }
         case .publishGroup(let group): publish(group)

@@ -222,6 +222,7 @@ final class Publisher {
         _ staging: Staging, _ task: TaskIndex, _ destination: Destination, _ lengthUnverified: Bool
     ) throws(TransferError) -> FileRecord {
         let checksum = try staging.verifiedChecksum(destination)
+        if let examination = destination.examine { try staging.examine(examination) }
         switch try place(staging, task, destination) {
         case .placed(let changed):
             return FileRecord(

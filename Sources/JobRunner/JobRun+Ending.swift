@@ -46,13 +46,14 @@ extension JobRun {
         }
         let record = TaskRecord(
             outcome: conclusion.outcome, tolerated: conclusion.tolerated,
-            changed: specification.type == .download ? result?.file?.changed ?? false : nil,
+            changed: specification.type == .download ? result?.file?.changed ?? false : result?.file?.changed,
             source: conclusion.outcome == .succeeded ? result?.source : nil, waits: waits, error: conclusion.error,
-            body: result?.body, lengthUnverified: result?.lengthUnverified ?? false, captures: [],
+            body: result?.body, lengthUnverified: result?.lengthUnverified ?? false,
+            captures: conclusion.outcome == .succeeded ? result?.captures.map(\.told) ?? [] : [],
             duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: conclusion.error, waits: waits, attempts: conclusion.attempts,
-                deferral: conclusion.deferral), cache: result?.cache)
+                deferral: conclusion.deferral), cache: result?.cache, parts: result?.parts ?? [])
         engine.taskEnded(task, conclusion.outcome)
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)

@@ -5,8 +5,13 @@ enum TaskBody {
     static let shown = 64 << 10
 
     static func write(_ body: [UInt8], to writer: inout JSONWriter) {
-        let isCut = body.count > shown
         writer.beginObject()
+        writeMembers(body, to: &writer)
+        writer.endObject()
+    }
+
+    static func writeMembers(_ body: [UInt8], to writer: inout JSONWriter) {
+        let isCut = body.count > shown
         if let text = try? UTF8Span(validating: body.span) {
             let end = isCut ? characterBoundary(text, before: shown) : body.count
             writer.key("text")
@@ -16,7 +21,6 @@ enum TaskBody {
             writer.string(Base64.encode(body.prefix(shown)))
         }
         if isCut { writer.member("truncated", true) }
-        writer.endObject()
     }
 
     private static func characterBoundary(_ text: borrowing UTF8Span, before limit: Int) -> Int {

@@ -93,17 +93,31 @@ struct TaskRenderer {
         length(fold, to: &writer)
         writer.key("body")
         if let body = record.body { TaskBody.write(body, to: &writer) } else { writer.null() }
-        // No room splits multipart responses yet: an answer has no parts.
-        if record.captures.isEmpty { return writer.member("parts", json: #"[],"captures":{}"#) }
-        writer.member("parts", json: "[]")
+        if record.captures.isEmpty, record.parts.isEmpty { return writer.member("parts", json: #"[],"captures":{}"#) }
+        parts(to: &writer)
         writer.member("captures", variables: record.captures)
+    }
+
+    private func parts(to writer: inout JSONWriter) {
+        writer.key("parts")
+        writer.beginArray()
+        for part in record.parts {
+            writer.beginObject()
+            writer.member("headers", headers: part.headers)
+            writer.member("bytes", Int64(part.body.count))
+            TaskBody.writeMembers(part.body, to: &writer)
+            writer.endObject()
+        }
+        writer.endArray()
     }
 
     /// Whether anything proved where the body ended; unknown where no body was taken.
     private func length(_ fold: TaskFold, to writer: inout JSONWriter) {
         if record.lengthUnverified || fold.file?.lengthUnverified == true {
             writer.string("unverified")
-        } else if record.outcome == .succeeded, record.source != .unchanged, fold.file != nil || record.body != nil {
+        } else if record.outcome == .succeeded, record.source != .unchanged,
+            fold.file != nil || record.body != nil || !record.parts.isEmpty
+        {
             writer.string("verified")
         } else {
             writer.null()
@@ -197,7 +211,9 @@ extension TaskSpecification {
     var shownURL: String {
         switch location {
         case .url(let url): url.text
-        case .awaitingCapture(let text): text.redacted
+        case .awaitingCapture(let text, let query):
+            text.redacted + (query.isEmpty ? "" : "?")
+                + query.map { "\($0.name)=\($0.value.redacted)" }.joined(separator: "&")
         }
     }
 }

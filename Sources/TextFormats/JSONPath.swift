@@ -16,7 +16,32 @@ package struct JSONPath: Sendable {
 
     /// What the path leads to, in document order.
     package func select(from root: JSONValue) -> [JSONValue] {
-        JSONPath.select(segments, from: root, root: root)
+        JSONPath.select(segments, from: root, Walk(root: root, left: .max))
+    }
+
+    /// The same of a document from a stranger, in so many steps at most; `nil` when they do not do: each `..` goes over
+    /// all that the one before it found, in a deep document many times.
+    package func select(from root: JSONValue, steps: Int) -> [JSONValue]? {
+        let walk = Walk(root: root, left: steps)
+        let found = JSONPath.select(segments, from: root, walk)
+        return walk.left > 0 ? found : nil
+    }
+
+    /// One way through a document.
+    private final class Walk {
+        let root: JSONValue
+        var left: Int
+
+        init(root: JSONValue, left: Int) {
+            self.root = root
+            self.left = left
+        }
+
+        /// `false` when there is nothing left to go with.
+        func spend(_ steps: Int) -> Bool {
+            left -= min(left, steps)
+            return left > 0
+        }
     }
 
     // MARK: The path as it was written
@@ -61,21 +86,23 @@ package struct JSONPath: Sendable {
 
     // MARK: Walking
 
-    private static func select(_ segments: [Segment], from start: JSONValue, root: JSONValue) -> [JSONValue] {
+    private static func select(_ segments: [Segment], from start: JSONValue, _ walk: Walk) -> [JSONValue] {
         segments.reduce([start]) { nodes, segment in
-            nodes.flatMap { node in
-                let places = segment.isDescendant ? descendants(of: node) : [node]
-                return places.flatMap { place in segment.selectors.flatMap { apply($0, to: place, root: root) } }
+            nodes.flatMap { node -> [JSONValue] in
+                let places = segment.isDescendant ? descendants(of: node, walk) : [node]
+                guard walk.spend(places.count) else { return [] }
+                return places.flatMap { place in segment.selectors.flatMap { apply($0, to: place, walk) } }
             }
         }
     }
 
     /// The value itself and all below it.
-    private static func descendants(of value: JSONValue) -> [JSONValue] {
+    private static func descendants(of value: JSONValue, _ walk: Walk) -> [JSONValue] {
         var waiting = [value]
         var ordered: [JSONValue] = []
         // A stack, children pushed in reverse, gives document order without recursion.
         while let value = waiting.popLast() {
+            guard walk.spend(1) else { return [] }
             ordered.append(value)
             waiting.append(contentsOf: children(of: value).reversed())
         }
@@ -90,11 +117,14 @@ package struct JSONPath: Sendable {
         }
     }
 
-    private static func apply(_ selector: Selector, to value: JSONValue, root: JSONValue) -> [JSONValue] {
+    private static func apply(_ selector: Selector, to value: JSONValue, _ walk: Walk) -> [JSONValue] {
+        guard walk.left > 0 else { return [] }
         switch selector {
         case .name(let name): return value[name].map { [$0] } ?? []
-        case .wildcard: return children(of: value)
-        case .filter(let condition): return children(of: value).filter { holds(condition, for: $0, root: root) }
+        case .wildcard:
+            let all = children(of: value)
+            return walk.spend(all.count) ? all : []
+        case .filter(let condition): return children(of: value).filter { holds(condition, for: $0, walk) }
         case .index(let index):
             guard case .array(let elements) = value else { return [] }
             let place = index < 0 ? elements.count + index : index
@@ -121,26 +151,27 @@ package struct JSONPath: Sendable {
 
     // MARK: Filters
 
-    private static func holds(_ condition: Condition, for value: JSONValue, root: JSONValue) -> Bool {
-        switch condition {
-        case .any(let conditions): conditions.contains { holds($0, for: value, root: root) }
-        case .all(let conditions): conditions.allSatisfy { holds($0, for: value, root: root) }
-        case .not(let condition): !holds(condition, for: value, root: root)
-        case .exists(let query): !results(query, value, root).isEmpty
+    private static func holds(_ condition: Condition, for value: JSONValue, _ walk: Walk) -> Bool {
+        guard walk.spend(1) else { return false }
+        return switch condition {
+        case .any(let conditions): conditions.contains { holds($0, for: value, walk) }
+        case .all(let conditions): conditions.allSatisfy { holds($0, for: value, walk) }
+        case .not(let condition): !holds(condition, for: value, walk)
+        case .exists(let query): !results(query, value, walk).isEmpty
         case .compare(let left, let comparison, let right):
-            compare(operand(left, value, root), comparison, operand(right, value, root))
+            compare(operand(left, value, walk), comparison, operand(right, value, walk))
         }
     }
 
-    private static func results(_ query: Query, _ value: JSONValue, _ root: JSONValue) -> [JSONValue] {
-        select(query.segments, from: query.isRelative ? value : root, root: root)
+    private static func results(_ query: Query, _ value: JSONValue, _ walk: Walk) -> [JSONValue] {
+        select(query.segments, from: query.isRelative ? value : walk.root, walk)
     }
 
     /// nil: the query leads nowhere.
-    private static func operand(_ operand: Operand, _ value: JSONValue, _ root: JSONValue) -> JSONValue? {
+    private static func operand(_ operand: Operand, _ value: JSONValue, _ walk: Walk) -> JSONValue? {
         switch operand {
         case .literal(let literal): literal
-        case .query(let query): results(query, value, root).first
+        case .query(let query): results(query, value, walk).first
         }
     }
 

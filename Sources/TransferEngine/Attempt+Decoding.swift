@@ -8,8 +8,8 @@ import TransferModel
 extension Attempt {
     /// The headers said that the body is worth keeping. `false` ends the transfer.
     func beginDecoding() -> Bool {
-        if specification.type == .download {
-            outbox.add(.decode(staging, task, BodyDecoding(life.codings, sizes: rules.sizes)))
+        if isDownload {
+            outbox.add(.decode(staging, task, BodyDecoding(life.codings, sizes: life.sizes)))
             return true
         }
         do throws(TransferError) {

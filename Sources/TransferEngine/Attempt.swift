@@ -205,6 +205,11 @@ final class Attempt: TransferReceiver {
     /// The lowest `bandwidth` it is under.
     let rate: Int64?
 
+    // What was found in its answer, where the task asks for something.
+    var answer: ExaminedAnswer?
+    /// Its answer comes in parts.
+    var mixed: MixedAnswer?
+
     // What the session's cache has to do with it.
     var cacheTurn: CacheTurn?
     /// Whether the last answer was kept; `nil` where there was none to keep.
@@ -278,6 +283,7 @@ final class Attempt: TransferReceiver {
         decision = .discard
         _ = takeRest()
         kept = []
+        mixed = nil
         destination?.sent = nil
         decoder = nil
         decodingFailure = nil
@@ -324,9 +330,11 @@ final class Attempt: TransferReceiver {
         continuation = nil
         if decision == .keep, life.type == .download, !isFromCache { noteContinuation(head) }
         if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
+        if decision == .keep, !isDownload { mixed = MixedAnswer(head.headers) }
         if decision == .abort { endedByUs = true }
         if cacheTurn != nil { prepareCacheCopy(head) }
         if decision == .keep, life.type == .download {
+            if let target = life.target { destination?.path = target }
             destination?.sent = life.offset > 0 ? life.resume?.sent : life.sentDigest
             if leavesPart, continuation != nil, (life.announcedLength ?? .max) >= PartFile.smallest {
                 outbox.add(.keepPart(staging, task))
@@ -380,7 +388,7 @@ final class Attempt: TransferReceiver {
                 return receivedFirst(bytes, parts)
             } else if life.type == .download {
                 coalesce(bytes)
-            } else if !keep(bytes) {
+            } else if !keep(bytes) || mixed != nil && !scanParts() {
                 endedByUs = true
             }
             return endedByUs ? .stop : .taken
@@ -394,7 +402,8 @@ final class Attempt: TransferReceiver {
 
     private func noteContinuation(_ head: ResponseHead) {
         let options = specification.options
-        guard options.values.resume, !options.values.decompress, life.request.method == "GET", !life.asksForPart,
+        guard specification.type == .download, life.target == nil, options.values.resume, !options.values.decompress,
+            life.request.method == "GET", !life.asksForPart,
             head.status == 200 || life.offset > 0
         else { return }
         let validator = life.offset > 0 ? life.resume?.validator : Resuming.validator(head.headers)

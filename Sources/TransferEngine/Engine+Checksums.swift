@@ -12,6 +12,7 @@ extension Engine {
         case .literal(let checksum):
             attempt.checksum = checksum
             begin(attempt, url)
+        case .awaited: preconditionFailure("a task begins when its captured values are in it")
         case .task(let task, _, _): lookUp(attempt, .task(task), source, url)
         case .url(let list, _, _): lookUp(attempt, .url(list.text, attempt.specification.session), source, url)
         }
@@ -51,6 +52,7 @@ extension Engine {
         let (algorithm, entry): (DigestAlgorithm?, String?)
         switch source {
         case .literal(let checksum): return checksum
+        case .awaited: preconditionFailure("a task begins when its captured values are in it")
         case .task(_, let wanted, let name), .url(_, let wanted, let name): (algorithm, entry) = (wanted, name)
         }
         let place = words(source)
@@ -73,7 +75,7 @@ extension Engine {
     /// The file with the checksums, as errors name it.
     private func words(_ source: ChecksumSource) -> String {
         switch source {
-        case .literal: "the job"
+        case .literal, .awaited: "the job"
         case .task(let task, _, _): "the file of `\(job.tasks[Int(task.raw)].id)`"
         case .url(let url, _, _): "the checksum file \(url.text)"
         }
@@ -83,7 +85,7 @@ extension Engine {
 
     private func get(_ attempt: Attempt, _ source: ChecksumSource) {
         switch source {
-        case .literal: break
+        case .literal, .awaited: break
         case .task(let task, _, _):
             // One that failed and was tolerated left the file of another day.
             guard let path = checksumFiles.paths[task] else {

@@ -24,7 +24,7 @@ extension Engine {
 
     /// A body for which there is no room fails before it is received.
     func announceLength(_ attempt: Attempt) {
-        guard let destination = attempt.destination, let length = attempt.life.announcedLength,
+        guard attempt.isDownload, let destination = attempt.destination, let length = attempt.life.announcedLength,
             length >= 1 << 20 || destination.reserve > 0
         else { return }
         outbox.add(
@@ -36,11 +36,10 @@ extension Engine {
     /// The body is whole: it becomes the file, or the answer in the report.
     func deliver(_ attempt: Attempt) {
         releaseSlot(attempt)
-        guard attempt.specification.type == .download else {
-            if let failure = attempt.endDecoding() { return fail(attempt, failure) }
-            keepAnswer(attempt)
-            return finish(
-                attempt, Verdict(.succeeded, status: attempt.life.lastStatus),
+        guard attempt.isDownload else {
+            if let failure = attempt.endDecoding() ?? attempt.endParts() { return fail(attempt, failure) }
+            return examine(
+                attempt, charset: charset(attempt),
                 source: attempt.source ?? (attempt.life.uploadResumedFrom > 0 ? .resumed : .network))
         }
         reports.append(.transferred(attempt.task))
@@ -48,6 +47,7 @@ extension Engine {
         if attempt.specification.options.values.preserveTime {
             destination.modificationTime = attempt.head?.headers.first("last-modified").flatMap { HTTPDate.parse($0) }
         }
+        guard examine(&destination, attempt, charset: charset(attempt)) else { return }
         attempt.phase = .delivering
         outbox.add(
             .publish(
@@ -58,7 +58,10 @@ extension Engine {
     /// The complete destination; fails the attempt when a folder's file has no usable name.
     private func named(_ attempt: Attempt) -> Destination? {
         guard var destination = attempt.destination else { return nil }
-        guard destination.path.hasSuffix("/") else { return destination }
+        guard destination.path.hasSuffix("/") else {
+            let isKnown = job.tasks[Int(attempt.task.raw)].destination == destination.path
+            return isKnown || claim(destination.path, attempt) ? destination : nil
+        }
         guard let head = attempt.head, let name = SuggestedFilename.of(head.headers, url: attempt.life.request.url)
         else {
             fail(attempt, TransferError(.cannotCreateFile, "neither the server nor the URL gives the file a name"))
@@ -96,6 +99,7 @@ extension Engine {
             succeed(attempt)
         case .failed(let task, let error):
             guard let attempt = attempt(of: task) else { return }
+            takeFindings(attempt)
             // No room for it, or no right to write: what is still on its way is of no use.
             stopTransfer(attempt)
             attempt.isLost = true
@@ -117,7 +121,10 @@ extension Engine {
             attempt.kept = bytes
             attempt.received = Int64(bytes.count)
             announceFile(attempt, length: Int64(bytes.count))
-            finish(attempt, Verdict(.succeeded), source: .local)
+            examine(attempt, charset: nil, source: .local)
+        case .examined(let task):
+            guard let attempt = attempt(of: task), case .delivering = attempt.phase else { return }
+            examined(attempt)
         }
     }
 
@@ -145,6 +152,7 @@ extension Engine {
     private func published(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempt(of: task) else { return }
         attempt.file = record
+        takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
         if attempt.head == nil { announceFile(attempt, length: record.bytes) }
         emit(.fileFinished(record), attempt)
@@ -162,6 +170,7 @@ extension Engine {
     private func staged(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempt(of: task) else { return }
         attempt.file = record
+        takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
         if attempt.keepsExisting {
             finish(attempt, Verdict(.succeeded), source: .unchanged)
@@ -248,6 +257,7 @@ extension Engine {
         guard complete(&destination, attempt, url) else { return }
         // Any date says "take the source's own".
         if attempt.specification.options.values.preserveTime { destination.modificationTime = now.wall }
+        guard examine(&destination, attempt, charset: nil) else { return }
         let (rules, type) = (attempt.rules, fileType(url))
         destination.check = { start, size in rules.miss(mimeType: type, size: size, start: start) }
         outbox.add(.copy(attempt.task, from: path, destination, maximum: attempt.life.maximumSize))
@@ -276,17 +286,21 @@ extension Engine {
         }
         guard attempt.specification.type == .download else {
             attempt.kept = data.bytes
-            return finish(attempt, Verdict(.succeeded), source: .local)
+            return examine(attempt, charset: data.charset, source: .local)
         }
         var destination = plannedDestination(attempt)
-        guard complete(&destination, attempt, url) else { return }
+        guard complete(&destination, attempt, url), examine(&destination, attempt, charset: data.charset) else {
+            return
+        }
         attempt.phase = .delivering
         outbox.add(
             .publish(attempt.task, attempt.staging, destination, rest: .bytes(data.bytes), lengthUnverified: false))
     }
 
     private func complete(_ destination: inout Destination, _ attempt: Attempt, _ url: ResourceURL) -> Bool {
-        guard destination.path.hasSuffix("/") else { return true }
+        guard destination.path.hasSuffix("/") else {
+            return job.tasks[Int(attempt.task.raw)].destination != nil || claim(destination.path, attempt)
+        }
         let name = url.schemeIs("file") ? url.lastPathComponent.flatMap { SuggestedFilename.safe($0) } : nil
         guard let name else {
             fail(attempt, TransferError(.cannotCreateFile, "the URL gives the file no name: write one in `to`"))

@@ -12,9 +12,11 @@ extension Engine {
     /// Asks what is kept of the last time, or begins when that is surely nothing.
     func recall(_ attempt: Attempt, _ url: ResourceURL) {
         guard let memory else { return begin(attempt, url) }
-        let keeps = memory.keeps(attempt.specification)
-        attempt.isKept = keeps.file
-        attempt.leavesPart = keeps.part
+        // Under what a file is kept must be known when its task is loaded, and a URL with a secret is not written down.
+        let keeps = memory.keeps(job.tasks[Int(attempt.task.raw)])
+        let mayBeWritten = capturedSecrets.isEmpty || !capturedSecrets.finds(in: Array(url.text.utf8))
+        attempt.isKept = keeps.file && mayBeWritten
+        attempt.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
         guard keeps.file || keeps.part, attempt.life.resume == nil, memory.find(attempt.task, attempt.specification)
         else { return begin(attempt, url) }
         attempt.phase = .recalling(url, nil)
@@ -98,6 +100,9 @@ extension Engine {
         guard let memory, let record = attempt.file, let file = record.stamp, let head = attempt.head else { return }
         let isFlushed = attempt.session.configuration.durability == .flush
         let isInFolder = attempt.specification.destination?.hasSuffix("/") == true
+        guard capturedSecrets.isEmpty || !capturedSecrets.finds(in: Array(attempt.life.request.url.text.utf8)) else {
+            return
+        }
         memory.file(
             FiledAnswer(
                 url: attempt.life.request.url.text, status: head.status, headers: head.headers,

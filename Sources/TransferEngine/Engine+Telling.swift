@@ -11,6 +11,7 @@ extension Engine {
         if attempt.hasNewPlace { keepUpload(attempt) }
         // Of a body the end is told before its answer: where both came in one turn, when the transfer is looked at.
         if attempt.hasNewHead, attempt.body == nil || !hasEnded(attempt) { announce(attempt) }
+        if attempt.mixed != nil, !attempt.hasNewHead { tellParts(attempt) }
         if let parts = attempt.parts { announceSegments(attempt, parts) }
         guard attempt.unreportedBytes > 0 else { return }
         reports.append(.moved(attempt.task, bytes: attempt.unreportedBytes))
@@ -55,6 +56,7 @@ extension Engine {
     /// Only of the result.
     func tellResponse(_ attempt: Attempt, _ head: ResponseHead) {
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
+        learnSecrets(attempt, head.headers)
         announceLength(attempt)
         if !attempt.isFromCache {
             considerSegments(attempt)
@@ -64,18 +66,24 @@ extension Engine {
             let progress = Event.Progress(bytes: attempt.life.offset, expected: attempt.life.announcedLength)
             emit(.resumedAtOffset(progress), attempt)
         }
+        // Of an answer in parts each part's headers are told, the first's too when they are there.
+        if attempt.mixed == nil { emit(response(attempt, head, head.headers, attempt.life.announcedLength), attempt) }
+        if attempt.life.target != nil, attempt.specification.type != .download { emit(.becameDownload, attempt) }
+    }
+
+    /// `headers`: the answer's, or with those of a part of it.
+    func response(
+        _ attempt: Attempt, _ head: ResponseHead, _ headers: HeaderBlock, _ length: Int64?
+    ) -> Event.Kind {
         let url = attempt.life.request.url
-        let type = mediaType(head.headers)
-        emit(
-            .response(
-                ResponseRecord(
-                    status: head.isHTTP ? head.status : nil, url: url.text, method: attempt.life.request.method,
-                    mimeType: head.isHTTP ? type?.type : fileType(url),
-                    charset: type?.charset, expectedLength: attempt.life.announcedLength,
-                    suggestedFilename: SuggestedFilename.of(head.headers, url: url),
-                    contentEncoding: ContentEncoding.text(head.headers),
-                    headers: head.isHTTP ? CookieMask.masked(head.headers) : .empty)),
-            attempt)
+        let type = mediaType(headers)
+        return .response(
+            ResponseRecord(
+                status: head.isHTTP ? head.status : nil, url: url.text, method: attempt.life.request.method,
+                mimeType: head.isHTTP ? type?.type : fileType(url), charset: type?.charset, expectedLength: length,
+                suggestedFilename: SuggestedFilename.of(headers, url: url),
+                contentEncoding: ContentEncoding.text(headers),
+                headers: head.isHTTP ? CookieMask.masked(headers) : .empty))
     }
 
     /// Of ten thousand answers most have one type: it is read once.

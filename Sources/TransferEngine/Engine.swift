@@ -38,6 +38,9 @@ package struct AttemptResult: Sendable {
     package var startedOver: String?
     /// Whether the answer was kept for another request.
     package var cache: CacheRecord?
+    /// What it took from its answer.
+    package var captures: [CapturedValue]
+    package var parts: [AnswerPart]
 }
 
 /// The executor on libcurl: performs what the scheduler says and what `AttemptLife` decides. It decides nothing
@@ -76,7 +79,13 @@ package final class Engine {
     /// Tasks that had an answer which did not do.
     var answeredTasks: Set<TaskIndex> = []
     /// What must not be written down.
-    let secrets: Redactor
+    var secrets: Redactor
+    /// What tasks that succeeded captured.
+    var captured = CaptureBook()
+    /// Of attempts that could not begin because such a value does not fit.
+    var unfilled: [TaskIndex: AttemptResult] = [:]
+    /// Those of them that are secret.
+    var capturedSecrets = Redactor.none
     /// Tasks that were cancelled for good.
     package var unwanted: Set<TaskIndex> = []
     private var unkeptOrigins: Set<OriginID> = []
@@ -195,6 +204,7 @@ package final class Engine {
     package var isPending: Bool { !reports.isEmpty || !outbox.isEmpty }
 
     package func takeResult(of task: TaskIndex) -> AttemptResult? {
+        if !unfilled.isEmpty, let result = unfilled.removeValue(forKey: task) { return result }
         guard let result = attempts[Int(task.raw)]?.result else { return nil }
         attempts[Int(task.raw)] = nil
         return result
@@ -252,10 +262,9 @@ package final class Engine {
     }
 
     private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {
-        let specification = job.tasks[Int(task.raw)]
-        guard case .url(let url) = specification.location(mirror: mirror) else {
-            let error = TransferError(.badURL, "the URL waits for a value that no task captured")
-            return reports.append(.ended(task, Verdict(.failed(error))))
+        guard let specification = filled(task, number, mirror), let url = specification.location(mirror: mirror).url
+        else {
+            return
         }
         let partial = takePartial(of: task, at: mirror)
         stagingCount += 1
@@ -269,7 +278,7 @@ package final class Engine {
         if let refused = refusals.removeValue(forKey: task) { attempt.life.recall(refused) }
         learnPasswords(attempt, url)
         emit(.attemptStarted(AttemptStart(number: number, url: url.text)), attempt)
-        attempt.origin = attempt.session.configuration.takesSlot(url) ? origins.id(of: url.origin) : nil
+        attempt.origin = slotOrigin(of: url, attempt)
         if let body = specification.options.values.body, !planBody(body, attempt) { return }
         if specification.type == .download, mustInspect(specification) {
             attempt.phase = .inspecting
@@ -293,10 +302,11 @@ package final class Engine {
         guard task.destination?.hasSuffix("/") == false else { return false }
         switch task.options.values.existing {
         case .skip, .fail: return true
-        case .revalidate:
+        // What is captured comes out of an answer.
+        case .revalidate where task.options.values.captures.isEmpty:
             if case .literal = task.options.values.checksum { return true }
             return false
-        case .replace: return false
+        case .revalidate, .replace: return false
         }
     }
 
@@ -314,7 +324,7 @@ package final class Engine {
             attempt.life.secure(attempt.session.lore, at: now.wall)
             if attempt.specification.options.values.resumable { beginUpload(attempt) }
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
-            if attempt.specification.type == .download { attempt.destination = plannedDestination(attempt) }
+            if attempt.mayBecomeFile { attempt.destination = plannedDestination(attempt) }
             // The request for a checksum file has used up the slot, or it is at another origin than the URL says.
             if attempt.origin == nil || attempt.life.request.url.isSecure != url.isSecure {
                 goOn(attempt, attempt.life.request)
@@ -494,6 +504,7 @@ package final class Engine {
         guard attempt.transfer != nil else { return note(completion.metrics, attempt) }
         endBody(attempt, completion.metrics)
         if attempt.hasNewHead { announce(attempt) }
+        if attempt.mixed != nil { tellParts(attempt) }
         if attempt.received > 0 { emitProgress(attempt) }
         note(completion.metrics, attempt)
         forgetTransfer(attempt)
@@ -644,7 +655,7 @@ package final class Engine {
         if attempt.parts != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
             forgetLabel(of: attempt.staging)
-        } else if attempt.specification.type == .download, !leaveUntouched(attempt), !keepPartial(attempt) {
+        } else if attempt.isDownload, !leaveUntouched(attempt), !keepPartial(attempt) {
             discard(attempt.staging)
         }
         releaseSlot(attempt)
@@ -658,16 +669,17 @@ package final class Engine {
         attempt.ownPool = nil
         if let refused = attempt.life.refusals { refusals[attempt.task] = refused }
         let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
+        let body = toldBody(attempt, verdict, source)
+        keepCaptures(attempt, verdict)
         attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
             endedAt: now.instant, transactions: attempt.transactions,
-            body: attempt.specification.type == .download || attempt.head == nil && source == .network
-                ? nil : attempt.kept,
-            file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
+            body: body, file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
             error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait,
             credentialWait: attempt.credentialWait,
             resumedFrom: max(attempt.life.offset, attempt.life.uploadResumedFrom),
-            startedOver: attempt.life.startedOver, cache: attempt.cacheNote)
+            startedOver: attempt.life.startedOver, cache: attempt.cacheNote,
+            captures: attempt.answer?.findings.captures ?? [], parts: toldParts(attempt))
         attempt.parts = nil
         reports.append(.ended(attempt.task, verdict))
     }

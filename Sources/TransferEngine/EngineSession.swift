@@ -144,7 +144,8 @@ final class EngineSession {
             // a command, each transfer has a connection of its own.
             version: isMetered || options.body?.isStream == true ? .http1 : configuration.http.version,
             redirects: options.policies.redirects,
-            expect: options.expect,
+            expect: options.expect, answer: AnswerRules(options.expect, options.captures),
+            onResponse: options.onResponse, maximumFile: options.maximumSize,
             maximumSize: maximumSize, decodes: decodes(task), requireLength: options.requireLength,
             hasChecksum: options.checksum != nil, mirrors: options.mirrors.compactMap(\.url),
             bodyTexts: options.body?.texts ?? [],

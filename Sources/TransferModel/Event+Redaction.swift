@@ -115,7 +115,10 @@ extension TaskRecord {
             error: error?.redacted(by: redactor), body: body.map { redactor.redacted($0) },
             lengthUnverified: lengthUnverified, captures: captures.map { $0.redacted(by: redactor) },
             duration: duration, explanation: redactor.redacted(explanation),
-            cache: cache.map { CacheRecord(refusal: redactor.redacted($0.refusal)) })
+            cache: cache.map { CacheRecord(refusal: redactor.redacted($0.refusal)) },
+            parts: parts.map {
+                AnswerPart(headers: $0.headers.redacted(by: redactor), body: redactor.redacted($0.body))
+            })
     }
 }
 

@@ -209,6 +209,16 @@ package struct CacheRecord: Hashable, Sendable {
     package init(refusal: String?) { self.refusal = refusal }
 }
 
+/// One part of an answer that came in several, each in the place of the one before.
+package struct AnswerPart: Sendable {
+    package let headers: HeaderBlock
+    package let body: [UInt8]
+    package init(headers: HeaderBlock, body: [UInt8]) {
+        self.headers = headers
+        self.body = body
+    }
+}
+
 /// The end of a task: its last event.
 package final class TaskRecord: Sendable {
     package struct Wait: Hashable, Sendable {
@@ -229,6 +239,7 @@ package final class TaskRecord: Sendable {
     package let error: TransferError?
     /// A data or upload task's answer, whole up to its `maximumSize`.
     package let body: [UInt8]?
+    package let parts: [AnswerPart]
     package let lengthUnverified: Bool
     package let captures: [Job.Variable]
     package let duration: TimeSpan
@@ -239,8 +250,9 @@ package final class TaskRecord: Sendable {
     package init(
         outcome: TaskOutcome, tolerated: Bool, changed: Bool?, source: ResultSource?, waits: [Wait],
         error: TransferError?, body: [UInt8]?, lengthUnverified: Bool, captures: [Job.Variable], duration: TimeSpan,
-        explanation: String?, cache: CacheRecord? = nil
+        explanation: String?, cache: CacheRecord? = nil, parts: [AnswerPart] = []
     ) {
+        self.parts = parts
         self.cache = cache
         self.outcome = outcome
         self.tolerated = tolerated

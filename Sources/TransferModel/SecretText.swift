@@ -3,11 +3,12 @@
 /// Interpolated text stays one of these up to the request: where a header's value came from decides what a
 /// redirect takes off it.
 package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
-    /// How a value is written into the place where it stands, so that it cannot become another URL component.
+    /// How a value that is not known yet is written into the place where it stands.
     package enum Escaping: Hashable, Sendable {
+        /// As it is: in texts that are no URL, at a URL's beginning, and where the job says `raw:`.
         case none
-        case path
-        case query
+        /// For the part of the URL in which it comes to stand, so that it cannot become another one.
+        case url
     }
 
     /// One span.

@@ -29,7 +29,8 @@ package struct TaskSpecification: Sendable {
     package var session: SessionIndex
     /// `url`, or the first of `urls`.
     package var location: Location
-    /// Absolute, ending in `/` when it names a folder; `nil` unless it is a download.
+    /// Absolute, ending in `/` when it names a folder; `nil` unless it is a download, or while it waits for a captured
+    /// value (`TaskOptions.Values.awaitedDestination`).
     package var destination: String?
     /// What `needs` and captured values come to, in task numbers, each once.
     package var needs: [TaskIndex] = []
@@ -60,9 +61,20 @@ package struct TaskSpecification: Sendable {
     /// A URL that is known, or one that waits for a captured value.
     package enum Location: Hashable, Sendable {
         case url(ResourceURL)
-        case awaitingCapture(SecretText)
+        /// The query's fields are added once the text is a URL.
+        case awaitingCapture(SecretText, query: [QueryField] = [])
 
         package var url: ResourceURL? { if case .url(let url) = self { url } else { nil } }
+    }
+}
+
+/// A field of `query`, as the job says it: nothing in it is encoded yet.
+package struct QueryField: Hashable, Sendable {
+    package let name: String
+    package let value: SecretText
+    package init(name: String, value: SecretText) {
+        self.name = name
+        self.value = value
     }
 }
 
@@ -109,6 +121,10 @@ package final class TaskOptions: Sendable {
         package var resumable = false
         package var description: String?
         package var labels: [Job.Variable] = []
+        /// Something of the task waits for what others capture: `TaskSpecification.filled` makes it whole.
+        package var awaitsCaptures = false
+        /// An absolute path with captured values in it, after its beginning.
+        package var awaitedDestination: SecretText?
 
         package init(policies: TransferPolicies) { self.policies = policies }
     }
@@ -156,6 +172,8 @@ package enum ChecksumSource: Hashable, Sendable {
     /// From a checksum file that another task downloads, or that lies at a URL.
     case task(TaskIndex, algorithm: DigestAlgorithm?, entry: String?)
     case url(ResourceURL, algorithm: DigestAlgorithm?, entry: String?)
+    /// Written with captured values: a literal once these are known.
+    case awaited(SecretText)
 }
 
 package struct Expectations: Sendable {
@@ -173,8 +191,8 @@ package struct Expectations: Sendable {
     }
     package struct JSONMatch: Hashable, Sendable {
         package var path: String
-        package var value: PlainValue
-        package init(path: String, value: PlainValue) {
+        package var value: JSONTemplate
+        package init(path: String, value: JSONTemplate) {
             self.path = path
             self.value = value
         }
@@ -267,7 +285,7 @@ package indirect enum RequestBody: Sendable {
 }
 
 /// A JSON value whose strings may hold secrets or values still to come.
-package indirect enum JSONTemplate: Sendable {
+package indirect enum JSONTemplate: Hashable, Sendable {
     case null
     case boolean(Bool)
     case number(String)
@@ -275,7 +293,7 @@ package indirect enum JSONTemplate: Sendable {
     case list([JSONTemplate])
     case object([Member])
 
-    package struct Member: Sendable {
+    package struct Member: Hashable, Sendable {
         package var name: String
         package var value: JSONTemplate
         package init(name: String, value: JSONTemplate) {

@@ -17,7 +17,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case unexpectedResponse, checksumMismatch, dependencyFailed, destinationExists, redirectRefused, lengthUnproven
     case secretBarred, cannotSign, noPermittedRoute, runCancelled, groupChanged, groupNotPublished, notEnoughDiskSpace
     case magicMismatch, unexpectedHTML, checksumNotFound, bodyFileChanged, bodyCommandFailed
-    case uploadNotResumed, commandFailed, commandUnusable
+    case uploadNotResumed, commandFailed, commandUnusable, captureNotFound, captureUnusable
     case serverCertificateWrongHost, serverKeyNotPinned, clientCertificateUnusable
     case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
     case proxyRefusedConnection, proxyCouldNotConnect
@@ -72,9 +72,9 @@ package enum ErrorName: String, CaseIterable, Sendable {
             .lengthUnproven, .secretBarred, .cannotSign, .noPermittedRoute, .runCancelled, .groupChanged,
             .groupNotPublished, .notEnoughDiskSpace, .magicMismatch, .unexpectedHTML, .checksumNotFound,
             .bodyFileChanged, .bodyCommandFailed, .uploadNotResumed, .commandFailed, .commandUnusable,
-            .serverCertificateWrongHost,
-            .serverKeyNotPinned, .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy,
-            .proxyCertificateUntrusted, .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect:
+            .captureNotFound, .captureUnusable, .serverCertificateWrongHost, .serverKeyNotPinned,
+            .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy, .proxyCertificateUntrusted,
+            .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect:
             nil
         }
     }
@@ -126,6 +126,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .magicMismatch: "See what the URL gives: it is another kind of file, or correct `expect.magic`."
         case .unexpectedHTML: "Open the URL in a browser: a login or error page stands where the file should be."
         case .checksumNotFound: "Look into the checksum file, and write `entry` or `algorithm` as they stand there."
+        case .captureNotFound: "Look at the response in the report, and at `capture`: what it names is not there."
+        case .captureUnusable: "See what the other task captured, and where this one puts it."
         case .bodyFileChanged: "Run it again when nobody writes to the file."
         case .bodyCommandFailed: "Run the command by itself and see what it says; `length` must be what it writes."
         case .uploadNotResumed: "See at the server what arrived; `retry.nonIdempotent: true` sends it anew by itself."

@@ -80,9 +80,7 @@ import TextFormats
 
     /// What README.md says is not built: members of a task, or of its session.
     @Test(arguments: [
-        ("onResponse: [{ status: 404, do: cancel }]", ""), ("capture: { name: { header: X } }", ""),
-        ("expect: { body: { contains: x } }", ""),
-        ("", "configuration: background, identifier: a.b"),
+        ("", "configuration: background, identifier: a.b")
     ])
     func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck(_ ofTask: String, _ ofSession: String) throws {
         let server = try ScriptedServer()

@@ -60,13 +60,14 @@ import TextFormats
         #expect(
             found.outputText
                 == "api-checks.yaml mirror-list.yaml own-scheme.yaml polite-mirror.yaml publish-build.yaml "
-                + "quickstart.yaml release-artefacts.yaml signed-in.yaml suite-matrix.yaml two-mirrors.yaml\n"
+                + "quickstart.yaml release-artefacts.yaml signed-in.yaml suite-matrix.yaml token-upload.yaml "
+                + "two-mirrors.yaml\n"
         )
     }
 
     @Test(arguments: [
         "api-checks", "mirror-list", "own-scheme", "polite-mirror", "publish-build", "quickstart", "release-artefacts",
-        "signed-in", "suite-matrix", "two-mirrors",
+        "signed-in", "suite-matrix", "token-upload", "two-mirrors",
     ])
     func checkFindsNothing(_ name: String) throws {
         let result = try Binary().run(
@@ -142,6 +143,30 @@ import TextFormats
         let again = try place.run("signed-in.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(again.status == 0)
         #expect(try again.task("price-list", "source") == "cache")
+    }
+
+    @Test func tokenUpload() throws {
+        let place = try Place()
+        let json = [("Content-Type", "application/json")]
+        place.server.on("POST /api/tokens", .respond(200, headers: json, body: #"{"token": "t-4242-example"}"#))
+        place.server.on("POST /api/notes", .respond(201, headers: json, body: #"{"id": 7, "bytes": 17}"#))
+        place.server.on(
+            "/api/notes/7", .respond(200, headers: json, body: #"{"id": 7, "bytes": 17, "state": "stored"}"#))
+        let run = try place.run("token-upload.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        #expect(run.status == 0)
+        #expect(place.server.requests("/api/tokens").first?.bodyText == #"{"user":"robot","password":"open-sesame"}"#)
+        #expect(place.server.requests("/api/notes").first?.header("Authorization") == "Bearer t-4242-example")
+        #expect(place.server.requests("/api/notes").first?.bodyText == "a note that stays")
+        #expect(try run.task("sign-in", "captures.token") == "***")
+        #expect(try run.task("upload", "captures") == #"{"note":7,"length":17}"#)
+        let told = [run.report.plainText ?? "", run.errorText] + run.events.compactMap { $0.plainText }
+        #expect(!told.contains { $0.contains("t-4242-example") || $0.contains("open-sesame") })
+
+        place.server.on("/api/notes/7", .respond(200, headers: json, body: #"{"id": 7, "bytes": 16, "state": "lost"}"#))
+        let lost = try place.run("token-upload.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        #expect(lost.status == 1)
+        let message = try #require(try lost.task("verify", "error.message"))
+        #expect(message.contains("to be 17, it is 16") && message.contains(#"to be "stored", it is "lost""#))
     }
 
     @Test func ownScheme() throws {

@@ -221,7 +221,12 @@ struct Story {
             error: outcome == .succeeded ? nil : error(), body: body, lengthUnverified: random.oneIn(5),
             captures: [.init(name: "c", value: .string(text())), .init(name: "n", value: .number("12"))],
             duration: .microseconds(Int64(random.below(9_000_000))),
-            explanation: outcome == .succeeded ? nil : optionalText())
+            explanation: outcome == .succeeded ? nil : optionalText(),
+            parts: random.oneIn(4) ? (0..<3).map { _ in part() } : [])
+    }
+
+    private mutating func part() -> AnswerPart {
+        AnswerPart(headers: HeaderBlock([("X-Part", headerValue())]), body: Array(text().utf8))
     }
 }
 

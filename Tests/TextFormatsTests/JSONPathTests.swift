@@ -68,4 +68,14 @@ import TextFormats
         let problem = #expect(throws: JSONPath.Problem.self) { try JSONPath(path) }
         #expect(problem?.offset == offset)
     }
+
+    /// A deep document and a few `..` would make more values than memory holds.
+    @Test func aWalkIsBounded() throws {
+        var deep = JSONValue.array([])
+        for _ in 0..<120 { deep = .array([deep, .number("1")]) }
+        #expect(try JSONPath("$..*..*..*..*..*").select(from: deep, steps: 100_000) == nil)
+        #expect(try JSONPath("$..[?@..*]").select(from: deep, steps: 5_000) == nil)
+        #expect(try JSONPath("$[0][1]").select(from: deep, steps: 100)?.count == 1)
+        #expect(try JSONPath("$..*").select(from: deep, steps: 100_000) == JSONPath("$..*").select(from: deep))
+    }
 }

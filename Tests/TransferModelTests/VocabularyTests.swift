@@ -35,7 +35,7 @@ import TransferModel
 @Suite struct SecretTextTests {
     private let mixed = SecretText(pieces: [
         .literal("Bearer "), .secret(name: "TOKEN", value: "s3cret", hosts: nil),
-        .capture(task: "login", name: "id", escaping: .path),
+        .capture(task: "login", name: "id", escaping: .url),
     ])
 
     @Test func showsAndHides() {

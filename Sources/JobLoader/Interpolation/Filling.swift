@@ -59,14 +59,12 @@ struct Filling {
     private mutating func append(inURL piece: SecretText.Piece, isAsItIs: Bool) -> Problem? {
         guard let value = piece.known else {
             if case .capture(let task, let name, _) = piece {
-                text.append(.capture(task: task, name: name, escaping: isAsItIs ? .none : cursor.escaping))
+                text.append(.capture(task: task, name: name, escaping: isAsItIs ? .none : .url))
             }
             return nil
         }
         if value.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) { return .controlCharacter }
-        let placed = isAsItIs ? value : cursor.escaped(value)
-        let mayBeEncoded = cursor.part != .scheme && (cursor.part != .authority || isBeforeAt)
-        if placed != value, !mayBeEncoded { return .addsURLPart }
+        guard let placed = isAsItIs ? value : cursor.placing(value, isBeforeAt: isBeforeAt) else { return .addsURLPart }
         cursor.feed(placed)
         text.append(piece.replacing(placed))
         return nil

@@ -107,6 +107,12 @@ extension Reader {
     /// What a reference stands for; `nil` when that is unknown, which is reported.
     func value(of reference: Template.Reference, _ node: NodeID) -> Value? {
         let found = lookUp(reference, node)
+        if case .capture = reference.name, reference.fallback != nil {
+            error(
+                "capture-has-no-default", "`${\(reference.name.text)}` is known only in mid-run and has no default",
+                hint: "a task whose capture finds nothing fails", at: referenceSpan(node, reference.ordinal))
+            return found
+        }
         guard let fallback = reference.fallback else {
             if let found { return found }
             unknownName(reference, node)
@@ -149,8 +155,10 @@ extension Reader {
         case .secret(let name): return names.secret(name, self).map { .text($0) }
         case .capture(let task, let name):
             let span = referenceSpan(node, reference.ordinal)
-            captureUses.append(CaptureUse(task: task, name: name, span: span))
-            problems.isNotBuilt("a captured value", at: span, in: source)
+            // Elsewhere it is refused.
+            if isInTask {
+                captureUses.append(CaptureUse(task: task, name: name, span: span, isInPath: key.description == "to"))
+            }
             return .text(SecretText(pieces: [.capture(task: task, name: name, escaping: .none)]))
         }
     }

@@ -12,7 +12,9 @@ extension Reader {
                 continue
             }
             let lines = oneOrMore(value).compactMap { line in
-                secretText(line, tree.kind(value) == .sequence ? .scalar : .headerValueScalar, place: .header)
+                secretText(
+                    line, tree.kind(value) == .sequence ? .scalar : .headerValueScalar, place: .header,
+                    captures: true)
             }
             fields.removeAll { Self.sameHeader($0.name, name) }
             fields += lines.map { HeaderField(name: name, value: $0.trimmed) }

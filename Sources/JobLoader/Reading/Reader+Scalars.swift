@@ -57,10 +57,9 @@ extension Reader {
             error(
                 "secret-not-allowed", "a secret cannot stand in `\(key)`",
                 hint: "it would be written where anybody can read it", node)
-        } else {
-            problems.isNotBuilt("a captured value in `\(key)`", at: tree.span(node), in: source)
+            return nil
         }
-        return nil
+        return refuseCapture(node)
     }
 
     func boolean(_ node: NodeID) -> Bool? {

@@ -104,10 +104,6 @@ extension Reader {
 
     func proxyURL(_ node: NodeID) -> ProxyServer? {
         guard let text = urlText(node) else { return nil }
-        guard !text.awaitsCapture else {
-            problems.isNotBuilt("a captured value in `\(key)`", at: tree.span(node), in: source)
-            return nil
-        }
         guard let proxy = try? ProxyServer.parse(text.revealed) else {
             let schemes = ProxyServer.Kind.allCases.map { "\($0.rawValue)://" }.joined(separator: ", ")
             error(

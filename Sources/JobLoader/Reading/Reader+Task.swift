@@ -19,9 +19,19 @@ extension Reader {
     /// Whether a stand-in for tasks that are not known yet is being read.
     private var isWild: Bool { bindings.contains { if case .wild = $0.value { true } else { false } } }
 
-    func destination(_ node: NodeID) -> String? {
-        let text = tree.kind(node) == .scalar && !hasDollar(node) ? tree.text(node) : text(node, .path, place: .path)
-        guard let text else { return nil }
+    func destination(_ node: NodeID, into head: inout TaskHead) {
+        (head.to, head.awaitedTo) = (nil, nil)
+        guard tree.kind(node) == .scalar, hasDollar(node) else { return head.to = destination(node, tree.text(node)) }
+        guard case .text(let text) = scalar(node, .path, place: .path), text.awaitsCapture, !text.isSecret else {
+            return head.to = text(node, .path, place: .path).flatMap { destination(node, $0) }
+        }
+        guard case .capture? = text.pieces.first else { return head.awaitedTo = text }
+        error(
+            "path-from-network", "what came from the network cannot begin a path",
+            hint: "put a folder of your own before it", node)
+    }
+
+    private func destination(_ node: NodeID, _ text: String) -> String? {
         if text.isEmpty || text.utf8.contains(0) || tree.kind(node) != .scalar {
             error("invalid-value", "`to` must be a file, or a folder ending in `/`", node)
             return nil
@@ -40,7 +50,7 @@ extension Reader {
             let text = tree.text(node)
             if let url = try? urls.parse(text) { return .url(url) }
         }
-        guard let text = urlText(node) else { return nil }
+        guard let text = urlText(node, captures: true) else { return nil }
         if text.awaitsCapture { return .awaitingCapture(text) }
         return parseURL(text, node).map { .url($0) }
     }
@@ -51,13 +61,13 @@ extension Reader {
         return tree.children(node).compactMap { location($0) }
     }
 
-    func query(_ node: NodeID, into fields: inout [TaskHead.QueryField]) {
+    func query(_ node: NodeID, into fields: inout [QueryField]) {
         for (name, _, value) in named(node) {
             fields.removeAll { $0.name == name }
             if isNull(value) { continue }
             for element in oneOrMore(value) {
-                guard let text = secretText(element, .scalar) else { continue }
-                fields.append(TaskHead.QueryField(name: name, value: text))
+                guard let text = secretText(element, .scalar, captures: true) else { continue }
+                fields.append(QueryField(name: name, value: text))
             }
         }
     }
@@ -148,8 +158,9 @@ extension Reader {
 
     func checksum(_ node: NodeID) -> ChecksumSource? {
         guard tree.kind(node) == .mapping else {
-            guard let text = text(node, Sections.checksumShape) else { return nil }
-            return literalChecksum(text, node).map { .literal($0) }
+            guard let text = secretText(node, Sections.checksumShape, captures: true) else { return nil }
+            if text.awaitsCapture, !text.isSecret { return .awaited(text) }
+            return plain(text, node).flatMap { literalChecksum($0, node) }.map { .literal($0) }
         }
         var draft = Sections.ChecksumDraft()
         Sections.checksum.decode(node, into: &draft, self)

@@ -15,9 +15,14 @@ enum Place {
 }
 
 extension Reader {
-    func secretText(_ node: NodeID, _ shape: Shape = .text, place: Place = .value) -> SecretText? {
+    /// `captures`: the key also takes what another task captures, which is known only when that task has ended.
+    func secretText(
+        _ node: NodeID, _ shape: Shape = .text, place: Place = .value, captures: Bool = false
+    ) -> SecretText? {
         switch scalar(node, shape, place: place) {
-        case .text(let text): return checked(text, node, place) ? text : nil
+        case .text(let text):
+            if text.awaitsCapture, !captures || !isInTask { return refuseCapture(node) }
+            return checked(text, node, place) ? text : nil
         case .number(let number): return SecretText(number)
         case .boolean(let value) where acceptsWords(shape) || hasDollar(node):
             return SecretText(hasDollar(node) ? (value ? "true" : "false") : tree.text(node))
@@ -26,6 +31,16 @@ extension Reader {
             return nil
         case .unknown, nil: return nil
         }
+    }
+
+    /// Where a text decides what the job is, it must be known before the run.
+    func refuseCapture<Text>(_ node: NodeID) -> Text? {
+        error(
+            "capture-not-allowed", "a captured value cannot stand in `\(key)`",
+            hint: "it is known only in mid-run; it can stand in a task's `url`, `query`, `headers`, `body`, "
+                + "`contentType`, `to`, `checksum` and `expect.body`",
+            node)
+        return nil
     }
 
     private func acceptsWords(_ shape: Shape) -> Bool {
@@ -78,15 +93,12 @@ extension Reader {
 
     // MARK: URLs
 
-    func urlText(_ node: NodeID) -> SecretText? { secretText(node, .url, place: .url) }
+    func urlText(_ node: NodeID, captures: Bool = false) -> SecretText? {
+        secretText(node, .url, place: .url, captures: captures)
+    }
 
     func url(_ node: NodeID) -> ResourceURL? {
-        guard let text = urlText(node) else { return nil }
-        if text.awaitsCapture {
-            problems.isNotBuilt("a captured value in `\(key)`", at: tree.span(node), in: source)
-            return nil
-        }
-        return parseURL(text, node)
+        urlText(node).flatMap { parseURL($0, node) }
     }
 
     func parseURL(_ text: SecretText, _ node: NodeID) -> ResourceURL? {

@@ -17,6 +17,8 @@ final class Reader {
     var bindings: [Binding] = []
     /// Captured values met since the task loader last looked.
     var captureUses: [CaptureUse] = []
+    /// What is being read belongs to a task: only there can values be that other tasks capture.
+    var isInTask = false
     /// The key whose value is being read, for messages.
     var key: StaticString = ""
     var templates = TemplateCache()
@@ -41,6 +43,7 @@ final class Reader {
         let task: String
         let name: String
         let span: SourceSpan
+        let isInPath: Bool
     }
 
     // MARK: Problems

@@ -12,7 +12,7 @@ extension Sections {
         "body", in: "`body`", "What a request carries: one of these. A body is replaced as a whole, never merged.",
         keys: [
             bodyKey("data", .scalar, "this text") { node, reader in
-                reader.secretText(node, .scalar, place: .body).map { .data($0) }
+                reader.secretText(node, .scalar, place: .body, captures: true).map { .data($0) }
             },
             bodyKey(
                 "base64", .pattern("^[A-Za-z0-9+/\\s]*={0,2}\\s*$", words: "base64"), "the bytes that this stands for"
@@ -70,7 +70,9 @@ extension Sections {
         "part", in: "a part of `multipart`", title: "`body.multipart`",
         keys: [
             .text("name", \.name, default: "required", "the field's name"),
-            partKey("data", .scalar, "this text") { $1.secretText($0, .scalar, place: .body).map { .data($0) } },
+            partKey("data", .scalar, "this text") {
+                $1.secretText($0, .scalar, place: .body, captures: true).map { .data($0) }
+            },
             partKey("json", .json, "this value as JSON") { $1.jsonTemplate($0).map { .json($0) } },
             partKey("file", .path, "this file") { $1.pathText($0).map { .file($0) } },
             .text("filename", \.filename, default: "the file's own", "the name the server is told"),
@@ -109,7 +111,9 @@ extension Reader {
             isNull(value)
                 ? []
                 : oneOrMore(value).compactMap { element in
-                    secretText(element, .scalar, place: .body).map { RequestBody.FormField(name: name, value: $0) }
+                    secretText(element, .scalar, place: .body, captures: true).map {
+                        RequestBody.FormField(name: name, value: $0)
+                    }
                 }
         }
     }

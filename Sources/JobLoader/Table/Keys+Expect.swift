@@ -9,7 +9,7 @@ extension Sections {
         """
         What an answer must be to count; all checked before anything is published, in this order: status, length, type and \
         headers, the first bytes, and for a download `checksum` and the digest that a server sends along (`Repr-Digest`, \
-        `Content-Digest`, `Content-MD5`).
+        `Content-Digest`, `Content-MD5`), then `body`.
 
         `magic` and `notHTML` speak of the bytes that are sent, and end the transfer at the first that does not fit. A body \
         begins like a web page when, within its first KiB, after a byte order mark, white space and an XML declaration, it \
@@ -43,15 +43,21 @@ extension Sections {
             ) {
                 $2.headerMatches($1, into: &$0)
             },
-            Key("body", over: \.self, .object("expectBody"), default: "any", "what must stand in the body", .later) {
+            Key("body", over: \.self, .object("expectBody"), default: "any", "what must stand in the body") {
                 expectBody.decode($1, into: &$0, $2)
             }.resetting { ($0.bodyContains, $0.bodyMatches, $0.bodyJSON) = (nil, nil, []) },
         ])
 
     static let expectBody = Section<Expectations>(
         "expectBody", in: "`body`", title: "`expect.body`",
+        """
+        Held against all of the body as text, unpacked, a download's before the file gets its name; every miss is named. The \
+        text is what a byte order mark or the type's `charset` says (docs/answers.md); of a download at most 16 MiB.
+        """,
         keys: [
-            .secretText("contains", \.bodyContains, default: "none", "a text that must be in it"),
+            Key("contains", \.bodyContains, .text, default: "none", "a text that must be in it") {
+                $1.secretText($0, captures: true).map { .some($0) }
+            },
             Key("matches", \.bodyMatches, .regex, default: "none", "what it must match") {
                 $1.regex($0).map { .some($0) }
             },
@@ -62,7 +68,11 @@ extension Sections {
 
     static let capture = Section<CaptureDraft>(
         "capture", in: "a capture", title: "`capture`",
-        "A map of name → what to take from the answer; others use it as `${tasks.ID.NAME}`.",
+        """
+        A map of name → what to take from the final answer; other tasks use it as `${tasks.ID.NAME}` in `url`, `query`, \
+        `headers`, `body`, `contentType`, `to`, `checksum` and `expect.body`, and need this one for it. What finds nothing \
+        fails the task with `captureNotFound`. Bodies are read as `expect.body` reads them.
+        """,
         keys: [
             Key("header", \.header, .text, default: "none", "the value of this header") {
                 $1.text($0).map { .some($0) }
@@ -89,7 +99,12 @@ extension Sections {
 
     static let onResponse = Section<ResponseDraft>(
         "onResponse", in: "a rule of `onResponse`", title: "`onResponse`",
-        "Rules asked when the headers are there, before the body; the first that matches decides.",
+        """
+        Rules asked when the headers of what would be the result are there, before its body and before `expect`; the first \
+        that matches decides, all that it names must hold. `cancel` ends the task as cancelled; `download` writes the body \
+        to `to`, under the rules of any download but `resume`, of a download task too. Then `expect` is held against the \
+        answer as ever.
+        """,
         keys: [
             .text("mimeType", \.mimeType, default: "any", "the answer's type; may hold `*`"),
             Key("status", \.status, .statuses, default: "any", "the answer's status") {
@@ -172,7 +187,7 @@ extension Reader {
 
     func jsonMatches(_ node: NodeID, into matches: inout [Expectations.JSONMatch]) {
         for (path, key, value) in named(node, .map(.json)) {
-            guard checkJSONPath(path, key), let wanted = plainValue(value) else { continue }
+            guard checkJSONPath(path, key), let wanted = jsonTemplate(value) else { continue }
             matches.removeAll { $0.path == path }
             matches.append(Expectations.JSONMatch(path: path, value: wanted))
         }

@@ -51,10 +51,10 @@ extension Sections {
             $1.text($0).map { .some($0) }
         },
         Key(
-            "to", \.to, .path, default: "required",
+            "to", over: \.self, .path, default: "required",
             "a file, or a folder ending in `/`: the name then comes from the server or the URL, made safe"
         ) {
-            $1.destination($0).map { .some($0) }
+            $2.destination($1, into: &$0)
         }.only(for: .download),
     ]
 
@@ -89,7 +89,7 @@ extension Sections {
             return draft.body.map { .some($0) }
         },
         Key("contentType", \.contentType, .text, default: "from the kind of body", "the body's `Content-Type`") {
-            $1.secretText($0, .text, place: .header).map { .some($0) }
+            $1.secretText($0, .text, place: .header, captures: true).map { .some($0) }
         },
         .boolean(
             "resumable", \.resumable, default: "false",
@@ -126,7 +126,7 @@ extension Sections {
         Key("expect", \.expect, section: expect, default: "{ status: 2xx }", "what an answer must be to count"),
         Key(
             "capture", over: \.captures, .map(.object("capture")), default: "none",
-            "name → what to take from the answer", .later
+            "name → what to take from the answer; other tasks use it as `${tasks.ID.NAME}`"
         ) {
             $2.captures($1, into: &$0)
         },
@@ -135,7 +135,7 @@ extension Sections {
         .rate("bandwidth", \.bandwidth, "bytes a second for this task, which then uses HTTP/1.1"),
         Key(
             "onResponse", \.onResponse, .list(.object("onResponse")), default: "allow",
-            "rules asked when the headers are there", .later
+            "rules asked when the headers are there"
         ) {
             $1.responseRules($0)
         }.only(for: [.data, .download]),

@@ -301,8 +301,9 @@ struct TaskChecker {
                     hint: hint, at: use.span)
                 continue
             }
-            let known = tasks[Int(owner)].options.values.captures.map(\.name)
-            guard known.contains(use.name) else {
+            let captures = tasks[Int(owner)].options.values.captures
+            let known = captures.map(\.name)
+            guard let captured = captures.first(where: { $0.name == use.name }) else {
                 let near = reader.closest(use.name, known).map { "did you mean `\($0)`?" }
                 reader.error(
                     "unknown-name", "unknown name `tasks.\(use.task).\(use.name)`: that task captures no `\(use.name)`",
@@ -315,6 +316,11 @@ struct TaskChecker {
             if owner == capture.task {
                 reader.error("needs-cycle", "the task `\(use.task)` cannot use what it captures itself", at: use.span)
                 continue
+            }
+            if use.isInPath, captured.isSecret {
+                reader.error(
+                    "secret-not-allowed", "a secret cannot stand in `to`",
+                    hint: "it would be written where anybody can read it", at: use.span)
             }
             add(owner, to: Int(capture.task))
         }

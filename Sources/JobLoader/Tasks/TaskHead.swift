@@ -11,16 +11,13 @@ struct TaskHead: Blank {
     var mirrors: [TaskSpecification.Location] = []
     /// As it was written: it is absolute only when its group is known.
     var to: String?
+    /// The same with captured values in it, after its beginning.
+    var awaitedTo: SecretText?
     var group: String?
     /// Which of the loader's lists of needs is its own; negative: none.
     var needs = -1
     var query: [QueryField] = []
     static var blank: TaskHead { TaskHead() }
-
-    struct QueryField {
-        let name: String
-        let value: SecretText
-    }
 }
 
 extension TaskOptions.Values: Blank {

@@ -31,6 +31,12 @@ extension TaskLoader {
             changed.policies.allowsCellularAccess = false
             task.options = TaskOptions(changed)
         }
+        if draft.type == .download, values.existing == .skip, !values.captures.isEmpty {
+            reader.error(
+                "conflicting-keys", "`existing: skip` and `capture` exclude each other",
+                hint: "a file that is kept without a request leaves no answer to capture from",
+                at: reader.beginning(draft.node))
+        }
         if draft.head.mirrors.count > 1 {
             var changed = task.options.values
             changed.mirrors = draft.head.mirrors.map { withQuery($0, draft.head) }

@@ -26,7 +26,10 @@ extension TaskLoader {
     }
 
     func withQuery(_ location: TaskSpecification.Location, _ head: TaskHead) -> TaskSpecification.Location {
-        guard !head.query.isEmpty, case .url(let url) = location else { return location }
+        guard !head.query.isEmpty else { return location }
+        guard case .url(let url) = location, !head.query.contains(where: \.value.awaitsCapture) else {
+            return awaiting(location, head)
+        }
         for field in head.query where field.value.plain == nil {
             guard let name = field.value.secretBarred(from: url.origin) else { continue }
             let place = written.has(table.query) ? written.value(table.query) : defaults.written.value(table.query)
@@ -38,6 +41,35 @@ extension TaskLoader {
             "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value.plain ?? $0.value.revealed))"
         }
         return .url(url.adding(encodedQuery: encoded.joined(separator: "&")))
+    }
+
+    /// What is known only in mid-run: the query's fields are added then.
+    private func awaiting(_ location: TaskSpecification.Location, _ head: TaskHead) -> TaskSpecification.Location {
+        switch location {
+        case .awaitingCapture(let text, _): return .awaitingCapture(text, query: head.query)
+        case .url(let url):
+            if url.userInformation != nil {
+                reader.error(
+                    "conflicting-keys", "a URL with a user and captured values in `query` exclude each other",
+                    hint: "say under `credentials` who it is", at: reader.tree.span(written.key(table.query)))
+            }
+            return .awaitingCapture(SecretText(url.text), query: head.query)
+        }
+    }
+
+    /// The options of a task in which values stand that others capture.
+    func awaiting(_ draft: TaskDraft, _ options: TaskOptions) -> TaskOptions {
+        var values = options.values
+        values.awaitsCaptures = true
+        if draft.type == .download, let to = draft.head.awaitedTo {
+            let folder = folder(draft.head.group)
+            let isAbsolute = to.pieces.first.map {
+                if case .literal(let text) = $0 { text.hasPrefix("/") } else { false }
+            }
+            values.awaitedDestination =
+                isAbsolute == true ? to : SecretText(pieces: [.literal(folder == "/" ? "/" : folder + "/")] + to.pieces)
+        }
+        return TaskOptions(values)
     }
 
     func checkScheme(_ location: TaskSpecification.Location, _ draft: TaskDraft, _ node: NodeID) {
@@ -71,7 +103,9 @@ extension TaskLoader {
     func destination(_ draft: TaskDraft) -> String? {
         guard draft.type == .download else { return nil }
         guard let to = draft.head.to else {
-            if !written.has(table.to), !defaults.written.has(table.to) || written.nulls & bit(table.to) != 0 {
+            if draft.head.awaitedTo == nil, !written.has(table.to),
+                !defaults.written.has(table.to) || written.nulls & bit(table.to) != 0
+            {
                 reader.error(
                     "missing-key", "a download needs `to`", hint: "a file, or a folder ending in `/`",
                     at: reader.beginning(draft.node))

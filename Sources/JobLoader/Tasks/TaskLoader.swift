@@ -91,6 +91,8 @@ final class TaskLoader {
 
     func readDefaults(_ node: NodeID) {
         guard gather(node, into: &defaults.written, isDefaults: true) else { return }
+        reader.isInTask = true
+        defer { reader.isInTask = false }
         for row in Bits(defaults.written.present) where reader.hasDollarBelow(defaults.written.value(row)) {
             defaults.dynamic |= bit(row)
         }
@@ -107,6 +109,8 @@ final class TaskLoader {
 
     func makeTask(_ node: NodeID, isShared: Bool, _ shared: inout TaskOptions?) {
         guard tasks.count < Self.maximumTasks else { return reportBudget(node) }
+        reader.isInTask = true
+        defer { reader.isInTask = false }
         var head = TaskHead()
         readHead(&head)
         let session = session(of: head, node)
@@ -231,6 +235,7 @@ final class TaskLoader {
             checkOptions(draft, &task)
         }
         if draft.configuration.kind == .background { checkBackground(draft, task) }
+        if !reader.captureUses.isEmpty { task.options = awaiting(draft, task.options) }
         noteUses(number)
         tasks.append(task)
     }

@@ -45,7 +45,9 @@ extension Engine {
         let shown = attempt.session.pools.shownIdentity(for: request.url, own)
         return CacheRequest(
             request.method, request.url, headers: headers, policy: policy, hasBody: request.sendsBody,
-            holdsSecret: !secrets.isEmpty && secrets.finds(in: Array(request.url.text.utf8)),
+            // An answer in which the job looks for a secret is one itself.
+            holdsSecret: attempt.rules.answer?.capturesSecrets == true
+                || !secrets.isEmpty && secrets.finds(in: Array(request.url.text.utf8)),
             identity: identity(shown.map { "\($0)" }, headers, attempt), marker: cache.marker)
     }
 

@@ -109,7 +109,7 @@ extension Engine {
     // MARK: From run to run
 
     private func note(_ point: UploadPoint?, _ attempt: Attempt) {
-        guard let memory, memory.keeps(uploadsOf: attempt.specification.session),
+        guard let memory, memory.keeps(uploadsOf: attempt.specification.session), !holdsCapturedSecret(attempt),
             let record = uploadRecord(attempt, point)
         else { return }
         memory.upload(

@@ -1,18 +1,19 @@
-import TransferModel
-
 /// Follows a URL as it is put together, to know in which part of it the next value stands.
-struct URLCursor {
-    enum Part {
+package struct URLCursor: Sendable {
+    package enum Part: Sendable {
         case scheme
         case afterColon
         case authority
         case path
         case query
     }
-    private(set) var part = Part.scheme
+    package private(set) var part: Part
     private var slashes = 0
 
-    mutating func feed(_ text: String) {
+    /// `part`: where the text begins, which need not be a whole URL.
+    package init(in part: Part = .scheme) { self.part = part }
+
+    package mutating func feed(_ text: String) {
         for byte in text.utf8 { feed(byte) }
     }
 
@@ -31,24 +32,32 @@ struct URLCursor {
     }
 
     /// The text as it may stand here: it cannot begin another part.
-    func escaped(_ text: String) -> String {
+    package func escaped(_ text: String) -> String {
         if text.utf8.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) && $0 < 0x80 || (0x30...0x39).contains($0) }) {
             return text
         }
         return PercentEncoding.encode(text, keepingSlash: part == .path || part == .afterColon)
     }
 
-    var escaping: SecretText.Escaping { part == .query ? .query : .path }
+    /// What a value becomes where the text has come to; `nil` when it would add another part there. `isBeforeAt`: a `@`
+    /// follows within the authority, so that it is a user's or a password and cannot become anything else.
+    package func placing(_ value: String, isBeforeAt: Bool) -> String? {
+        let placed = escaped(value)
+        let mayBeEncoded = part != .scheme && (part != .authority || isBeforeAt)
+        return placed == value || mayBeEncoded ? placed : nil
+    }
 }
 
 /// Puts a text together piece by piece, joining what is plain.
-struct TextAssembly {
-    private(set) var pieces: [SecretText.Piece] = []
+package struct TextAssembly: Sendable {
+    private var pieces: [SecretText.Piece] = []
     private var literal = ""
 
-    mutating func append(_ text: String) { literal += text }
+    package init() {}
 
-    mutating func append(_ piece: SecretText.Piece) {
+    package mutating func append(_ text: String) { literal += text }
+
+    package mutating func append(_ piece: SecretText.Piece) {
         if case .literal(let text) = piece { return literal += text }
         flush()
         pieces.append(piece)
@@ -59,7 +68,7 @@ struct TextAssembly {
         literal = ""
     }
 
-    mutating func finish() -> SecretText {
+    package mutating func finish() -> SecretText {
         if pieces.isEmpty { return SecretText(literal) }
         flush()
         return SecretText(pieces: pieces)

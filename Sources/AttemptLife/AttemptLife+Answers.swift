@@ -1,0 +1,67 @@
+import HTTPRules
+package import TransferModel
+
+// What `onResponse` says of an answer, and what it takes to look into one.
+
+extension AttemptLife {
+    /// Asked at the headers of what would be the result, before anything is expected of it; the first rule that matches
+    /// decides. `nil`: it is judged like any other.
+    mutating func obeyRules(status: Int, _ headers: HeaderBlock, _ framing: BodyFraming) -> HeadDecision? {
+        guard !rules.onResponse.isEmpty else { return nil }
+        let type = headers.first("content-type").flatMap { MediaType($0) }
+        var length: Int64?
+        if case .length(let announced) = framing { length = offset + announced }
+        guard let rule = rules.onResponse.first(where: { $0.matches(status, type, length) }) else { return nil }
+        switch rule.action {
+        case .allow: return nil
+        case .download:
+            target = rule.to
+            return nil
+        case .cancel:
+            answer = .ruledOut(
+                TransferError(
+                    .cancelled, "a rule of `onResponse` cancels an answer \(rule.words(status, type, length))"))
+            return .abort
+        }
+    }
+
+    /// A file that is looked into must be short enough for that: known before its first byte where the server says so.
+    func unreadable(_ length: Int64) -> TransferError? {
+        guard type == .download, length > AnswerRules.longest, rules.answer?.readsBody == true else { return nil }
+        return TransferError(
+            .unexpectedResponse,
+            "the server announced \(length) bytes: `expect.body` and `capture` look into files of up to \(AnswerRules.longest)"
+        )
+    }
+
+    /// Of what is written or told.
+    package var sizes: SizeBounds {
+        SizeBounds(maximum: maximumSize, exact: rules.expect.size, least: rules.expect.minimumSize)
+    }
+}
+
+extension AttemptRules {
+    /// Whether an answer may become a file although the task is no download.
+    package var mayBecomeDownload: Bool { onResponse.contains { $0.action == .download } }
+
+    /// Whether the answer alone says what becomes of it.
+    package var onResponseIsEmpty: Bool { onResponse.isEmpty }
+}
+
+extension ResponseRule {
+    /// What a rule does not speak of may be anything; a length that nobody said is not longer than anything.
+    fileprivate func matches(_ status: Int, _ type: MediaType?, _ length: Int64?) -> Bool {
+        if let wanted = self.status, !wanted.contains(status) { return false }
+        if let pattern = mimeType, type?.matches(pattern) != true { return false }
+        if let bound = largerThan { return length.map { $0 > bound } ?? false }
+        return true
+    }
+
+    fileprivate func words(_ status: Int, _ type: MediaType?, _ length: Int64?) -> String {
+        var words: [String] = []
+        if self.status != nil { words.append("with status \(status)") }
+        if mimeType != nil { words.append("of type \(type?.type ?? "none")") }
+        if largerThan != nil { words.append("of \(length ?? 0) bytes") }
+        return words.isEmpty ? "like any other" : words.joined(separator: " and ")
+    }
+}

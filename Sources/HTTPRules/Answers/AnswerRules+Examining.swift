@@ -1,0 +1,168 @@
+import TextFormats
+package import TransferModel
+
+extension AnswerRules {
+    /// Expectations first, then captures; everything that is missing is named. `hiding` takes out of messages what was
+    /// known to be secret before.
+    package func examine(_ body: [UInt8], charset: String?, _ headers: HeaderBlock, hiding known: Redactor)
+        -> AnswerFindings
+    {
+        var findings = AnswerFindings()
+        if let failure {
+            findings.error = failure
+            findings.withholdsBody = hidesSomethingInBody
+            return findings
+        }
+        let answer = ReadAnswer(readsBody ? body : [], charset: charset, headers)
+        var misses = captures.compactMap { capture, source in take(capture, source, answer, &findings) }
+        let redactor = known.adding(findings.secrets)
+        let broken = readsBody ? brokenExpectations(answer, redactor) : []
+        if !broken.isEmpty {
+            findings.error = TransferError(.unexpectedResponse, broken.joined(separator: "; "))
+        } else if !misses.isEmpty {
+            misses = misses.map { redactor.redacted($0) }
+            findings.error = TransferError(.captureNotFound, misses.joined(separator: "; "))
+        }
+        if answer.text?.wasConverted == true, hidesSomethingInBody { findings.toldBody = answer.text?.bytes }
+        return findings
+    }
+
+    /// The secrets that headers bring, before anything is told of them.
+    package func secrets(in headers: HeaderBlock) -> [KnownSecret] {
+        var findings = AnswerFindings()
+        let answer = ReadAnswer([], charset: nil, headers)
+        for (capture, source) in captures where capture.isSecret && source.isHeader {
+            _ = take(capture, source, answer, &findings)
+        }
+        return findings.secrets
+    }
+
+    /// A path through a body of the job's own making takes far fewer; a second or so at worst.
+    private static let steps = 5_000_000
+
+    // MARK: Captures
+
+    /// Why there is nothing to capture, if so.
+    private func take(
+        _ capture: Capture, _ source: Source, _ answer: borrowing ReadAnswer, _ findings: inout AnswerFindings
+    ) -> String? {
+        switch find(source, answer) {
+        case .failure(let miss):
+            if capture.isSecret, !source.isHeader { findings.withholdsBody = true }
+            return "`\(capture.name)` was not captured: \(miss.reason)"
+        case .success(let found):
+            if capture.isSecret {
+                findings.secrets += found.hidden.map { KnownSecret(name: capture.name, value: $0) }
+            }
+            guard found.text.utf8.count <= CapturedValue.longest else {
+                return "`\(capture.name)` was not captured: its value is longer than 64 KiB"
+            }
+            findings.captures.append(
+                CapturedValue(
+                    name: capture.name, text: found.text, value: found.value, isSecret: capture.isSecret,
+                    hosts: capture.hosts))
+            return nil
+        }
+    }
+
+    private struct Miss: Error {
+        let reason: String
+    }
+
+    private func find(_ source: Source, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
+        switch source {
+        case .header(let name):
+            let line = answer.headers.lines.first { answer.headers.name($0).lowercased() == name }
+            guard let line else { return .failure(Miss(reason: "the answer has no header `\(name)`")) }
+            return .success(FoundValue(answer.headers.value(line)))
+        case .regex(let regex): return match(regex, answer)
+        case .json(let path):
+            switch answer.document {
+            case .failure(let problem): return .failure(Miss(reason: problem.message))
+            case .success(let root):
+                guard let found = path.select(from: root, steps: Self.steps) else {
+                    return .failure(Miss(reason: "its path takes too many steps through this body"))
+                }
+                guard found.count == 1 else {
+                    return .failure(
+                        Miss(reason: "its path leads to \(found.isEmpty ? "nothing" : "\(found.count) values")"))
+                }
+                if found[0] == .null { return .failure(Miss(reason: "its path leads to null")) }
+                return .success(FoundValue(found[0]))
+            }
+        }
+    }
+
+    /// The first group, or all of the match where the expression has none.
+    private func match(_ regex: TextFormats.Regex, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
+        guard let text = answer.text else { return .failure(Miss(reason: answer.problem)) }
+        do throws(TextFormats.Regex.Problem) {
+            guard let groups = try regex.firstMatch(in: text.bytes) else {
+                return .failure(Miss(reason: "`\(regex.pattern)` matches nothing in the body"))
+            }
+            guard let range = groups.count > 1 ? groups[1] : groups[0] else {
+                return .failure(Miss(reason: "the first group of `\(regex.pattern)` took no part in the match"))
+            }
+            return .success(FoundValue(String(decoding: text.bytes[range], as: UTF8.self)))
+        } catch {
+            return .failure(Miss(reason: "matching `\(regex.pattern)` was given up: \(error.message)"))
+        }
+    }
+
+    // MARK: Expectations
+
+    private func brokenExpectations(_ answer: borrowing ReadAnswer, _ redactor: Redactor) -> [String] {
+        guard contains != nil || matches != nil || !json.isEmpty else { return [] }
+        guard let text = answer.text else { return [answer.problem] }
+        var broken: [String] = []
+        if let contains, !search.finds(in: text.bytes) {
+            broken.append(
+                "expected the body to contain `\(Self.short(contains.redacted))`, \(beginning(text, redactor))")
+        }
+        if let matches, let reason = mismatch(matches, text, redactor) { broken.append(reason) }
+        for (path, compiled, wanted) in json {
+            if let reason = mismatch(compiled, path, wanted, answer, redactor) { broken.append(reason) }
+        }
+        return broken
+    }
+
+    private func mismatch(_ regex: TextFormats.Regex, _ text: BodyText, _ redactor: Redactor) -> String? {
+        do throws(TextFormats.Regex.Problem) {
+            if try regex.firstMatch(in: text.bytes) != nil { return nil }
+            return "expected the body to match `\(Self.short(regex.pattern))`, \(beginning(text, redactor))"
+        } catch {
+            return "matching the body with `\(Self.short(regex.pattern))` was given up: \(error.message)"
+        }
+    }
+
+    private func mismatch(
+        _ path: JSONPath, _ written: String, _ wanted: JSONTemplate, _ answer: borrowing ReadAnswer,
+        _ redactor: Redactor
+    ) -> String? {
+        let expected = "expected `\(Self.short(written))` to be \(Self.short(wanted.words))"
+        switch answer.document {
+        case .failure(let problem): return "\(expected), but \(problem.message)"
+        case .success(let root):
+            guard let found = path.select(from: root, steps: Self.steps) else {
+                return "\(expected), but the path takes too many steps through this body"
+            }
+            guard found.count == 1 else {
+                return "\(expected), it leads to \(found.isEmpty ? "nothing" : "\(found.count) values")"
+            }
+            if found[0].isSame(as: wanted) { return nil }
+            return "\(expected), it is \(Self.short(redactor.redacted(found[0].words)))"
+        }
+    }
+
+    /// Secrets are taken out before the text is cut: half of one would not be found any more.
+    private func beginning(_ text: BodyText, _ redactor: Redactor) -> String {
+        if text.bytes.isEmpty { return "the body is empty" }
+        let start = String(decoding: text.bytes.prefix(2 * CapturedValue.longest), as: UTF8.self)
+        return "it begins with \(Self.short(JSONValue.string(redactor.redacted(start)).words))"
+    }
+
+    private static func short(_ text: String) -> String {
+        text.unicodeScalars.count <= 80
+            ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(77))) + "..."
+    }
+}

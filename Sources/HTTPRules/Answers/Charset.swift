@@ -1,0 +1,102 @@
+package import TransferModel
+
+/// A way to write text as bytes that an answer may name.
+///
+/// These are the decoders of the program itself. A server chooses the name, and those of the system are many, load code
+/// from files and have had holes; what is not known here is refused by name.
+enum Charset: Equatable, Sendable {
+    case utf8
+    case utf16(isBigEndian: Bool)
+    case singleByte([UInt16])
+
+    /// By its label, as the WHATWG's Encoding Standard has them: `iso-8859-1` and `us-ascii` are windows-1252 there.
+    init?(label: String) {
+        switch label.lowercased() {
+        case "utf-8", "utf8", "unicode-1-1-utf-8": self = .utf8
+        // Which way round it is is told by a mark; without one it is the way of nearly all machines.
+        case "utf-16", "utf-16le", "unicode", "ucs-2", "iso-10646-ucs-2": self = .utf16(isBigEndian: false)
+        case "utf-16be": self = .utf16(isBigEndian: true)
+        case "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "l1", "us-ascii", "ascii", "ansi_x3.4-1968",
+            "windows-1252", "cp1252", "x-cp1252":
+            self = .singleByte(CharsetTables.windows1252)
+        case "iso-8859-15", "iso8859-15", "iso_8859-15", "latin-9", "l9": self = .singleByte(CharsetTables.latin9)
+        case "iso-8859-2", "iso8859-2", "latin2", "l2": self = .singleByte(CharsetTables.latin2)
+        case "iso-8859-5", "iso8859-5", "cyrillic": self = .singleByte(CharsetTables.cyrillic)
+        case "iso-8859-7", "iso8859-7", "greek": self = .singleByte(CharsetTables.greek)
+        case "iso-8859-9", "iso8859-9", "latin5", "l5", "windows-1254", "cp1254":
+            self = .singleByte(CharsetTables.windows1254)
+        case "windows-1250", "cp1250": self = .singleByte(CharsetTables.windows1250)
+        case "windows-1251", "cp1251": self = .singleByte(CharsetTables.windows1251)
+        case "windows-1253", "cp1253": self = .singleByte(CharsetTables.windows1253)
+        case "windows-1257", "cp1257": self = .singleByte(CharsetTables.windows1257)
+        case "koi8-r", "koi8": self = .singleByte(CharsetTables.koi8r)
+        case "koi8-u", "koi8-ru": self = .singleByte(CharsetTables.koi8u)
+        default: return nil
+        }
+    }
+
+    /// The bytes as UTF-8; what stands for nothing becomes U+FFFD.
+    func utf8(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        switch self {
+        case .utf8: Array(bytes)
+        case .utf16(let isBigEndian): Self.utf8(utf16: bytes, isBigEndian: isBigEndian)
+        case .singleByte(let upper): Self.utf8(bytes, upper)
+        }
+    }
+
+    private static func utf8(_ bytes: ArraySlice<UInt8>, _ upper: [UInt16]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count + bytes.count / 8)
+        for byte in bytes {
+            if byte < 0x80 {
+                text.append(byte)
+            } else if let scalar = Unicode.Scalar(upper[Int(byte - 0x80)]) {
+                text.append(contentsOf: String(Character(scalar)).utf8)
+            }
+        }
+        return text
+    }
+
+    private static func utf8(utf16 bytes: ArraySlice<UInt8>, isBigEndian: Bool) -> [UInt8] {
+        let bytes = Array(bytes)
+        var units: [UInt16] = []
+        units.reserveCapacity(bytes.count / 2 + 1)
+        for place in stride(from: 0, to: bytes.count - 1, by: 2) {
+            let (first, second) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
+            units.append(isBigEndian ? first << 8 | second : second << 8 | first)
+        }
+        // Half a unit at the end.
+        if bytes.count % 2 == 1 { units.append(0xFFFD) }
+        return Array(String(decoding: units, as: UTF16.self).utf8)
+    }
+}
+
+/// An answer's body as the text that expressions, expectations and paths are held against, in UTF-8.
+package struct BodyText: Sendable {
+    package let bytes: [UInt8]
+    /// The body is written in another way: its own bytes are others.
+    package let wasConverted: Bool
+
+    /// A mark at the beginning has the first word, then the type's `charset`. Without either the bytes stand as they are:
+    /// nearly always that is UTF-8, and what is no text can hold a text all the same.
+    package init(_ body: [UInt8], charset: String?) throws(TransferError) {
+        if body.starts(with: [0xEF, 0xBB, 0xBF]) {
+            (bytes, wasConverted) = (Array(body.dropFirst(3)), false)
+        } else if body.starts(with: [0xFE, 0xFF]) {
+            (bytes, wasConverted) = (Charset.utf16(isBigEndian: true).utf8(body.dropFirst(2)), true)
+        } else if body.starts(with: [0xFF, 0xFE]) {
+            (bytes, wasConverted) = (Charset.utf16(isBigEndian: false).utf8(body.dropFirst(2)), true)
+        } else if let charset, !charset.isEmpty {
+            guard let known = Charset(label: charset) else {
+                throw TransferError(
+                    .unexpectedResponse,
+                    "the body is written in `\(charset.prefix(40))`, which is not known: nothing can be looked for in it"
+                )
+            }
+            bytes = known.utf8(body[...])
+            wasConverted = known != .utf8 && bytes != body
+        } else {
+            (bytes, wasConverted) = (body, false)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import TextFormats
+import TransferModel
+
+extension JSONValue {
+    /// As JSON, for people.
+    var words: String {
+        var writer = JSONWriter()
+        append(to: &writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    var plain: PlainValue {
+        switch self {
+        case .null: .null
+        case .boolean(let value): .boolean(value)
+        case .number(let text): .number(text)
+        case .string(let text): .string(text)
+        case .array(let elements): .list(elements.map(\.plain))
+        case .object(let members): .map(members.map { PlainValue.Entry(key: $0.name, value: $0.value.plain) })
+        }
+    }
+
+    /// The texts and numbers in a list or map that are long enough to be known by.
+    var leaves: [String] {
+        switch self {
+        case .array(let elements): elements.flatMap(\.leaf)
+        case .object(let members): members.flatMap(\.value.leaf)
+        case .null, .boolean, .number, .string: []
+        }
+    }
+
+    private var leaf: [String] {
+        switch self {
+        case .string(let text), .number(let text): text.utf8.count >= 4 ? [text] : []
+        case .null, .boolean, .array, .object: leaves
+        }
+    }
+
+    /// Numbers are the same when they mean the same, `1` and `1.0`; members may come in any order.
+    func isSame(as wanted: JSONTemplate) -> Bool {
+        switch (self, wanted) {
+        case (.null, .null): true
+        case (.boolean(let left), .boolean(let right)): left == right
+        case (.number(let left), .number(let right)): left == right || Double(left) == Double(right)
+        case (.string(let left), .string(let right)): left == right.revealed
+        case (.array(let left), .list(let right)):
+            left.count == right.count && zip(left, right).allSatisfy { $0.isSame(as: $1) }
+        case (.object(let left), .object(let right)):
+            left.count == right.count
+                && right.allSatisfy { member in self[member.name]?.isSame(as: member.value) == true }
+        default: false
+        }
+    }
+}
+
+extension JSONTemplate {
+    /// As JSON, for people: `***` for what is secret.
+    var words: String {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    private func write(to writer: inout JSONWriter) {
+        switch self {
+        case .null: writer.null()
+        case .boolean(let value): writer.bool(value)
+        case .number(let text): writer.raw(Array(text.utf8))
+        case .string(let text): writer.string(text.redacted)
+        case .list(let elements):
+            writer.beginArray()
+            for element in elements { element.write(to: &writer) }
+            writer.endArray()
+        case .object(let members):
+            writer.beginObject()
+            for member in members {
+                writer.key(member.name)
+                member.value.write(to: &writer)
+            }
+            writer.endObject()
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import TextFormats
+import TransferModel
+
+/// An answer on its way through the rules: read as text and as JSON once, when first asked.
+struct ReadAnswer: ~Copyable {
+    let headers: HeaderBlock
+    let text: BodyText?
+    /// Why there is no text.
+    let problem: String
+    private let parsed: ParsedOnce
+
+    init(_ body: [UInt8], charset: String?, _ headers: HeaderBlock) {
+        self.headers = headers
+        do throws(TransferError) {
+            text = try BodyText(body, charset: charset)
+            problem = ""
+        } catch {
+            text = nil
+            problem = error.message
+        }
+        parsed = ParsedOnce()
+    }
+
+    struct Problem: Error {
+        let message: String
+    }
+
+    var document: Result<JSONValue, Problem> {
+        if let known = parsed.document { return known }
+        let made = parse()
+        parsed.document = made
+        return made
+    }
+
+    /// Records of a few members fill 16 MiB with a million values, some 110 MB of memory; so many more are too many.
+    private static let limits = JSONParser.Limits(bytes: Int(AnswerRules.longest) * 2, depth: 64, values: 2_500_000)
+
+    private func parse() -> Result<JSONValue, Problem> {
+        guard let text else { return .failure(Problem(message: problem)) }
+        do throws(JSONProblem) {
+            return .success(try JSONParser.parse(text.bytes, limits: Self.limits))
+        } catch {
+            return .failure(
+                Problem(message: "the body is no JSON: \(error.message) (line \(error.line), column \(error.column))"))
+        }
+    }
+
+    private final class ParsedOnce {
+        var document: Result<JSONValue, Problem>?
+    }
+}
+
+/// What a capture found.
+struct FoundValue {
+    let text: String
+    let value: PlainValue
+    /// The texts by which it would be known.
+    let hidden: [String]
+
+    init(_ text: String) {
+        self.text = text
+        value = .string(text)
+        hidden = [text]
+    }
+
+    init(_ json: JSONValue) {
+        if case .string(let text) = json {
+            self.text = text
+            hidden = [text]
+        } else {
+            text = json.words
+            hidden = [text] + json.leaves
+        }
+        value = json.plain
+    }
+}

@@ -1,0 +1,197 @@
+import AttemptLife
+import CurlCore
+import FileDelivery
+import HTTPRules
+import TransferModel
+
+// What tasks take from answers and expect of bodies, and where what one took goes into another.
+
+extension Attempt {
+    /// What comes is written to a file.
+    var isDownload: Bool { specification.type == .download || life.target != nil }
+
+    /// Whether it must be known where a file would go.
+    var mayBecomeFile: Bool { specification.type == .download || rules.mayBecomeDownload }
+}
+
+// MARK: - Captured values in their places
+
+extension Engine {
+    /// The task with all that others captured in it; `nil` when it cannot begin, which is told.
+    func filled(_ task: TaskIndex, _ number: Int, _ mirror: Int) -> TaskSpecification? {
+        let specification = job.tasks[Int(task.raw)]
+        guard specification.options.values.awaitsCaptures else { return specification }
+        do throws(TransferError) {
+            let filled = try specification.filled(from: captured)
+            try checkFolders(filled, specification.options.values.awaitedDestination)
+            return filled
+        } catch {
+            tellUnfilled(task, number, specification, mirror, error)
+            let session = sessions[Int(specification.session.raw)].configuration
+            if let url = specification.location(mirror: mirror).url, session.takesSlot(url) {
+                reports.append(.released(task, origins.id(of: url.origin)))
+            }
+            reports.append(.ended(task, Verdict(.failed(error))))
+            return nil
+        }
+    }
+
+    /// It counts as an attempt, however short: its time is part of the task's.
+    private func tellUnfilled(
+        _ task: TaskIndex, _ number: Int, _ specification: TaskSpecification, _ mirror: Int, _ error: TransferError
+    ) {
+        let url =
+            switch specification.location(mirror: mirror) {
+            case .url(let url): url.text
+            case .awaitingCapture(let text, _): text.redacted
+            }
+        events.append(
+            .attemptStarted(AttemptStart(number: number, url: url)), task: task, session: specification.session)
+        unfilled[task] = AttemptResult(
+            number: number, url: url, startedAt: now, endedAt: now.instant, transactions: [], body: nil, file: nil,
+            source: .network, lengthUnverified: false, error: error, flushWait: .zero, bandwidthWait: .zero,
+            credentialWait: .zero, resumedFrom: 0, startedOver: nil, cache: nil, captures: [], parts: [])
+    }
+
+    /// Where the scheduler gave a slot with the start. It could not where the URL was not known yet: then what holds the
+    /// place of a task without an origin gives that back, and asks like any further request.
+    func slotOrigin(of url: ResourceURL, _ attempt: Attempt) -> OriginID? {
+        guard attempt.session.configuration.takesSlot(url) else { return nil }
+        let origin = origins.id(of: url.origin)
+        let index = Int(attempt.task.raw)
+        guard job.tasks[index].options.values.awaitsCaptures,
+            job.tasks[index].location(mirror: attempt.mirror).url == nil
+        else { return origin }
+        reports.append(.released(attempt.task, origin))
+        return nil
+    }
+
+    /// A name that came from the network leads through no symlink: that could end outside the folder which `to` names.
+    private func checkFolders(_ task: TaskSpecification, _ awaited: SecretText?) throws(TransferError) {
+        guard let path = task.destination, case .literal(let start)? = awaited?.pieces.first else { return }
+        var end = path.utf8.index(path.startIndex, offsetBy: start.utf8.count)
+        while let slash = path.utf8[end...].firstIndex(of: UInt8(ascii: "/")) {
+            let folder = String(path[..<slash])
+            if LinkCheck.isLink(folder) {
+                throw TransferError(
+                    .captureUnusable, "\(folder) is a symlink: a captured value must not lead through it")
+            }
+            end = path.utf8.index(after: slash)
+        }
+    }
+}
+
+// MARK: - Looking into answers
+
+extension Engine {
+    /// By what an answer's text is written, as it says itself.
+    func charset(_ attempt: Attempt) -> String? {
+        (attempt.mixed?.lastHeaders ?? attempt.head?.headers)?.first("content-type").flatMap { MediaType($0)?.charset }
+    }
+
+    /// All of an answer is there: if it is as expected, it is the result.
+    func examine(_ attempt: Attempt, charset: String?, source: ResultSource) {
+        guard let rules = attempt.rules.answer else { return succeed(attempt, from: source) }
+        let answer = prepare(attempt, rules, charset, source)
+        let body = attempt.lastBody
+        guard rules.isHeavy(body.count) else {
+            answer.look(body)
+            return examined(attempt)
+        }
+        reports.append(.transferred(attempt.task))
+        attempt.phase = .delivering
+        outbox.add(.examine(attempt.task, look: { answer.look(body) }))
+    }
+
+    /// The same of a file before it gets its name. `false`: the headers alone tell that it is not the one wanted.
+    func examine(_ destination: inout Destination, _ attempt: Attempt, charset: String?) -> Bool {
+        guard let rules = attempt.rules.answer else { return true }
+        let answer = prepare(attempt, rules, charset, .network)
+        if rules.readsBody {
+            destination.examine = Destination.Examination(most: AnswerRules.longest) { answer.look($0) }
+            return true
+        }
+        guard let miss = answer.look([]) else { return true }
+        fail(attempt, miss)
+        return false
+    }
+
+    private func prepare(
+        _ attempt: Attempt, _ rules: AnswerRules, _ charset: String?, _ source: ResultSource
+    ) -> ExaminedAnswer {
+        let answer = ExaminedAnswer(
+            rules, charset: charset, headers: attempt.head?.headers ?? .empty, hiding: secrets, source: source)
+        attempt.answer = answer
+        return answer
+    }
+
+    /// Somebody has looked.
+    func examined(_ attempt: Attempt) {
+        guard let answer = attempt.answer else { return }
+        takeFindings(attempt)
+        if let miss = answer.findings.error { return fail(attempt, miss) }
+        succeed(attempt, from: answer.source)
+    }
+
+    /// Only what is as expected answers later requests.
+    private func succeed(_ attempt: Attempt, from source: ResultSource) {
+        keepAnswer(attempt)
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
+    }
+
+    // MARK: Secrets
+
+    /// Before anything is told of what was found.
+    func takeFindings(_ attempt: Attempt) {
+        guard let answer = attempt.answer else { return }
+        learn(answer.findings.secrets, of: attempt)
+    }
+
+    /// Before the headers of an answer are told, whatever becomes of it.
+    func learnSecrets(_ attempt: Attempt, _ headers: HeaderBlock) {
+        if let rules = attempt.rules.answer { learn(rules.secrets(in: headers), of: attempt) }
+    }
+
+    /// What the job calls a secret is one, however short.
+    private func learn(_ found: [KnownSecret], of attempt: Attempt) {
+        let news = found.filter { !$0.value.isEmpty && learned.insert($0.value).inserted }
+        guard !news.isEmpty else { return }
+        events.learn(news)
+        secrets = secrets.adding(news)
+        capturedSecrets = capturedSecrets.adding(news)
+    }
+
+    /// Whether the task's own URL holds one: then it is not written down.
+    func holdsCapturedSecret(_ attempt: Attempt) -> Bool {
+        guard !capturedSecrets.isEmpty, let url = attempt.specification.location(mirror: attempt.mirror).url else {
+            return false
+        }
+        return capturedSecrets.finds(in: Array(url.text.utf8))
+    }
+
+    /// The body that the report tells. One in which a secret must be, and was not found, is not told: it may be cut, or
+    /// written in another way than was thought.
+    func toldBody(_ attempt: Attempt, _ verdict: Verdict, _ source: ResultSource) -> [UInt8]? {
+        if attempt.isDownload || attempt.head == nil && source == .network { return nil }
+        // Its parts are told.
+        if attempt.mixed != nil { return nil }
+        guard let rules = attempt.rules.answer, rules.hidesSomethingInBody, !attempt.kept.isEmpty else {
+            return attempt.kept
+        }
+        if attempt.answer?.isDone != true {
+            // An error's page need not hold what the answer would have held, and tells what went wrong.
+            guard attempt.life.isDeclined, !rules.isHeavy(attempt.kept.count) else { return nil }
+            prepare(attempt, rules, charset(attempt), source).look(attempt.kept)
+            takeFindings(attempt)
+            return attempt.answer?.findings.toldBody ?? attempt.kept
+        }
+        let findings = attempt.answer?.findings ?? AnswerFindings()
+        return findings.withholdsBody ? nil : findings.toldBody ?? attempt.kept
+    }
+
+    /// What a task captured counts once it has succeeded.
+    func keepCaptures(_ attempt: Attempt, _ verdict: Verdict) {
+        guard let answer = attempt.answer, case .succeeded = verdict.outcome else { return }
+        captured.keep(answer.findings.captures, of: attempt.specification.id)
+    }
+}

@@ -1,0 +1,36 @@
+import HTTPRules
+import Synchronization
+import TransferModel
+
+/// An answer that is looked into, by the loop or by the delivery thread, and what was found.
+final class ExaminedAnswer: Sendable {
+    private let rules: AnswerRules
+    private let charset: String?
+    private let headers: HeaderBlock
+    private let redactor: Redactor
+    /// Where the body came from, for the task's end.
+    let source: ResultSource
+    private let found = Mutex<AnswerFindings?>(nil)
+
+    init(_ rules: AnswerRules, charset: String?, headers: HeaderBlock, hiding redactor: Redactor, source: ResultSource)
+    {
+        self.rules = rules
+        self.charset = charset
+        self.headers = headers
+        self.redactor = redactor
+        self.source = source
+    }
+
+    /// Gives back why it is not the one wanted, if so.
+    @discardableResult
+    func look(_ body: [UInt8]) -> TransferError? {
+        let findings = rules.examine(body, charset: charset, headers, hiding: redactor)
+        found.withLock { $0 = findings }
+        return findings.error
+    }
+
+    /// Whether anybody looked.
+    var isDone: Bool { found.withLock { $0 != nil } }
+
+    var findings: AnswerFindings { found.withLock { $0 } ?? AnswerFindings() }
+}

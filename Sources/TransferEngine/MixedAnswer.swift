@@ -1,0 +1,88 @@
+import AttemptLife
+import CurlCore
+import HTTPRules
+import TransferModel
+
+/// An answer that comes in parts, each in the place of the one before.
+struct MixedAnswer {
+    fileprivate var scanner: PartScanner
+    /// How many of its parts' headers were told.
+    fileprivate var told = 0
+
+    /// `nil` for any other answer.
+    init?(_ headers: HeaderBlock) {
+        guard let scanner = PartScanner.of(headers) else { return nil }
+        self.scanner = scanner
+    }
+
+    var lastHeaders: HeaderBlock? { scanner.parts.last?.headers }
+}
+
+extension Attempt {
+    /// More of the body was kept; `false` when the rest of it is not wanted.
+    func scanParts() -> Bool {
+        do throws(TransferError) {
+            try mixed?.scanner.scan(kept)
+            return true
+        } catch {
+            decodingFailure = error
+            return false
+        }
+    }
+
+    /// Why a body of which nothing more comes is cut.
+    func endParts() -> TransferError? {
+        do throws(TransferError) {
+            try mixed?.scanner.end()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// What counts as the answer's body: of one in parts that of the last.
+    var lastBody: [UInt8] {
+        guard let part = mixed?.scanner.parts.last else { return kept }
+        return Array(kept[part.start..<(part.end ?? kept.count)])
+    }
+}
+
+extension Engine {
+    /// As in the guide each part is a response of its own: the answer's headers, over them the part's.
+    func tellParts(_ attempt: Attempt) {
+        guard let mixed = attempt.mixed, let head = attempt.head, attempt.life.isFinalAnswer else { return }
+        for part in mixed.scanner.parts[mixed.told...] {
+            learnSecrets(attempt, part.headers)
+            let length = part.headers.first("content-length").flatMap { Int64($0) }
+            emit(response(attempt, head, Self.merged(head.headers, part.headers), length), attempt)
+        }
+        attempt.mixed?.told = mixed.scanner.parts.count
+    }
+
+    private static func merged(_ answer: HeaderBlock, _ part: HeaderBlock) -> HeaderBlock {
+        let own = Set(part.lines.map { part.name($0).lowercased() })
+        let kept = answer.lines.filter { line in
+            let name = answer.name(line).lowercased()
+            // What is said of the whole says nothing of a part.
+            return !own.contains(name) && name != "content-type" && name != "content-length"
+        }
+        return HeaderBlock(
+            kept.map { (answer.name($0), answer.value($0)) } + part.lines.map { (part.name($0), part.value($0)) })
+    }
+
+    /// What the report tells of the parts. An answer without a whole part is told by its own headers.
+    func toldParts(_ attempt: Attempt) -> [AnswerPart] {
+        guard let mixed = attempt.mixed else { return [] }
+        if mixed.told == 0, let head = attempt.head {
+            emit(response(attempt, head, head.headers, nil), attempt)
+        }
+        if attempt.rules.answer?.hidesSomethingInBody == true,
+            attempt.answer?.isDone != true || attempt.answer?.findings.withholdsBody == true
+        {
+            return []
+        }
+        return mixed.scanner.parts.compactMap { part in
+            part.end.map { AnswerPart(headers: part.headers, body: Array(attempt.kept[part.start..<$0])) }
+        }
+    }
+}

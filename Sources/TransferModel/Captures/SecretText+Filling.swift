@@ -1,0 +1,152 @@
+// Captured values in their places. They come from the network: what a value of the job may do at most (begin a URL), one
+// of these may do at most too, and in a path it can do less.
+
+extension SecretText {
+    /// Where the text stands, which decides what a captured value may bring with it.
+    package enum FilledPlace: Sendable {
+        case text
+        /// Of this name.
+        case header(String)
+        /// A URL, or a part of one.
+        case url(URLCursor.Part)
+        case path
+    }
+
+    /// The same text with what others captured in it. What is secret stays so.
+    package func filled(from book: CaptureBook, in place: FilledPlace) throws(TransferError) -> SecretText {
+        guard awaitsCapture else { return self }
+        var filling = CaptureFilling(place)
+        let pieces = pieces
+        for (number, piece) in pieces.enumerated() {
+            guard case .capture(let task, let name, let escaping) = piece else {
+                filling.append(piece)
+                continue
+            }
+            let value = try book.value(task, name)
+            filling.isBeforeAt = Self.hasAt(pieces[(number + 1)...])
+            try filling.append(value, "${tasks.\(task).\(name)}", escaping)
+        }
+        return try filling.finish()
+    }
+
+    /// Whether a `@` follows before anything that ends a URL's authority.
+    private static func hasAt(_ pieces: ArraySlice<Piece>) -> Bool {
+        for case .literal(let text) in pieces {
+            if let mark = text.first(where: { "@/?#\\".contains($0) }) { return mark == "@" }
+        }
+        return false
+    }
+}
+
+/// One text into which captured values are put.
+private struct CaptureFilling {
+    let place: SecretText.FilledPlace
+    var isBeforeAt = false
+    private var text = TextAssembly()
+    private var cursor = URLCursor()
+    /// For paths: the text so far, and the stretches of it that captured values made.
+    private var path = ""
+    private var stretches: [(range: Range<Int>, name: String)] = []
+
+    init(_ place: SecretText.FilledPlace) {
+        self.place = place
+        if case .url(let part) = place { cursor = URLCursor(in: part) }
+    }
+
+    mutating func append(_ piece: SecretText.Piece) {
+        text.append(piece)
+        switch piece {
+        case .literal(let known), .secret(_, let known, _):
+            switch place {
+            case .url: cursor.feed(known)
+            case .path: path += known
+            case .text, .header: break
+            }
+        case .capture: break
+        }
+    }
+
+    mutating func append(
+        _ value: CapturedValue, _ name: String, _ escaping: SecretText.Escaping
+    ) throws(TransferError) {
+        let placed = try placed(value.text, name, escaping)
+        if value.isSecret {
+            text.append(.secret(name: name, value: placed, hosts: value.hosts))
+        } else {
+            text.append(placed)
+        }
+    }
+
+    private mutating func placed(
+        _ value: String, _ name: String, _ escaping: SecretText.Escaping
+    ) throws(TransferError) -> String {
+        switch place {
+        case .text: return value
+        case .header(let header):
+            try refuseControls(value, name, "the header `\(header)`") { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
+            return value
+        case .url:
+            try refuseControls(value, name, "a URL") { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
+            return try placedInURL(value, name, escaping)
+        case .path:
+            try refuseControls(value, name, "a path") { $0 < 0x20 || $0 == 0x7F }
+            let start = path.utf8.count
+            path += value
+            stretches.append((start..<path.utf8.count, name))
+            return value
+        }
+    }
+
+    private mutating func placedInURL(
+        _ value: String, _ name: String, _ escaping: SecretText.Escaping
+    ) throws(TransferError) -> String {
+        guard escaping == .url else {
+            cursor.feed(value)
+            return value
+        }
+        if cursor.part != .query, value.utf8.split(separator: 0x2F).contains(where: { $0.elementsEqual([0x2E, 0x2E]) })
+        {
+            throw TransferError(.captureUnusable, "the value of `\(name)` would leave the path of the URL by `..`")
+        }
+        guard let placed = cursor.placing(value, isBeforeAt: isBeforeAt) else {
+            throw TransferError(.captureUnusable, "the value of `\(name)` would add another part to the URL")
+        }
+        cursor.feed(placed)
+        return placed
+    }
+
+    private func refuseControls(
+        _ value: String, _ name: String, _ what: String, _ isRefused: (UInt8) -> Bool
+    ) throws(TransferError) {
+        guard value.utf8.contains(where: isRefused) else { return }
+        throw TransferError(
+            .captureUnusable, "the value of `\(name)` holds a control character, which cannot stand in \(what)")
+    }
+
+    mutating func finish() throws(TransferError) -> SecretText {
+        try checkPath()
+        return text.finish()
+    }
+
+    /// What a value made is a name in the folder that the job chose, or names in folders below it, and nothing else.
+    private func checkPath() throws(TransferError) {
+        var start = 0
+        let bytes = Array(path.utf8)
+        while !stretches.isEmpty, start <= bytes.count {
+            let end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
+            let segment = bytes[start..<end]
+            // A value may be empty: then it touches the segment it stands in.
+            if let made = stretches.first(where: { $0.range.lowerBound <= end && $0.range.upperBound >= start }) {
+                if segment.elementsEqual([0x2E, 0x2E]) {
+                    throw TransferError(
+                        .captureUnusable, "the value of `\(made.name)` would leave the folder of `to` by `..`")
+                }
+                if end == bytes.count, made.range.upperBound == end, segment.isEmpty || segment.elementsEqual([0x2E]) {
+                    throw TransferError(
+                        .captureUnusable, "the value of `\(made.name)` leaves `to` without a file's name")
+                }
+            }
+            start = end + 1
+        }
+    }
+}

@@ -1,0 +1,150 @@
+extension TaskSpecification {
+    /// The same task with what others captured in its places. Whoever has no captured value in it costs a comparison.
+    package func filled(from book: CaptureBook) throws(TransferError) -> TaskSpecification {
+        guard options.values.awaitsCaptures else { return self }
+        var filled = self
+        var values = options.values
+        filled.location = try location.filled(from: book)
+        values.mirrors = try values.mirrors.map { mirror throws(TransferError) in try mirror.filled(from: book) }
+        if let path = values.awaitedDestination {
+            filled.destination = try path.filled(from: book, in: .path).revealed
+        }
+        try values.fill(from: book)
+        values.awaitsCaptures = false
+        filled.options = TaskOptions(values)
+        return filled
+    }
+}
+
+extension TaskOptions.Values {
+    fileprivate mutating func fill(from book: CaptureBook) throws(TransferError) {
+        headers = try headers.map { field throws(TransferError) in
+            HeaderField(name: field.name, value: try field.value.filled(from: book, in: .header(field.name)))
+        }
+        contentType = try contentType?.filled(from: book, in: .header("Content-Type"))
+        body = try body?.filled(from: book)
+        expect.bodyContains = try expect.bodyContains?.filled(from: book, in: .text)
+        expect.bodyJSON = try expect.bodyJSON.map { match throws(TransferError) in
+            Expectations.JSONMatch(path: match.path, value: try match.value.filled(from: book))
+        }
+        guard case .awaited(let text)? = checksum else { return }
+        let written = try text.filled(from: book, in: .text).revealed
+        guard let literal = Checksum(written) else {
+            throw TransferError(.captureUnusable, "`\(text.redacted)` gives no checksum such as `sha256:2c26…`")
+        }
+        checksum = .literal(literal)
+    }
+}
+
+extension TaskSpecification.Location {
+    /// A URL that an answer names leads where a redirect may lead: to http and https, never to a file of this machine.
+    fileprivate func filled(from book: CaptureBook) throws(TransferError) -> TaskSpecification.Location {
+        guard case .awaitingCapture(let awaited, let query) = self else { return self }
+        let text = try awaited.filled(from: book, in: .url(.scheme))
+        let url: ResourceURL
+        do throws(URLProblem) {
+            url = try ResourceURL.parse(text.revealed)
+        } catch {
+            throw TransferError(
+                .badURL,
+                text.isSecret ? "`\(text.redacted)` is no URL" : "`\(text.redacted)` is no URL: \(error.message)")
+        }
+        if case .capture? = awaited.pieces.first, !url.isHTTP {
+            throw TransferError(
+                .unsupportedURL, "`\(awaited.redacted)` leads to `\(url.scheme):`, not to http or https")
+        }
+        var added: [SecretText] = []
+        for field in query { added.append(try field.value.filled(from: book, in: .text)) }
+        if let name = ([text] + added).lazy.compactMap({ $0.secretBarred(from: url.origin) }).first {
+            throw TransferError(.secretBarred, "the secret `\(name)` in the URL must not go to \(url.host)")
+        }
+        let fields = zip(query, added).map {
+            "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($1.revealed))"
+        }
+        return .url(url.adding(encodedQuery: fields.joined(separator: "&")))
+    }
+}
+
+extension RequestBody {
+    fileprivate func filled(from book: CaptureBook) throws(TransferError) -> RequestBody {
+        switch self {
+        case .data(let text): return .data(try text.filled(from: book, in: .text))
+        case .json(let template): return .json(try template.filled(from: book))
+        case .form(let fields):
+            return .form(
+                try fields.map { field throws(TransferError) in
+                    FormField(name: field.name, value: try field.value.filled(from: book, in: .text))
+                })
+        case .multipart(let parts):
+            return .multipart(try parts.map { part throws(TransferError) in try part.filled(from: book) })
+        case .base64, .file, .stream: return self
+        }
+    }
+}
+
+extension RequestBody.Part {
+    fileprivate func filled(from book: CaptureBook) throws(TransferError) -> RequestBody.Part {
+        var part = self
+        switch content {
+        case .data(let text): part.content = .data(try text.filled(from: book, in: .text))
+        case .json(let template): part.content = .json(try template.filled(from: book))
+        case .file: break
+        }
+        return part
+    }
+}
+
+extension JSONTemplate {
+    fileprivate func filled(from book: CaptureBook) throws(TransferError) -> JSONTemplate {
+        switch self {
+        case .null, .boolean, .number: return self
+        case .string(let text): return try Self.filled(text, from: book)
+        case .list(let elements):
+            return .list(try elements.map { element throws(TransferError) in try element.filled(from: book) })
+        case .object(let members):
+            return .object(
+                try members.map { member throws(TransferError) in
+                    Member(name: member.name, value: try member.value.filled(from: book))
+                })
+        }
+    }
+
+    /// A string that is only `${tasks.ID.NAME}` keeps the value's type. A secret stays text: only text is known to be one.
+    private static func filled(_ text: SecretText, from book: CaptureBook) throws(TransferError) -> JSONTemplate {
+        if text.awaitsCapture, text.pieces.count == 1, case .capture(let task, let name, _)? = text.pieces.first {
+            let value = try book.value(task, name)
+            if !value.isSecret { return JSONTemplate(value.value) }
+        }
+        return .string(try text.filled(from: book, in: .text))
+    }
+
+    package init(_ value: PlainValue) {
+        switch value {
+        case .null: self = .null
+        case .boolean(let value): self = .boolean(value)
+        case .number(let text): self = .number(text)
+        case .string(let text): self = .string(SecretText(text))
+        case .list(let elements): self = .list(elements.map { JSONTemplate($0) })
+        case .map(let entries): self = .object(entries.map { Member(name: $0.key, value: JSONTemplate($0.value)) })
+        }
+    }
+}
+
+extension Checksum {
+    /// As it is written: `sha256:` and hex digits.
+    package init?(_ text: String) {
+        guard let colon = text.firstIndex(of: ":"),
+            let algorithm = DigestAlgorithm(rawValue: String(text[..<colon]))
+        else { return nil }
+        let digits = Array(text[text.index(after: colon)...].utf8)
+        guard digits.count == algorithm.byteCount * 2 else { return nil }
+        var bytes: [UInt8] = []
+        for place in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = PercentEncoding.hexValue(digits[place]),
+                let low = PercentEncoding.hexValue(digits[place + 1])
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        self.init(algorithm: algorithm, bytes: bytes)
+    }
+}

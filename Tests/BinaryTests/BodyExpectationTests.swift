@@ -1,0 +1,117 @@
+import TestSupport
+import Testing
+import TextFormats
+import TransferModel
+
+/// `expect.body`.
+@Suite struct BodyExpectationTests {
+    @Test func everyMissIsNamed() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let body = #"{"status": "failed", "n": 1.0, "list": [1, {"b": 2, "a": 1}]}"#
+        server.on("/a", .respond(200, headers: [("Content-Type", "application/json")], body: body))
+        let run = try Stage().run(
+            """
+            defaults: { url: "\(server.url("/a"))", allowFailure: true }
+            tasks:
+              - id: fits
+                expect:
+                  body: { contains: '"n": 1.0', matches: "(?i)STATUS", json: { $.n: 1, "$.list[1]": { a: 1, b: 2 } } }
+              - id: misses
+                expect: { body: { contains: done, matches: "^x", json: { $.status: ok, $.none: 1, "$.list[*]": 1 } } }
+            """)
+        #expect(run.status == 0)
+        #expect(try run.task("fits", "outcome") == "succeeded")
+        #expect(try run.task("misses", "error.name") == "unexpectedResponse")
+        let message = try #require(try run.task("misses", "error.message"))
+        for words in [
+            "to contain `done`", "to match `^x`", #"expected `$.status` to be "ok", it is "failed""#,
+            "expected `$.none` to be 1, it leads to nothing", "it leads to 2 values",
+        ] {
+            #expect(message.contains(words), "\(message)")
+        }
+        #expect(try run.task("misses", "body.text") == body)
+    }
+
+    @Test func aFileThatMissesNeverGetsItsName() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", .respond(200, body: "version 2"))
+        server.on("/b", .respond(200, body: "version 3"))
+        let stage = try Stage()
+        try stage.folder.write("a", "version 1")
+        try stage.folder.write("source", "version 4")
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: a, urls: ["\(server.url("/a"))", "\(server.url("/b"))"], to: a, expect: { body: { contains: "3" } } }
+              - { id: bad, allowFailure: true, url: "\(server.url("/a"))", to: b, expect: { body: { matches: "3$" } } }
+              - { id: local, allowFailure: true, url: "file://\(stage.folder.path)/source", to: c, expect: { body: { contains: "5" } } }
+              - { id: inline, allowFailure: true, url: "data:,version6", to: d, expect: { body: { contains: "5" } } }
+              - { id: read, allowFailure: true, url: "file://\(stage.folder.path)/source", expect: { body: { contains: "5" } } }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try stage.text("a") == "version 3")
+        for id in ["bad", "local", "inline", "read"] {
+            #expect(try run.task(id, "error.name") == "unexpectedResponse", "\(id)")
+        }
+        #expect(stage.files == ["a", "source"])
+    }
+
+    /// Nothing of it may hold up the loop, and giving up is no match.
+    @Test func anExpressionThatRunsAwayIsGivenUp() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", .respond(200, body: String(repeating: "a", count: 5000) + "b"))
+        let run = try Stage().run(
+            """
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", expect: { body: { matches: "^(a+)+$" } } }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.message")?.contains("given up") == true)
+    }
+
+    @Test func aFileTooLongToLookIntoFailsAtItsHeaders() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", .headOnly(200, headers: [], length: 17 << 20) + [.stall])
+        let run = try Stage().run(
+            "tasks: [{ id: a, url: '\(server.url("/a"))', to: a, expect: { body: { contains: x } } }]")
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.message")?.contains("look into files of up to 16777216") == true)
+    }
+
+    @Test func aWholeBodyOfSixteenMebibytesIsLookedInto() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let body = Array(repeating: UInt8(ascii: " "), count: (16 << 20) - 12) + Array(#"{"a": "end"}"#.utf8)
+        server.on("/a", .respond(200, body: body))
+        let run = try Stage().run(
+            """
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", expect: { body: { json: { $.a: end }, contains: end, matches: 'end"}$' } } }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+    }
+
+    /// What missed is no answer for later requests, however long its server says that it stays fresh.
+    @Test func anAnswerThatMissesIsNotKept() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let fresh = [("Cache-Control", "max-age=600")]
+        server.on(
+            "/a", .respond(200, headers: fresh, body: "not yet"), .respond(200, headers: fresh, body: "done"),
+            .respond(200, body: "never asked"))
+        let stage = try Stage()
+        let job = "tasks: [{ id: a, url: '\(server.url("/a"))', expect: { body: { contains: done } } }]"
+        let first = try stage.run(job)
+        #expect(first.status == 1)
+        #expect(!first.story(of: "a").contains("cacheStored"))
+        let second = try stage.run(job)
+        #expect(second.status == 0)
+        #expect(second.story(of: "a").contains("cacheStored"))
+        #expect(try stage.run(job).task("a", "source") == "cache")
+        #expect(server.requests().count == 2)
+    }
+}

@@ -1,0 +1,153 @@
+import TestSupport
+import Testing
+import TextFormats
+import TransferModel
+
+/// A captured secret is told nobody, and goes nowhere but where it may.
+@Suite struct CapturedSecretTests {
+    private static let secret = "t0k3n/+ä&word"
+    private static let json = [("Content-Type", "application/json")]
+
+    /// In every form in which it may turn up.
+    private static func leaks(_ text: String) -> Bool {
+        let forms = ["t0k3n/", "t0k3n%2F", "t0k3n\\/", Base64.encode(Array(secret.utf8)), "dDBrM24v"]
+        return forms.contains { text.contains($0) }
+    }
+
+    private func expectNothingTold(_ run: Stage.Run, _ place: SourceLocation = #_sourceLocation) {
+        let told = [run.report.plainText ?? "", run.errorText, run.result.outputText]
+        for text in told + run.events.compactMap({ $0.plainText }) {
+            #expect(!Self.leaks(text), "\(text)", sourceLocation: place)
+        }
+    }
+
+    @Test func itIsMaskedEverywhereAtOnce() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let secret = Self.secret
+        server.on(
+            "/login",
+            .respond(
+                200, headers: Self.json + [("X-Token", "h34der-s3cret"), ("X-Echo", "h34der-s3cret")],
+                body: #"{"token": "\#(secret)", "again": "t0k3n\/+\u00e4&word", "nested": {"deep": "d33p-s3cret"}}"#))
+        server.on("/use") { request in
+            .respond(200, headers: [("X-Back", request.header("X-Key") ?? "")], body: request.target)
+        }
+        server.on("/post") { request in .respond(200, body: request.body) }
+        let run = try Stage().run(
+            """
+            tasks:
+              - id: login
+                url: "\(server.url("/login"))"
+                capture:
+                  token: { json: $.token, secret: true }
+                  nested: { json: $.nested, secret: true }
+                  head: { header: X-Token, secret: true }
+              - id: use
+                url: "\(server.url("/use"))"
+                query: { k: "${tasks.login.token}" }
+                headers: { X-Key: "${tasks.login.head}" }
+              - { id: post, url: "\(server.url("/post"))", body: { json: { a: ["${tasks.login.token}"] } } }
+              - { id: fails, allowFailure: true, url: "\(server.url("/use"))?${tasks.login.token}", expect: { body: { contains: "${tasks.login.token}!" } } }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.task("login", "captures") == #"{"token":"***","nested":"***","head":"***"}"#)
+        #expect(server.requests("/use?k=t0k3n%2F%2B%C3%A4%26word").first?.header("X-Key") == "h34der-s3cret")
+        #expect(server.requests("/post").first?.bodyText == #"{"a":["\#(secret)"]}"#)
+        expectNothingTold(run)
+        let told = (run.report.plainText ?? "") + run.events.compactMap { $0.plainText }.joined()
+        for word in ["h34der-s3cret", "d33p-s3cret"] { #expect(!told.contains(word)) }
+    }
+
+    @Test func itStaysWhereItsHostsSay() throws {
+        let home = try ScriptedServer()
+        let other = try ScriptedServer()
+        defer { for server in [home, other] { server.stop() } }
+        home.on("/login", .respond(200, headers: Self.json, body: #"{"token": "\#(Self.secret)"}"#))
+        home.on("/away", .redirect(307, to: other.url("/landed")))
+        other.on("/landed", .respond(200, body: "ok"))
+        home.on("/stay", .respond(200, body: "ok"))
+        let run = try Stage().run(
+            """
+            defaults: { allowFailure: true }
+            tasks:
+              - id: login
+                url: "\(home.url("/login"))"
+                capture:
+                  bound: { json: $.token, secret: true, hosts: ["127.0.0.1:\(home.port)"] }
+                  free: { json: $.token, secret: true }
+              - { id: stay, url: "\(home.url("/stay"))", headers: { X: "${tasks.login.bound}" } }
+              - { id: header, url: "\(other.url("/landed"))", headers: { X: "${tasks.login.bound}" } }
+              - { id: body, url: "\(other.url("/landed"))", body: { data: "${tasks.login.bound}" } }
+              - { id: url, url: "\(other.url("/landed"))/${tasks.login.bound}" }
+              - { id: query, url: "\(other.url("/landed"))", query: { a: "${tasks.login.bound}" } }
+              - { id: redirected, url: "\(home.url("/away"))", headers: { X: "${tasks.login.free}" } }
+              - { id: carried, url: "\(home.url("/away"))", body: { data: "${tasks.login.bound}" } }
+            """)
+        #expect(run.status == 0)
+        #expect(home.requests("/stay").first?.header("X") == Self.secret)
+        for id in ["header", "body", "url", "query", "carried"] {
+            #expect(try run.task(id, "error.name") == "secretBarred", "\(id)")
+        }
+        #expect(try run.task("redirected", "redirects[0].stripped[0]") == "X")
+        #expect(other.requests().count == 1)
+        for request in other.requests() {
+            #expect(!Self.leaks(String(decoding: request.head + request.body, as: UTF8.self)))
+        }
+        expectNothingTold(run)
+    }
+
+    /// It cannot be looked for in a body that is cut, so nothing of such a body is told; an error's page is.
+    @Test func whatCannotBeLookedThroughIsNotTold() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let secret = Self.secret
+        server.on("/cut", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"token\": \"\(secret)\""), .cut])
+        server.on("/other", .respond(200, headers: Self.json, body: #"{"access": "\#(secret)"}"#))
+        server.on("/refused", .respond(401, headers: Self.json, body: #"{"error": "no", "token": "\#(secret)"}"#))
+        var utf16: [UInt8] = [0xFF, 0xFE]
+        for unit in #"{"token": "\#(secret)"}"#.utf16 { utf16 += [UInt8(unit & 255), UInt8(unit >> 8)] }
+        server.on("/utf16", .respond(200, headers: Self.json, body: utf16))
+        let run = try Stage().run(
+            """
+            defaults: { allowFailure: true, capture: { t: { json: $.token, secret: true } }, retry: { attempts: 1 } }
+            tasks:
+              - { id: cut, url: "\(server.url("/cut"))" }
+              - { id: other, url: "\(server.url("/other"))" }
+              - { id: refused, url: "\(server.url("/refused"))" }
+              - { id: utf16, url: "\(server.url("/utf16"))" }
+            """)
+        #expect(run.status == 0)
+        #expect(try run.task("cut", "body") == nil)
+        #expect(try run.task("other", "body") == nil)
+        #expect(try run.task("other", "error.name") == "captureNotFound")
+        #expect(try run.task("refused", "body.text") == #"{"error": "no", "token": "***"}"#)
+        #expect(try run.task("utf16", "body.text") == #"{"token": "***"}"#)
+        expectNothingTold(run)
+    }
+
+    /// What is written down for the next run holds no URL with the secret.
+    @Test func nothingOfItLiesOnTheDisk() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/login", .respond(200, headers: Self.json, body: #"{"token": "\#(Self.secret)"}"#))
+        var resource = ServedResource(Array("file".utf8))
+        resource.contentType = "text/plain"
+        server.on("/file") { _ in
+            .respond(200, headers: [("ETag", "\"1\""), ("Cache-Control", "max-age=600")], body: "file")
+        }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: login, url: "\(server.url("/login"))", capture: { t: { json: $.token, secret: true } } }
+              - { id: file, url: "\(server.url("/file"))", query: { k: "${tasks.login.t}" }, to: file }
+              - { id: data, url: "\(server.url("/file"))", query: { k: "${tasks.login.t}" } }
+            """, "--state-dir", "state")
+        #expect(run.status == 0, "\(run.errorText)")
+        for (name, bytes) in try stage.folder.contents("state") {
+            #expect(!Self.leaks(String(decoding: bytes, as: UTF8.self)), "\(name)")
+        }
+        expectNothingTold(run)
+    }
+}

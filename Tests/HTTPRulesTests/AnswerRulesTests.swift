@@ -1,0 +1,126 @@
+import HTTPRules
+import TestSupport
+import Testing
+import TransferModel
+
+@Suite struct AnswerRulesTests {
+    @Test(arguments: [
+        ("iso-8859-1", [0x80, 0xFC, 0x41], "€üA"), ("ISO-8859-15", [0xA4], "€"), ("windows-1251", [0xCF, 0xF0], "Пр"),
+        ("koi8-r", [0xD0], "п"), ("utf-16be", [0, 0x41, 0xD8, 0x3D, 0xDE, 0], "A😀"),
+        ("utf-16", [0x41, 0, 0x42], "A\u{FFFD}"),
+        ("utf-8", [0xC3, 0xBC], "ü"), ("us-ascii", [0x41], "A"), ("windows-1253", [0xD2], "\u{FFFD}"),
+    ])
+    func charsets(_ label: String, _ bytes: [UInt8], _ text: String) throws {
+        #expect(String(decoding: try BodyText(bytes, charset: label).bytes, as: UTF8.self) == text)
+    }
+
+    @Test func aMarkHasTheFirstWordAndUnknownNamesAreRefused() throws {
+        #expect(try BodyText([0xEF, 0xBB, 0xBF, 0x41], charset: "utf-16").bytes == [0x41])
+        #expect(try BodyText([0xFE, 0xFF, 0, 0x41], charset: "utf-8").bytes == [0x41])
+        #expect(try BodyText([0xFF, 0x00], charset: nil).bytes == [0xFF, 0x00])
+        #expect(throws: TransferError.self) { try BodyText([0x41], charset: "iso-2022-jp") }
+    }
+
+    /// Whatever the bytes are, what comes out is UTF-8.
+    @Test func anyBytesGiveText() throws {
+        let labels = [
+            "iso-8859-1", "iso-8859-2", "iso-8859-5", "iso-8859-7", "iso-8859-9", "iso-8859-15", "windows-1250",
+            "windows-1251", "windows-1252", "windows-1253", "windows-1257", "koi8-r", "koi8-u", "utf-16", "utf-16be",
+        ]
+        var random = Seeded("anyBytesGiveText")
+        for _ in 0..<Rounds.scaled(50) {
+            let bytes = (0..<Int.random(in: 0..<64, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
+            for label in labels {
+                let text = try BodyText([0x41, 0x41] + bytes, charset: label).bytes
+                #expect(String(validating: text, as: UTF8.self) != nil, "\(label) \(bytes)")
+            }
+        }
+    }
+
+    private static func rules(_ captures: [Capture], _ change: (inout Expectations) -> Void = { _ in }) throws
+        -> AnswerRules
+    {
+        var expect = Expectations()
+        change(&expect)
+        return try #require(AnswerRules(expect, captures))
+    }
+
+    private static func secret(_ source: Capture.Source) -> Capture {
+        var capture = Capture(name: "s", source: source)
+        capture.isSecret = true
+        return capture
+    }
+
+    /// Against a search that nobody can get wrong, over few letters, so that much nearly fits.
+    @Test func aTextIsFoundWhereItStands() throws {
+        var random = Seeded("aTextIsFoundWhereItStands")
+        for _ in 0..<Rounds.scaled(500) {
+            let text = String((0..<random.below(40)).map { _ in random.pick(Array("aab")) })
+            let needle = String((0..<(1 + random.below(6))).map { _ in random.pick(Array("aab")) })
+            let rules = try Self.rules([]) { $0.bodyContains = SecretText(needle) }
+            let isFound = rules.examine(Array(text.utf8), charset: nil, .empty, hiding: .none).error == nil
+            #expect(isFound == text.contains(needle), "`\(needle)` in `\(text)`")
+        }
+    }
+
+    @Test func askingNothingCostsNothing() { #expect(AnswerRules(Expectations(), []) == nil) }
+
+    @Test func allTextsOfASecretMapAreSecret() throws {
+        let rules = try Self.rules([Self.secret(.json("$.a"))])
+        let body = #"{"a": {"b": "word-one", "c": [12345, {"d": "word-two"}], "e": "ab"}}"#
+        let findings = rules.examine(Array(body.utf8), charset: nil, .empty, hiding: .none)
+        let hidden = Set(findings.secrets.map(\.value))
+        #expect(hidden.isSuperset(of: ["word-one", "12345", "word-two"]))
+        #expect(!hidden.contains("ab"), "what is that short stands anywhere")
+        #expect(findings.captures.first?.told.value == .string("***"))
+    }
+
+    @Test func aSecretIsNotToldByAMissEitherNorHalfOfIt() throws {
+        let word = String(repeating: "s", count: 70)
+        let rules = try Self.rules([Self.secret(.regex("(s{70})"))]) {
+            $0.bodyContains = "missing"
+            $0.bodyMatches = "^missing"
+            $0.bodyJSON = [Expectations.JSONMatch(path: "$.a", value: .string("x"))]
+        }
+        let body = #"{"a": "0123456789\#(word)"}"#
+        let findings = rules.examine(Array(body.utf8), charset: nil, .empty, hiding: .none)
+        let message = try #require(findings.error?.message)
+        #expect(!message.contains("sssss"), "\(message)")
+        #expect(message.contains("0123456789***"))
+    }
+
+    @Test func valuesAreBounded() throws {
+        let rules = try Self.rules([Capture(name: "v", source: .regex("x+"))])
+        let long = Array(repeating: UInt8(ascii: "x"), count: CapturedValue.longest)
+        #expect(rules.examine(long, charset: nil, .empty, hiding: .none).captures.count == 1)
+        let findings = rules.examine(long + long, charset: nil, .empty, hiding: .none)
+        #expect(findings.error?.message.contains("longer than 64 KiB") == true)
+    }
+
+    @Test func onlyHeavyWorkIsForAnotherThread() throws {
+        #expect(try !Self.rules([Capture(name: "v", source: .header("x"))]).isHeavy(1 << 20))
+        #expect(try Self.rules([Capture(name: "v", source: .regex("x"))]).isHeavy(1))
+        #expect(try !Self.rules([Capture(name: "v", source: .json("$.x"))]).isHeavy(1000))
+        #expect(try Self.rules([Capture(name: "v", source: .json("$.x"))]).isHeavy(1 << 20))
+    }
+
+    /// Hostile bodies: never more than a miss.
+    @Test func noiseIsHarmless() throws {
+        let rules = try Self.rules(
+            [Capture(name: "a", source: .json("$..a[?@.b>1]")), Capture(name: "b", source: .regex("(a|b)*c"))]
+        ) { $0.bodyContains = "needle" }
+        let words = ["{", "}", "[", "]", "\"a\"", ":", ",", "1", "\\u12", "\u{1}", "needle", "ab", "c", "\u{FF}"]
+        var random = Seeded("noiseIsHarmless")
+        for _ in 0..<Rounds.scaled(300) {
+            var body: [UInt8] = []
+            for _ in 0..<Int.random(in: 0..<60, using: &random) {
+                body += Array((words.randomElement(using: &random) ?? "").utf8)
+            }
+            if Bool.random(using: &random) { body.append(UInt8.random(in: 0...255, using: &random)) }
+            _ = rules.examine(
+                body, charset: ["utf-16", nil, "latin1"].randomElement(using: &random) ?? nil, .empty, hiding: .none)
+        }
+    }
+}

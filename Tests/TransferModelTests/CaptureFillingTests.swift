@@ -1,0 +1,103 @@
+import TestSupport
+import Testing
+import TransferModel
+
+/// Captured values in their places.
+@Suite struct CaptureFillingTests {
+    private static func text(_ parts: String...) -> SecretText {
+        SecretText(
+            pieces: parts.map { part in
+                part.hasPrefix("$")
+                    ? .capture(task: "t", name: "v", escaping: part == "$raw" ? .none : .url) : .literal(part)
+            })
+    }
+
+    private static func book(_ value: String, isSecret: Bool = false, hosts: [HostPattern]? = nil) -> CaptureBook {
+        var book = CaptureBook()
+        book.keep([CapturedValue(name: "v", text: value, isSecret: isSecret, hosts: hosts)], of: "t")
+        return book
+    }
+
+    private static func filled(_ text: SecretText, _ value: String, _ place: SecretText.FilledPlace) -> String? {
+        do {
+            return try text.filled(from: book(value), in: place).revealed
+        } catch {
+            return nil
+        }
+    }
+
+    @Test func aURLStaysTheOneThatWasWritten() {
+        let url = SecretText.FilledPlace.url(.scheme)
+        #expect(Self.filled(Self.text("http://h/", "$", "/x"), "a b/c?d#e", url) == "http://h/a%20b/c%3Fd%23e/x")
+        #expect(Self.filled(Self.text("http://h/?q=", "$"), "a&b=c/d", url) == "http://h/?q=a%26b%3Dc%2Fd")
+        #expect(Self.filled(Self.text("http://", "$", "/x"), "host", url) == "http://host/x")
+        #expect(Self.filled(Self.text("http://", "$", "/x"), "host/evil", url) == nil)
+        #expect(Self.filled(Self.text("http://u:", "$", "@h/"), "p@w:d", url) == "http://u:p%40w%3Ad@h/")
+        #expect(Self.filled(Self.text("$raw", "/x"), "http://h/y?z", url) == "http://h/y?z/x")
+        #expect(Self.filled(Self.text("$raw", "?", "$"), "a", url) == "a?a")
+        #expect(Self.filled(Self.text("http://h/", "$"), "..", url) == nil)
+        #expect(Self.filled(Self.text("http://h/", "$raw"), "a?b", url) == "http://h/a?b")
+        #expect(Self.filled(Self.text("http://h/", "$raw"), "a\nb", url) == nil)
+    }
+
+    @Test(arguments: [
+        ("name", "/d/name"), ("a/b", "/d/a/b"), ("..", nil), ("a/../b", nil), ("a/..", nil), ("", nil), ("a/", nil),
+        (".", nil), ("a/.", nil), ("\u{7F}", nil), ("a\0", nil), ("...", "/d/..."), ("/abs", "/d//abs"),
+    ])
+    func aPathStaysInItsFolder(_ value: String, _ path: String?) {
+        #expect(Self.filled(Self.text("/d/", "$"), value, .path) == path)
+    }
+
+    @Test func aPathIsLookedAtAsAWhole() {
+        #expect(Self.filled(Self.text("/d/.", "$"), ".", .path) == nil)
+        #expect(Self.filled(Self.text("/d/", "$", "./x"), ".", .path) == nil)
+        #expect(Self.filled(Self.text("/d/", "$", "$", "/x"), ".", .path) == nil)
+        #expect(Self.filled(Self.text("/d/../e/", "$"), "x", .path) == "/d/../e/x", "the job's own dots are its own")
+        #expect(Self.filled(Self.text("/d/", "$", "/"), "x", .path) == "/d/x/")
+        #expect(Self.filled(Self.text("/d/", "$", ".txt"), "", .path) == "/d/.txt")
+    }
+
+    /// No value brings another origin, another component, another header line, or another folder.
+    @Test func noValueEscapes() throws {
+        let alphabet = Array("ab./?#&=@:%\\ \u{e4}\r\n\0\t[]")
+        var random = Seeded("noValueEscapes")
+        for _ in 0..<Rounds.scaled(500) {
+            let value = String(
+                (0..<Int.random(in: 0..<8, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? "a" })
+            if let url = Self.filled(Self.text("http://h:81/p/", "$", "/e?q=", "$", "&z=1"), value, .url(.scheme)) {
+                let parsed = try ResourceURL.parse(url)
+                #expect(parsed.origin == Origin(scheme: "http", host: "h", port: 81), "\(value)")
+                #expect(parsed.path.hasPrefix("/p/") && parsed.path.hasSuffix("/e"), "\(value)")
+                #expect(parsed.query?.split(separator: "&").count == 2, "\(value)")
+            }
+            if let header = Self.filled(Self.text("a ", "$"), value, .header("X")) {
+                #expect(!header.utf8.contains { $0 == 13 || $0 == 10 || $0 == 0 })
+            }
+            if let path = Self.filled(Self.text("/d/", "$"), value, .path) {
+                #expect(path.hasPrefix("/d/") && !path.hasSuffix("/"))
+                #expect(!path.split(separator: "/").contains(".."), "\(value)")
+            }
+        }
+    }
+
+    @Test func secretsStaySecretAndBound() throws {
+        let hosts = [try #require(HostPattern("h.example"))]
+        let text = try Self.text("Bearer ", "$").filled(
+            from: Self.book("w/rd", isSecret: true, hosts: hosts), in: .header("A"))
+        #expect(text.redacted == "Bearer ***")
+        #expect(text.revealed == "Bearer w/rd")
+        #expect(text.secretBarred(from: Origin(scheme: "https", host: "other.example", port: 443)) == "${tasks.t.v}")
+        #expect(text.secretBarred(from: Origin(scheme: "https", host: "h.example", port: 443)) == nil)
+    }
+
+    @Test func whatNobodyCapturedHasNoValue() {
+        #expect(throws: TransferError.self) { try Self.text("$").filled(from: CaptureBook(), in: .text) }
+    }
+
+    @Test func checksumsAreReadAsTheyAreWritten() {
+        #expect(Checksum("md5:d41d8cd98f00b204e9800998ecf8427E")?.description == "md5:d41d8cd98f00b204e9800998ecf8427e")
+        for text in ["", "md5:", "md5:zz1d8cd98f00b204e9800998ecf8427e", "d41d8cd98f00b204e9800998ecf8427e", "crc:00"] {
+            #expect(Checksum(text) == nil, "\(text)")
+        }
+    }
+}

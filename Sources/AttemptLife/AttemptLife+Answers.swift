@@ -6,7 +6,7 @@ package import TransferModel
 extension AttemptLife {
     /// Asked at the headers of what would be the result, before anything is expected of it; the first rule that matches
     /// decides. `nil`: it is judged like any other.
-    mutating func obeyRules(status: Int, _ headers: HeaderBlock, _ framing: BodyFraming) -> HeadDecision? {
+    func obeyRules(status: Int, _ headers: HeaderBlock, _ framing: BodyFraming) -> HeadDecision? {
         guard !rules.onResponse.isEmpty else { return nil }
         let type = headers.first("content-type").flatMap { MediaType($0) }
         var length: Int64?

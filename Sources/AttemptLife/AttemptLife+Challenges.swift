@@ -41,7 +41,7 @@ extension AttemptLife {
     }
 
     /// Decides what the request that is about to be sent shows; a question that must be answered first.
-    package mutating func authorize(by lore: inout SessionLore) -> CredentialQuery? {
+    package func authorize(by lore: inout SessionLore) -> CredentialQuery? {
         var state = state
         defer { self.state = state }
         if let decided = state.decided {
@@ -86,9 +86,10 @@ extension AttemptLife {
         part request: OutgoingRequest, by lore: inout SessionLore, at now: WallTime
     ) -> (headers: [HeaderField]?, proxy: RequestAuthorization.Proof?) {
         guard mayAuthorize else { return (dressed(request, by: &lore, at: now), nil) }
-        var other = self
-        _ = other.authorize(by: &lore)
-        return (other.dressed(request, by: &lore, at: now), other.proxyAuthorization)
+        let own = login
+        defer { login = own }
+        _ = authorize(by: &lore)
+        return (dressed(request, by: &lore, at: now), proxyAuthorization)
     }
 
     /// Whether the proxy is asked for a tunnel. Then its answers and those of the server are apart.
@@ -107,7 +108,7 @@ extension AttemptLife {
 
     /// The proxy wants to know who asks before it opens a tunnel (407 to CONNECT): nothing was sent to the server. Whether
     /// the attempt goes on all the same; `ended` then says how.
-    package mutating func proxyAsked(_ headers: HeaderBlock, by lore: inout SessionLore) -> Bool {
+    package func proxyAsked(_ headers: HeaderBlock, by lore: inout SessionLore) -> Bool {
         guard isTunnelled(request) else { return false }
         _ = meet(status: 407, headers, &lore, isOfTunnel: true)
         if case .none = answer { return isAsking }
@@ -115,7 +116,7 @@ extension AttemptLife {
     }
 
     /// What an answer's head means for who one is; `nil` when it is judged like any other.
-    mutating func meet(
+    func meet(
         status: Int, _ headers: HeaderBlock, _ lore: inout SessionLore, isOfTunnel: Bool = false
     ) -> HeadDecision? {
         // What comes through a tunnel is never the proxy's word.
@@ -161,7 +162,7 @@ extension AttemptLife {
     var isAsking: Bool { openState?.query != nil }
 
     /// The answer is over, and what it means is still asked.
-    mutating func postpone(_ end: TransportEnd) -> CredentialQuery? {
+    func postpone(_ end: TransportEnd) -> CredentialQuery? {
         guard var state = openState, let query = state.query else { return nil }
         state.end = end
         self.state = state
@@ -169,7 +170,7 @@ extension AttemptLife {
     }
 
     /// What somebody knew; `nil` is nothing.
-    package mutating func found(_ secret: ShownSecret?, by lore: inout SessionLore) -> CredentialStep {
+    package func found(_ secret: ShownSecret?, by lore: inout SessionLore) -> CredentialStep {
         var state = state
         defer { self.state = state }
         let step = state.desk.found(secret, &lore.book, clientNonce: rules.clientNonce)
@@ -190,7 +191,7 @@ extension AttemptLife {
     }
 
     /// What there is to tell since this was last asked.
-    package mutating func takeChallengeNews() -> (records: [ChallengeRecord], reports: [HelperReport]) {
+    package func takeChallengeNews() -> (records: [ChallengeRecord], reports: [HelperReport]) {
         guard var state = openState, !state.records.isEmpty || !state.reports.isEmpty else { return ([], []) }
         defer { self.state = state }
         let news = (state.records, state.reports)
@@ -206,7 +207,7 @@ extension AttemptLife {
         return desk
     }
 
-    package mutating func recall(_ earlier: ChallengeDesk) {
+    package func recall(_ earlier: ChallengeDesk) {
         var state = state
         state.desk.recall(earlier)
         self.state = state

@@ -12,7 +12,10 @@ extension AttemptLife {
 
     /// Nobody signs what says itself who it is from.
     private func signature(for request: OutgoingRequest) -> AWSSignature? {
-        request.headers.contains { $0.name.lowercased() == "authorization" } ? nil : signer(of: request)
+        guard rules.challenges.signsRequests,
+            !request.headers.contains(where: { $0.name.lowercased() == "authorization" })
+        else { return nil }
+        return signer(of: request)
     }
 
     /// Whether a body that lies in a file must be read before the request can be signed. An object store takes one

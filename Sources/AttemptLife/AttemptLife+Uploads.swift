@@ -13,13 +13,13 @@ extension AttemptLife {
     // MARK: Before a request
 
     /// Before anything is sent: the request says that it could be resumed, or asks after one that was cut.
-    package mutating func begin(_ upload: ResumableUpload) {
+    package func begin(_ upload: ResumableUpload) {
         self.upload = .open(upload)
         if upload.isAtPlace { request = uploadRequest(upload) } else { addUpload() }
     }
 
     /// What a request with the whole body says of it.
-    mutating func addUpload() {
+    func addUpload() {
         guard let upload = openUpload, !upload.isAtPlace, request.sendsBody else { return }
         request.headers += upload.headers
         request.isDressed = true
@@ -49,14 +49,14 @@ extension AttemptLife {
     // MARK: What happens
 
     /// The body was handed over up to there.
-    package mutating func noteSent(_ offset: Int64) {
+    package func noteSent(_ offset: Int64) {
         guard case .open(var upload) = upload else { return }
         upload.noteSent(offset)
         self.upload = .open(upload)
     }
 
     /// A 104 came. `false`: the request is to end, and `ended` says what follows.
-    package mutating func interim(_ headers: HeaderBlock, at now: WallTime) -> Bool {
+    package func interim(_ headers: HeaderBlock, at now: WallTime) -> Bool {
         guard case .open(var upload) = upload else { return true }
         let step = upload.interim(headers, from: request.url, at: now)
         self.upload = .open(upload)
@@ -66,14 +66,14 @@ extension AttemptLife {
     }
 
     /// A challenge was answered: the same request follows.
-    mutating func beginUploadAgain() {
+    func beginUploadAgain() {
         guard case .open(var upload) = upload else { return }
         upload.begin()
         self.upload = .open(upload)
     }
 
     /// What an answer's head means for the upload; `nil` when it is judged like any other.
-    mutating func meetUpload(status: Int, _ headers: HeaderBlock) -> HeadDecision? {
+    func meetUpload(status: Int, _ headers: HeaderBlock) -> HeadDecision? {
         guard case .open(var upload) = upload else { return nil }
         // A redirect of the first request is followed with the upload still to begin.
         if !upload.isAtPlace, upload.point == nil, (300..<400).contains(status) { return nil }
@@ -84,7 +84,7 @@ extension AttemptLife {
         return .discard
     }
 
-    mutating func proceed(with step: ResumableUpload.Step) -> NextStep {
+    func proceed(with step: ResumableUpload.Step) -> NextStep {
         if case .fail(let error) = step { return .fail(error, nil) }
         guard let upload = openUpload else { preconditionFailure("no upload goes on with \(step)") }
         if let why = upload.startedOver { startedOver = why }

@@ -2,7 +2,10 @@ package import HTTPRules
 package import TransferModel
 
 /// The life of one attempt, hop by hop: what to send next, what an answer means, what to keep. No I/O, no clock.
-package struct AttemptLife: Sendable {
+///
+/// A class, though nobody shares one: it is asked twenty times for each small file, and copied each time it were a value
+/// in another object.
+package final class AttemptLife {
     /// What the headers said and what they lead to.
     enum Answer: Sendable {
         case none
@@ -94,7 +97,7 @@ package struct AttemptLife: Sendable {
     // MARK: What the session knows
 
     /// Before anything is sent: a host that wants to be asked over https only is not asked over http.
-    package mutating func secure(_ lore: SessionLore, at now: WallTime) {
+    package func secure(_ lore: SessionLore, at now: WallTime) {
         guard let secured = lore.secured(begin, at: now) else { return }
         begin = secured
         request.url = secured
@@ -142,20 +145,20 @@ package struct AttemptLife: Sendable {
     // MARK: The file that stands there
 
     /// Before anything is sent: whichever request goes to the condition's URL carries it.
-    package mutating func ask(under condition: RequestCondition) {
+    package func ask(under condition: RequestCondition) {
         self.condition = condition
         addCondition()
     }
 
     /// The file is not there any more as it was when it was asked about: the same request for all of it.
-    package mutating func askForAll() -> OutgoingRequest {
+    package func askForAll() -> OutgoingRequest {
         if let header = condition?.header, request.isConditional { request.headers.removeAll { $0 == header } }
         request.isConditional = false
         condition = nil
         return request
     }
 
-    private mutating func addCondition() {
+    private func addCondition() {
         // What asks for the rest of a newer version says so with conditions of its own.
         guard let condition, resume == nil, request.method == "GET", request.url.text == condition.url else { return }
         request.headers.append(condition.header)
@@ -165,15 +168,15 @@ package struct AttemptLife: Sendable {
     // MARK: What an earlier attempt or run left
 
     /// Before anything is sent: what is there is good, and the rest is asked for.
-    package mutating func goOn(from point: ResumePoint) {
+    package func goOn(from point: ResumePoint) {
         resume = point
         addRange()
     }
 
     /// What was there is of no use.
-    package mutating func startOver(_ why: String) { dropResume(why) }
+    package func startOver(_ why: String) { dropResume(why) }
 
-    private mutating func addRange() {
+    private func addRange() {
         guard let resume, request.method == "GET", resume.isFrom(request.url) else { return }
         request.headers += Resuming.headers(for: resume)
     }
@@ -187,7 +190,7 @@ package struct AttemptLife: Sendable {
 
     /// The final headers of an answer were read. `heldLength` is that of a body which is all there already, out of a cache:
     /// then nothing else need say where it ends, and what its server had to say of itself was heard when it came.
-    package mutating func head(
+    package func head(
         status: Int, version: HTTPProtocol, headers: HeaderBlock, heldLength: Int64? = nil, lore: inout SessionLore,
         at now: WallTime
     ) -> HeadDecision {
@@ -233,7 +236,7 @@ package struct AttemptLife: Sendable {
     private var endless: BodyFraming { request.url.isHTTP ? .untilClose : .chunked(announced: nil) }
 
     /// A refused redirect fails the attempt or, where the policy accepts it, is the result as it stands.
-    private mutating func refuse(
+    private func refuse(
         _ target: String, _ refusal: TransferError, status: Int, headers: HeaderBlock, _ framing: BodyFraming
     ) -> HeadDecision {
         let accepts = rules.redirects.onRefuse == .accept && refusal.name != .httpTooManyRedirects
@@ -245,7 +248,7 @@ package struct AttemptLife: Sendable {
         return .discard
     }
 
-    private mutating func follow(
+    private func follow(
         _ target: ResourceURL, method: String, keepsBody: Bool, status: Int
     ) -> HeadDecision {
         let stripped = request.headers.filter { !keeps($0, target) }.map(\.name)
@@ -262,7 +265,7 @@ package struct AttemptLife: Sendable {
     }
 
     /// What an answer to a request for the rest means; `nil` when it is judged like any other.
-    private mutating func judgeRange(status: Int, headers: HeaderBlock) -> HeadDecision? {
+    private func judgeRange(status: Int, headers: HeaderBlock) -> HeadDecision? {
         guard let point = resume, point.isFrom(request.url) else { return judgeWhole(status: status) }
         switch Resuming.judge(point, status: status, headers) {
         case nil: return nil
@@ -280,7 +283,7 @@ package struct AttemptLife: Sendable {
     }
 
     /// The same where no range was asked for, unless by the job itself.
-    private mutating func judgeWhole(status: Int) -> HeadDecision? {
+    private func judgeWhole(status: Int) -> HeadDecision? {
         if resume != nil, status == 200 { dropResume("the file is at another place now: \(request.url.text)") }
         guard status == 206, rules.expect.status == .success, !asksForPart else { return nil }
         answer = .failure(
@@ -291,7 +294,7 @@ package struct AttemptLife: Sendable {
     /// The job itself asks for a range: that is its own affair.
     package var asksForPart: Bool { rules.headers.contains { $0.name.lowercased() == "range" } }
 
-    private mutating func dropResume(_ why: String) {
+    private func dropResume(_ why: String) {
         resume = nil
         offset = 0
         startedOver = why
@@ -299,7 +302,7 @@ package struct AttemptLife: Sendable {
     }
 
     /// `accepted` is there when a redirect that was refused is the result.
-    private mutating func judge(
+    private func judge(
         status: Int, headers: HeaderBlock, _ framing: BodyFraming, _ accepted: RedirectRecord?
     ) -> HeadDecision {
         if let decision = obeyRules(status: status, headers, framing) { return decision }
@@ -338,7 +341,7 @@ package struct AttemptLife: Sendable {
     }
 
     /// Gives back why the body cannot be unpacked, if so.
-    private mutating func readCodings(_ headers: HeaderBlock, _ framing: BodyFraming) -> TransferError? {
+    private func readCodings(_ headers: HeaderBlock, _ framing: BodyFraming) -> TransferError? {
         guard rules.decodes, framing != .none else { return nil }
         do throws(TransferError) {
             codings = try ContentEncoding.codings(headers)
@@ -351,7 +354,7 @@ package struct AttemptLife: Sendable {
     private var provesByDigest: Bool { rules.hasChecksum || sentDigest != nil }
 
     /// An answer that is not the one expected. Its body may be worth telling in the report, but never becomes a file.
-    private mutating func decline(_ miss: TransferError, _ accepted: RedirectRecord?) -> HeadDecision {
+    private func decline(_ miss: TransferError, _ accepted: RedirectRecord?) -> HeadDecision {
         answer = .failure(miss, accepted)
         (target, isDeclined) = (nil, true)
         return rules.type == .download ? .discard : .keep
@@ -361,7 +364,7 @@ package struct AttemptLife: Sendable {
     package var watchesBody: Bool { start?.isSettled == false }
 
     /// The beginning of the result's body, as it comes. `false`: it is not the one wanted, and `ended` says why.
-    package mutating func began(_ bytes: some Sequence<UInt8>) -> Bool {
+    package func began(_ bytes: some Sequence<UInt8>) -> Bool {
         guard case .result(_, let accepted) = answer else { return true }
         do throws(TransferError) {
             try start?.take(bytes)
@@ -381,7 +384,7 @@ package struct AttemptLife: Sendable {
 
     /// The transport is done with the request. An answer whose meaning its headers settled keeps that meaning
     /// whatever became of its body.
-    package mutating func ended(_ end: TransportEnd) -> NextStep {
+    package func ended(_ end: TransportEnd) -> NextStep {
         if let query = postpone(end) { return .ask(query) }
         defer { answer = .none }
         switch answer {
@@ -404,7 +407,7 @@ package struct AttemptLife: Sendable {
         }
     }
 
-    private mutating func proceed(
+    private func proceed(
         to target: ResourceURL, method: String, keepsBody: Bool, _ record: RedirectRecord
     ) -> NextStep {
         hops += 1
@@ -444,7 +447,7 @@ package struct AttemptLife: Sendable {
         return nil
     }
 
-    private mutating func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {
+    private func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {
         if let error = end.error { return .fail(error, record) }
         // First: a body that was left because it is too long was not cut by the server.
         if let most = receivableSize, offset + end.received > most {
@@ -465,7 +468,7 @@ package struct AttemptLife: Sendable {
         }
     }
 
-    private mutating func checkSize(_ end: TransportEnd, unverified: Bool, _ record: RedirectRecord?) -> NextStep {
+    private func checkSize(_ end: TransportEnd, unverified: Bool, _ record: RedirectRecord?) -> NextStep {
         if let error = misfit(offset + end.received, verb: "the body has") { return .fail(error, record) }
         do throws(TransferError) {
             try start?.end()

@@ -79,7 +79,7 @@ final class Attempt: TransferReceiver {
     let startedAt: Now
     let specification: TaskSpecification
     let session: EngineSession
-    var life: AttemptLife
+    private(set) var life: AttemptLife
     var phase = Phase.transferring
     var transfer: CurlLoop.TransferID?
     /// The origin whose slot it holds.

@@ -56,7 +56,7 @@ extension Engine {
     /// Where the scheduler gave a slot with the start. It could not where the URL was not known yet: then what holds the
     /// place of a task without an origin gives that back, and asks like any further request.
     func slotOrigin(of url: ResourceURL, _ attempt: Attempt) -> OriginID? {
-        guard attempt.session.configuration.takesSlot(url) else { return nil }
+        guard attempt.session.takesSlot(url) else { return nil }
         let origin = origins.id(of: url.origin)
         let index = Int(attempt.task.raw)
         guard job.tasks[index].options.values.awaitsCaptures,
@@ -90,9 +90,9 @@ extension Engine {
     }
 
     /// All of an answer is there: if it is as expected, it is the result.
-    func examine(_ attempt: Attempt, charset: String?, source: ResultSource) {
+    func examine(_ attempt: Attempt, charset: @autoclosure () -> String?, source: ResultSource) {
         guard let rules = attempt.rules.answer else { return succeed(attempt, from: source) }
-        let answer = prepare(attempt, rules, charset, source)
+        let answer = prepare(attempt, rules, charset(), source)
         let body = attempt.lastBody
         guard rules.isHeavy(body.count) else {
             answer.look(body)
@@ -104,9 +104,9 @@ extension Engine {
     }
 
     /// The same of a file before it gets its name. `false`: the headers alone tell that it is not the one wanted.
-    func examine(_ destination: inout Destination, _ attempt: Attempt, charset: String?) -> Bool {
+    func examine(_ destination: inout Destination, _ attempt: Attempt, charset: @autoclosure () -> String?) -> Bool {
         guard let rules = attempt.rules.answer else { return true }
-        let answer = prepare(attempt, rules, charset, .network)
+        let answer = prepare(attempt, rules, charset(), .network)
         if rules.readsBody {
             destination.examine = Destination.Examination(most: AnswerRules.longest) { answer.look($0) }
             return true

@@ -98,7 +98,7 @@ extension Engine {
             }
             read(path, attempt, group: nil)
         case .url(let url, _, _):
-            guard attempt.session.configuration.takesSlot(url) else {
+            guard attempt.session.takesSlot(url) else {
                 return fail(attempt, TransferError(.unsupportedURL, "\(words(source)) is at no URL that is supported"))
             }
             fetch(url, attempt)
@@ -114,7 +114,7 @@ extension Engine {
 
     /// A request of this attempt, with a life of its own.
     private func fetch(_ url: ResourceURL, _ attempt: Attempt) {
-        var life = AttemptLife(url, checksumRules(url, attempt))
+        let life = AttemptLife(url, checksumRules(url, attempt))
         life.secure(attempt.session.lore, at: now.wall)
         attempt.beginLookup(life)
         if let refusal = life.refusalToBegin() { return fail(attempt, refusal) }

@@ -320,7 +320,7 @@ package final class Engine {
             return adopt(record, attempt, url)
         }
         attempt.phase = .transferring
-        if attempt.session.configuration.takesSlot(url) {
+        if attempt.session.takesSlot(url) {
             attempt.life.secure(attempt.session.lore, at: now.wall)
             if attempt.specification.options.values.resumable { beginUpload(attempt) }
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }

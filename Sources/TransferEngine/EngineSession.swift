@@ -51,6 +51,7 @@ final class EngineSession {
     private var sparePools: [LoginKey: [ConnectionPool]] = [:]
     /// What no text of this run's can hold by chance.
     private let boundaryWord: String
+    private let hasOwnSchemes: Bool
     private var lastOptions: TaskOptions?
     private var lastType = TaskType.data
     private var lastRules: AttemptRules?
@@ -65,8 +66,14 @@ final class EngineSession {
         self.userAgent = userAgent
         pools = try SessionPools(configuration, proxies: proxies, own: own)
         lore = SessionLore(configuration, at: now)
+        hasOwnSchemes = !configuration.protocols.isEmpty
         var random = SystemRandomNumberGenerator()
         boundaryWord = (0..<2).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
+    }
+
+    /// The session's own word, for which it need not be copied.
+    func takesSlot(_ url: ResourceURL) -> Bool {
+        url.needsConnection || hasOwnSchemes && configuration.takesSlot(url)
     }
 
     /// What stands between the parts of a task's body: the same each time it is sent, and another for each task, whose body

@@ -4,7 +4,7 @@ import TransferModel
 
 extension AttemptLife {
     /// An answer to a session that knows nothing and learns nothing.
-    mutating func head(status: Int, version: HTTPProtocol, headers: HeaderBlock) -> HeadDecision {
+    func head(status: Int, version: HTTPProtocol, headers: HeaderBlock) -> HeadDecision {
         var lore = SessionLore()
         return head(status: status, version: version, headers: headers, lore: &lore, at: WallTime(nanoseconds: 0))
     }

@@ -189,7 +189,7 @@ struct AttemptLifeTests {
     @Test func bounds() throws {
         var expect = Expectations()
         expect.size = 10
-        var wrong = try life(expect: expect)
+        let wrong = try life(expect: expect)
         #expect(wrong.head(status: 200, version: .http1, headers: HeaderBlock([("Content-Length", "9")])) == .abort)
         #expect(
             failure(wrong.ended(TransportEnd(error: nil, received: 0, sawCloseNotify: true))) == .unexpectedResponse)
@@ -204,7 +204,7 @@ struct AttemptLifeTests {
     }
 
     @Test func tooLongIsSaidAsSoonAsItIsKnown() throws {
-        var announced = try life(maximumSize: 10)
+        let announced = try life(maximumSize: 10)
         #expect(
             announced.head(status: 200, version: .http1, headers: HeaderBlock([("Content-Length", "11")])) == .abort)
         #expect(
@@ -227,11 +227,11 @@ struct AttemptLifeTests {
     }
 
     @Test func anErrorPageNeverBecomesTheFile() throws {
-        var download = try life(type: .download)
+        let download = try life(type: .download)
         #expect(download.head(status: 404, version: .http1, headers: .empty) == .discard)
         #expect(
             failure(download.ended(TransportEnd(error: nil, received: 5, sawCloseNotify: true))) == .unexpectedResponse)
-        var data = try life()
+        let data = try life()
         #expect(data.head(status: 404, version: .http1, headers: .empty) == .keep)
         var expect = Expectations()
         expect.mimeType = "image/*"
@@ -242,10 +242,10 @@ struct AttemptLifeTests {
     }
 
     @Test func noAnswerIsAnError() throws {
-        var silent = try life()
+        let silent = try life()
         #expect(
             failure(silent.ended(TransportEnd(error: nil, received: 0, sawCloseNotify: true))) == .badServerResponse)
-        var refused = try life()
+        let refused = try life()
         let error = TransferError(.cannotConnectToHost, "no")
         #expect(
             failure(refused.ended(TransportEnd(error: error, received: 0, sawCloseNotify: false)))

@@ -130,7 +130,7 @@ struct ChallengedAttemptTests {
     private func proxied(_ url: String, _ credential: Credential) throws -> AttemptLife {
         var credential = credential
         credential.isForProxy = true
-        var life = AttemptLife(
+        let life = AttemptLife(
             try ResourceURL.parse(url),
             AttemptRules(type: .data, method: "GET", challenges: ChallengePolicy(credentials: [credential])))
         life.proxy = Origin(scheme: "http", host: "gate.test", port: 3128)

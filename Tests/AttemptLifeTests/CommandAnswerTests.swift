@@ -110,7 +110,7 @@ struct CommandAnswerTests {
     private func step(
         _ life: AttemptLife, _ text: String, received: Int64, error: TransferError? = nil
     ) throws -> (HeadDecision, NextStep) {
-        var life = life
+        let life = life
         var lore = SessionLore(SessionConfiguration(name: "s"), at: WallTime(nanoseconds: 0))
         let head = try #require(try read(text).head)
         let decision = life.head(

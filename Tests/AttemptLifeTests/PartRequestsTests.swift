@@ -35,7 +35,7 @@ struct PartRequestsTests {
     @Test func itGoesWhereTheLastAnswerCameFrom() throws {
         let url = try ResourceURL.parse("http://example.org/f")
         let secret = HeaderField(name: "Authorization", value: SecretText("x"))
-        var life = AttemptLife(url, AttemptRules(type: .download, method: "GET", headers: [secret]))
+        let life = AttemptLife(url, AttemptRules(type: .download, method: "GET", headers: [secret]))
         let raw = Array("Location: http://example.net/g\r\nContent-Length: 0\r\n".utf8)
         _ = life.head(status: 302, version: .http1, headers: HeaderBlock(raw: raw))
         _ = life.ended(TransportEnd(error: nil, received: 0, sawCloseNotify: false))

@@ -35,14 +35,14 @@ import TransferModel
         guard case .cancel(let error) = Self.step(&life) else { return #expect(Bool(false), "it goes on") }
         #expect(error.name == .cancelled)
         #expect(error.message.contains("of type image/png"))
-        var other = try Self.life([Self.rule(.cancel, type: "text/*"), Self.rule(.allow), Self.rule(.cancel)])
+        let other = try Self.life([Self.rule(.cancel, type: "text/*"), Self.rule(.allow), Self.rule(.cancel)])
         #expect(other.head(status: 200, version: .http1, headers: Self.headers(10)) == .keep)
     }
 
     @Test func aLengthNobodySaidIsNotLarger() throws {
         let rules = [Self.rule(.cancel, largerThan: 9)]
         for (length, decision) in [(nil, HeadDecision.keep), (9, .keep), (10, .abort)] as [(Int64?, HeadDecision)] {
-            var life = try Self.life(rules)
+            let life = try Self.life(rules)
             #expect(life.head(status: 200, version: .http1, headers: Self.headers(length)) == decision)
         }
     }
@@ -53,10 +53,10 @@ import TransferModel
         #expect(life.head(status: 200, version: .http1, headers: Self.headers(1000)) == .keep)
         #expect(life.target == "/d/f" && life.type == .download && life.receivableSize == nil)
         guard case .deliver = Self.step(&life, received: 1000) else { return #expect(Bool(false), "it is whole") }
-        var missed = try Self.life(rules)
+        let missed = try Self.life(rules)
         #expect(missed.head(status: 404, version: .http1, headers: Self.headers(10)) == .keep)
         #expect(missed.target == nil && missed.type == .data && missed.isDeclined)
-        var inline = try Self.life([])
+        let inline = try Self.life([])
         #expect(inline.head(status: 200, version: .http1, headers: Self.headers(1000)) == .abort)
     }
 

@@ -19,7 +19,7 @@ struct ResumedAttemptTests {
 
         /// One attempt; the world answers each request with a head and as much of the body as comes through.
         mutating func attempt(_ url: ResourceURL, _ world: inout World) -> Outcome {
-            var life = AttemptLife(url, AttemptRules(type: .download, method: "GET"), resume: point)
+            let life = AttemptLife(url, AttemptRules(type: .download, method: "GET"), resume: point)
             for _ in 0..<5 {
                 let hadResume = life.resume != nil
                 let answer = world.answer(life.request)

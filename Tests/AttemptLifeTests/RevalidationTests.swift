@@ -6,7 +6,7 @@ import TransferModel
 /// What a 304 means to an attempt.
 @Suite struct RevalidationTests {
     private func life(_ url: String = "https://a.test/x", asking condition: String? = nil) throws -> AttemptLife {
-        var life = AttemptLife(
+        let life = AttemptLife(
             try ResourceURL.parse(url),
             AttemptRules(
                 type: .download, method: "GET", headers: [HeaderField(name: "Accept", value: "x")],
@@ -33,7 +33,7 @@ import TransferModel
     }
 
     @Test func a304ToAConditionKeepsTheFile() throws {
-        var life = try life(asking: "https://a.test/x")
+        let life = try life(asking: "https://a.test/x")
         #expect(names(life.request) == ["Accept", "If-None-Match"] && life.request.isConditional)
         let decision = life.head(status: 304, version: .http1, headers: HeaderBlock([("ETag", "\"1\"")]))
         #expect(decision == .discard && life.isFinalAnswer && life.lastStatus == 304)
@@ -54,7 +54,7 @@ import TransferModel
         lore.take(
             HeaderBlock([("Strict-Transport-Security", "max-age=60")]), from: secure, Visit(asked: secure), at: now)
         for condition in ["https://a.test/x", "http://a.test/x"] {
-            var life = try life("http://a.test/x", asking: condition)
+            let life = try life("http://a.test/x", asking: condition)
             life.secure(lore, at: now)
             #expect(life.request.url.text == "https://a.test/x")
             #expect(life.request.isConditional == condition.hasPrefix("https"))

@@ -60,7 +60,7 @@ struct VerificationTests {
     }
 
     @Test func theBeginningIsJudgedBeforeTheRestComes() throws {
-        var life = try life { $0.magic = .gzip }
+        let life = try life { $0.magic = .gzip }
         let decision = life.head(status: 200, version: .http1, headers: HeaderBlock([("Content-Length", "1000")]))
         #expect(decision == .keep && life.watchesBody)
         let fits = [life.began([0x1F]), life.began([0x8C])]

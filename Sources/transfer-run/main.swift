@@ -3,6 +3,8 @@ import Glibc
 import SystemIO
 
 Signals.ignoreFailedWrites()
-// At once: all threads were joined and all that was written is out; what libraries tidy up at an exit takes longer than a
+let status = CommandLineTool.main(
+    arguments: Array(CommandLine.arguments.dropFirst()), environment: Surroundings.environment())
+// At once: all threads were joined and all that was written is out. What libraries tidy up at an exit takes longer than a
 // short run's requests.
-_exit(CommandLineTool.main(arguments: Array(CommandLine.arguments.dropFirst()), environment: Surroundings.environment()))
+_exit(status)

@@ -21,6 +21,11 @@ import TransferModel
             .bytes(Script.head(104, number + [("Location", place)] + more))
         }
 
+        /// It takes so much and is gone. Its 104 was read before: a reset may take what was not.
+        func cut(after count: Int) -> Script {
+            [interim(), .wait(.milliseconds(40)), .readPart(count), .reset]
+        }
+
         func state(_ offset: Int, complete: Bool = false) -> [Script.Header] {
             let completeness: Script.Header =
                 version == 3
@@ -66,7 +71,7 @@ import TransferModel
             defer { server.stop() }
             let bytes = random.bytes(400_000 + random.below(400_000))
             let cuts = (0..<1 + random.below(3)).map { _ in random.below(130_000) }
-            server.on("PUT /up", [model.interim(), .readPart(cuts[0]), .reset])
+            server.on("PUT /up", model.cut(after: cuts[0]))
             server.on("HEAD /uploads/1") { [unowned server] _ in .respond(204, headers: model.state(held(server))) }
             let patches = cuts.dropFirst().map { Script([.readPart($0), .reset]) } + [.respond(201, body: "stored")]
             server.on("PATCH /uploads/1", scripts: patches)
@@ -117,7 +122,7 @@ import TransferModel
         let bytes = Script.patternBytes(200_000)
         server.onHead("PUT /up") { request in
             let isOwn = request.header("Upload-Draft-Interop-Version") == "\(version)"
-            return isOwn ? [model.interim(), .readPart(50_000), .reset] : [.readPart(10_000), .reset]
+            return isOwn ? model.cut(after: 50_000) : [.readPart(10_000), .reset]
         }
         server.on("HEAD /uploads/1", .respond(200, headers: model.state(50_000)))
         server.on("PATCH /uploads/1", .respond(201))
@@ -155,7 +160,7 @@ import TransferModel
         defer { server.stop() }
         // So little that what lies in buffers on the way is less than the lie says.
         let bytes = Script.patternBytes(100_000)
-        server.on("PUT /up", [model.interim(), .readPart(50_000), .reset], .respond(201))
+        server.on("PUT /up", model.cut(after: 50_000), .respond(201))
         server.on("HEAD /uploads/1", .respond(204, headers: model.number + lie.map { (name: $0.0, value: $0.1) }))
         let stage = try Stage()
         try stage.folder.write("data.zip", bytes)
@@ -171,7 +176,7 @@ import TransferModel
         let model = Server(version: 6)
         let server = try model.server.get()
         defer { server.stop() }
-        server.on("POST /up", [model.interim(), .readPart(50_000), .reset], .respond(201))
+        server.on("POST /up", model.cut(after: 50_000), .respond(201))
         server.on("HEAD /uploads/1", .respond(404))
         let stage = try Stage()
         try stage.folder.write("data.zip", Script.patternBytes(100_000))
@@ -189,7 +194,7 @@ import TransferModel
         let server = try model.server.get()
         defer { server.stop() }
         let bytes = Script.patternBytes(100_000)
-        server.on("POST /up", [model.interim(), .readPart(50_000), .reset])
+        server.on("POST /up", model.cut(after: 50_000))
         server.on("HEAD /uploads/1", .respond(503), .respond(204, headers: model.state(50_000)))
         server.on("PATCH /uploads/1", .respond(201))
         let stage = try Stage()
@@ -265,7 +270,7 @@ import TransferModel
         let challenge: [Script.Header] = [("WWW-Authenticate", "Basic realm=r")]
         server.onHead("PUT /up") { request in
             request.header("Authorization") == nil
-                ? [.readBody] + Script.respond(401, headers: challenge) : [model.interim(), .readPart(50_000), .reset]
+                ? [.readBody] + Script.respond(401, headers: challenge) : model.cut(after: 50_000)
         }
         server.on("HEAD /uploads/1") { request in
             request.header("Authorization") == nil
@@ -292,7 +297,7 @@ import TransferModel
         defer { server.stop() }
         let bytes = Script.patternBytes(100_000)
         server.on("PUT /up", .redirect(307, to: "/there"))
-        server.on("PUT /there", [model.interim(), .readPart(30_000), .reset])
+        server.on("PUT /there", model.cut(after: 30_000))
         server.on("HEAD /uploads/1", .respond(204, headers: model.state(30_000)))
         server.on("PATCH /uploads/1", .respond(201))
         let stage = try Stage()
@@ -332,7 +337,7 @@ import TransferModel
         let stage = try Stage()
         try stage.folder.write("data.zip", Script.patternBytes(300_000))
         let last: Script.Step = end == .givenUp ? .reset : .stall
-        server.on("PUT /up", [model.interim(), .readPart(120_000), last], .respond(201))
+        server.on("PUT /up", [model.interim(), .wait(.milliseconds(40)), .readPart(120_000), last], .respond(201))
         server.on("HEAD /uploads/1", .respond(204, headers: model.state(120_000)))
         server.on("PATCH /uploads/1", .respond(201))
         let task = end == .givenUp ? ", retry: { attempts: 1 }" : ""
@@ -376,7 +381,7 @@ import TransferModel
         let model = Server(version: 6)
         let server = try model.server.get()
         defer { server.stop() }
-        server.on("POST /up", [model.interim(), .readPart(20_000), .reset], .respond(201))
+        server.on("POST /up", model.cut(after: 20_000), .respond(201))
         server.on("HEAD /uploads/1", .respond(404))
         let stage = try Stage()
         try stage.folder.write("data.zip", Script.patternBytes(100_000))

@@ -52,32 +52,3 @@ extension JSONValue {
         }
     }
 }
-
-extension JSONTemplate {
-    /// As JSON, for people: `***` for what is secret.
-    var words: String {
-        var writer = JSONWriter()
-        write(to: &writer)
-        return String(decoding: writer.bytes, as: UTF8.self)
-    }
-
-    private func write(to writer: inout JSONWriter) {
-        switch self {
-        case .null: writer.null()
-        case .boolean(let value): writer.bool(value)
-        case .number(let text): writer.raw(Array(text.utf8))
-        case .string(let text): writer.string(text.redacted)
-        case .list(let elements):
-            writer.beginArray()
-            for element in elements { element.write(to: &writer) }
-            writer.endArray()
-        case .object(let members):
-            writer.beginObject()
-            for member in members {
-                writer.key(member.name)
-                member.value.write(to: &writer)
-            }
-            writer.endObject()
-        }
-    }
-}

@@ -57,7 +57,7 @@ final class PlannedBody: Sendable {
         switch body {
         case .data(let text): .bytes(Array(text.revealed.utf8))
         case .base64(let bytes): .bytes(bytes)
-        case .json(let value): .bytes(value.serialised())
+        case .json(let value): .bytes(value.serialised)
         case .form(let fields): .bytes(Array(formEncoded(fields).utf8))
         case .file(let path): .file(try BodyFile(path.revealed))
         case .stream, .multipart: preconditionFailure("not one section: \(body)")
@@ -80,7 +80,7 @@ final class PlannedBody: Sendable {
             bytes += MultipartForm.head(name: part.name, filename: filename, contentType: type, boundary: boundary)
             switch part.content {
             case .data(let text): bytes += Array(text.revealed.utf8)
-            case .json(let value): bytes += value.serialised()
+            case .json(let value): bytes += value.serialised
             case .file(let path):
                 sections += [.bytes(bytes), .file(try BodyFile(path.revealed))]
                 bytes = []
@@ -142,35 +142,6 @@ extension PlannedBody {
         case .multipart: "multipart/form-data"
         case .file(let path): SecretText(FileTypes.type(ofPath: path.revealed))
         case .data, .base64, .stream: nil
-        }
-    }
-}
-
-extension JSONTemplate {
-    /// As JSON text, secrets in the clear: for the request only.
-    func serialised() -> [UInt8] {
-        var writer = JSONWriter()
-        write(to: &writer)
-        return writer.bytes
-    }
-
-    private func write(to writer: inout JSONWriter) {
-        switch self {
-        case .null: writer.null()
-        case .boolean(let value): writer.bool(value)
-        case .number(let text): writer.raw(Array(text.utf8))
-        case .string(let text): writer.string(text.revealed)
-        case .list(let items):
-            writer.beginArray()
-            for item in items { item.write(to: &writer) }
-            writer.endArray()
-        case .object(let members):
-            writer.beginObject()
-            for member in members {
-                writer.key(member.name)
-                member.value.write(to: &writer)
-            }
-            writer.endObject()
         }
     }
 }

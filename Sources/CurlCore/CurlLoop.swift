@@ -221,9 +221,10 @@ package import TransferModel
 extension CurlLoop: Sendable {}
 
 /// Ends the loop's wait from any thread.
+///
+/// Unchecked: `curl_multi_wakeup` is the one call libcurl allows from other threads, and the lock keeps it from a multi
+/// that is being cleaned up.
 @safe package final class LoopWaker: @unchecked Sendable {
-    // `curl_multi_wakeup` is the one call libcurl allows from other threads; the lock keeps it from a multi that is
-    // being cleaned up.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private var multi: UnsafeMutableRawPointer?
 

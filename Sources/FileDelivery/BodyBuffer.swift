@@ -2,6 +2,8 @@ import Synchronization
 
 /// A piece of memory for body bytes, filled by the loop and written by the delivery thread: handed from one to the
 /// other whole, never shared, and used again, so that a long download touches the same few pages all along.
+///
+/// Unchecked, for that handing over goes through a mailbox's lock.
 package final class BodyBuffer: @unchecked Sendable {
     // Exactly one thread has it at a time: it travels inside orders and comes back through the pool, both locked.
     private let memory: UnsafeMutableRawPointer

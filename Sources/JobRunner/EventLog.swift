@@ -66,7 +66,7 @@ private final class EventThread: Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// Consumers are built by one thread, used by this one until it is joined, and then by the first again.
+    /// Unchecked: consumers are built by one thread, used by this one until it is joined, and then by the first again.
     private struct ConsumerBox: @unchecked Sendable {
         let consumers: [any EventConsumer]
         init(_ consumers: [any EventConsumer]) { self.consumers = consumers }

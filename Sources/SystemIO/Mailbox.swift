@@ -39,9 +39,10 @@ package final class Mailbox<Value: Sendable>: Sendable {
 }
 
 /// A counter that a thread can sleep on until another has raised it.
+///
+/// Unchecked: the one field is written by `sem_init` before anybody else has the object, and by `sem_*`, which may be
+/// called from any thread.
 @safe package final class WakeSignal: @unchecked Sendable {
-    // The one field is written by `sem_init` before anybody else has the object, and by `sem_*`, which may be
-    // called from any thread.
     private let raw: UnsafeMutablePointer<sem_t>
 
     package init() {

@@ -4,19 +4,28 @@ package enum Base64 {
     private static let padding = UInt8(ascii: "=")
 
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.underestimatedCount + 2) / 3 * 4)
-        var iterator = bytes.makeIterator()
-        while let first = iterator.next() {
-            let second = iterator.next()
-            let third = second == nil ? nil : iterator.next()
-            let group = Int(first) << 16 | Int(second ?? 0) << 8 | Int(third ?? 0)
-            text.append(alphabet[group >> 18])
-            text.append(alphabet[group >> 12 & 63])
-            text.append(second == nil ? padding : alphabet[group >> 6 & 63])
-            text.append(third == nil ? padding : alphabet[group & 63])
+        bytes.withContiguousStorageIfAvailable { encode($0) } ?? Array(bytes).withUnsafeBufferPointer { encode($0) }
+    }
+
+    /// Bodies of reports go through here, and a sequence that is not known to be bytes in a row takes a call for each.
+    private static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
+            alphabet.withUnsafeBufferPointer { alphabet in
+                var place = 0
+                for start in stride(from: 0, to: bytes.count, by: 3) {
+                    let left = bytes.count - start
+                    let second = left > 1 ? Int(bytes[start + 1]) : 0
+                    let third = left > 2 ? Int(bytes[start + 2]) : 0
+                    let group = Int(bytes[start]) << 16 | second << 8 | third
+                    text[place] = alphabet[group >> 18]
+                    text[place + 1] = alphabet[group >> 12 & 63]
+                    text[place + 2] = left > 1 ? alphabet[group >> 6 & 63] : padding
+                    text[place + 3] = left > 2 ? alphabet[group & 63] : padding
+                    place += 4
+                }
+                return place
+            }
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// Strict: no white space, all padding, and no bits left over, so that each array has one text only.

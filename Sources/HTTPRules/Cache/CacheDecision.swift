@@ -45,7 +45,7 @@ package enum CacheDecision: Hashable, Sendable {
         guard allowed > .zero, !found.control.mustRevalidate, !found.mustAsk,
             found.freshness.remaining + allowed >= .zero
         else { return nil }
-        return found.use(.staleIfError, now)
+        return found.use(.staleIfError)
     }
 
     private static func decide(
@@ -57,12 +57,12 @@ package enum CacheDecision: Hashable, Sendable {
             return .fetch(missing(request, stored))
         }
         switch request.policy {
-        case .returnCacheDataElseLoad, .returnCacheDataDontLoad: return .use(found.use(.policy, now))
+        case .returnCacheDataElseLoad, .returnCacheDataDontLoad: return .use(found.use(.policy))
         case .useProtocolCachePolicy, .reloadIgnoringCacheData: break
         }
         if let reason = found.reasonToAsk(request.control) { return found.ask(request, reason, revalidation) }
-        if found.freshness.isFresh { return .use(found.use(.fresh, now)) }
-        return stale(found, request, revalidation, now)
+        if found.freshness.isFresh { return .use(found.use(.fresh)) }
+        return stale(found, request, revalidation)
     }
 
     /// Requests that no stored answer can answer.
@@ -89,17 +89,17 @@ package enum CacheDecision: Hashable, Sendable {
 
     /// Section 4.2.4: only what the server or the request allows.
     private static func stale(
-        _ found: Candidate, _ request: CacheRequest, _ revalidation: CacheConfiguration.Revalidation, _ now: WallTime
+        _ found: Candidate, _ request: CacheRequest, _ revalidation: CacheConfiguration.Revalidation
     ) -> CacheDecision {
         guard !found.control.mustRevalidate else { return found.ask(request, .stale, revalidation) }
         let stale = TimeSpan.zero - found.freshness.remaining
         switch request.control.maxStale {
-        case .any: return .use(found.use(.maxStale, now))
-        case .atMost(let most) where stale <= most: return .use(found.use(.maxStale, now))
+        case .any: return .use(found.use(.maxStale))
+        case .atMost(let most) where stale <= most: return .use(found.use(.maxStale))
         case .atMost, nil: break
         }
         if request.control.maxAge == nil, stale < found.control.staleWhileRevalidate {
-            return .use(found.use(.staleWhileRevalidate, now))
+            return .use(found.use(.staleWhileRevalidate))
         }
         return found.ask(request, .stale, revalidation)
     }
@@ -211,8 +211,8 @@ private struct Candidate {
         most > .zero ? freshness.age > most : !(control.isImmutable && freshness.isFresh)
     }
 
-    func use(_ reason: CacheUse.Reason, _ now: WallTime) -> CacheUse {
-        CacheUse(stored, reason, part: part, control, now)
+    func use(_ reason: CacheUse.Reason) -> CacheUse {
+        CacheUse(stored, reason, part: part, control, age: freshness.age)
     }
 
     func ask(
@@ -227,11 +227,11 @@ private struct Candidate {
 }
 
 extension CacheUse {
-    init(_ stored: StoredResponse, _ reason: Reason, part: HeldPart?, _ control: CacheControl, _ now: WallTime) {
+    init(_ stored: StoredResponse, _ reason: Reason, part: HeldPart?, _ control: CacheControl, age: TimeSpan) {
         self.stored = stored
         self.reason = reason
         self.part = part
-        let headers = stored.answered(at: now, control)
+        let headers = stored.answered(age: age, control)
         guard let part else {
             (status, self.headers) = (stored.status, headers)
             return

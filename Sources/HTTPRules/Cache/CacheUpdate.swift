@@ -137,7 +137,8 @@ extension CacheValidation {
     private func confirmed(_ updated: StoredResponse, _ answer: CacheAnswer, _ request: CacheRequest) -> Outcome {
         let control = CacheControl(updated.headers)
         // The server has just answered for all of it, so nothing is kept back.
-        let use = CacheUse(updated, .validated, part: nil, CacheControl(.empty), answer.responseTime)
+        let age = Freshness.age(updated, now: answer.responseTime)
+        let use = CacheUse(updated, .validated, part: nil, CacheControl(.empty), age: age)
         return .confirmed(use, keeps: !control.noStore && !request.control.noStore && updated.selecting.canMatch)
     }
 }

@@ -29,7 +29,7 @@ package struct Freshness: Hashable, Sendable {
     private static let longestGuess = TimeSpan.seconds(86_400)
 
     /// Section 4.2.3. A clock that was set back makes nothing younger than it was when it came.
-    private static func age(_ stored: StoredResponse, now: WallTime) -> TimeSpan {
+    static func age(_ stored: StoredResponse, now: WallTime) -> TimeSpan {
         let apparent = stored.date.span(to: stored.responseTime)
         let delay = stored.requestTime.span(to: stored.responseTime)
         let told = TimeSpan.seconds(ageHeader(stored.headers)) + delay

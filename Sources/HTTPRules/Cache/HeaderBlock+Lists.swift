@@ -24,6 +24,8 @@ extension HeaderBlock {
     /// Those lines, and after them the ones of `other` for which `isAdded` holds.
     func keeping(_ isKept: (Line) -> Bool, adding other: HeaderBlock, _ isAdded: (Line) -> Bool) -> HeaderBlock {
         var raw: [UInt8] = []
+        // A line has four bytes around its name and value.
+        raw.reserveCapacity(bytes.count + other.bytes.count + 4 * (lines.count + other.lines.count))
         for line in lines where isKept(line) { append(line, to: &raw) }
         for line in other.lines where isAdded(line) { other.append(line, to: &raw) }
         return HeaderBlock(raw: raw)

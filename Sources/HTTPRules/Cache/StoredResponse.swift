@@ -63,11 +63,12 @@ package struct StoredResponse: Hashable, Sendable {
     var entityTag: EntityTag? { EntityTag(headers) }
 
     /// The headers of an answer made of it: its age set, and without what `no-cache="…"` keeps back.
-    func answered(at now: WallTime, _ control: CacheControl) -> HeaderBlock {
-        let age = Freshness(of: self, control: control, now: now).age.nanoseconds / 1_000_000_000
+    func answered(age: TimeSpan, _ control: CacheControl) -> HeaderBlock {
+        let heldBack = control.noCacheFields
         return headers.keeping(
-            { !headers.isNamed($0, "age") && !control.noCacheFields.contains(headers.lowerName($0)) },
-            adding: HeaderBlock([("Age", "\(age)")]), { _ in true })
+            { line in
+                !headers.isNamed(line, "age") && (heldBack.isEmpty || !heldBack.contains(headers.lowerName(line)))
+            }, adding: HeaderBlock([("Age", "\(age.nanoseconds / 1_000_000_000)")]), { _ in true })
     }
 
     /// The lines that may be kept. `Connection` can name any field; those that say how an answer may be reused stay, or an

@@ -65,7 +65,9 @@ package final class EventLines: EventConsumer {
         switch event.kind {
         case .sessionStarted: appendSession(event.session, to: &line)
         case .taskCreated: appendTask(event.task, to: &line)
-        case .waiting(let reason): line.member("reason", reason.rawValue)
+        case .waiting(let reason, let lacks):
+            line.member("reason", reason.rawValue)
+            line.member("lacks", lacks)
         case .attemptStarted(let record):
             line.member("number", record.number)
             line.member("url", record.url)

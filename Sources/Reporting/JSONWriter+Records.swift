@@ -15,6 +15,7 @@ extension JSONWriter {
         member("message", error.message)
         member("curl", error.curl.map { Int($0) })
         member("errno", error.errno.map { Int($0) })
+        member("reason", error.reason?.rawValue)
         endObject()
     }
 

@@ -61,7 +61,7 @@ package final class PlainProgress: EventConsumer {
             running[task, default: Running()].lastAttempt = record.duration
             tellEnd(of: record, task)
         case .redirect(let record): tell(task, "\(record.status) \(record.action.rawValue)", "to \(record.to)")
-        case .waiting(let reason): tell(task, "waits", "for \(Explanation.words(reason))")
+        case .waiting(let reason, let lacks): tell(task, "waits", "for \(lacks ?? Explanation.words(reason))")
         case .taskFinished(let record): finish(task, record)
         default: break
         }

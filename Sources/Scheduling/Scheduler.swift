@@ -167,6 +167,7 @@ package struct Scheduler {
             return []
         case .suspend(let chosen): return chosen.filter { suspend($0) }
         case .resume(let chosen): return chosen.filter { resume($0) }
+        case .conditions: return []
         case .cancel(let chosen, let keepPartial):
             let error = TransferError(.cancelled, "the task was cancelled by a command")
             return chosen.filter { end($0, .finish(.cancelled, error, nil), keepPartial: keepPartial) }

@@ -39,6 +39,12 @@ package struct SchedulingPlan: Sendable {
         package var earliestBegin: Moment?
         /// The job file says `suspended: true`.
         package var isSuspended = false
+        /// What kinds of network it may use.
+        package var terms = NetworkTerms()
+        /// Without one of those it waits instead of failing at once.
+        package var waitsForConnectivity = false
+        /// Only when it costs nobody: an unmetered network, and power that is plentiful.
+        package var isDiscretionary = false
         package init() {}
     }
 
@@ -77,6 +83,12 @@ package struct SchedulingPlan: Sendable {
     package var finishBy: Moment?
     package var maximumBytes: Int64?
     package var failFast = false
+    /// Networks and power at the beginning; `nil` when nobody looked: then nothing waits for them.
+    package var conditions: Conditions?
+    /// Origins on this machine: no network is needed to reach them, unless the operator dictates what there is.
+    package var localOrigins: Set<OriginID> = []
+    /// `--no-wait`: what a network, power, a window or a date holds back is put off to the next run.
+    package var putsOffWhatWaits = false
     /// Somebody listens to what keeps a task from a free place. Told only then: a hundred thousand tasks wait for one.
     package var tellsLimitWaits = false
     /// Of the random part of back-off; the same seed gives the same run.

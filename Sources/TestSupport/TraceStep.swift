@@ -88,7 +88,7 @@ extension TraceStep.Kind {
             switch kind {
             case .taskCreated: .created
             case .taskResumed: .resumed
-            case .waiting(let reason): .waiting(reason)
+            case .waiting(let reason, _): .waiting(reason)
             case .attemptStarted(let record): .attemptStarted(number: record.number)
             case .redirect: .redirect
             case .response(let record): .response(status: record.status)

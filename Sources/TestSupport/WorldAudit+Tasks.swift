@@ -24,7 +24,7 @@ extension WorldAudit {
             guard setting.start.instant + after <= now.instant else { return false }
             switch command {
             case .cancel(let tasks, _), .suspend(let tasks): return tasks.contains(task)
-            case .stop, .resume: return false
+            case .stop, .resume, .conditions: return false
             }
         }
         if hasCommand { return true }

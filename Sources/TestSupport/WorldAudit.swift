@@ -184,6 +184,7 @@ package struct WorldAudit: SimulationObserver {
         defer { hasCommands = true }
         switch command {
         case .stop: isStopped = true
+        case .conditions: break
         case .suspend(let tasks):
             for task in tasks where affected.contains(task) { pages[Int(task.raw)].isSuspended = true }
         case .resume(let tasks):

@@ -21,7 +21,8 @@ package struct Event: Sendable {
         case sessionStarted
         case taskCreated
         case taskResumed
-        case waiting(WaitReason)
+        /// `lacks` says more, where there is more to say: which networks are there, and why they do not do.
+        case waiting(WaitReason, lacks: String? = nil)
         case attemptStarted(AttemptStart)
         case challenge(ChallengeRecord)
         case redirect(RedirectRecord)

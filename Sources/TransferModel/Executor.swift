@@ -102,6 +102,9 @@ package struct Verdict: Sendable {
     package var sentSomething: Bool
     /// Of the last request: what a retry would repeat.
     package var isIdempotent: Bool
+    /// The attempt was ended because the network it used went away, or is none that its task may use any more: no fault
+    /// of its host's.
+    package var lostNetwork = false
 
     package init(
         _ outcome: Outcome, status: Int? = nil, retryAfter: TimeSpan? = nil, sentSomething: Bool = false,
@@ -131,7 +134,13 @@ package enum RunCommand: Hashable, Sendable {
     case suspend([TaskIndex])
     case resume([TaskIndex])
     case cancel([TaskIndex], keepPartial: Bool)
+    /// Networks or power are not as they were.
+    case conditions(Conditions)
 }
 
 /// Why a task was put off to the next run.
-package enum Deferral: String, Hashable, Sendable { case finishBy, maximumBytes, suspended }
+package enum Deferral: String, Hashable, Sendable {
+    case finishBy, maximumBytes, suspended
+    // Under `--no-wait`.
+    case network, power, window, earliestBegin
+}

@@ -34,6 +34,10 @@ package enum Explanation {
         case .maximumBytes: "Put off: the run moved all the bytes of `limits.maximumBytes`. Run the job again to go on."
         case .suspended:
             "Put off: it, or a task it needs, is `suspended: true` and nothing else was left to do. Resume it, or take the key out."
+        case .network: "Put off: no network that it may use was there, and the run was told not to wait. Run it again."
+        case .power: "Put off: it waits for mains power or a fuller battery, and the run was told not to wait."
+        case .window: "Put off: its `window` is closed, and the run was told not to wait. Run it again inside the window."
+        case .earliestBegin: "Put off: its `earliestBegin` has not come, and the run was told not to wait."
         }
     }
 

@@ -172,11 +172,16 @@ package struct TransferError: Error, Hashable, Sendable {
     /// libcurl's code, when it said so.
     package var curl: Int32?
     package var errno: Int32?
+    /// Of `dataNotAllowed`.
+    package var reason: NetworkObjection?
 
-    package init(_ name: ErrorName, _ message: String, curl: Int32? = nil, errno: Int32? = nil) {
+    package init(
+        _ name: ErrorName, _ message: String, curl: Int32? = nil, errno: Int32? = nil, reason: NetworkObjection? = nil
+    ) {
         self.name = name
         self.message = message
         self.curl = curl
         self.errno = errno
+        self.reason = reason
     }
 }

@@ -1,0 +1,31 @@
+/// An IPv4 or IPv6 address as bytes, without a port.
+package struct NetworkAddress: Hashable, Sendable {
+    /// In the order of the wire: 4 of them, or 16.
+    package let bytes: [UInt8]
+    /// The interface that a link-local IPv6 address is meant on; 0 where none is said.
+    package let scope: UInt32
+
+    /// `nil` for another number of bytes. An IPv4 address in IPv6's clothes is the IPv4 address: who is asked for
+    /// `::ffff:127.0.0.1` answers from 127.0.0.1.
+    package init?(_ bytes: [UInt8], scope: UInt32 = 0) {
+        switch bytes.count {
+        case 4: self.bytes = bytes
+        case 16 where bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF:
+            self.bytes = Array(bytes[12...])
+        case 16: self.bytes = bytes
+        default: return nil
+        }
+        self.scope = scope
+    }
+
+    package var isIPv4: Bool { bytes.count == 4 }
+
+    /// What never leaves the machine. The unspecified address is answered by the machine itself.
+    package var isLoopback: Bool {
+        if isIPv4 { return bytes[0] == 127 || bytes.allSatisfy { $0 == 0 } }
+        return bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] <= 1
+    }
+
+    /// fe80::/10: every IPv6 interface has one, whether anything is at its other end or not.
+    package var isLinkLocalIPv6: Bool { !isIPv4 && bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80 }
+}

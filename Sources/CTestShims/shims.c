@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,3 +20,5 @@ int tr_test_spawn_in_folder(posix_spawn_file_actions_t *actions, const char *fol
 int tr_test_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
+
+int tr_test_enter_network(int space) { return setns(space, CLONE_NEWNET); }

@@ -12,6 +12,8 @@ package import TransferModel
     package let proxy: ProxySettings?
     /// Whether the pool may be let go while handles live on that used it.
     let isPassing: Bool
+    /// Asked before a connection is made; without one all are.
+    package let gate: (any ConnectionGate)?
     let share: UnsafeMutableRawPointer
     /// Whoever closes a connection asks it, `deinit` too: it must live as long as they do.
     let secureEnds = SecureEnds()
@@ -19,9 +21,10 @@ package import TransferModel
 
     package init(
         tls: TLSSettings, identity: TLSIdentity? = nil, refusesToShow: Bool = false, proxy: ProxySettings? = nil,
-        isPassing: Bool = false
+        isPassing: Bool = false, gate: (any ConnectionGate)? = nil
     ) throws(TransferError) {
         self.tls = tls
+        self.gate = gate
         self.identity = identity
         self.refusesToShow = refusesToShow
         self.proxy = proxy
@@ -35,7 +38,13 @@ package import TransferModel
     /// Another for connections like these, apart from them.
     package func twin() throws(TransferError) -> ConnectionPool {
         try ConnectionPool(
-            tls: tls, identity: identity, refusesToShow: refusesToShow, proxy: proxy, isPassing: isPassing)
+            tls: tls, identity: identity, refusesToShow: refusesToShow, proxy: proxy, isPassing: isPassing, gate: gate)
+    }
+
+    /// Cuts the connections that the gate does not let go on, idle ones too; with `all`, whatever leaves the machine.
+    package func cut(all: Bool = false) {
+        guard let gate else { return }
+        sockets.cut { all ? false : gate.allows($0, from: $1) }
     }
 
     /// After every handle that used it: the loop keeps its handles' pools alive as long as needed.

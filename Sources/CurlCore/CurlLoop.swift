@@ -115,6 +115,9 @@ package import TransferModel
     /// When a byte last moved in either direction; `nil` when the transfer is over.
     package func lastActivity(of id: TransferID) -> Instant? { slot(of: id)?.lastActivity }
 
+    /// The interface that it went through, when its connections there were cut.
+    package func lostNetwork(of id: TransferID) -> UInt32? { slot(of: id)?.lostNetwork }
+
     /// How much of a body was sent, with what goes around its chunks; `nil` when the transfer is over.
     package func uploadedBytes(of id: TransferID) -> Int64? { slot(of: id)?.easy.offset(CURLINFO_SIZE_UPLOAD_T) }
 
@@ -171,7 +174,8 @@ package import TransferModel
                     certificateAlert: failed ? slot.certificateAlert : nil,
                     wasAskedForCertificate: slot.wasAskedForCertificate, proxyHead: slot.tunnelHead,
                     proxyFailure: failed ? slot.proxyFailure(CurlCode(result)) : nil,
-                    sawCloseNotify: closedOrderly, metrics: metrics))
+                    sawCloseNotify: closedOrderly, refusal: failed && !slot.hasOpened ? slot.refusal : nil,
+                    metrics: metrics))
         }
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
         recycle(slot)
@@ -213,6 +217,7 @@ package import TransferModel
         metrics.tlsCipher = slot.tlsCipher
         metrics.tlsFingerprint = slot.tlsFingerprint
         metrics.isProxied = slot.pool?.proxy != nil
+        metrics.interface = slot.interface
         return metrics
     }
 }

@@ -142,6 +142,8 @@ package struct CurlCompletion {
     package let proxyFailure: ProxyFailure?
     /// Only of a body that was ended by closing the connection: whether TLS was closed in order.
     package let sawCloseNotify: Bool
+    /// Why no connection was let through to any address that the host has.
+    package let refusal: Shortage?
     package let metrics: CurlMetrics
 }
 
@@ -168,4 +170,6 @@ package struct CurlMetrics: Sendable {
     /// `sha256:…` of the server's certificate.
     package var tlsFingerprint: String?
     package var isProxied = false
+    /// What it went through, when it left the machine.
+    package var interface: UInt32?
 }

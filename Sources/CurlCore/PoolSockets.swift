@@ -1,4 +1,6 @@
+internal import CLibcurl
 import Glibc
+import TransferModel
 
 /// The sockets of a pool, and which of them carried a request already: libcurl takes an idle connection for a good one
 /// even when bytes lie on it that nobody asked for, and would read them as the next answer.
@@ -13,24 +15,49 @@ import Glibc
     private var fresh: Set<Int32> = []
     private var used: [Connection: Int32] = [:]
     private var connections: [Int32: Connection] = [:]
+    /// Through which interface those go that may leave the machine.
+    private var interfaces: [Int32: UInt32] = [:]
+    /// Those that were cut because their network went away, or may not be used any more.
+    private var lost: [Int32: UInt32] = [:]
 
     var userPointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
-    func opened(_ socket: Int32) { fresh.insert(socket) }
+    func opened(_ socket: Int32, over interface: UInt32? = nil) {
+        fresh.insert(socket)
+        if let interface { interfaces[socket] = interface }
+    }
 
     func closed(_ socket: Int32) {
         fresh.remove(socket)
         if let connection = connections.removeValue(forKey: socket) { used[connection] = nil }
+        if !interfaces.isEmpty { interfaces[socket] = nil }
+        if !lost.isEmpty { lost[socket] = nil }
     }
 
-    /// Its socket, if it carried a request before; from now on it did.
-    func usedBefore(_ connection: Connection) -> Int32? {
-        if let socket = used[connection] { return socket }
+    /// Its socket, and whether that carried a request before; from now on it did.
+    func meet(_ connection: Connection) -> (socket: Int32, wasUsed: Bool)? {
+        if let socket = used[connection] { return (socket, true) }
         guard let socket = fresh.first(where: { Self.localPort(of: $0) == connection.localPort }) else { return nil }
         fresh.remove(socket)
         used[connection] = socket
         connections[socket] = connection
-        return nil
+        return (socket, false)
+    }
+
+    // MARK: Networks
+
+    var hasLost: Bool { !lost.isEmpty }
+    /// The interface that a socket went through before it was cut.
+    func lost(_ socket: Int32) -> UInt32? { lost[socket] }
+    func interface(of socket: Int32) -> UInt32? { interfaces.isEmpty ? nil : interfaces[socket] }
+
+    /// Cuts every connection that may not go on.
+    func cut(unless mayGoOn: (_ interface: UInt32, _ local: NetworkAddress?) -> Bool) {
+        for (socket, interface) in interfaces
+        where lost[socket] == nil && !mayGoOn(interface, SocketPath.localAddress(of: socket)) {
+            SocketPath.cut(socket)
+            lost[socket] = interface
+        }
     }
 
     /// Bytes have come, or the end of the stream.

@@ -43,7 +43,16 @@ import TransferModel
     /// The connection held bytes that nobody had asked for: nothing was sent on it, and libcurl closed it.
     private(set) var metStaleConnection = false
     /// Why there was no socket for a new connection; 0 where there was.
-    fileprivate(set) var socketError: Int32 = 0
+    var socketError: Int32 = 0
+    /// Why the gate let no connection through.
+    var refusal: Shortage?
+    /// A socket was opened, to whatever address.
+    var hasOpened = false
+    /// Those of this transfer that may leave the machine.
+    var openedSockets: [Int32] = []
+    /// The one that its last request went out on, and the interface that one goes through.
+    private(set) var usedSocket: Int32?
+    private(set) var interface: UInt32?
 
     init?(loop: CurlLoop, index: Int) {
         guard let easy = EasyHandle() else { return nil }
@@ -69,6 +78,8 @@ import TransferModel
         wasAskedForCertificate = false
         alert = nil
         socketError = 0
+        (refusal, hasOpened, usedSocket, interface) = (nil, false, nil, nil)
+        if !openedSockets.isEmpty { openedSockets = [] }
         metStaleConnection = false
         tunnelHead = nil
         tunnels = request.pool.proxy?.speaksHTTP == true && !request.url.hasPrefix("http:")
@@ -191,7 +202,9 @@ import TransferModel
     /// bytes that lie there already belong to an earlier answer that was longer than announced, or were never asked
     /// for (a 408 to nobody). In HTTP/2 each frame says whose it is.
     func mayUse(_ connection: PoolSockets.Connection) -> Bool {
-        guard let sockets = pool?.sockets, let socket = sockets.usedBefore(connection) else { return true }
+        guard let sockets = pool?.sockets, let (socket, wasUsed) = sockets.meet(connection) else { return true }
+        (usedSocket, interface) = (socket, sockets.interface(of: socket))
+        guard wasUsed else { return true }
         let ssl = unsafe secureStream()
         if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return true }
         let isDecoded = unsafe ssl.map { unsafe SSL_pending($0) > 0 } ?? false
@@ -360,9 +373,11 @@ private func checkConnection(
 private func openSocket(
     _ user: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-    guard let slot = unsafe slot(user), let address = unsafe address?.pointee else { return -1 }
-    let made = socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
-    if made < 0 { slot.socketError = errno } else { slot.pool?.sockets.opened(made) }
+    guard let slot = unsafe slot(user), let address = unsafe address else { return -1 }
+    let (facts, place) = unsafe (address.pointee, MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
+    let bytes = unsafe UnsafeRawBufferPointer(
+        start: UnsafeRawPointer(address) + place, count: Int(facts.addrlen))
+    let made = slot.makeSocket(facts.family, facts.socktype, facts.protocol, to: unsafe NetworkAddress(bytes))
     slot.beginConnection()
     return made
 }

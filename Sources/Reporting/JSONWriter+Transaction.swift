@@ -13,7 +13,7 @@ extension JSONWriter {
         member("resourceFetchType", metrics.fetchType.rawValue)
         counts(metrics)
         connection(metrics)
-        network()
+        network(metrics.network)
         endObject()
     }
 
@@ -70,13 +70,19 @@ extension JSONWriter {
         member("countOfResponseBodyBytesAfterDecoding", metrics.responseBodyBytesAfterDecoding)
     }
 
-    /// Nobody looks at the kind of network yet, and who resolved the name how only the system's resolver knows. The
-    /// sockets are plain TCP.
-    private mutating func network() {
-        let others: StaticString = """
-            null,"isExpensive":null,"isConstrained":null,"isMultipath":false,"domainResolutionProtocol":"unknown"
-            """
-        member("isCellular", json: others)
+    /// Who resolved the name how only the system's resolver knows. The sockets are plain TCP.
+    private mutating func network(_ kind: TransactionMetrics.NetworkKind?) {
+        guard let kind else {
+            let others: StaticString = """
+                null,"isExpensive":null,"isConstrained":null,"isMultipath":false,"domainResolutionProtocol":"unknown"
+                """
+            return member("isCellular", json: others)
+        }
+        member("isCellular", kind.isCellular)
+        member("isExpensive", kind.isExpensive)
+        member("isConstrained", kind.isConstrained)
+        let others: StaticString = #"false,"domainResolutionProtocol":"unknown""#
+        member("isMultipath", json: others)
     }
 
     private mutating func connection(_ metrics: TransactionMetrics) {

@@ -18,6 +18,7 @@ package struct ReceivedRequest: Sendable {
     package var chunks: [Int] = []
     /// Whether the body's end was seen, or there is none. False until it has been read.
     package var isComplete = false
+    package var clientAddress: String
     package var clientPort: UInt16
     /// Connections are counted from 1 in the order they were accepted.
     package var connection: Int
@@ -27,9 +28,9 @@ package struct ReceivedRequest: Sendable {
     package var number = 0
     package var arrival: Instant
 
-    init(head: [UInt8], clientPort: UInt16, connection: Int, numberOnConnection: Int, arrival: Instant) {
+    init(head: [UInt8], client: Socket.Peer, connection: Int, numberOnConnection: Int, arrival: Instant) {
         self.head = head
-        self.clientPort = clientPort
+        (clientAddress, clientPort) = (client.address, client.port)
         self.connection = connection
         self.numberOnConnection = numberOnConnection
         self.arrival = arrival

@@ -8,14 +8,14 @@ extension ScriptedServer {
         private enum Ending { case keepOpen, closed }
         private let core: Core
         private let wire: Wire
-        private let clientPort: UInt16
+        private let client: Socket.Peer
         private let number: Int
         private var served = 0
 
-        init(core: Core, wire: Wire, clientPort: UInt16, number: Int) {
+        init(core: Core, wire: Wire, client: Socket.Peer, number: Int) {
             self.core = core
             self.wire = wire
-            self.clientPort = clientPort
+            self.client = client
             self.number = number
         }
 
@@ -43,7 +43,7 @@ extension ScriptedServer {
         private func serve(_ head: [UInt8]) -> Ending {
             served += 1
             var request = ReceivedRequest(
-                head: head, clientPort: clientPort, connection: number, numberOnConnection: served,
+                head: head, client: client, connection: number, numberOnConnection: served,
                 arrival: MonotonicClock.now)
             let (index, route) = arrived(&request)
             defer { core.state.with { $0.running -= 1 } }

@@ -40,7 +40,7 @@ extension ScriptedServer {
         }
 
         func acceptAll(_ listener: Int32) {
-            while let (descriptor, port) = Socket.accept(listener) {
+            while let (descriptor, peer) = Socket.accept(listener) {
                 let number: Int? = state.with { state in
                     if state.isStopping { return nil }
                     state.accepted += 1
@@ -51,7 +51,7 @@ extension ScriptedServer {
                 }
                 guard let number else { return Socket.closeDescriptor(descriptor) }
                 joinEnded()
-                guard let thread = try? TestThread({ self.serve(descriptor, port: port, number: number) }) else {
+                guard let thread = try? TestThread({ self.serve(descriptor, peer, number) }) else {
                     leave(number)
                     return Socket.closeDescriptor(descriptor)
                 }
@@ -73,8 +73,8 @@ extension ScriptedServer {
             state.with { $0.open[number] = nil }
         }
 
-        private func serve(_ descriptor: Int32, port: UInt16, number: Int) {
-            Connection(core: self, wire: Wire(descriptor), clientPort: port, number: number).run()
+        private func serve(_ descriptor: Int32, _ peer: Socket.Peer, _ number: Int) {
+            Connection(core: self, wire: Wire(descriptor), client: peer, number: number).run()
             state.with { $0.ended.append(number) }
         }
 

@@ -18,6 +18,7 @@ package final class ScriptedServer: Sendable {
     package typealias Handler = @Sendable (ReceivedRequest) -> Script
 
     package let port: UInt16
+    private let host: String
     /// A file with the certificate of the authority that signed this server's; `nil` without TLS.
     package var caFile: String? { authority?.caFile }
     /// What it shows; `nil` without TLS.
@@ -29,11 +30,14 @@ package final class ScriptedServer: Sendable {
     private let acceptor: TestThread
     private let stopped = Monitor(false)
 
-    package init(tls: TLSOptions? = nil, handler: Handler? = nil) throws {
+    package init(
+        tls: TLSOptions? = nil, at host: String = "127.0.0.1", handler: Handler? = nil
+    ) throws {
+        self.host = host
         authority = tls?.authority
         let core = Core(tls: try tls.map { try TLSContext($0) }, handler: handler)
         self.core = core
-        (listener, port) = try Socket.listen()
+        (listener, port) = try Socket.listen(at: host)
         let listener = self.listener
         acceptor = try TestThread { core.acceptAll(listener) }
     }
@@ -62,7 +66,7 @@ package final class ScriptedServer: Sendable {
 
     /// `http://127.0.0.1:PORT/path`, or `https://localhost:PORT/path` with TLS.
     package func url(_ path: String = "/") -> String { "\(origin)\(path)" }
-    package var origin: String { caFile == nil ? "http://127.0.0.1:\(port)" : "https://localhost:\(port)" }
+    package var origin: String { caFile == nil ? "http://\(host):\(port)" : "https://localhost:\(port)" }
 
     /// The first script answers the route's first request, and so on; the last answers all that follow.
     package func on(_ route: String, _ scripts: Script...) {

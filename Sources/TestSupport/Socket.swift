@@ -10,18 +10,20 @@ enum Socket {
         return descriptor
     }
 
-    static func loopback(_ port: UInt16) -> sockaddr_in {
+    static func loopback(_ port: UInt16) -> sockaddr_in { address("127.0.0.1", port) }
+
+    private static func address(_ text: String, _ port: UInt16) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+        inet_aton(text, &address.sin_addr)
         return address
     }
 
-    /// A listening socket on 127.0.0.1 and the port it got.
-    static func listen() throws -> (descriptor: Int32, port: UInt16) {
+    /// A listening socket and the port it got.
+    static func listen(at host: String = "127.0.0.1") throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = try make()
-        var address = loopback(0)
+        var address = address(host, 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -37,8 +39,14 @@ enum Socket {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    /// The next connection and the client's port; `nil` when the listener was shut down.
-    static func accept(_ listener: Int32) -> (descriptor: Int32, port: UInt16)? {
+    /// The other end of a connection.
+    struct Peer: Sendable {
+        let address: String
+        let port: UInt16
+    }
+
+    /// The next connection and its client; `nil` when the listener was shut down.
+    static func accept(_ listener: Int32) -> (descriptor: Int32, peer: Peer)? {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         while true {
@@ -48,7 +56,8 @@ enum Socket {
             if descriptor < 0, errno == EINTR || errno == ECONNABORTED { continue }
             guard descriptor >= 0 else { return nil }
             setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
-            return (descriptor, UInt16(bigEndian: address.sin_port))
+            let text = String(cString: inet_ntoa(address.sin_addr))
+            return (descriptor, Peer(address: text, port: UInt16(bigEndian: address.sin_port)))
         }
     }
 

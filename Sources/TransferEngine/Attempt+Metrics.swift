@@ -4,13 +4,15 @@ import CurlCore
 import TransferModel
 
 extension Attempt {
-    func note(_ metrics: CurlMetrics) {
-        note(metrics, start: requestStartedAt, head: head, received: decoder?.written ?? received)
+    func note(_ metrics: CurlMetrics, _ networks: NetworkDesk) {
+        note(metrics, networks, start: requestStartedAt, head: head, received: decoder?.written ?? received)
     }
 
     /// One request's cost, from libcurl's microseconds and our own counts. Further requests for parts of a file are like
     /// the last but for their range.
-    func note(_ metrics: CurlMetrics, start: WallTime, head: ResponseHead?, received: Int64) {
+    func note(
+        _ metrics: CurlMetrics, _ networks: NetworkDesk, start: WallTime, head: ResponseHead?, received: Int64
+    ) {
         var transaction = TransactionMetrics(
             method: sentMethod ?? life.request.method, url: life.request.url.text, fetchStart: start)
         func at(_ microseconds: Int64) -> WallTime? {
@@ -40,6 +42,9 @@ extension Attempt {
         transaction.tlsCipherSuite = metrics.tlsCipher == 0 ? nil : metrics.tlsCipher
         transaction.tlsFingerprint = metrics.tlsFingerprint
         transaction.isProxyConnection = metrics.isProxied
+        if let interface = metrics.interface {
+            transaction.network = networks.network(interface).map { TransactionMetrics.NetworkKind($0) }
+        }
         // In the order in which they began, whichever of several streams ends first.
         let place = transactions.lastIndex { $0.fetchStart <= start }.map { $0 + 1 } ?? 0
         transactions.insert(transaction, at: place)

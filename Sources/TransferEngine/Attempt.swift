@@ -115,6 +115,8 @@ final class Attempt: TransferReceiver {
     private(set) var bandwidthWait = TimeSpan.zero
     /// Connections for its request alone.
     var ownPool: EngineSession.OwnPool?
+    /// The network of its connection went away under it.
+    var lostNetwork = false
     /// While somebody was asked who to be.
     var askedAt: Instant?
     private(set) var credentialWait = TimeSpan.zero

@@ -55,6 +55,7 @@ package final class Engine {
     let outbox: Outbox
     /// `nil` when nothing of this run's sessions is kept for the next.
     let memory: MemoryDesk?
+    let networks: NetworkDesk
     let news = News()
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
@@ -133,12 +134,13 @@ package final class Engine {
 
     package init(
         job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String,
-        memory place: MemoryPlace? = nil, now: Now
+        memory place: MemoryPlace? = nil, networks: NetworkDesk = NetworkDesk(), now: Now
     ) throws(TransferError) {
         self.job = job
         self.origins = origins
         self.events = events
         self.now = now
+        self.networks = networks
         secrets = place?.secrets ?? Redactor([])
         attempts = Array(repeating: nil, count: job.tasks.count)
         let concurrency = job.limits.maximumConcurrentTasks
@@ -153,7 +155,7 @@ package final class Engine {
             sessions.append(
                 try EngineSession(
                     configuration, proxies: job.proxies, own: challenges[sessions.count], userAgent: userAgent,
-                    now: now.wall))
+                    networks: networks, now: now.wall))
         }
         self.sessions = sessions
         isMetered =
@@ -412,7 +414,7 @@ package final class Engine {
     /// What all requests of the attempt have in common; the headers are left out.
     func curlRequest(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> CurlRequest {
         let pool = try attempt.session.pools.pool(
-            for: request.url, attempt.specification.options.values.policies.challenges)
+            for: request.url, attempt.specification.options.values.policies.challenges, attempt.terms)
         var curl = CurlRequest(url: attempt.life.wireURL(request), method: request.method, pool: pool)
         curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
         curl.connectTimeout = attempt.session.configuration.connectTimeout
@@ -488,7 +490,7 @@ package final class Engine {
 
     /// What a request cost is told however it ended.
     private func note(_ metrics: CurlMetrics, _ attempt: Attempt) {
-        attempt.note(metrics)
+        attempt.note(metrics, networks)
         count(metrics, attempt)
     }
 
@@ -517,7 +519,7 @@ package final class Engine {
 
     func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
         if let failure = attempt.body?.failure { return failure }
-        return completion.error
+        return networkError(attempt, completion) ?? completion.error
     }
 
     /// Fails what moved no byte for as long as it may. The clock stands while a task waits for a slot.
@@ -643,11 +645,11 @@ package final class Engine {
         // What an old answer asked for is over.
         let head = attempt.isFromCache ? nil : attempt.head
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
-        finish(
-            attempt,
-            Verdict(
-                .failed(error), status: status, retryAfter: retryAfter, sentSomething: attempt.sentSomething,
-                isIdempotent: attempt.life.mayBeRepeated))
+        var verdict = Verdict(
+            .failed(error), status: status, retryAfter: retryAfter, sentSomething: attempt.sentSomething,
+            isIdempotent: attempt.life.mayBeRepeated)
+        verdict.lostNetwork = attempt.lostNetwork
+        finish(attempt, verdict)
     }
 
     /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.

@@ -60,11 +60,11 @@ final class EngineSession {
 
     init(
         _ configuration: SessionConfiguration, proxies: ProxyEnvironment, own: [[ChallengeRule]], userAgent: String,
-        now: WallTime
+        networks: NetworkDesk, now: WallTime
     ) throws(TransferError) {
         self.configuration = configuration
         self.userAgent = userAgent
-        pools = try SessionPools(configuration, proxies: proxies, own: own)
+        pools = try SessionPools(configuration, proxies: proxies, own: own, networks: networks)
         lore = SessionLore(configuration, at: now)
         hasOwnSchemes = !configuration.protocols.isEmpty
         var random = SystemRandomNumberGenerator()
@@ -101,6 +101,9 @@ final class EngineSession {
         if let pool = sparePools[key]?.popLast() { return OwnPool(key: key, pool: pool) }
         return OwnPool(key: key, pool: try other.twin())
     }
+
+    /// Those there are but what attempts have for themselves.
+    var allPools: [ConnectionPool] { pools.all + loginPools.values + sparePools.values.joined() }
 
     func giveBack(_ pool: OwnPool?) {
         if let pool { sparePools[pool.key, default: []].append(pool.pool) }

@@ -10,6 +10,9 @@ final class SessionPools {
     private let configuration: SessionConfiguration
     private let tls: TLSSettings
     private let proxies: ProxyChoice
+    private let networks: NetworkDesk
+    /// Of a task that says nothing else itself.
+    private let usualTerms: NetworkTerms
     /// Directly, without a certificate.
     private let plain: ConnectionPool
     /// Every request goes through `plain`, unless its task has rules of its own.
@@ -30,6 +33,8 @@ final class SessionPools {
         var identity: Int?
         var refusesToShow = false
         var proxy: ProxyServer?
+        /// Of a task that may use other networks than its session's tasks usually may.
+        var terms: NetworkTerms?
         /// An HTTP proxy is asked for any host's plain http on one connection, and libcurl would count all of them as one
         /// host's.
         var origin: Origin?
@@ -39,12 +44,15 @@ final class SessionPools {
 
     /// `own` are the `challenges` of the session's tasks.
     init(
-        _ configuration: SessionConfiguration, proxies environment: ProxyEnvironment, own: [[ChallengeRule]]
+        _ configuration: SessionConfiguration, proxies environment: ProxyEnvironment, own: [[ChallengeRule]],
+        networks: NetworkDesk
     ) throws(TransferError) {
         self.configuration = configuration
+        self.networks = networks
+        usualTerms = configuration.taskDefaults.networkTerms
         tls = TLSSettings(configuration.tls)
         proxies = ProxyChoice(configuration.proxy, environment: environment)
-        plain = try ConnectionPool(tls: tls)
+        plain = try ConnectionPool(tls: tls, gate: networks.gate(usualTerms))
         rules = configuration.taskDefaults.challenges.filter(ConnectionChallenges.isMeant)
         let session = rules
         isSplit = own.contains { $0.filter(ConnectionChallenges.isMeant) != session }
@@ -59,10 +67,17 @@ final class SessionPools {
         return proxy.origin
     }
 
-    /// Where a request to `url` finds its connection. Each hop of a redirect asks anew. `own` are the task's `challenges`.
-    func pool(for url: ResourceURL, _ own: [ChallengeRule]) throws(TransferError) -> ConnectionPool {
-        if isPlain, own.isEmpty { return plain }
+    /// Those there are, idle connections in them.
+    var all: [ConnectionPool] { [plain] + others.values + passing.map(\.pool) }
+
+    /// Where a request to `url` finds its connection. Each hop of a redirect asks anew.
+    /// `own` are the task's `challenges`.
+    func pool(
+        for url: ResourceURL, _ own: [ChallengeRule], _ terms: NetworkTerms
+    ) throws(TransferError) -> ConnectionPool {
+        if isPlain, own.isEmpty, terms == usualTerms { return plain }
         var key = Key()
+        if terms != usualTerms { key.terms = terms }
         if url.isSecure { try weigh(challenges(own), url, &key) }
         key.proxy = proxies.proxy(for: url)
         if let proxy = key.proxy, !proxy.kind.isSOCKS, url.schemeIs("http") { key.origin = url.origin }
@@ -142,7 +157,7 @@ final class SessionPools {
         if let place = key.identity { identity = try self.identity(place) }
         return try ConnectionPool(
             tls: tls, identity: identity, refusesToShow: key.refusesToShow, proxy: key.proxy.map { settings(of: $0) },
-            isPassing: key.origin != nil)
+            isPassing: key.origin != nil, gate: networks.gate(key.terms ?? usualTerms))
     }
 
     private func identity(_ place: Int) throws(TransferError) -> TLSIdentity {

@@ -36,7 +36,7 @@ package enum Explanation {
             "Put off: it, or a task it needs, is `suspended: true` and nothing else was left to do. Resume it, or take the key out."
         case .network: "Put off: no network that it may use was there, and the run was told not to wait. Run it again."
         case .power: "Put off: it waits for mains power or a fuller battery, and the run was told not to wait."
-        case .window: "Put off: its `window` is closed, and the run was told not to wait. Run it again inside the window."
+        case .window: "Put off: its `window` is closed, and the run was told not to wait. Run it again within it."
         case .earliestBegin: "Put off: its `earliestBegin` has not come, and the run was told not to wait."
         }
     }

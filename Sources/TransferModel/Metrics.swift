@@ -35,6 +35,19 @@ package struct TransactionMetrics: Hashable, Sendable {
     package var tlsCipherSuite: UInt16?
     /// `sha256:…` over the server's certificate.
     package var tlsFingerprint: String?
+    /// What kind of network it went over; `nil` for what never left the machine.
+    package var network: NetworkKind?
+
+    package struct NetworkKind: Hashable, Sendable {
+        package var isCellular: Bool
+        package var isExpensive: Bool
+        package var isConstrained: Bool
+        package init(_ network: NetworkInterface) {
+            isCellular = network.networkClass == .cellular
+            isExpensive = network.isMetered
+            isConstrained = network.isConstrained
+        }
+    }
 
     package init(method: String, url: String, fetchStart: WallTime) {
         self.method = method

@@ -9,4 +9,6 @@ int tr_test_accept(int listener, struct sockaddr *address, socklen_t *length);
 int tr_test_pipe(int ends[2]);
 int tr_test_spawn_in_folder(posix_spawn_file_actions_t *actions, const char *folder);
 int tr_test_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
+// The calling thread's network from now on.
+int tr_test_enter_network(int space);
 #endif

@@ -20,24 +20,28 @@ package struct ConnectionRule: Sendable {
     /// `route` gives the interface that the system would take to the address, or that it can be reached over the one named;
     /// `nil` when no route leads there.
     package func judge(_ address: NetworkAddress, route: (_ over: UInt32?) -> UInt32?) -> Answer {
-        guard let conditions else { return terms.allowAll ? .connect(over: nil) : .refuse(.noNetwork) }
-        if conditions.isDictated { return conditions.shortage(of: terms).map { .refuse($0) } ?? .connect(over: nil) }
+        if let conditions, conditions.isDictated {
+            return conditions.shortage(of: terms).map { .refuse($0) }
+                ?? .connect(over: conditions.networks.first?.index)
+        }
         if address.isLoopback { return .connect(over: nil) }
+        guard let conditions else { return terms.allowAll ? .connect(over: nil) : .refuse(.noNetwork) }
         let usual = route(nil)
-        let network = usual.flatMap { conditions[$0] }
-        // Not known yet: an interface that came up a moment ago.
-        guard let network else {
-            if usual != nil, terms.allowAll { return .connect(over: usual) }
-            return detour(address, conditions, not: usual, because: .noNetwork, route)
+        // Not known: an interface that came up a moment ago, or a route that only the system understands.
+        guard let network = usual.flatMap({ conditions[$0] }) else {
+            if terms.allowAll { return .connect(over: usual) }
+            return detour(conditions, not: usual, because: .noNetwork, route)
         }
         // The machine itself, under another of its addresses, or a container on it.
         if network.networkClass == .none { return .connect(over: network.index) }
+        // A route that a network left behind.
+        guard network.isUsable else { return detour(conditions, not: usual, because: .noNetwork, route) }
         guard let objection = terms.objection(to: network) else { return .connect(over: network.index) }
-        return detour(address, conditions, not: usual, because: .notAllowed(objection), route)
+        return detour(conditions, not: usual, because: .notAllowed(objection), route)
     }
 
     private func detour(
-        _ address: NetworkAddress, _ conditions: Conditions, not usual: UInt32?, because shortage: Shortage,
+        _ conditions: Conditions, not usual: UInt32?, because shortage: Shortage,
         _ route: (_ over: UInt32?) -> UInt32?
     ) -> Answer {
         for network in conditions.networks where network.isThere && network.index != usual {

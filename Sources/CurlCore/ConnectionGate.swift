@@ -1,0 +1,108 @@
+internal import CLibcurl
+import Glibc
+package import TransferModel
+
+/// Asked by a pool before a socket is opened, whatever led to the address, and about open ones when networks change.
+package protocol ConnectionGate: AnyObject {
+    func judge(_ address: NetworkAddress) -> ConnectionRule.Answer
+    /// Whether a connection over the interface, from this address of the machine's, may go on.
+    func allows(_ interface: UInt32, from address: NetworkAddress?) -> Bool
+}
+
+extension TransferSlot {
+    /// A socket for the address, if the pool's gate lets it through; -1 for none.
+    func makeSocket(_ family: Int32, _ kind: Int32, _ number: Int32, to address: NetworkAddress?) -> Int32 {
+        var over: UInt32?
+        var device: UInt32?
+        if let gate = pool?.gate, let address {
+            switch gate.judge(address) {
+            case .connect(let interface): over = interface
+            case .bind(let interface): (over, device) = (interface, interface)
+            case .refuse(let shortage):
+                refusal = shortage
+                return -1
+            }
+        }
+        let made = socket(family, kind | Int32(SOCK_CLOEXEC.rawValue), number)
+        guard made >= 0 else {
+            socketError = errno
+            return -1
+        }
+        if let device, !SocketPath.bind(made, to: device) {
+            socketError = errno
+            close(made)
+            return -1
+        }
+        pool?.sockets.opened(made, over: over)
+        if over != nil { openedSockets.append(made) }
+        hasOpened = true
+        return made
+    }
+
+    /// The network of its connection is one that it lost; while it connects, of every socket it opened.
+    var lostNetwork: UInt32? {
+        guard let sockets = pool?.sockets, sockets.hasLost else { return nil }
+        if let socket = usedSocket, ftp == nil { return sockets.lost(socket) }
+        let lost = openedSockets.compactMap { sockets.lost($0) }
+        return ftp != nil || lost.count == openedSockets.count ? lost.first : nil
+    }
+}
+
+extension CurlCompletion {
+    /// libcurl's code as reports tell it.
+    package var number: Int32 { Int32(code.rawValue) }
+
+    /// The system knows no way to any address of the host.
+    package var isUnroutable: Bool {
+        code == CurlCode(CURLE_COULDNT_CONNECT) && (systemError == ENETUNREACH || systemError == ENETDOWN)
+    }
+}
+
+/// What a socket goes through.
+enum SocketPath {
+    /// SO_BINDTOIFINDEX, which this C library's headers do not name for Swift: like SO_BINDTODEVICE, by number.
+    private static let bindToInterface: Int32 = 62
+
+    /// Nothing then leaves or comes over any other interface.
+    static func bind(_ socket: Int32, to interface: UInt32) -> Bool {
+        var index = Int32(bitPattern: interface)
+        return unsafe setsockopt(
+            socket, SOL_SOCKET, bindToInterface, &index, socklen_t(MemoryLayout<Int32>.size)) == 0
+    }
+
+    /// At once and for good: what waits to be sent is thrown away with it, and so is whatever libcurl or TLS would
+    /// still say for a farewell.
+    static func cut(_ socket: Int32) {
+        var nowhere = sockaddr()
+        nowhere.sa_family = sa_family_t(AF_UNSPEC)
+        unsafe connect(socket, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
+    }
+
+    /// The end of the socket on this machine.
+    static func localAddress(of socket: Int32) -> NetworkAddress? {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            let code = unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(socket, $0, &length)
+            }
+            guard code == 0 else { return nil }
+            return unsafe NetworkAddress(UnsafeRawBufferPointer(start: pointer, count: Int(length)))
+        }
+    }
+}
+
+extension NetworkAddress {
+    /// From a `sockaddr` of either family.
+    init?(_ address: UnsafeRawBufferPointer) {
+        guard address.count >= MemoryLayout<sockaddr_in>.size else { return nil }
+        switch Int32(unsafe address.loadUnaligned(as: sa_family_t.self)) {
+        case AF_INET: unsafe self.init(Array(address[4..<8]))
+        case AF_INET6:
+            guard address.count >= MemoryLayout<sockaddr_in6>.size else { return nil }
+            let scope = unsafe address.loadUnaligned(fromByteOffset: 24, as: UInt32.self)
+            unsafe self.init(Array(address[8..<24]), scope: scope)
+        default: return nil
+        }
+    }
+}

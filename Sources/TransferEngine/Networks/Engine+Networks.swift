@@ -1,0 +1,73 @@
+import AttemptLife
+import CurlCore
+package import TransferModel
+
+// Networks come and go while transfers run.
+
+extension Engine {
+    /// What goes over a network that went away, or that its task may not use any more, ends here and now.
+    package func take(_ conditions: Conditions) {
+        let before = networks.conditions
+        networks.conditions = conditions
+        cutConnections(all: false)
+        endWhatWasCut { attempt, interface in
+            let name = before?[interface]?.name ?? conditions[interface]?.name
+            guard let network = conditions[interface], let objection = attempt.terms.objection(to: network) else {
+                return TransferError(.networkConnectionLost, "the network it used went away (\(name ?? "no name"))")
+            }
+            return TransferError(
+                .networkConnectionLost,
+                "the network it used (\(network.name)) is \(objection.rawValue) now, which it may not use")
+        }
+    }
+
+    /// The machine slept. Whoever was at the other end has given up, or will when the next byte comes.
+    package func woke() {
+        cutConnections(all: true)
+        endWhatWasCut { _, _ in TransferError(.networkConnectionLost, "the machine slept in the middle of it") }
+    }
+
+    private func cutConnections(all: Bool) {
+        for session in sessions { for pool in session.allPools { pool.cut(all: all) } }
+        for attempt in attempts { attempt?.ownPool?.pool.cut(all: all) }
+    }
+
+    private func endWhatWasCut(_ error: (Attempt, UInt32) -> TransferError) {
+        for attempt in attempts {
+            guard let attempt, attempt.result == nil, let interface = lostNetwork(of: attempt) else { continue }
+            let isSegmented = attempt.parts != nil
+            stopTransfer(attempt)
+            attempt.lostNetwork = true
+            let failure = error(attempt, interface)
+            // One body may go on by itself where an upload stands.
+            if isSegmented { fail(attempt, failure) } else { ended(attempt, failure, sawCloseNotify: false) }
+        }
+    }
+
+    private func lostNetwork(of attempt: Attempt) -> UInt32? {
+        if let transfer = attempt.transfer, let lost = loop.lostNetwork(of: transfer) { return lost }
+        for segment in attempt.parts?.segments ?? [] {
+            if let transfer = segment.transfer, let lost = loop.lostNetwork(of: transfer) { return lost }
+        }
+        return nil
+    }
+
+    /// Why a transfer that never got a connection had none, when that lies with the networks here.
+    func networkError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
+        let host = attempt.life.request.url.host
+        if let refusal = completion.refusal, let conditions = networks.conditions {
+            var error = TransferError(
+                .noPermittedRoute, "to reach \(host) takes \(conditions.words(for: refusal))", curl: completion.number)
+            if case .notAllowed(let objection) = refusal { error.reason = objection }
+            return error
+        }
+        guard completion.isUnroutable else { return nil }
+        return TransferError(
+            .noPermittedRoute, "no network here leads to \(host)", curl: completion.number,
+            errno: completion.systemError)
+    }
+}
+
+extension Attempt {
+    var terms: NetworkTerms { specification.options.values.policies.networkTerms }
+}

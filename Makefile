@@ -16,7 +16,7 @@ RELEASE := swift build -c release --static-swift-stdlib --explicit-target-depend
 
 # The headers of the C rooms, and pkg-config, by which SwiftPM finds them.
 LIBRARIES := libcurl4-openssl-dev libyaml-dev libsqlite3-dev libssl-dev libidn2-dev libpsl-dev libpcre2-dev \
-	zlib1g-dev libbrotli-dev libzstd-dev pkg-config
+	zlib1g-dev libbrotli-dev libzstd-dev libsystemd-dev pkg-config
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +31,8 @@ build: ## the release binary, .build/release/transfer-run
 	$(RELEASE) --product transfer-run
 
 test: ## every test, with the release binary built first
-	@tools/need.sh $(LIBRARIES) strace e2fsprogs tinyproxy-bin microsocks socat python3-pyftpdlib git
+	@tools/need.sh $(LIBRARIES) strace e2fsprogs tinyproxy-bin microsocks socat python3-pyftpdlib git \
+		iproute2 dbus-daemon python3-dbusmock
 	@$(RELEASE) --product transfer-run
 	@$(RELEASE) --product simulation-check
 	@tools/lint.sh --linkage

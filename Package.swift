@@ -54,6 +54,7 @@ let package = Package(
         cLibrary("CBrotli", pkgConfig: "libbrotlidec", apt: "libbrotli-dev"),
         cLibrary("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev"),
         .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
+        .target(name: "CSystemBus", path: "Sources/CSystemBus"),
 
         // Lowest first: a room imports only rooms above it.
         room("TransferModel", ["CLibIDN2"]),
@@ -71,6 +72,7 @@ let package = Package(
         room("Stores", ["CSQLite", "Digests", "SystemIO", "HTTPRules", "TransferModel"], pointers: true),
         room("CurlCore", ["CLibcurl", "CLibSSL", "SystemIO", "TransferModel"], pointers: true),
         room("FileDelivery", ["Digests", "Codecs", "SystemIO", "TransferModel"]),
+        room("NetworkConditions", ["CSystemBus", "SystemIO", "TransferModel"], pointers: true),
         room(
             "TransferEngine",
             [
@@ -79,13 +81,17 @@ let package = Package(
             ]),
         room(
             "JobRunner",
-            ["TransferEngine", "Scheduling", "Stores", "SystemIO", "TextFormats", "TransferModel"]),
+            [
+                "TransferEngine", "NetworkConditions", "Scheduling", "Stores", "SystemIO", "TextFormats",
+                "TransferModel",
+            ]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
         room("RunControl", ["JobRunner", "Digests", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
         room(
             "CommandLineTool",
             [
-                "JobRunner", "Reporting", "RunControl", "JobLoader", "YAMLTree", "Diagnostics", "Digests",
+                "JobRunner", "Reporting", "RunControl", "JobLoader", "NetworkConditions", "YAMLTree", "Diagnostics",
+                "Digests",
                 "FileDelivery", "TextFormats", "Stores", "CurlCore", "SystemIO", "TransferModel",
             ]),
         .executableTarget(
@@ -132,6 +138,7 @@ let package = Package(
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
         tests("StoresTests", ["Stores", "Digests", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),
+        tests("NetworkConditionsTests", ["NetworkConditions", "SystemIO", "TransferModel", "TestSupport"]),
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
         tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
         tests(

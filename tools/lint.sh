@@ -26,6 +26,7 @@ declare -A c_rooms=(
     [CZstd]="Codecs TestSupport"
     [CBrotliEncoder]="TestSupport"
     [CLinuxShims]="SystemIO"
+    [CSystemBus]="NetworkConditions"
     [CTestShims]="TestSupport"
     [CAllocationCounter]="transfer-run-bench"
 )
@@ -94,7 +95,8 @@ check_linkage() {
         return
     fi
     ldd "$binary" | awk -v binary="$binary" '
-        /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime/ { print binary ":1: links " $1 " dynamically" }' | report
+        /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime/ { print binary ":1: links " $1 " dynamically" }
+        /libsystemd/ { print binary ":1: links libsystemd, which is opened only when somebody asks (Sources/CSystemBus)" }' | report
 }
 
 # Lines, medians and fan-in of each room that ships or supports.

@@ -34,6 +34,20 @@ package enum CommandLineReference {
         `onOverlap` says what a second run of the same job does. One that waits runs the job as it had read it before.
         SIGINT or SIGTERM ends a run with its report, and a wait at once; a second one ends the process there and then.
 
+        ## Networks and power
+
+        `status` shows the networks that can be used now first, then the others, with the power there is and the runs under
+        way; a PID after it shows that run alone. `--json` prints one line:
+
+        ```
+        {"sessions":[],"runs":[{"pid","job","startedAt","counts","tasks"}],
+         "networks":[{"interface","class","metered","constrained","why","usable"}],"power":{"source","battery"}}
+        ```
+
+        `sessions` are those of background runs, which are not built yet. Of a run's tasks the first 1,000 that have not
+        finished are told, each with `id`, `state`, `waitingFor` and, where a network or power is missing, `lacks`. How
+        classes are known, and how to say it better, stands in [networks.md](networks.md).
+
         ## State
 
         `--state-dir DIR` puts all that a run keeps under one folder. Otherwise locks lie below

@@ -50,7 +50,8 @@ package enum CommandLineTool {
         case .reset: return reset(try ResetOptions(typed, environment: environment), console)
         case .suspend, .resume, .cancel:
             return control(try ControlOptions(typed, environment: environment), console)
-        case .plan, .simulate, .rerun, .explain, .status, .attach, .daemon, .completions:
+        case .status: return status(try StatusOptions(typed, environment: environment), environment, console)
+        case .plan, .simulate, .rerun, .explain, .attach, .daemon, .completions:
             throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
         }
     }

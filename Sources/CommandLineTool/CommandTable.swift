@@ -26,7 +26,7 @@ package enum CommandTable {
             .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
         entry(.rerun, "REPORT", 1...1, "the job again for the tasks that did not succeed", isBuilt: false),
         entry(.explain, "REPORT [ID]", 1...2, "where the time went and why, per task, in words", isBuilt: false),
-        entry(.status, "[IDENTIFIER]", 0...1, "background sessions and what each task waits for", isBuilt: false),
+        entry(.status, "[PID]", 0...1, "runs under way and what their tasks wait for, networks and power"),
         entry(.attach, "IDENTIFIER", 1...1, "follow a background session as if it had never been left", isBuilt: false),
         entry(.suspend, "PID [TASK…]", many, "suspend a run under way, or its tasks of these ids or patterns of ids"),
         entry(.resume, "PID [TASK…]", many, "let what was suspended go on"),

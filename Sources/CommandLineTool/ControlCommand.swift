@@ -38,9 +38,17 @@ package struct ControlOptions: Sendable {
 
     /// A word that is no number is the identifier of a background session.
     private static func process(_ word: String, _ command: CommandName) throws(UsageError) -> Int32 {
-        guard !word.isEmpty, word.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
+        guard isNumber(word) else {
             throw .notBuilt("`transfer-run \(command.rawValue)` for background sessions such as `\(word)`")
         }
+        return try process(word)
+    }
+
+    static func isNumber(_ word: String) -> Bool {
+        !word.isEmpty && word.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    }
+
+    static func process(_ word: String) throws(UsageError) -> Int32 {
         guard let number = Int32(word), number > 0 else {
             throw UsageError("`\(word)` is no process's number", hint: "`runner.pid` in a run's report is one")
         }
@@ -63,6 +71,10 @@ extension CommandLineTool {
             case .changed(let ids):
                 console.output(words(options.action, ids) + "\n")
                 return ExitStatus.succeeded.code
+            // The answer to another question.
+            case .status:
+                console.errors("error: \(words(.ended, options.process))\n")
+                return ExitStatus.runnerFailed.code
             case .refused(let reason):
                 console.errors(UsageError(reason).text)
                 return ExitStatus.invalidInput.code
@@ -80,12 +92,13 @@ extension CommandLineTool {
             case .suspend: "suspended"
             case .resume: "resumed"
             case .cancel: "cancelled"
+            case .status: "saw"
             }
         let count = "\(verb) \(ids.count) \(ids.count == 1 ? "task" : "tasks")"
         return ids.isEmpty ? count : "\(count): \(ids.joined(separator: ", "))"
     }
 
-    private static func words(_ failure: ControlFailure, _ process: Int32) -> String {
+    static func words(_ failure: ControlFailure, _ process: Int32) -> String {
         switch failure {
         case .noRun(let why): "no run with pid \(process) listens (\(why))"
         case .ended: "the run with pid \(process) ended before it answered"

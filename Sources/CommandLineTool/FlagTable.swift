@@ -99,14 +99,19 @@ package enum FlagTable {
         flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
         flag(
             .stateDir, .value("DIR"), "keep state, cache and sockets under this folder",
-            [.run, .reset] + controlling),
+            [.run, .reset, .status] + controlling),
     ]
 
     private static let conditions: [Flag] = [
-        flag(.noWait, .toggle, "put off what cannot run now", isBuilt: false),
+        flag(
+            .noWait, .toggle,
+            "put off to the next run what a network, power, a window or `earliestBegin` holds back; ends with 75"),
         flag(.detach, .toggle, "hand background sessions over and return", isBuilt: false),
         flag(.newRun, .toggle, "do not come back to an earlier run of a background session", isBuilt: false),
-        flag(.network, .value("CLASS"), "take this network class instead of what the system says", isBuilt: false),
+        flag(
+            .network, .value("CLASS"),
+            "take this instead of what the system says: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is",
+            [.run, .status]),
         flag(
             .confine, .value("DIR"), "for job files that are not trusted: nothing outside this folder", isBuilt: false),
         flag(.allowEnv, .list("NAME"), "let a confined job read this variable", isBuilt: false),
@@ -125,14 +130,14 @@ package enum FlagTable {
     private static let otherCommands: [Flag] = [
         flag(.format, .choice(["text", "json", "github"]), "how diagnostics are written", [.check]),
         flag(.online, .toggle, "ask the servers for sizes and changes", [.plan], isBuilt: false),
-        flag(.json, .toggle, "print JSON", [.plan, .status], isBuilt: false),
+        flag(.json, .toggle, "print JSON", [.plan, .status]),
         flag(.model, .value("FILE"), "the network to simulate", [.simulate], isBuilt: false),
         flag(.seed, .value("N"), "the seed of its chances", [.simulate], isBuilt: false),
         flag(.failed, .toggle, "the tasks that did not succeed", [.rerun], isBuilt: false),
         flag(.changed, .toggle, "the tasks whose file changed", [.rerun], isBuilt: false),
         flag(.all, .toggle, "every task", [.rerun], isBuilt: false),
         flag(.task, .list("ID"), "this task", [.rerun], isBuilt: false),
-        flag(.watch, .toggle, "show it again and again", [.status], isBuilt: false),
+        flag(.watch, .toggle, "show it again whenever it has changed", [.status]),
         flag(.resumable, .toggle, "keep half-done files", [.cancel]),
     ]
 

@@ -67,7 +67,9 @@ package struct RunOptions: Sendable {
     /// Bytes a second.
     package var bandwidth: Int64?
     package var failFast: Bool
+    package var noWait: Bool
     package var exitUnchanged: Bool
+    package var network: DictatedNetwork?
     package var stateDirectory: String?
     package var progress: Progress
     package var color: ColorChoice
@@ -87,7 +89,9 @@ package struct RunOptions: Sendable {
         maximumConcurrentTasks = try meant.count(.maxConcurrent)
         bandwidth = try meant.rate(.bandwidth)
         failFast = meant.isSet(.failFast)
+        noWait = meant.isSet(.noWait)
         exitUnchanged = meant.isSet(.exitUnchanged)
+        network = try meant.network()
         stateDirectory = meant.value(.stateDir)
         progress = meant.value(.progress).flatMap { Progress(rawValue: $0) } ?? .auto
         color = meant.value(.color).flatMap { ColorChoice(rawValue: $0) } ?? .auto

@@ -24,7 +24,8 @@ struct RunningJob {
             // From here signals are values, before the first thread is made.
             Signals.hold()
             warnOfInsecurity(job)
-            return enter(job, file)
+            guard let networks = networks() else { return 2 }
+            return enter(job, file, networks)
         } catch {
             console.errors(error.text)
             return 2
@@ -61,18 +62,32 @@ struct RunningJob {
         }
     }
 
+    /// `nil` when it was said why not.
+    private func networks() -> NetworkSettings? {
+        var settings = NetworkSettings()
+        settings.dictated = options.network?.interfaces
+        let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
+        switch NetworkMapFile.load(environment, color: color) {
+        case .success(let map): settings.map = map
+        case .failure(let problem):
+            console.errors(problem.text)
+            return nil
+        }
+        return settings
+    }
+
     // MARK: The run
 
-    private func enter(_ job: Job, _ file: JobFile?) -> Int32 {
+    private func enter(_ job: Job, _ file: JobFile?, _ networks: NetworkSettings) -> Int32 {
         switch Overlap(job: job, options: options, environment: environment, console: console).enter(file) {
         case .end(let status): return status.code
         case .clear(let lock):
             defer { lock?.release() }
-            return start(job)
+            return start(job, networks)
         }
     }
 
-    private func start(_ job: Job) -> Int32 {
+    private func start(_ job: Job, _ networks: NetworkSettings) -> Int32 {
         let memory: RunMemory
         do throws(StoreError) {
             memory = try RunMemory(job, options, environment)
@@ -83,19 +98,23 @@ struct RunningJob {
         for warning in BatchRoom.warnings(job) { console.errors(warning) }
         do throws(OutputProblem) {
             let outputs = try RunOutputs(job, options, environment)
-            return run(job, outputs, memory)
+            return run(job, outputs, memory, networks)
         } catch {
             console.errors("error: \(error)\n")
             return ExitStatus.runnerFailed.code
         }
     }
 
-    private func run(_ job: Job, _ outputs: RunOutputs, _ memory: RunMemory) -> Int32 {
+    private func run(
+        _ job: Job, _ outputs: RunOutputs, _ memory: RunMemory, _ networks: NetworkSettings
+    ) -> Int32 {
         var settings = RunSettings(
             userAgent: "transfer-run/\(CommandLineTool.version)", seed: UInt64.random(in: 1...UInt64.max))
         settings.failFast = options.failFast
+        settings.putsOffWhatWaits = options.noWait
         settings.tellsLimitWaits = outputs.tellEverything
         settings.reportsUnchanged = options.exitUnchanged
+        settings.networks = networks
         let status: ExitStatus
         let inputs = RunInputs(job, options, environment, console)
         defer { inputs.close() }
@@ -113,6 +132,9 @@ struct RunningJob {
             status = run.run()
             inputs.close()
             if let failure = log.finish() { throw failure }
+            if let problem = run.networkProblem, case .verbose = options.amount {
+                console.errors("warning: \(problem)\n")
+            }
             for problem in run.credentialProblems { console.errors("warning: \(problem)\n") }
             if let warning = RunMemory.warning(run.storeProblems) { console.errors(warning) }
         } catch {

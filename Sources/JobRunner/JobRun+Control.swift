@@ -8,7 +8,9 @@ extension JobRun {
     func take(_ request: ControlRequest, _ now: Now) {
         let chosen = TaskChoice(request.patterns, of: job)
         if let pattern = chosen.unmatched { return request.reply(.refused(refusal(of: pattern))) }
-        let command = request.command(chosen.tasks)
+        guard let command = request.command(chosen.tasks) else {
+            return request.reply(.status(status(of: chosen.tasks)))
+        }
         if case .cancel(let tasks, keepPartial: false) = command { engine.unwanted.formUnion(tasks) }
         let changed = scheduler.command(command, now: now)
         request.reply(.changed(changed.map { job.tasks[Int($0.raw)].id }))

@@ -11,10 +11,13 @@ package struct RunSettings: Sendable {
     /// Of the back-off's random part.
     package var seed: UInt64
     package var failFast = false
+    /// `--no-wait`
+    package var putsOffWhatWaits = false
     /// Somebody listens to what keeps tasks from a free place.
     package var tellsLimitWaits = false
     /// `--exit-unchanged`
     package var reportsUnchanged = false
+    package var networks = NetworkSettings()
 
     package init(userAgent: String, seed: UInt64) {
         self.userAgent = userAgent
@@ -28,6 +31,7 @@ package final class JobRun {
     private let settings: RunSettings
     let log: EventLog
     private let inbox: Mailbox<RunInput>
+    private let networks: RunNetworks
     let engine: Engine
     var scheduler: Scheduler
     let beganAt: Now
@@ -42,6 +46,8 @@ package final class JobRun {
     package private(set) var storeProblems: [String] = []
     /// What went wrong where somebody was asked who to be.
     package private(set) var credentialProblems: [String] = []
+    /// Why it saw no networks, where nothing depended on them.
+    package var networkProblem: String? { networks.problem }
 
     /// `makeInbox` is given what ends the loop's wait; what it returns takes input from any thread.
     package init(
@@ -55,16 +61,21 @@ package final class JobRun {
         beganAt = now
         facts.reportsUnchanged = settings.reportsUnchanged
         log.wall = now.wall
-        let plan = RunPlan(job, settings: settings)
+        var plan = RunPlan(job, settings: settings)
         engine = try Engine(
             job: job, origins: plan.origins, events: log, userAgent: settings.userAgent,
             run: String(UInt64(settings.seed), radix: 36), memory: memory, now: now)
+        networks = try RunNetworks(settings.networks, job, plan.origins, engine)
+        plan.scheduling.conditions = engine.networks.conditions
+        plan.scheduling.localOrigins = networks.localOrigins
         scheduler = Scheduler(plan.scheduling, now: now)
         groupRecords = job.groups.map { RunRecord.Group(name: $0.name, published: false, error: nil) }
         tasksLeft = Array(repeating: 0, count: job.sessions.count)
         for task in job.tasks { tasksLeft[Int(task.session.raw)] += 1 }
-        inbox = makeInbox(engine.wake)
+        let inbox = makeInbox(engine.wake)
+        self.inbox = inbox
         limitOrigins()
+        try networks.begin { inbox.post($0) }
     }
 
     /// Tells the scheduler what `limits.hosts` says of origins that were met since the last time.
@@ -99,6 +110,7 @@ package final class JobRun {
             limitOrigins()
             for report in reports { take(report, now) }
         }
+        networks.end()
         storeProblems = engine.close()
         credentialProblems = engine.credentialProblems
         return conclude(Clocks.now())
@@ -127,8 +139,11 @@ package final class JobRun {
         switch input {
         case .command(let command):
             if case .stop(let number) = command, facts.signal == nil { facts.signal = number }
+            // First the engine: what ends for it ends under what is true now.
+            if case .conditions(let conditions) = command { engine.take(conditions) }
             scheduler.command(command, now: now)
         case .control(let request): take(request, now)
+        case .woke: engine.woke()
         }
     }
 
@@ -140,7 +155,8 @@ package final class JobRun {
         for action in actions {
             switch action {
             case .perform(let command): engine.perform(command, now: now)
-            case .waiting(let task, let reason): log.append(.waiting(reason), task: task, session: session(task))
+            case .waiting(let task, let reason):
+                log.append(.waiting(reason, lacks: lack(of: task, reason)), task: task, session: session(task))
             case .resumed(let task): log.append(.taskResumed, task: task, session: session(task))
             case .attemptEnded(let task, let end):
                 _ = endAttempt(task, end.outcome, end.backoff, error: end.error, held: end.held, now)

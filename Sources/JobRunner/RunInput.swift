@@ -4,10 +4,16 @@ package import TransferModel
 package enum RunInput: Sendable {
     case command(RunCommand)
     case control(ControlRequest)
+    /// The machine has slept.
+    case woke
 }
 
-/// What can be done to some tasks of a run under way.
-package enum ControlAction: String, CaseIterable, Hashable, Sendable { case suspend, resume, cancel }
+/// What can be asked of a run under way, about some of its tasks.
+package enum ControlAction: String, CaseIterable, Hashable, Sendable {
+    case suspend, resume, cancel
+    /// How they stand; changes nothing.
+    case status
+}
 
 /// Somebody outside asks something of a run.
 package struct ControlRequest: Sendable {
@@ -29,11 +35,13 @@ package struct ControlRequest: Sendable {
         self.reply = reply
     }
 
-    func command(_ tasks: [TaskIndex]) -> RunCommand {
+    /// `nil` for what changes nothing.
+    func command(_ tasks: [TaskIndex]) -> RunCommand? {
         switch action {
         case .suspend: .suspend(tasks)
         case .resume: .resume(tasks)
         case .cancel: .cancel(tasks, keepPartial: keepPartial)
+        case .status: nil
         }
     }
 }
@@ -42,6 +50,7 @@ package struct ControlRequest: Sendable {
 package enum ControlReply: Hashable, Sendable {
     /// The ids of the tasks that are not as they were, in the job's order.
     case changed([String])
+    case status(RunStatus)
     /// Nothing was done: a sentence that says why, and what would be right.
     case refused(String)
 }

@@ -10,6 +10,7 @@ struct RunPlan {
     init(_ job: Job, settings: RunSettings) {
         scheduling.seed = settings.seed
         scheduling.failFast = settings.failFast || job.failFast
+        scheduling.putsOffWhatWaits = settings.putsOffWhatWaits
         scheduling.tellsLimitWaits = settings.tellsLimitWaits
         scheduling.maximumConcurrentTasks = job.limits.maximumConcurrentTasks
         scheduling.bandwidth = job.limits.bandwidth
@@ -46,13 +47,13 @@ struct RunPlan {
             uniquingKeysWith: { first, _ in first })
         scheduling.tasks.reserveCapacity(job.tasks.count)
         // Most tasks share their options with the one before, and its host.
-        var known: (options: TaskOptions, policy: Int)?
+        var known: (options: TaskOptions, session: SessionIndex, policy: Int)?
         var lastURL: (url: ResourceURL, session: SessionIndex, origin: OriginID?)?
         for (index, task) in job.tasks.enumerated() {
             let options = task.options
-            if known?.options !== task.options {
-                scheduling.policies.append(Self.policy(options.values))
-                known = (task.options, scheduling.policies.count - 1)
+            if known?.options !== task.options || known?.session != task.session {
+                scheduling.policies.append(Self.policy(options.values, job.sessions[Int(task.session.raw)]))
+                known = (task.options, task.session, scheduling.policies.count - 1)
             }
             var origin: OriginID?
             if let url = task.location.url {
@@ -81,7 +82,9 @@ struct RunPlan {
         session.takesSlot(url) ? origins.id(of: url.origin) : nil
     }
 
-    private static func policy(_ options: TaskOptions.Values) -> SchedulingPlan.TaskPolicy {
+    private static func policy(
+        _ options: TaskOptions.Values, _ session: SessionConfiguration
+    ) -> SchedulingPlan.TaskPolicy {
         var policy = SchedulingPlan.TaskPolicy()
         policy.priority = options.priority
         policy.retry = options.policies.retry
@@ -90,6 +93,9 @@ struct RunPlan {
         policy.bandwidth = options.bandwidth
         policy.earliestBegin = options.earliestBegin
         policy.isSuspended = options.suspended
+        policy.terms = options.policies.networkTerms
+        policy.waitsForConnectivity = options.policies.waitsForConnectivity
+        policy.isDiscretionary = session.discretionary == true
         return policy
     }
 }

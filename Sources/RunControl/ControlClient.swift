@@ -23,6 +23,13 @@ package struct ControlClient {
     /// Far more than the ids of the largest job.
     private static let maximumAnswer = 512 << 20
 
+    /// The processes of runs that listen, as far as their names tell: one may have died since.
+    package func runs() -> [Int32] {
+        guard (try? PrivateFolder.open(folder)) != nil else { return [] }
+        return Folders.names(in: folder).filter { $0.hasPrefix("run-") }.compactMap { ControlPlace.process(of: $0) }
+            .sorted()
+    }
+
     package func ask(_ message: ControlMessage, of process: Int32) throws(ControlFailure) -> ControlReply {
         let deadline = Clocks.instant() + patience
         let socket = try connect(ControlPlace.socketName(process), deadline)

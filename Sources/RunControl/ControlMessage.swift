@@ -105,6 +105,10 @@ extension ControlReply {
             writer.member("ok", true)
             writer.key("tasks")
             writer.strings(ids)
+        case .status(let status):
+            writer.member("ok", true)
+            writer.key("run")
+            status.write(to: &writer)
         case .refused(let reason):
             writer.member("ok", false)
             writer.member("error", reason)
@@ -116,6 +120,11 @@ extension ControlReply {
     /// `nil` for what is no answer.
     package init?(line: [UInt8]) {
         guard let value = try? JSONParser.parse(line) else { return nil }
+        if let run = value["run"] {
+            guard value["ok"] == .boolean(true), let status = RunStatus(run) else { return nil }
+            self = .status(status)
+            return
+        }
         switch (value["ok"], value["tasks"], value["error"]) {
         case (.boolean(true)?, .array(let elements)?, _):
             let ids = elements.compactMap { if case .string(let id) = $0 { id } else { nil } }

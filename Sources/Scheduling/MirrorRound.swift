@@ -12,6 +12,8 @@ struct MirrorRound: Sendable {
         let canHeal: Bool
         /// The place asked to be left alone until then.
         var quietUntil: Instant?
+        /// No permitted network leads there.
+        var foundNoRoute = false
     }
 
     /// As written; `nil` for a place that needs no connection.
@@ -33,6 +35,8 @@ struct MirrorRound: Sendable {
     /// Nothing of the round counts yet.
     var isFresh: Bool { failures.isEmpty }
     var isOver: Bool { failures.count == origins.count }
+    /// No place could be asked.
+    var foundNoRoute: Bool { isOver && failures.allSatisfy(\.foundNoRoute) }
     /// Whether another round may do better than this one did.
     var canHeal: Bool { failures.contains { $0.canHeal } }
 
@@ -68,7 +72,7 @@ struct MirrorRound: Sendable {
 
 /// How a host stands as a place to fetch from: the lesser is asked first.
 struct MirrorStanding: Comparable, Sendable {
-    private enum Rank: UInt8 { case well, failedLately, quiet }
+    private enum Rank: UInt8 { case well, failedLately, quiet, outOfReach }
     private let rank: Rank
     private let opensAt: Instant
 
@@ -79,6 +83,8 @@ struct MirrorStanding: Comparable, Sendable {
 
     static let well = MirrorStanding(.well)
     static let failedLately = MirrorStanding(.failedLately)
+    /// No network leads there that the task may use now.
+    static let outOfReach = MirrorStanding(.outOfReach)
     /// Of several that want quiet, the one that is open again first.
     static func quiet(until opensAt: Instant) -> MirrorStanding { MirrorStanding(.quiet, opensAt) }
 

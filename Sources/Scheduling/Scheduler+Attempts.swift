@@ -13,11 +13,9 @@ extension Scheduler {
             endGrantWait(index)
         }
         stopCounting(task)
+        if !conditions.discretionary.isEmpty { conditions.ended(task) }
         let meant = endings.isEmpty ? nil : endings.removeValue(forKey: task)
-        if case .failed = verdict.outcome {
-        } else if let origin = lanes[Int(tasks[index].lane)].origin {
-            endProbe(task, origin)
-        }
+        if case .failed = verdict.outcome {} else { tellsNothing(task) }
         switch verdict.outcome {
         case .succeeded: succeed(task, meant, verdict.status)
         case .cancelled(let error): cancelled(task, error, meant, verdict.status)
@@ -30,11 +28,10 @@ extension Scheduler {
         mirrorServed(task)
         guard let group = plan.tasks[Int(task.raw)].group else { return finish(task, .succeeded, nil, status) }
         guard groups[Int(group.raw)].isBroken else { return stage(task, group) }
-        // Too late to be stopped, and of no use without the others.
         if case .finish(let outcome, let error, let deferral) = meant {
             finish(task, outcome, error, status, deferral)
         } else {
-            finish(task, .cancelled, Self.isIncomplete, status)
+            breakOff(task, group, status)
         }
     }
 
@@ -67,12 +64,22 @@ extension Scheduler {
     private mutating func failed(_ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?) {
         let index = Int(task.raw)
         let policy = policy(of: task).retry
+        let loss = networkLoss(of: task, error, verdict)
+        if let loss, waitsForNetwork(task), loss == .gone || !isMirrored(task) {
+            tellsNothing(task)
+            return goOnWithNetwork(task, error, verdict, meant, loss)
+        }
         let backoff = backoff(policy, attempt: tasks[index].tries)
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
-        judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
-        if isMirrored(task) {
-            return failedAtMirror(task, error, verdict, meant, asked: asked, backoff: backoff)
+        if loss == nil {
+            judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
+        } else {
+            tellsNothing(task)
         }
+        if isMirrored(task) {
+            return failedAtMirror(task, error, verdict, meant, loss, asked: asked, backoff: backoff)
+        }
+        if loss == .noRoute { return finish(task, .failed, error.asRefusal, verdict.status) }
         guard mayRetry(task, error, verdict, policy) else { return finish(task, .failed, error, verdict.status) }
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)

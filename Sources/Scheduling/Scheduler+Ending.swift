@@ -19,6 +19,7 @@ extension Scheduler {
         case .staged: return endStaged(task, ending)
         case .backingOff: tasks[index].addWait(tasks[index].backoffReason, now.instant - tasks[index].since)
         case .queued: accountQueueTime(index)
+        case .awaitingConditions: endShortage(index)
         case .held: tasks[index].addWait(.earliestBegin, now.instant - tasks[index].since)
         case .suspended: leaveSuspended(index)
         case .blocked: leaveBlocked(index)
@@ -34,7 +35,7 @@ extension Scheduler {
             case .finish(let outcome, let error, let deferral) = ending
         else { return false }
         finish(task, outcome, error, nil, deferral)
-        breakUp(group)
+        breakUp(group, deferral)
         return true
     }
 
@@ -62,11 +63,11 @@ extension Scheduler {
                     staged: staged, deferral: deferral)))
         tasks[index].waits = []
         if !mirrors.isEmpty { mirrors[task] = nil }
-        if !wasStaged, let group = plan.tasks[index].group { memberEnded(group, isMissing: !tolerated) }
+        if !wasStaged, let group = plan.tasks[index].group { memberEnded(group, isMissing: !tolerated, deferral) }
         // Once the run is ending, whoever ended it ends those that wait too.
         let succeeded = outcome == .succeeded || tolerated
         if stopping == nil {
-            release(dependants.of(index), succeeded, unlessIn: wasStaged ? plan.tasks[index].group : nil)
+            release(dependants.of(index), succeeded, deferral, unlessIn: wasStaged ? plan.tasks[index].group : nil)
         }
         if plan.failFast, outcome == .failed, !tolerated, stopping == nil { failFast() }
     }
@@ -79,13 +80,16 @@ extension Scheduler {
         }
     }
 
-    /// Lets go those that waited for it, or skips them. Members of `group` were let go before.
-    mutating func release(_ waiting: ArraySlice<TaskIndex>, _ succeeded: Bool, unlessIn group: GroupIndex? = nil) {
+    /// Lets go those that waited for it, or skips them; what waited for something that was put off is put off too.
+    /// Members of `group` were let go before.
+    mutating func release(
+        _ waiting: ArraySlice<TaskIndex>, _ succeeded: Bool, _ deferral: Deferral?, unlessIn group: GroupIndex? = nil
+    ) {
         for dependant in waiting {
             let index = Int(dependant.raw)
             guard tasks[index].phase == .blocked, group == nil || plan.tasks[index].group != group else { continue }
             guard succeeded else {
-                skipped.append(dependant)
+                skipped.append((dependant, deferral))
                 continue
             }
             tasks[index].openNeeds -= 1
@@ -101,11 +105,15 @@ extension Scheduler {
         isSkipping = true
         var next = 0
         while next < skipped.count {
-            let task = skipped[next]
+            let (task, deferral) = skipped[next]
             next += 1
             // It may need several that did not succeed.
             guard tasks[Int(task.raw)].phase == .blocked else { continue }
             leaveBlocked(Int(task.raw))
+            guard deferral == nil else {
+                finish(task, .deferred, nil, nil, deferral)
+                continue
+            }
             finish(task, .skipped, TransferError(.dependencyFailed, "a task it needs did not succeed"), nil)
         }
         skipped = []

@@ -9,6 +9,8 @@ struct GroupState: Sendable {
     var isPublishing = false
     /// A member is missing for good: nothing is published.
     var isBroken = false
+    /// It is missing because it was put off: then so are the others.
+    var deferral: Deferral?
 }
 
 extension Scheduler {
@@ -25,7 +27,7 @@ extension Scheduler {
         groups[Int(group.raw)].staged.append(task)
         // One that needs another member's file needs it verified, not published: that waits for both.
         let members = dependants.of(index).filter { plan.tasks[Int($0.raw)].group == group }
-        if stopping == nil { release(members[...], true) }
+        if stopping == nil { release(members[...], true, nil) }
         closeMember(group)
     }
 
@@ -37,8 +39,8 @@ extension Scheduler {
     }
 
     /// A member ended without a file. One that may be missing leaves the old file where it is.
-    mutating func memberEnded(_ group: GroupIndex, isMissing: Bool) {
-        if isMissing { breakUp(group) }
+    mutating func memberEnded(_ group: GroupIndex, isMissing: Bool, _ deferral: Deferral?) {
+        if isMissing { breakUp(group, deferral) }
         closeMember(group)
     }
 
@@ -56,20 +58,32 @@ extension Scheduler {
     static let isIncomplete = TransferError(.runCancelled, "another member of its group did not succeed")
 
     /// What the others have is of no use without the member that is missing.
-    mutating func breakUp(_ group: GroupIndex) {
+    mutating func breakUp(_ group: GroupIndex, _ deferral: Deferral?) {
         let number = Int(group.raw)
         guard !groups[number].isBroken else { return }
         groups[number].isBroken = true
-        let error = Self.isIncomplete
+        groups[number].deferral = deferral
         for member in groupMembers.of(number) {
             switch stopping {
             // All were told to end. One that was verified all the same waits for what does not come.
             case .cancelling(let error): end(member, .finish(.cancelled, error, nil))
             case .deferring(let reason): end(member, .finish(.deferred, nil, reason))
-            case .failing, nil: end(member, .finish(.cancelled, error, nil))
+            case .failing, nil: end(member, missing(in: group))
             }
         }
         ended(group, published: false, nil)
+    }
+
+    /// How those end that another member of theirs left alone.
+    private func missing(in group: GroupIndex) -> Ending {
+        guard let deferral = groups[Int(group.raw)].deferral else { return .finish(.cancelled, Self.isIncomplete, nil) }
+        return .finish(.deferred, nil, deferral)
+    }
+
+    /// Too late to be stopped, and of no use without the others.
+    mutating func breakOff(_ task: TaskIndex, _ group: GroupIndex, _ status: Int?) {
+        guard case .finish(let outcome, let error, let deferral) = missing(in: group) else { return }
+        finish(task, outcome, error, status, deferral)
     }
 
     mutating func published(_ group: GroupIndex, _ error: TransferError?) {
@@ -83,6 +97,6 @@ extension Scheduler {
 
     private mutating func ended(_ group: GroupIndex, published: Bool, _ error: TransferError?) {
         actions.append(.groupFinished(group, published: published, error))
-        if stopping == nil { release(groupDependants.of(Int(group.raw)), published) }
+        if stopping == nil { release(groupDependants.of(Int(group.raw)), published, groups[Int(group.raw)].deferral) }
     }
 }

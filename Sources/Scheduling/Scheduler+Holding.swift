@@ -12,7 +12,8 @@ extension Scheduler {
         } else if setBegin(task) {
             tasks[index].phase = .held
             tasks[index].since = now.instant
-            actions.append(.waiting(task, .earliestBegin))
+            if !plan.putsOffWhatWaits { actions.append(.waiting(task, .earliestBegin)) }
+            postpone(task, .earliestBegin)
         } else if tasks[index].retryAt > now.instant {
             if !isClosed(index) { startResourceClock(task) }
             // It was suspended in its back-off.
@@ -24,10 +25,11 @@ extension Scheduler {
         } else {
             if tasks[index].hasBegun, !isClosed(index) { startResourceClock(task) }
             enqueue(task)
+            if isClosed(index) { postpone(task, .window) }
         }
     }
 
-    private func isClosed(_ index: Int) -> Bool { sessions[Int(plan.tasks[index].session.raw)].isClosed }
+    func isClosed(_ index: Int) -> Bool { sessions[Int(plan.tasks[index].session.raw)].isClosed }
 
     // MARK: earliestBegin
 
@@ -37,9 +39,12 @@ extension Scheduler {
         case nil: return false
         case .afterStart(let span):
             guard beganAt + span > now.instant else { return false }
+            // Or the run would be waited for, though it has nothing left to do.
+            guard !plan.putsOffWhatWaits else { return true }
             timers.push(Timer(due: beganAt + span, kind: .begin, index: task.raw))
         case .at(let date):
             guard date > now.wall else { return false }
+            guard !plan.putsOffWhatWaits else { return true }
             dateTimers.push(DateTimer(due: date, kind: .begin, index: task.raw))
         }
         return true
@@ -64,6 +69,7 @@ extension Scheduler {
         case .held: tasks[index].addWait(.earliestBegin, now.instant - tasks[index].since)
         case .queued: accountQueueTime(index)
         case .backingOff: tasks[index].addWait(tasks[index].backoffReason, now.instant - tasks[index].since)
+        case .awaitingConditions: endShortage(index)
         case .running:
             guard endings[task] == nil else { return false }
             endings[task] = .interrupt
@@ -144,18 +150,30 @@ extension Scheduler {
         let task = TaskIndex(raw: UInt32(index))
         switch tasks[index].phase {
         case .running where endings[task] == nil:
+            guard !plan.putsOffWhatWaits else {
+                end(task, .finish(.deferred, nil, .window))
+                return
+            }
             endings[task] = .interrupt
             actions.append(.perform(.cancel(task, keepPartial: true)))
             actions.append(.waiting(task, .window))
             stopResourceClock(index)
-        case .queued, .backingOff: stopResourceClock(index)
+        case .queued:
+            stopResourceClock(index)
+            // Before its creation it stands in no lane, and may have to wait for others.
+            if tasks[index].lane >= 0 { postpone(task, .window) }
+        case .backingOff, .awaitingConditions: stopResourceClock(index)
         default: break
         }
     }
 
     private mutating func opened(_ index: Int) {
-        guard tasks[index].hasBegun, tasks[index].phase == .queued || tasks[index].phase == .backingOff else { return }
-        startResourceClock(TaskIndex(raw: UInt32(index)))
+        let task = TaskIndex(raw: UInt32(index))
+        switch tasks[index].phase {
+        case .queued, .backingOff: if tasks[index].hasBegun { startResourceClock(task) }
+        case .awaitingConditions: if tasks[index].shortOf == .network { runResourceClock(task) }
+        case .blocked, .held, .suspended, .running, .staged, .finished: break
+        }
     }
 
     // MARK: timeoutForResource
@@ -174,6 +192,11 @@ extension Scheduler {
         tasks[index].resourceTime += now.instant.nanoseconds
         timers.push(
             Timer(due: Instant(nanoseconds: tasks[index].resourceTime), kind: .resource, index: task.raw))
+    }
+
+    /// From now on nothing but the network holds it back.
+    mutating func runResourceClock(_ task: TaskIndex) {
+        if tasks[Int(task.raw)].hasBegun { startResourceClock(task) } else { beginResourceClock(task) }
     }
 
     mutating func stopResourceClock(_ index: Int) {

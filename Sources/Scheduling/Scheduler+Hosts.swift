@@ -113,6 +113,11 @@ extension Scheduler {
         noteAll(lanesOf: origin)
     }
 
+    /// The end of an attempt that tells nothing about its last host.
+    mutating func tellsNothing(_ task: TaskIndex) {
+        if let origin = lanes[Int(tasks[Int(task.raw)].lane)].origin { endProbe(task, origin) }
+    }
+
     private mutating func parkUnanswered(_ origin: OriginID, _ policy: RetryPolicy) {
         let parks = UInt32(origins[Int(origin.raw)].parks + 1)
         let ceiling = Self.ceiling(policy, attempt: parks)
@@ -179,7 +184,7 @@ extension Verdict {
 
 extension ErrorName {
     /// The host gave no sign of life.
-    fileprivate var saysNobodyAnswered: Bool {
+    var saysNobodyAnswered: Bool {
         switch self {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
             .cannotFindProxy, .cannotConnectToProxy, .proxyCouldNotConnect:

@@ -8,12 +8,13 @@ extension Scheduler {
         let index = Int(task.raw)
         let session = plan.tasks[index].session
         let lane = laneNumber(session, chooseOrigin(task))
+        // Its host counts it when it comes there first; one with several places is counted where it begins.
+        if tasks[index].lane < 0, !isMirrored(task) { lanes[lane].tasks += 1 }
         tasks[index].phase = .queued
         tasks[index].lane = Int32(lane)
         beginWait(index, lane)
         tasks[index].sessionFullClock = sessions[Int(session.raw)].fullClock.reading(at: now.instant)
         if let origin = lanes[lane].origin { tasks[index].failedProbes = origins[Int(origin.raw)].failedProbes }
-        if tasks[index].attempt == 0, !isMirrored(task) { lanes[lane].tasks += 1 }
         if plan.tellsLimitWaits { newlyQueued.append(task) }
         if lanes[lane].enqueue(task, priority: plan.policies[policyNumber(of: task)].priority) { offer(lane) }
     }
@@ -125,18 +126,21 @@ extension Scheduler {
     // MARK: Starting
 
     mutating func startWhatMay() {
-        repeat { startInOrder() } while passOverQuietHosts()
+        repeat {
+            putOffWhatWaits()
+            startInOrder()
+        } while passOverQuietHosts() || !postponed.isEmpty
     }
 
     private mutating func startInOrder() {
-        guard stopping == nil else { return }
-        while running < plan.maximumConcurrentTasks, let session = readySessions.first?.place,
+        // A task that cannot start may fail, and end the run.
+        while stopping == nil, running < plan.maximumConcurrentTasks, let session = readySessions.first?.place,
             let next = sessions[session].ready.first
         {
             let lane = sessions[session].lanes[next.place]
             lanes[lane].removeHead()
             // One that was ended or suspended while it waited stays in its queue until it comes to the front.
-            if isQueued(next.task, in: lane), !goesElsewhere(next.task) {
+            if isQueued(next.task, in: lane), !goesElsewhere(next.task), !isHeldBack(next.task, in: lane) {
                 start(next.task, lane)
             } else {
                 refresh(lane)
@@ -168,6 +172,9 @@ extension Scheduler {
         let session = Int(lanes[lane].session.raw)
         sessions[session].began(at: now.instant)
         if !tasks[index].hasBegun { beginResourceClock(task) }
+        tasks[index].hasNoRoute = false
+        tasks[index].conditionsMet = conditions.number
+        if plan.policies[policyNumber(of: task)].isDiscretionary { conditions.began(task) }
         if let rate = plan.policies[policyNumber(of: task)].bandwidth {
             bandwidth?.add(task, session: session, rate: rate, now.instant)
         } else if bandwidth?.limits(session) == true {

@@ -16,16 +16,18 @@ extension Scheduler {
     /// The origin where the task is to queue: of several places, the first of those that stand best.
     mutating func chooseOrigin(_ task: TaskIndex) -> OriginID? {
         guard isMirrored(task), let round = mirrors[task] else { return plan.tasks[Int(task.raw)].origin }
-        let mirror = bestMirror(of: round)
+        let mirror = bestMirror(of: round, for: task)
         mirrors[task]?.current = mirror
         return round.origins[mirror]
     }
 
-    private func bestMirror(of round: MirrorRound) -> Int {
-        round.untried.min { standing(of: round.origins[$0]) < standing(of: round.origins[$1]) } ?? round.current
+    func bestMirror(of round: MirrorRound, for task: TaskIndex) -> Int {
+        round.untried.min { standing(of: round.origins[$0], for: task) < standing(of: round.origins[$1], for: task) }
+            ?? round.current
     }
 
-    private func standing(of origin: OriginID?) -> MirrorStanding {
+    private func standing(of origin: OriginID?, for task: TaskIndex) -> MirrorStanding {
+        if conditions.areStrict, shortage(of: task, at: origin) != nil { return .outOfReach }
         guard let origin, Int(origin.raw) < origins.count else { return .well }
         switch origins[Int(origin.raw)].quiet {
         case .until(let due): return .quiet(until: due)
@@ -41,8 +43,8 @@ extension Scheduler {
     /// Takes a task that waits for a place to one that stands better by now; whether there is one.
     mutating func goesElsewhere(_ task: TaskIndex) -> Bool {
         guard isMirrored(task), let round = mirrors[task] else { return false }
-        let best = standing(of: round.origins[bestMirror(of: round)])
-        guard best < standing(of: round.origin) else { return false }
+        let best = standing(of: round.origins[bestMirror(of: round, for: task)], for: task)
+        guard best < standing(of: round.origin, for: task) else { return false }
         accountQueueTime(Int(task.raw))
         enqueue(task)
         return true
@@ -85,14 +87,19 @@ extension Scheduler {
 
     /// `asked` is a `Retry-After` that the policy honours, and `backoff` the pause after a whole round.
     mutating func failedAtMirror(
-        _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?, asked: TimeSpan?,
-        backoff: TimeSpan
+        _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?, _ loss: NetworkLoss?,
+        asked: TimeSpan?, backoff: TimeSpan
     ) {
         guard let round = mirrors[task], !error.name.isNoFault(of: round.origin) else {
             return finish(task, .failed, error, verdict.status)
         }
         let policy = policy(of: task).retry
-        let told = note(error, verdict, asked: asked, policy, at: round, of: task)
+        let told = note(error, verdict, loss, asked: asked, policy, at: round, of: task)
+        // Nobody could be asked: the round begins anew when a way is there.
+        if let loss, waitsForNetwork(task), mirrors[task]?.foundNoRoute == true {
+            mirrors[task]?.beginAnew()
+            return goOnWithNetwork(task, error, verdict, meant, loss)
+        }
         guard mayRepeat(verdict, policy), mayGoOn(task) else { return giveUp(task) }
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
@@ -108,19 +115,20 @@ extension Scheduler {
 
     /// Gives back the error as it is told with the attempt.
     private mutating func note(
-        _ error: TransferError, _ verdict: Verdict, asked: TimeSpan?, _ policy: RetryPolicy, at round: MirrorRound,
-        of task: TaskIndex
+        _ error: TransferError, _ verdict: Verdict, _ loss: NetworkLoss?, asked: TimeSpan?, _ policy: RetryPolicy,
+        at round: MirrorRound, of task: TaskIndex
     ) -> TransferError {
-        if let origin = round.origin { origins[Int(origin.raw)].mirrorFailedAt = now.instant }
+        if loss == nil, let origin = round.origin { origins[Int(origin.raw)].mirrorFailedAt = now.instant }
         var (told, mayHeal) = (error, canHeal(error, verdict, policy))
         if let asked, asked > policy.maximumRetryAfter {
             told = error.adding(retryAfter: asked)
             mayHeal = false
         }
+        if loss == .noRoute { mayHeal = waitsForNetwork(task) }
         mirrors[task]?.note(
             MirrorRound.Failure(
-                mirror: round.current, error: told, status: verdict.status, canHeal: mayHeal,
-                quietUntil: asked.map { now.instant + $0 }))
+                mirror: round.current, error: told.asRefusal, status: verdict.status, canHeal: mayHeal,
+                quietUntil: asked.map { now.instant + $0 }, foundNoRoute: loss == .noRoute))
         if told != error, mirrors[task]?.isOver == false { told.message += ": the next of `urls` is tried" }
         return told
     }
@@ -131,8 +139,8 @@ extension Scheduler {
         return round.canHeal && Int(tasks[Int(task.raw)].tries) < policy(of: task).retry.attempts
     }
 
-    /// To the next place of the same round, at once.
-    private mutating func goOn(_ task: TaskIndex, _ error: TransferError) {
+    /// To the next place of the same round, at once; or to another attempt that only a network may hold back.
+    mutating func goOn(_ task: TaskIndex, _ error: TransferError) {
         let held = tasks[Int(task.raw)].takeHeld()
         actions.append(
             .attemptEnded(task, AttemptEnd(outcome: .failed, error: error, backoff: nil, held: held)))

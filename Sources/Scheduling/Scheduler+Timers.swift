@@ -44,7 +44,8 @@ extension Scheduler {
             tasks[index].addWait(tasks[index].backoffReason, now.instant - tasks[index].since)
             makeReady(task)
         case .resource:
-            let error = TransferError(.timedOut, "the task's `timeoutForResource` is over")
+            let place = tasks[index].phase == .awaitingConditions ? "; it waited for a network that it may use" : ""
+            let error = TransferError(.timedOut, "the task's `timeoutForResource` is over\(place)")
             end(task, .finish(.failed, error, nil))
         case .begin: begin(task)
         case .unpark: unpark(index)

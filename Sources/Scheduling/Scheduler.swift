@@ -3,7 +3,8 @@ package import TransferModel
 /// Who may start, when, and why not yet: one pure state machine. Time is an argument, what to do is returned.
 ///
 /// A turn: tell it what happened (`take`, `command`), then `turn` for what to do. A task's life here:
-/// blocked by needs → held until it may begin → queued in its lane → running → (backing off → queued …) → finished.
+/// blocked by needs → held until it may begin → queued in its lane → (awaiting a network or power → queued) → running →
+/// (backing off → queued …) → finished.
 package struct Scheduler {
     package let plan: SchedulingPlan
     package internal(set) var finishedCount = 0
@@ -43,14 +44,17 @@ package struct Scheduler {
     var stopping: Stop?
     /// What a running task was told to end with; its executor may still say otherwise.
     var endings: [TaskIndex: Ending] = [:]
-    /// Tasks to be skipped because one they need did not succeed.
-    var skipped: [TaskIndex] = []
+    /// Tasks to be skipped because one they need did not succeed, or put off because it was.
+    var skipped: [(task: TaskIndex, deferral: Deferral?)] = []
     var isSkipping = false
     var probesToCharge: [(OriginID, TransferError)] = []
     /// Of running attempts that could use more slots than their own, by task.
     var loans: [Loan] = []
     /// Queued in this turn; told what they wait for if it does not start them.
     var newlyQueued: [TaskIndex] = []
+    var conditions: ConditionsBook
+    /// What is to be put off to the next run in this turn.
+    var postponed: [Postponement] = []
     /// Tasks that wait for others, or for somebody who is not there: when all do, the run is over.
     var idleCount = 0
     var suspendedByFileCount = 0
@@ -70,6 +74,7 @@ package struct Scheduler {
         groups = Array(repeating: GroupState(), count: plan.groupCount)
         mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)
+        conditions = ConditionsBook(plan.conditions)
         if plan.bandwidth != nil || plan.sessions.contains(where: { $0.bandwidth != nil })
             || plan.policies.contains(where: { $0.bandwidth != nil })
         {
@@ -167,7 +172,9 @@ package struct Scheduler {
             return []
         case .suspend(let chosen): return chosen.filter { suspend($0) }
         case .resume(let chosen): return chosen.filter { resume($0) }
-        case .conditions: return []
+        case .conditions(let news):
+            take(news)
+            return []
         case .cancel(let chosen, let keepPartial):
             let error = TransferError(.cancelled, "the task was cancelled by a command")
             return chosen.filter { end($0, .finish(.cancelled, error, nil), keepPartial: keepPartial) }

@@ -13,6 +13,8 @@ struct TaskState: Sendable {
         case queued
         case running
         case backingOff
+        /// No network that it may use is there, or too little power.
+        case awaitingConditions
         /// Verified; waits for the others of its group.
         case staged
         case finished
@@ -44,6 +46,12 @@ struct TaskState: Sendable {
     var retryAt = Instant(nanoseconds: 0)
     /// What the present back-off waits for.
     var backoffReason = WaitReason.backoff
+    /// What it waits for when it awaits other conditions.
+    var shortOf = WaitReason.network
+    /// No route that it may take led to the host of its last attempt.
+    var hasNoRoute = false
+    /// The number of the conditions under which its last attempt began.
+    var conditionsMet: UInt32 = 0
     var holdsSlot = false
     var awaitsGrant = false
     /// The slot it holds or waits for is to be a connection of its own.
@@ -85,7 +93,7 @@ struct TaskState: Sendable {
 /// How a task goes on that is not left to its own end.
 enum Ending: Sendable {
     case finish(TaskOutcome, TransferError?, Deferral?)
-    /// Its window closed or it was suspended: it begins again when it may.
+    /// Its window closed, it was suspended, or it began to cost somebody: it begins again when it may.
     case interrupt
 }
 

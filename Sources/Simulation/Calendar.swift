@@ -13,6 +13,8 @@ struct Calendar {
         case delivered
         case published
         case outage
+        /// The network under all that moves goes away.
+        case handover
     }
 
     struct Entry {

@@ -99,7 +99,7 @@ package final class EventTape {
             error: conclusion.error, body: nil, lengthUnverified: false, captures: [], duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: conclusion.error, waits: conclusion.waits,
-                attempts: conclusion.attempts))
+                attempts: conclusion.attempts, deferral: conclusion.deferral))
         facts.count(record, type: .download)
         add(.taskFinished(record), now, task: task)
     }

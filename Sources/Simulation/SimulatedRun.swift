@@ -123,6 +123,7 @@ package struct SimulatedRun<Observer: SimulationObserver> {
         }
         let passed = due - now.instant
         now = Now(instant: due, boot: now.boot + passed, wall: now.wall + passed)
+        var news: [Conditions] = []
         while nextCommand < setting.commands.count,
             setting.start.instant + setting.commands[nextCommand].after <= now.instant
         {
@@ -131,11 +132,14 @@ package struct SimulatedRun<Observer: SimulationObserver> {
             let affected = scheduler.command(command, now: now)
             observer.sees(command, affected: affected, at: now)
             tape?.takes(command)
+            if case .conditions(let conditions) = command { news.append(conditions) }
         }
         for report in world.advance(to: now.instant) {
             observer.sees(report, at: now)
             tape?.takes(report, now)
             scheduler.take(report, now: now)
         }
+        // What that ends is told a moment later, as a client has to end it first.
+        for conditions in news { world.change(to: conditions) }
     }
 }

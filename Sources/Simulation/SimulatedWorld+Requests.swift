@@ -50,6 +50,7 @@ extension SimulatedWorld {
         if flight.parent != nil { return answeredBranch(place) }
         let host = model.hosts[Int(origin.raw)]
         let time = now - beganAt
+        if let refusal = refusal(of: flight, at: origin) { return fail(place, refusal) }
         if model.isOut(at: time) { return fail(place, .cannotFindHost) }
         if host.refusals.contains(where: { $0.contains(time) }) { return fail(place, .cannotConnectToHost) }
         if case .silence = flight.fate { return fail(place, .timedOut) }
@@ -128,14 +129,18 @@ extension SimulatedWorld {
 
     /// The connection failed, before an answer or in the middle of one.
     mutating func fail(_ place: Int, _ name: ErrorName) {
+        let message = flights[place]?.status == nil ? "no connection" : "the connection was lost"
+        fail(place, TransferError(name, message))
+    }
+
+    mutating func fail(_ place: Int, _ error: TransferError, lostNetwork: Bool = false) {
         stopMoving(place)
         guard let flight = flights[place] else { return }
         if flight.parent != nil { return endBranch(place, .failed) }
         if flight.received > 0 { partials[flight.task] = flight.received }
-        let message = flight.status == nil ? "no connection" : "the connection was lost"
-        end(
-            place,
-            Verdict(.failed(TransferError(name, message)), status: flight.status, sentSomething: flight.status != nil))
+        var verdict = Verdict(.failed(error), status: flight.status, sentSomething: flight.status != nil)
+        verdict.lostNetwork = lostNetwork
+        end(place, verdict)
     }
 
     // MARK: Bodies

@@ -16,6 +16,7 @@ package struct SimulatedWorld: Sendable {
     let plan: SchedulingPlan
     let script: RecordedRun?
     let beganAt: Instant
+    var conditions: Conditions?
     var now: Instant
     var calendar = Calendar()
     var hosts: [HostState]
@@ -39,11 +40,13 @@ package struct SimulatedWorld: Sendable {
         self.script = script
         self.now = now
         beganAt = now
+        conditions = plan.conditions
         hosts = model.hosts.map { HostState(share: $0.bandwidth.map { HostShare(rate: $0) }) }
         places = Array(repeating: -1, count: plan.tasks.count)
         for (index, outage) in model.outages.enumerated() {
             calendar.put(.outage, index, 0, at: now + outage.from)
         }
+        for (index, handover) in model.handovers.enumerated() { calendar.put(.handover, index, 0, at: now + handover) }
     }
 
     /// When something happens next.
@@ -65,6 +68,7 @@ package struct SimulatedWorld: Sendable {
         switch entry.kind {
         case .body: moveBodies(index, entry.generation)
         case .outage: cutEverything()
+        case .handover: handOver()
         case .published: published(index)
         case .answer, .gone, .delivered:
             guard generations[index] == entry.generation, flights[index] != nil else { return }
@@ -190,12 +194,16 @@ package struct SimulatedWorld: Sendable {
     }
 
     private mutating func cutEverything() {
-        for place in flights.indices {
-            guard let flight = flights[place], flight.origin != nil else { continue }
-            switch flight.phase {
-            case .asking, .moving, .starved, .gathering: fail(place, .networkConnectionLost)
-            case .awaitingGrant, .delivering, .leaving: break
-            }
+        for place in flights.indices where flights[place]?.origin != nil && isUnderWay(place) {
+            fail(place, .networkConnectionLost)
+        }
+    }
+
+    /// Something of it is on the wire.
+    func isUnderWay(_ place: Int) -> Bool {
+        switch flights[place]?.phase {
+        case .asking, .moving, .starved, .gathering: true
+        case .awaitingGrant, .delivering, .leaving, nil: false
         }
     }
 }

@@ -62,6 +62,8 @@ package struct WorldModel: Sendable {
         package var refusals: [Interval] = []
         /// When it answers 503, with the `retryAfter` of its faults.
         package var overloads: [Interval] = []
+        /// When none of the networks that there are leads there.
+        package var detours: [Interval] = []
         package var faults = Faults()
         package var quota: Quota?
         package init() {}
@@ -79,6 +81,8 @@ package struct WorldModel: Sendable {
     package var hosts: [Host] = []
     /// When the client has no network: what is under way is cut, nothing can be reached.
     package var outages: [Interval] = []
+    /// When the client goes from one network to another: what is under way ends, and its host is not to blame.
+    package var handovers: [TimeSpan] = []
     package var sizes = Sizes.fixed(10_000)
     /// Local work after the last byte.
     package var deliveryTime = TimeSpan.zero

@@ -20,6 +20,7 @@ package struct RandomWorld: Sendable {
         let count = random.oneIn(10) ? 1 + random.below(2) : random.below(Self.mostTasks + 1)
         addTasks(count, &random)
         addCommands(count, &random)
+        addNetworks(&random)
     }
 
     private static func span(_ random: inout Seeded, below milliseconds: Int) -> TimeSpan {
@@ -272,6 +273,8 @@ extension TraceFacts {
                 earliestBegin: policy.earliestBegin, mayFail: policy.allowFailure != .no)
             facts.verified = task.needs.filter(isOwn).map { Int($0.raw) }
             facts.members = task.neededGroups.flatMap { members[Int($0.raw)] }
+            facts.waitsForConnectivity = policy.waitsForConnectivity
+            facts.isDiscretionary = policy.isDiscretionary
             return facts
         }
         self.init(
@@ -283,6 +286,7 @@ extension TraceFacts {
         failFast = plan.failFast
         timeout = plan.timeout
         finishBy = plan.finishBy
-        takesCommands = !setting.commands.isEmpty
+        takesCommands = setting.hasOrders
+        putsOffWhatWaits = plan.putsOffWhatWaits
     }
 }

@@ -88,7 +88,7 @@ package struct RunChecker: Sendable {
         }
         if tasks[task].createdAt == nil { report(.creation, task, "has an event before it was created") }
         switch step.kind {
-        case .waiting(let reason): waits(task, reason)
+        case .waiting(let reason): waits(task, for: reason)
         case .attemptStarted(let number): attemptStarts(task, number, step.time)
         case .redirect, .progress: isSurelyRunning(task)
         case .response(let status): if status != nil { isSurelyRunning(task) }
@@ -184,11 +184,23 @@ package struct RunChecker: Sendable {
         tasks[task].lastEnd = now
         tasks[task].backoff = end.backoff
         if end.outcome == .succeeded { tasks[task].hasSucceeded = true }
-        if end.outcome == .failed { tasks[task].failures += 1 }
+        if end.outcome == .failed, !isForNothing(task, end) { tasks[task].failures += 1 }
         busy.append(Busy(from: running.began, to: running.sure, task: task))
         checkBackoff(task, end)
         checkRequests(task, end)
     }
+
+    /// It found no network, and another follows that counts in its place. Of a task with one URL any failure that is not
+    /// followed by a pause is such a one, or its last.
+    private func isForNothing(_ task: Int, _ end: TraceStep.AttemptEnd) -> Bool {
+        guard facts.tasks[task].waitsForConnectivity, end.backoff == nil else { return false }
+        return end.error.map { Self.networkNames.contains($0) } ?? false
+    }
+
+    private static let networkNames: Set<ErrorName> = [
+        .noPermittedRoute, .notConnectedToInternet, .networkConnectionLost, .timedOut, .cannotFindHost,
+        .cannotConnectToHost, .dnsLookupFailed, .cannotFindProxy, .cannotConnectToProxy, .proxyCouldNotConnect,
+    ]
 
     /// One request follows the other, but for those of a download in segments.
     private mutating func checkRequests(_ task: Int, _ end: TraceStep.AttemptEnd) {
@@ -223,7 +235,10 @@ package struct RunChecker: Sendable {
         if backoff < least { report(.policy, task, "waits \(backoff.seconds) s of \(least.seconds) s") }
     }
 
-    private mutating func waits(_ task: Int, _ reason: WaitReason) {
+    private mutating func waits(_ task: Int, for reason: WaitReason) {
+        if facts.putsOffWhatWaits, [.network, .power, .window, .earliestBegin].contains(reason) {
+            report(.waiting, task, "waits for \(reason.rawValue) in a run that puts such tasks off")
+        }
         switch reason {
         case .dependency:
             let facts = facts.tasks[task]
@@ -236,6 +251,12 @@ package struct RunChecker: Sendable {
             if tasks[task].backoff == nil { report(.waiting, task, "backs off without a failure") }
         case .earliestBegin:
             if facts.tasks[task].earliestBegin == nil { report(.waiting, task, "waits for no `earliestBegin`") }
+        case .network:
+            if !facts.tasks[task].waitsForConnectivity, !facts.tasks[task].isDiscretionary {
+                report(.waiting, task, "waits for a network and should fail")
+            }
+        case .power:
+            if !facts.tasks[task].isDiscretionary { report(.waiting, task, "waits for power and is not discretionary") }
         default: break
         }
     }

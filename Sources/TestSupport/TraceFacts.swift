@@ -17,6 +17,9 @@ package struct TraceFacts: Sendable {
         package var mayFail: Bool
         /// How many requests an attempt may have under way at once.
         package var segments = 1
+        /// An attempt that lost its network counts against no limit on attempts.
+        package var waitsForConnectivity = false
+        package var isDiscretionary = false
 
         package init(
             id: String, session: Int = 0, needs: [Int] = [], retry: RetryPolicy = RetryPolicy(), mirrors: Int = 1,
@@ -45,6 +48,8 @@ package struct TraceFacts: Sendable {
     package private(set) var sessions: [Session]
     package var maximumConcurrentTasks = 64
     package var failFast = false
+    /// `--no-wait`
+    package var putsOffWhatWaits = false
     package var timeout: TimeSpan?
     package var finishBy: Moment?
     /// `--exit-unchanged`
@@ -89,6 +94,8 @@ package struct TraceFacts: Sendable {
                 retry: options.policies.retry, mirrors: max(1, options.mirrors.count),
                 earliestBegin: options.earliestBegin, mayFail: options.allowFailure != .no)
             facts.segments = options.segments
+            facts.waitsForConnectivity = options.policies.waitsForConnectivity
+            facts.isDiscretionary = job.sessions[Int(task.session.raw)].discretionary == true
             facts.verified = needed.filter { own.contains($0) }.compactMap { numbers[$0] }
             facts.members = groups.flatMap { members[$0] }.compactMap { numbers[$0] }
             tasks.append(facts)

@@ -113,6 +113,7 @@ extension WorldAudit {
         else { return false }
         if let until = page.backoffUntil, until > now.instant { return false }
         if let begin = moment(policy(task).earliestBegin), begin > now.wall { return false }
+        if shortage(task, at: origin) != nil || networks[index].foundNoRoute { return false }
         return hasNeeds(task)
     }
 

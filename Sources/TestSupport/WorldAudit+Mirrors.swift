@@ -10,7 +10,7 @@ extension WorldAudit {
         let origins: [OriginID?]
         var current = 0
         /// Its own failures, in their order.
-        var failures: [(mirror: Int, canHeal: Bool, status: Int?)] = []
+        var failures: [(mirror: Int, canHeal: Bool, status: Int?, foundNoRoute: Bool)] = []
         /// Others found a host of its places dead while it waited. That may have counted as its own failure, and begun
         /// rounds that nothing shows: from then on no order of its places is wrong.
         var wasCharged = false
@@ -48,7 +48,7 @@ extension WorldAudit {
         // A host that asked for quiet is met by a probe: whoever sends it had no better place, or the quiet is over.
         if page.wasCharged || isUnwell(page.origins[page.current], now) { return }
         let failedLately = hasFailedLately(page.origins[page.current], now)
-        for other in page.origins.indices where !page.hasFailed(at: other) {
+        for other in page.origins.indices where !page.hasFailed(at: other) && !wasFarther(index, other) {
             let origin = page.origins[other]
             let isWorse = isUnwell(origin, now) || hasFailedLately(origin, now)
             // It may have waited here since the other place was not well.
@@ -56,6 +56,15 @@ extension WorldAudit {
             let isRight = failedLately ? other == page.current || isWorse : other >= page.current || wasWorse
             hold(isRight, now, "task \(index) starts at place \(page.current) before place \(other)")
         }
+    }
+
+    /// A network that was needed there only was not there, now or when it came here to wait.
+    private func wasFarther(_ index: Int, _ other: Int) -> Bool {
+        guard let conditions = plan.conditions, let page = pages[index].mirrors,
+            let origin = page.origins[other]
+        else { return false }
+        let isFar = conditions.isDictated || !plan.localOrigins.contains(origin)
+        return isFar && page.origins[page.current].map { plan.localOrigins.contains($0) } ?? true
     }
 
     private func isUnwell(_ origin: OriginID?, _ now: Now) -> Bool {
@@ -79,12 +88,14 @@ extension WorldAudit {
                 origins[origin].mirrorFailedAt = nil
             }
         case .failed(let error):
-            if let origin {
+            let loss = networks[index].loss
+            if loss == .gone, waitsForNetwork(task) { return }
+            if let origin, loss == nil {
                 origins[origin].mirrorFailedAt = now.instant
                 origins[origin].hasHadTrouble = true
             }
-            let canHeal = mayHeal(error, verdict, policy(task).retry)
-            pages[index].mirrors?.failures.append((page.current, canHeal, verdict.status))
+            let canHeal = loss == .noRoute ? waitsForNetwork(task) : mayHeal(error, verdict, policy(task).retry)
+            pages[index].mirrors?.failures.append((page.current, canHeal, verdict.status, loss == .noRoute))
         }
     }
 

@@ -29,6 +29,7 @@ extension WorldAudit {
         pages[index].isAlone = false
         let origin = plan.origin(of: task, mirror: mirror)
         pages[index].origin = origin
+        startUnder(task, origin, now)
         if page.begunAt == nil { pages[index].begunAt = now.instant }
         pages[index].isCounted = true
         runningCount += 1
@@ -181,7 +182,7 @@ extension WorldAudit {
         guard let origin = pages[Int(task.raw)].origin.map({ Int($0.raw) }) else { return }
         let wasProbe = origins[origin].probe == task
         if wasProbe { origins[origin].probe = nil }
-        guard case .failed(let error) = verdict.outcome else { return }
+        guard case .failed(let error) = verdict.outcome, networks[Int(task.raw)].loss == nil else { return }
         let policy = policy(task).retry
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
         let rest = now.instant + max(asked ?? .zero, policy.maximumBackoff)
@@ -206,7 +207,7 @@ extension WorldAudit {
         }
     }
 
-    private static let deadNames: Set<ErrorName> = [
+    static let deadNames: Set<ErrorName> = [
         .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
         .cannotFindProxy, .cannotConnectToProxy, .proxyCouldNotConnect,
     ]

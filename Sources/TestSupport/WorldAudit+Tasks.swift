@@ -20,6 +20,7 @@ extension WorldAudit {
     func hasReasonToEnd(_ task: TaskIndex, _ now: Now) -> Bool {
         let page = pages[Int(task.raw)]
         if page.isSuspended || !isOpen(facts(task).session, now) || isOver(now) { return true }
+        if mayBeInterrupted(task) { return true }
         let hasCommand = setting.commands.contains { after, command in
             guard setting.start.instant + after <= now.instant else { return false }
             switch command {
@@ -38,6 +39,7 @@ extension WorldAudit {
 
     mutating func ended(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
         let index = Int(task.raw)
+        noteLoss(task, verdict, now)
         judgeHost(task, verdict, now)
         endedAtMirror(task, verdict, now)
         release(task)
@@ -66,6 +68,9 @@ extension WorldAudit {
             if page.mirrors?.failures.isEmpty ?? true { pages[index].tries -= 1 }
             hold(end.outcome == .cancelled && end.backoff == nil, now, "task \(index): an interruption is no failure")
         case .failed:
+            if goesOnWithNetwork(task, end, now) {
+                return hold(!wasOver, now, "task \(index) goes on after the end began")
+            }
             if page.mirrors != nil { return goesOn(task, end.backoff, now) }
             guard let backoff = end.backoff else { return hold(false, now, "task \(index) retries at once") }
             checkRetry(task, verdict, backoff, now)
@@ -99,6 +104,7 @@ extension WorldAudit {
         hold(conclusion.attempts == page.attempts, now, "task \(index): \(page.attempts) attempts were made")
         hold(conclusion.duration == now.instant - setting.start.instant, now, "task \(index) has a wrong duration")
         checkAccounts(index, conclusion, now)
+        checkShortage(task, conclusion, now)
         checkOutcome(task, conclusion, now)
         pages[index].phase = .finished
         pages[index].conclusion = conclusion
@@ -144,7 +150,7 @@ extension WorldAudit {
             hold(culprits || broken || unpublished, now, "task \(index) was skipped for nothing")
         case .deferred:
             hold(conclusion.deferral != nil, now, "task \(index) was put off without a reason")
-            let mayDefer = plan.finishBy != nil || plan.maximumBytes != nil || pages.contains { $0.isSuspended }
+            let mayDefer = conclusion.deferral.map { isPutOffRightly(task, $0, now) } ?? false
             hold(mayDefer, now, "task \(index) was put off for nothing")
         }
         if conclusion.outcome != .failed { hold(!conclusion.tolerated, now, "task \(index) is tolerated") }
@@ -171,9 +177,10 @@ extension WorldAudit {
         // Nothing is given up that could be tried again.
         let policy = policy(task).retry
         let asked = policy.honorsRetryAfter ? pages[index].verdict?.retryAfter ?? .zero : .zero
-        let isUseless =
+        let canHeal =
             error.name == .unexpectedResponse
-            ? !(pages[index].verdict?.status.map { policy.statuses.contains($0) } ?? false) : !error.name.canHeal
+            ? pages[index].verdict?.status.map { policy.statuses.contains($0) } ?? false : error.name.canHeal
+        let isUseless = networks[index].loss == .noRoute || !canHeal
         let isSpent = pages[index].tries + pages[index].charged >= policy.attempts || asked > policy.maximumRetryAfter
         hold(isSpent || isUseless || hasReasonToEnd(task, now), now, "task \(index) was given up too early")
     }
@@ -205,6 +212,7 @@ extension WorldAudit {
     package mutating func turnEnded(at now: Now) {
         wasOver = isOver(now)
         hasCommands = false
+        changes = 0
         for index in pages.indices {
             let page = pages[index]
             hold(
@@ -231,7 +239,9 @@ extension WorldAudit {
         if let most = plan.maximumBytes, bytesMoved >= most {
             hold(isEnding, now, "task \(task.raw) goes on after `limits.maximumBytes`")
         }
-        let isHeld = plan.sessions[Int(facts(task).session.raw)].window != nil || !setting.commands.isEmpty
+        let isHeld =
+            plan.sessions[Int(facts(task).session.raw)].window != nil || setting.hasOrders
+            || policy(task).isDiscretionary
         if let begun = page.begunAt, !isHeld, !policy(task).isSuspended,
             begun + policy(task).timeoutForResource <= now.instant
         {

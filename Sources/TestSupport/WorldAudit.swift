@@ -98,6 +98,12 @@ package struct WorldAudit: SimulationObserver {
     var origins: [OriginPage]
     var lanes: [LanePage]
     var groups: [GroupPage]
+    /// By task.
+    var networks: [NetworkPage]
+    var conditions: Conditions?
+    /// Counts their changes, and those told since the last turn.
+    var conditionsNumber = 0
+    var changes = 0
     var runBytes: AuditBucket?
     var sessionBytes: [AuditBucket?]
     var bytesMoved: Int64 = 0
@@ -129,6 +135,8 @@ package struct WorldAudit: SimulationObserver {
             page.isSuspended = setting.plan.policies[task.policy].isSuspended
             return page
         }
+        networks = plan.tasks.map { _ in NetworkPage() }
+        conditions = plan.conditions
         origins = model.hosts.map { _ in OriginPage() }
         for (origin, limits) in setting.hostLimits {
             origins[Int(origin.raw)].bucket = limits.requestsPerSecond.map { AuditBucket($0, begin) }
@@ -147,6 +155,7 @@ package struct WorldAudit: SimulationObserver {
         let debt = Double(model.readAtOnce) * Double(plan.tasks.count)
         runBytes = plan.bandwidth.map { AuditBucket(bytes: $0, debt, begin) }
         sessionBytes = plan.sessions.map { $0.bandwidth.map { AuditBucket(bytes: $0, debt, begin) } }
+        openNetworkPages(begin)
     }
 
     func hold(_ condition: Bool, _ now: Now, _ what: @autoclosure () -> String) {
@@ -184,7 +193,7 @@ package struct WorldAudit: SimulationObserver {
         defer { hasCommands = true }
         switch command {
         case .stop: isStopped = true
-        case .conditions: break
+        case .conditions(let news): change(to: news, now)
         case .suspend(let tasks):
             for task in tasks where affected.contains(task) { pages[Int(task.raw)].isSuspended = true }
         case .resume(let tasks):
@@ -235,7 +244,8 @@ package struct WorldAudit: SimulationObserver {
         case .perform(.discard(let group)):
             hold(groups[Int(group.raw)].isPublishing == false, now, "a group that is put in place was discarded")
             groups[Int(group.raw)].isDiscarded = true
-        case .waiting, .resumed: break
+        case .waiting(let task, let reason): waiting(task, reason, now)
+        case .resumed: break
         case .attemptEnded(let task, let end): attemptEnded(task, end, now)
         case .finished(let task, let conclusion): finished(task, conclusion, now)
         case .groupFinished(let group, let published, _): groupFinished(group, published, now)

@@ -55,7 +55,7 @@ package final class Engine {
     let outbox: Outbox
     /// `nil` when nothing of this run's sessions is kept for the next.
     let memory: MemoryDesk?
-    let networks: NetworkDesk
+    package let networks = NetworkDesk()
     let news = News()
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
@@ -134,13 +134,12 @@ package final class Engine {
 
     package init(
         job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String,
-        memory place: MemoryPlace? = nil, networks: NetworkDesk = NetworkDesk(), now: Now
+        memory place: MemoryPlace? = nil, now: Now
     ) throws(TransferError) {
         self.job = job
         self.origins = origins
         self.events = events
         self.now = now
-        self.networks = networks
         secrets = place?.secrets ?? Redactor([])
         attempts = Array(repeating: nil, count: job.tasks.count)
         let concurrency = job.limits.maximumConcurrentTasks

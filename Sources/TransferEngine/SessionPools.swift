@@ -70,6 +70,8 @@ final class SessionPools {
     /// Those there are, idle connections in them.
     var all: [ConnectionPool] { [plain] + others.values + passing.map(\.pool) }
 
+    func proxy(for url: ResourceURL) -> ProxyServer? { proxies.isDirect ? nil : proxies.proxy(for: url) }
+
     /// Where a request to `url` finds its connection. Each hop of a redirect asks anew.
     /// `own` are the task's `challenges`.
     func pool(

@@ -28,16 +28,23 @@ package enum Explanation {
         error.map { "Skipped: \(ended($0.message))" } ?? "Skipped: a task it needs did not succeed."
     }
 
+    /// Why a run that was told not to wait put it off may have been another task's reason.
+    private static let whose = "it, or a task it needs or is published with,"
+
     private static func words(_ deferral: Deferral) -> String {
         switch deferral {
         case .finishBy: "Put off: the run's `limits.finishBy` came before it was done. Run the job again to go on."
         case .maximumBytes: "Put off: the run moved all the bytes of `limits.maximumBytes`. Run the job again to go on."
         case .suspended:
             "Put off: it, or a task it needs, is `suspended: true` and nothing else was left to do. Resume it, or take the key out."
-        case .network: "Put off: no network that it may use was there, and the run was told not to wait. Run it again."
-        case .power: "Put off: it waits for mains power or a fuller battery, and the run was told not to wait."
-        case .window: "Put off: its `window` is closed, and the run was told not to wait. Run it again within it."
-        case .earliestBegin: "Put off: its `earliestBegin` has not come, and the run was told not to wait."
+        case .network:
+            "Put off: \(whose) needs a network that it may use, and the run was told not to wait. Run it again when one is there."
+        case .power:
+            "Put off: \(whose) waits for mains power or a fuller battery, and the run was told not to wait. Run it again then."
+        case .window:
+            "Put off: \(whose) has its `window` closed, and the run was told not to wait. Run it again inside the window."
+        case .earliestBegin:
+            "Put off: \(whose) has an `earliestBegin` to come, and the run was told not to wait. Run it again after that."
         }
     }
 

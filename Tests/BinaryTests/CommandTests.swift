@@ -24,7 +24,7 @@ import TextFormats
     }
 
     @Test(arguments: [
-        ["plan", "job.yaml"], ["simulate", "job.yaml"], ["rerun", "r.json"], ["explain", "r.json"], ["status"],
+        ["plan", "job.yaml"], ["simulate", "job.yaml"], ["rerun", "r.json"], ["explain", "r.json"],
         ["attach", "a.b"], ["suspend", "a.b"], ["resume", "a.b"], ["cancel", "a.b"], ["daemon"],
         ["completions", "bash"], ["run", "job.yaml", "--junit", "j.xml"], ["run", "job.yaml", "--confine", "."],
     ])

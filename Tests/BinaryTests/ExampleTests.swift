@@ -61,13 +61,13 @@ import TextFormats
             found.outputText
                 == "api-checks.yaml mirror-list.yaml own-scheme.yaml polite-mirror.yaml publish-build.yaml "
                 + "quickstart.yaml release-artefacts.yaml signed-in.yaml suite-matrix.yaml token-upload.yaml "
-                + "two-mirrors.yaml\n"
+                + "two-mirrors.yaml wifi-only.yaml\n"
         )
     }
 
     @Test(arguments: [
         "api-checks", "mirror-list", "own-scheme", "polite-mirror", "publish-build", "quickstart", "release-artefacts",
-        "signed-in", "suite-matrix", "token-upload", "two-mirrors",
+        "signed-in", "suite-matrix", "token-upload", "two-mirrors", "wifi-only",
     ])
     func checkFindsNothing(_ name: String) throws {
         let result = try Binary().run(
@@ -188,6 +188,21 @@ import TextFormats
         #expect(try more.task("length", "response.headers")?.contains("Content-Length") == true)
         #expect(try more.task("lost", "response.status") == "404")
         #expect(try more.task("other", "error.name") == "unsupportedURL")
+    }
+
+    @Test func wifiOnly() throws {
+        let place = try Place()
+        place.server.on("PUT /builds/album.txt", .respond(201))
+        for network in ["cellular", "wifi,metered", "none"] {
+            let run = try place.run(
+                "wifi-only.yaml", environment: ["TRANSFER_RUN_NETWORK": network, "TRANSFER_RUN_NO_WAIT": "1"])
+            #expect(run.status == 75)
+            #expect(place.server.totalConnections == 0)
+        }
+        #expect(try place.run("wifi-only.yaml", environment: ["TRANSFER_RUN_NETWORK": "wifi"]).status == 0)
+        try place.expectSame("downloads/offline-notes.txt", as: "notes.txt")
+        let sent = place.server.requests("/builds/album.txt").first?.body
+        #expect(try sent == place.stage.folder.bytes("site/notes.txt"))
     }
 
     @Test func politeMirror() throws {

@@ -34,6 +34,7 @@ extension TraceFacts {
         let created = events.filter { $0["event"] == .string("taskCreated") }.compactMap { $0["task"]?.plainText }
         self.init(job, only: selects ? Set(created) : nil)
         failFast = job.failFast || options.contains("--fail-fast")
+        putsOffWhatWaits = options.contains("--no-wait") || environment["TRANSFER_RUN_NO_WAIT"] != nil
         reportsUnchanged = options.contains("--exit-unchanged")
         // Lines are cut to milliseconds, and the date runs a little faster or slower than the clock of the rules.
         slack = .milliseconds(5)

@@ -28,7 +28,7 @@ struct MessageTests {
         ("[]", "a request is an object: {\"version\":1"), ("{}", "`version` must be 1"),
         (#"{"version":2,"command":"suspend"}"#, "`version` must be 1"),
         (#"{"version":"1","command":"suspend"}"#, "`version` must be 1"),
-        (#"{"version":1}"#, "`command` must be one of `suspend`, `resume`, `cancel`"),
+        (#"{"version":1}"#, "`command` must be one of `suspend`, `resume`, `cancel`, `status`"),
         (#"{"version":1,"command":"stop"}"#, "`command` must be one of"),
         (#"{"version":1,"command":["cancel"]}"#, "`command` must be one of"),
         (#"{"version":1,"command":"suspend","tasks":"a"}"#, "`tasks` must be a list of ids"),
@@ -49,11 +49,24 @@ struct MessageTests {
     }
 
     @Test func answersAreReadAsTheyAreWritten() {
-        for reply in [ControlReply.changed([]), .changed(["a", "b-1"]), .refused("no such \"task\"\n")] {
+        let status = RunStatus(
+            job: "nightly \"1\"", startedAt: WallTime(nanoseconds: 1_800_000_000_000_000_000),
+            counts: [.waiting: 2, .running: 1, .suspended: 0, .finished: 7],
+            tasks: [
+                .init(id: "a", state: .running), .init(id: "b", state: .waiting, waitingFor: .hostLimit),
+                .init(id: "c", state: .waiting, waitingFor: .network, lacks: "a network: there is none"),
+            ])
+        let replies: [ControlReply] = [
+            .changed([]), .changed(["a", "b-1"]), .refused("no such \"task\"\n"), .status(status),
+        ]
+        for reply in replies {
             #expect(ControlReply(line: reply.line) == reply)
             #expect(reply.line.last == 0x0A && !reply.line.dropLast().contains(0x0A))
         }
-        for text in ["", "{}", "{\"ok\":true}", "{\"ok\":true,\"tasks\":[1]}", "{\"ok\":false}", "[]", "{\"ok\":tr"] {
+        for text in [
+            #"{"ok":true,"run":{}}"#, #"{"ok":false,"run":null}"#, "", "{}", "{\"ok\":true}",
+            "{\"ok\":true,\"tasks\":[1]}", "{\"ok\":false}", "[]", "{\"ok\":tr",
+        ] {
             #expect(ControlReply(line: Array(text.utf8)) == nil, "\(text)")
         }
     }

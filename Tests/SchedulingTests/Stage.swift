@@ -17,6 +17,8 @@ struct Stage {
     var attemptEnds: [AttemptEnd] = []
     var credits: [Int: Int64] = [:]
     var told: [Int: WaitReason] = [:]
+    /// Each wait that was told, in order.
+    var tellings: [Int: [WaitReason]] = [:]
     var published: [Int] = []
     var discarded: [Int] = []
     var ends: [Int: Conclusion] = [:]
@@ -47,7 +49,9 @@ struct Stage {
             case .perform(.credit(let task, let bytes)): credits[Int(task.raw), default: 0] += bytes
             case .perform(.publish(let group)): published.append(Int(group.raw))
             case .perform(.discard(let group)): discarded.append(Int(group.raw))
-            case .waiting(let task, let reason): told[Int(task.raw)] = reason
+            case .waiting(let task, let reason):
+                told[Int(task.raw)] = reason
+                tellings[Int(task.raw), default: []].append(reason)
             case .finished(let task, let conclusion):
                 ends[Int(task.raw)] = conclusion
                 order.append(Int(task.raw))
@@ -61,6 +65,11 @@ struct Stage {
     mutating func end(_ task: Int, _ verdict: Verdict = Verdict(.succeeded, status: 200)) {
         running.removeAll { $0 == task }
         scheduler.take(.ended(TaskIndex(raw: UInt32(task)), verdict), now: clock.now)
+    }
+
+    @discardableResult
+    mutating func command(_ command: RunCommand) -> [Int] {
+        scheduler.command(command, now: clock.now).map { Int($0.raw) }
     }
 
     mutating func take(_ report: ExecutorReport) { scheduler.take(report, now: clock.now) }

@@ -6,7 +6,7 @@ package enum JobReference {
         return page + ReferenceText.closing
     }
 
-    private static func section(_ section: SectionDocument) -> String {
+    static func section(_ section: SectionDocument) -> String {
         var text = "\n## \(section.title)\n\n"
         if !section.introduction.isEmpty { text += section.introduction + "\n\n" }
         if let example = ReferenceText.examples[section.name] { text += "```yaml\n\(example)\n```\n\n" }
@@ -43,5 +43,12 @@ package enum JobReference {
 
     private static func escaped(_ text: String) -> String {
         text.split(separator: "|", omittingEmptySubsequences: false).joined(separator: "\\|")
+    }
+}
+
+/// What stands of networks.yaml in docs/networks.md.
+package enum NetworkMapReference {
+    package static func tables() -> String {
+        [Sections.networkMap.document, Sections.networkEntry.document].map { JobReference.section($0) }.joined()
     }
 }

@@ -93,6 +93,11 @@ enum ReferenceText {
 
     /// By section.
     static let examples = [
+        "networks": """
+        interfaces:
+          enx0a1b2c3d4e5f: { class: cellular }     # a telephone on a cable
+          "wlp*": { metered: true, constrained: true }
+        """,
         "secret": """
         secrets:
           API_TOKEN: { env: CI_TOKEN, hosts: [api.example.org] }

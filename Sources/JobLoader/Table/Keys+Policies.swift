@@ -122,18 +122,16 @@ enum Sections {
         },
         .boolean(
             "allowsCellularAccess", \.allowsCellularAccess, default: "true",
-            "bytes may take a cellular network; a task cannot loosen its session's `false`",
-            .except("`true`", { $0.allowsCellularAccess })),
+            "bytes may take a cellular network; a task cannot loosen its session's `false`"),
         .boolean(
             "allowsExpensiveNetworkAccess", \.allowsExpensiveNetworkAccess, default: "true",
-            "bytes may take a network that costs money", .except("`true`", { $0.allowsExpensiveNetworkAccess })),
+            "bytes may take a network that costs money (metered); a task's word wins over its session's"),
         .boolean(
             "allowsConstrainedNetworkAccess", \.allowsConstrainedNetworkAccess, default: "true",
-            "bytes may take a network in low data mode", .except("`true`", { $0.allowsConstrainedNetworkAccess })),
+            "bytes may take a network in low data mode; a task's word wins over its session's"),
         .boolean(
             "waitsForConnectivity", \.waitsForConnectivity, default: "false (background: always true)",
-            "with no permitted network wait for one, up to `timeoutForResource`, instead of failing at once",
-            .except("`false`", { !$0.waitsForConnectivity })),
+            "with no permitted network wait for one, up to `timeoutForResource`, instead of failing at once"),
     ]
 }
 

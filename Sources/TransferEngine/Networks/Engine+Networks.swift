@@ -27,6 +27,12 @@ extension Engine {
         endWhatWasCut { _, _ in TransferError(.networkConnectionLost, "the machine slept in the middle of it") }
     }
 
+    /// The host that a request goes to first: its own, or a proxy; `nil` for what needs no connection.
+    package func firstHop(of url: ResourceURL, _ session: SessionIndex) -> String? {
+        guard url.needsConnection else { return nil }
+        return sessions[Int(session.raw)].pools.proxy(for: url)?.host ?? url.host
+    }
+
     private func cutConnections(all: Bool) {
         for session in sessions { for pool in session.allPools { pool.cut(all: all) } }
         for attempt in attempts { attempt?.ownPool?.pool.cut(all: all) }

@@ -5,10 +5,13 @@ package import TransferModel
 package final class NetworkDesk {
     /// `nil` while nobody looks: a run that only speaks with this machine needs none.
     package internal(set) var conditions: Conditions?
-    let routes: (any RouteFinder)?
+    private(set) var routes: (any RouteFinder)?
     private var gates: [NetworkTerms: NetworkGate] = [:]
 
-    package init(_ conditions: Conditions? = nil, routes: (any RouteFinder)? = nil) {
+    init() {}
+
+    /// Somebody looked.
+    package func open(_ conditions: Conditions, routes: (any RouteFinder)?) {
         self.conditions = conditions
         self.routes = routes
     }

@@ -1,0 +1,47 @@
+import Diagnostics
+import JobLoader
+import SystemIO
+package import TransferModel
+
+/// The operator's word on this machine's networks: `networks.yaml` in the user's configuration folder.
+package enum NetworkMapFile {
+    /// Where it is looked for; `nil` where nobody knows which folder is the user's.
+    static func path(_ environment: [String: String]) -> String? {
+        // As the XDG standard demands, a path that is not absolute counts for nothing.
+        if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") {
+            return "\(base)/transfer-run/networks.yaml"
+        }
+        guard let home = environment["HOME"], home.hasPrefix("/") else { return nil }
+        return "\(home)/.config/transfer-run/networks.yaml"
+    }
+
+    /// An empty map without the file. A wrong one is an error and not the system's word instead: it may be what keeps
+    /// bytes off a network that costs.
+    package static func load(_ environment: [String: String], color: Bool) -> Result<NetworkMap, Problem> {
+        guard let path = path(environment) else { return .success(NetworkMap()) }
+        let bytes: [UInt8]
+        do throws(WholeFile.Problem) {
+            bytes = try WholeFile.read(path, limit: 1 << 20)
+        } catch {
+            if error == .notFound { return .success(NetworkMap()) }
+            return .failure(Problem(text: UsageError("cannot read \(path): \(words(error))").text))
+        }
+        let (map, diagnostics) = NetworkMapLoader.load(SourceText(name: path, bytes: bytes))
+        if let map { return .success(map) }
+        return .failure(Problem(text: DiagnosticRenderer.text(diagnostics.sorted(), color: color)))
+    }
+
+    /// What is to be printed; the process ends with 2.
+    package struct Problem: Error, Hashable, Sendable {
+        package let text: String
+    }
+
+    private static func words(_ problem: WholeFile.Problem) -> String {
+        switch problem {
+        case .notFound: "no such file"
+        case .notRegular: "not a regular file"
+        case .tooLarge: "larger than 1 MiB"
+        case .system(let error): error.reason
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import JobRunner
+import RunControl
+import TextFormats
+import TransferModel
+
+extension StatusView {
+    /// One line. `sessions` are those of background runs, of which there are none yet.
+    var json: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("sessions", json: "[]")
+        writer.key("runs")
+        writer.beginArray()
+        for run in runs { run.write(to: &writer) }
+        writer.endArray()
+        writer.key("networks")
+        writer.beginArray()
+        for network in networks { write(network, to: &writer) }
+        writer.endArray()
+        writer.key("power")
+        writer.beginObject()
+        writer.member("source", conditions.power.source.rawValue)
+        writer.member("battery", conditions.power.battery)
+        writer.endObject()
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+    }
+
+    private func write(_ network: NetworkInterface, to writer: inout JSONWriter) {
+        writer.beginObject()
+        // What `--network` says is of no interface.
+        writer.member("interface", conditions.isDictated ? nil : network.name)
+        writer.member("class", network.networkClass.rawValue)
+        writer.member("metered", network.isMetered)
+        writer.member("constrained", network.isConstrained)
+        writer.member("why", network.why)
+        writer.member("usable", network.isUsable)
+        writer.endObject()
+    }
+}
+
+extension StatusView.Run {
+    fileprivate func write(to writer: inout JSONWriter) {
+        if let status { return status.write(to: &writer, process: process) }
+        writer.beginObject()
+        writer.member("pid", Int64(process))
+        for name: StaticString in ["job", "startedAt", "counts", "tasks"] {
+            writer.key(name)
+            writer.null()
+        }
+        writer.endObject()
+    }
+}

@@ -1,0 +1,32 @@
+import Scheduling
+import TransferEngine
+import TransferModel
+
+extension JobRun {
+    func status(of chosen: [TaskIndex]) -> RunStatus {
+        var status = RunStatus(job: job.name, startedAt: beganAt.wall)
+        for task in chosen { status.take(standing(of: task)) }
+        return status
+    }
+
+    private func standing(of task: TaskIndex) -> RunStatus.Task {
+        let id = job.tasks[Int(task.raw)].id
+        switch scheduler.standing(of: task) {
+        case .running: return RunStatus.Task(id: id, state: .running)
+        case .suspended: return RunStatus.Task(id: id, state: .suspended, waitingFor: .suspended)
+        case .finished: return RunStatus.Task(id: id, state: .finished)
+        case .waiting(let reason):
+            return RunStatus.Task(id: id, state: .waiting, waitingFor: reason, lacks: lack(of: task, reason))
+        }
+    }
+
+    /// What a task that waits for a network or for power would have to find.
+    func lack(of task: TaskIndex, _ reason: WaitReason) -> String? {
+        guard reason == .network || reason == .power, let conditions = engine.networks.conditions else { return nil }
+        let specification = job.tasks[Int(task.raw)]
+        let terms = specification.options.values.policies.networkTerms
+        let isPatient = job.sessions[Int(specification.session.raw)].discretionary == true
+        let shortage = isPatient ? conditions.discretionaryShortage(of: terms) : conditions.shortage(of: terms)
+        return shortage.map { conditions.words(for: $0) }
+    }
+}

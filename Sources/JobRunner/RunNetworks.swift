@@ -1,0 +1,137 @@
+import NetworkConditions
+import TransferEngine
+package import TransferModel
+
+/// What a run is told of networks.
+package struct NetworkSettings: Sendable {
+    /// `--network`: taken instead of what the system says.
+    package var dictated: [NetworkInterface]?
+    /// What the operator wrote of this machine's interfaces.
+    package var map = NetworkMap()
+    package init() {}
+}
+
+/// What a run sees of the machine's networks: watched for as long as it lasts, and not at all when everything that it
+/// does stays on the machine.
+struct RunNetworks {
+    /// Origins that need no network to be reached.
+    let localOrigins: Set<OriginID>
+    private let watch: NetworkWatch?
+    private let dictated: [NetworkInterface]?
+    /// Why networks are not seen, where nothing depends on them.
+    let problem: String?
+
+    /// Tells the engine's desk what there is.
+    init(_ settings: NetworkSettings, _ job: Job, _ origins: OriginTable, _ engine: Engine) throws(TransferError) {
+        localOrigins = Self.localOrigins(job, origins, engine)
+        dictated = settings.dictated
+        let wishes = Wishes(job)
+        let leavesMachine = localOrigins.count < origins.origins.count
+        guard dictated == nil ? wishes.areSome || leavesMachine : wishes.mindsPower else {
+            if let dictated {
+                engine.networks.open(Self.dictate(dictated, PowerState(source: .unknown)), routes: nil)
+            }
+            (watch, problem) = (nil, nil)
+            return
+        }
+        do throws(NetworkProblem) {
+            let watch = try NetworkWatch(
+                map: settings.map, asksServices: wishes.mindsCost, watchesPower: wishes.mindsPower)
+            engine.networks.open(
+                dictated.map { Self.dictate($0, watch.first.power) } ?? watch.first,
+                routes: dictated == nil ? try RouteTable() : nil)
+            (self.watch, problem) = (watch, nil)
+        } catch {
+            guard !wishes.areSome else {
+                throw TransferError(
+                    .unknown, "the job says what networks it may use, and which there are cannot be found out: \(error)"
+                )
+            }
+            (watch, problem) = (nil, "\(error)")
+        }
+    }
+
+    /// From now on changes are told, from another thread.
+    func begin(_ tell: @escaping @Sendable (RunInput) -> Void) throws(TransferError) {
+        let dictated = dictated
+        do throws(NetworkProblem) {
+            try watch?.start(
+                onChange: { seen in
+                    tell(.command(.conditions(dictated.map { Self.dictate($0, seen.power) } ?? seen)))
+                }, onWake: { tell(.woke) })
+        } catch {
+            throw TransferError(.unknown, "\(error)")
+        }
+    }
+
+    /// Nothing is told any more when it returns.
+    func end() { watch?.stop() }
+
+    /// Power is what the system says of it all the same.
+    private static func dictate(_ networks: [NetworkInterface], _ power: PowerState) -> Conditions {
+        Conditions(networks: networks, power: power, isDictated: true)
+    }
+
+    // MARK: What leaves the machine
+
+    private static func localOrigins(_ job: Job, _ origins: OriginTable, _ engine: Engine) -> Set<OriginID> {
+        var hops = FirstHops(origins, engine)
+        for task in job.tasks {
+            if let url = task.location.url { hops.add(url, task.session) }
+            for mirror in task.options.values.mirrors { if let url = mirror.url { hops.add(url, task.session) } }
+        }
+        return hops.local
+    }
+
+    /// Where requests go first, by the origin they are meant for.
+    private struct FirstHops {
+        private(set) var local: Set<OriginID> = []
+        private var away: Set<OriginID> = []
+        private var names: LocalNames?
+        private var last: (url: ResourceURL, session: SessionIndex)?
+        private let engine: Engine
+        private var origins: OriginTable
+
+        init(_ origins: OriginTable, _ engine: Engine) {
+            self.origins = origins
+            self.engine = engine
+        }
+
+        /// Of one origin in two sessions, one may go through a proxy on this machine: then it counts as away.
+        mutating func add(_ url: ResourceURL, _ session: SessionIndex) {
+            if let last, last.session == session, last.url.hasSameOrigin(as: url) { return }
+            last = (url, session)
+            let origin = origins.id(of: url.origin)
+            let names = names ?? LocalNames.ofThisMachine()
+            self.names = names
+            if engine.firstHop(of: url, session).map({ names.contains($0) }) ?? true, !away.contains(origin) {
+                local.insert(origin)
+            } else {
+                local.remove(origin)
+                away.insert(origin)
+            }
+        }
+    }
+
+    /// What the tasks of a job say of networks.
+    private struct Wishes {
+        /// Some say anything: then it must be known what there is.
+        private(set) var areSome = false
+        /// What a network costs is of interest.
+        private(set) var mindsCost = false
+        private(set) var mindsPower = false
+
+        init(_ job: Job) {
+            for session in job.sessions where session.discretionary == true {
+                (areSome, mindsCost, mindsPower) = (true, true, true)
+            }
+            var last: TaskOptions?
+            for task in job.tasks where task.options !== last {
+                last = task.options
+                let policies = task.options.values.policies
+                if !policies.networkTerms.allowAll || policies.waitsForConnectivity { areSome = true }
+                if !policies.allowsExpensiveNetworkAccess { mindsCost = true }
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+import TransferModel
+
+// Networks and power: who may start under them, who waits until they change, and what is ended for their sake.
+
+extension Scheduler {
+    // MARK: What stands in the way
+
+    /// What is missing for a request to the origin; `nil` is nothing, or nobody knows.
+    func shortage(of task: TaskIndex, at origin: OriginID?) -> Shortage? {
+        guard conditions.areStrict, let present = conditions.present else { return nil }
+        let number = policyNumber(of: task)
+        let isDiscretionary = plan.policies[number].isDiscretionary
+        guard needsNetwork(origin, present) else {
+            return isDiscretionary && !present.power.isPlentiful ? .power : nil
+        }
+        let terms = plan.policies[number].terms
+        return isDiscretionary ? present.discretionaryShortage(of: terms) : present.shortage(of: terms)
+    }
+
+    /// What stays on this machine needs none, unless the operator says what there is.
+    private func needsNetwork(_ origin: OriginID?, _ present: Conditions) -> Bool {
+        guard let origin else { return false }
+        return present.isDictated || !plan.localOrigins.contains(origin)
+    }
+
+    /// It waits until a network is there; others fail at once. Where nobody looks, nobody would tell it.
+    func waitsForNetwork(_ task: TaskIndex) -> Bool {
+        conditions.present != nil && plan.policies[policyNumber(of: task)].waitsForConnectivity
+    }
+
+    /// What only costs somebody passes, and who is discretionary waits for that; that nothing may be used at all is what
+    /// `waitsForConnectivity` is about.
+    private func waits(_ task: TaskIndex, for shortage: Shortage) -> Bool {
+        switch shortage {
+        case .metered, .power: true
+        case .noNetwork, .notAllowed: waitsForNetwork(task)
+        }
+    }
+
+    /// No route that it may take led to the host, and nothing has changed since.
+    private func isWithoutRoute(_ index: Int) -> Bool {
+        tasks[index].hasNoRoute && tasks[index].conditionsMet == conditions.number
+    }
+
+    // MARK: About to start
+
+    /// Whether something is missing for a task that nothing else keeps from starting. Then it waits or has ended.
+    mutating func isHeldBack(_ task: TaskIndex, in lane: Int) -> Bool {
+        let index = Int(task.raw)
+        guard conditions.areStrict || tasks[index].hasNoRoute else { return false }
+        guard let shortage = shortage(of: task, at: lanes[lane].origin) else {
+            guard isWithoutRoute(index) else { return false }
+            holdBack(task, .network)
+            return true
+        }
+        if waits(task, for: shortage) {
+            holdBack(task, shortage.reason)
+        } else {
+            end(task, .finish(.failed, conditions.present?.error(for: shortage), nil))
+        }
+        return true
+    }
+
+    private mutating func holdBack(_ task: TaskIndex, _ reason: WaitReason) {
+        let index = Int(task.raw)
+        guard !plan.putsOffWhatWaits else {
+            end(task, .finish(.deferred, nil, reason == .power ? .power : .network))
+            return
+        }
+        accountQueueTime(index)
+        tasks[index].phase = .awaitingConditions
+        park(task, reason)
+    }
+
+    private mutating func park(_ task: TaskIndex, _ reason: WaitReason) {
+        let index = Int(task.raw)
+        tasks[index].since = now.instant
+        tasks[index].shortOf = reason
+        conditions.park(task, of: tasks.count)
+        actions.append(.waiting(task, reason))
+        if reason == .power {
+            stopResourceClock(index)
+        } else if !isClosed(index) {
+            runResourceClock(task)
+        }
+    }
+
+    // MARK: They change
+
+    mutating func take(_ news: Conditions) {
+        if conditions.change(to: news) {
+            for task in conditions.discretionary.sorted() { interruptIfShort(task) }
+        }
+        for task in conditions.takeParked() where tasks[Int(task.raw)].phase == .awaitingConditions { judgeAnew(task) }
+    }
+
+    /// What can wait for a better moment does so, also in mid-transfer. When nothing is left that it may use, its executor
+    /// ends it.
+    private mutating func interruptIfShort(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        guard tasks[index].phase == .running, tasks[index].isCounted, endings[task] == nil,
+            let shortage = shortage(of: task, at: lanes[Int(tasks[index].lane)].origin), waits(task, for: shortage)
+        else { return }
+        if plan.putsOffWhatWaits {
+            end(task, .finish(.deferred, nil, shortage == .power ? .power : .network))
+        } else {
+            endings[task] = .interrupt
+            actions.append(.perform(.cancel(task, keepPartial: true)))
+        }
+    }
+
+    private mutating func judgeAnew(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        if let shortage = shortage(of: task, at: nextOrigin(of: task)), waits(task, for: shortage) {
+            guard shortage.reason != tasks[index].shortOf else { return conditions.park(task, of: tasks.count) }
+            endShortage(index)
+            return park(task, shortage.reason)
+        }
+        endShortage(index)
+        makeReady(task)
+    }
+
+    private func nextOrigin(of task: TaskIndex) -> OriginID? {
+        guard isMirrored(task), let round = mirrors[task] else { return plan.tasks[Int(task.raw)].origin }
+        return round.origins[bestMirror(of: round, for: task)]
+    }
+
+    /// Its wait is over, however.
+    mutating func endShortage(_ index: Int) {
+        tasks[index].addWait(tasks[index].shortOf, now.instant - tasks[index].since)
+    }
+
+    // MARK: Attempts that lose their network
+
+    /// What of a failure is the network's and no fault of the host's.
+    func networkLoss(of task: TaskIndex, _ error: TransferError, _ verdict: Verdict) -> NetworkLoss? {
+        if error.name == .noPermittedRoute {
+            // What the attempt met may be over: then the next finds out.
+            let isOld = tasks[Int(task.raw)].conditionsMet != conditions.number && waitsForNetwork(task)
+            return isOld ? .gone : .noRoute
+        }
+        if verdict.lostNetwork { return .gone }
+        guard error.name.mayBeTheNetworks, conditions.areStrict, let present = conditions.present,
+            needsNetwork(lanes[Int(tasks[Int(task.raw)].lane)].origin, present),
+            present.shortage(of: plan.policies[policyNumber(of: task)].terms) != nil
+        else { return nil }
+        return .gone
+    }
+
+    /// It was no attempt of the task's own that failed here: another follows when a network is there.
+    mutating func goOnWithNetwork(
+        _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?, _ loss: NetworkLoss
+    ) {
+        guard mayRepeat(verdict, policy(of: task).retry) else {
+            return finish(task, .failed, error.asRefusal, verdict.status)
+        }
+        if case .finish(let outcome, let error, let deferral) = meant {
+            return finish(task, outcome, error, verdict.status, deferral)
+        }
+        switch stopping {
+        case nil: break
+        case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
+        case .failing, .cancelling: return finish(task, .failed, error.asRefusal, verdict.status)
+        }
+        if isFreshRound(task) { tasks[Int(task.raw)].tries -= 1 }
+        tasks[Int(task.raw)].hasNoRoute = loss == .noRoute
+        goOn(task, error)
+    }
+}
+
+/// How an attempt came to be without a network.
+enum NetworkLoss: Sendable {
+    /// None that it may use leads to the host.
+    case noRoute
+    /// The one it used went away, or may not be used any more.
+    case gone
+}
+
+extension Shortage {
+    var reason: WaitReason { self == .power ? .power : .network }
+}
+
+extension Conditions {
+    /// Of a task that does not wait.
+    fileprivate func error(for shortage: Shortage) -> TransferError {
+        let message = "it needs \(words(for: shortage))"
+        guard case .notAllowed(let objection) = shortage else { return TransferError(.notConnectedToInternet, message) }
+        return TransferError(.dataNotAllowed, message, reason: objection)
+    }
+}
+
+extension TransferError {
+    /// What a task fails with for want of a route: the same by the contract's name.
+    var asRefusal: TransferError {
+        guard name == .noPermittedRoute else { return self }
+        var error = self
+        error.name = reason == nil ? .notConnectedToInternet : .dataNotAllowed
+        return error
+    }
+}
+
+extension ErrorName {
+    fileprivate var mayBeTheNetworks: Bool { saysNobodyAnswered || self == .notConnectedToInternet }
+}

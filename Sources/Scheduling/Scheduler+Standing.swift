@@ -1,0 +1,34 @@
+package import TransferModel
+
+/// How a task stands at one moment.
+package enum TaskStanding: Hashable, Sendable {
+    case waiting(WaitReason)
+    case running
+    case suspended
+    case finished
+}
+
+extension Scheduler {
+    package func standing(of task: TaskIndex) -> TaskStanding {
+        let state = tasks[Int(task.raw)]
+        switch state.phase {
+        // What is verified waits for the others of its group.
+        case .blocked, .staged: return .waiting(.dependency)
+        case .held: return .waiting(.earliestBegin)
+        case .suspended: return .suspended
+        case .backingOff: return .waiting(state.backoffReason)
+        case .awaitingConditions: return .waiting(state.shortOf)
+        case .running: return state.awaitsGrant ? .waiting(closure(of: state) ?? .hostLimit) : .running
+        case .queued: return .waiting(closure(of: state) ?? (isSessionFull(state) ? .sessionLimit : .runLimit))
+        case .finished: return .finished
+        }
+    }
+
+    private func closure(of state: TaskState) -> WaitReason? {
+        state.lane < 0 ? nil : lanes[Int(state.lane)].closure?.reason
+    }
+
+    private func isSessionFull(_ state: TaskState) -> Bool {
+        state.lane >= 0 && sessions[Int(lanes[Int(state.lane)].session.raw)].isFull
+    }
+}

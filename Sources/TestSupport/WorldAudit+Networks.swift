@@ -1,0 +1,206 @@
+internal import Scheduling
+internal import Simulation
+internal import TransferModel
+
+// Networks and power: nobody starts without, who waits is told so once, and no longer than there is a reason.
+
+extension WorldAudit {
+    struct NetworkPage {
+        /// The number of the conditions under which its last attempt began, and whether that found no route.
+        var met = 0
+        var foundNoRoute = false
+        /// Something was missing since then, and how long in all before.
+        var barredSince: Instant?
+        var barred = TimeSpan.zero
+        /// As it was told.
+        var waitsFor: WaitReason?
+        /// What the end of its last attempt says of networks.
+        var loss: Loss?
+    }
+
+    enum Loss { case noRoute, gone }
+
+    // MARK: What is missing
+
+    func shortage(_ task: TaskIndex, at origin: OriginID?) -> Shortage? {
+        guard let conditions else { return nil }
+        let policy = policy(task)
+        let staysHere = origin.map { plan.localOrigins.contains($0) && !conditions.isDictated } ?? true
+        if staysHere { return policy.isDiscretionary && !conditions.power.isPlentiful ? .power : nil }
+        if policy.isDiscretionary { return conditions.discretionaryShortage(of: policy.terms) }
+        return conditions.shortage(of: policy.terms)
+    }
+
+    func places(_ task: TaskIndex) -> [OriginID?] { plan.mirrors[task] ?? [facts(task).origin] }
+
+    func waitsForNetwork(_ task: TaskIndex) -> Bool { conditions != nil && policy(task).waitsForConnectivity }
+
+    /// What it waits for instead of going there or failing.
+    private func held(_ task: TaskIndex, from origin: OriginID?) -> WaitReason? {
+        switch shortage(task, at: origin) {
+        case .power: .power
+        case .metered: .network
+        case .noNetwork, .notAllowed: waitsForNetwork(task) ? .network : nil
+        case nil: nil
+        }
+    }
+
+    /// A reason to wait at one of its places at least.
+    private func isBarred(_ task: TaskIndex) -> Bool {
+        let page = networks[Int(task.raw)]
+        if page.foundNoRoute, page.met == conditionsNumber { return true }
+        return places(task).contains { held(task, from: $0) != nil }
+    }
+
+    mutating func openNetworkPages(_ begin: Instant) {
+        for index in pages.indices where isBarred(TaskIndex(raw: UInt32(index))) {
+            networks[index].barredSince = begin
+        }
+    }
+
+    private mutating func noteBarred(_ index: Int, _ now: Now) {
+        let isBarred = isBarred(TaskIndex(raw: UInt32(index)))
+        if isBarred, networks[index].barredSince == nil { networks[index].barredSince = now.instant }
+        if !isBarred, let since = networks[index].barredSince {
+            networks[index].barred += now.instant - since
+            networks[index].barredSince = nil
+        }
+    }
+
+    // MARK: What was said
+
+    mutating func change(to news: Conditions, _ now: Now) {
+        changes += 1
+        conditionsNumber += 1
+        conditions = news
+        for index in pages.indices {
+            noteBarred(index, now)
+            // Whoever may start again and cannot for other reasons is told anew when it is missing once more.
+            let task = TaskIndex(raw: UInt32(index))
+            if places(task).contains(where: { held(task, from: $0) != networks[index].waitsFor }) {
+                networks[index].waitsFor = nil
+            }
+        }
+    }
+
+    mutating func waiting(_ task: TaskIndex, _ reason: WaitReason, _ now: Now) {
+        let index = Int(task.raw)
+        let isPutOff = plan.putsOffWhatWaits && [.network, .power, .window, .earliestBegin].contains(reason)
+        hold(!isPutOff, now, "task \(index) waits for \(reason.rawValue) in a run that does not wait for that")
+        // What the first of two changes led to may not hold after the second.
+        defer { networks[index].waitsFor = changes < 2 ? reason : nil }
+        guard reason == .network || reason == .power else { return }
+        hold(
+            networks[index].waitsFor != reason, now, "task \(index) is told twice that it waits for \(reason.rawValue)")
+        if reason == .network, pages[index].begunAt == nil { pages[index].begunAt = now.instant }
+        guard changes < 2 else { return }
+        hold(isBarred(task), now, "task \(index) waits for \(reason.rawValue) and needs nothing")
+    }
+
+    mutating func startUnder(_ task: TaskIndex, _ origin: OriginID?, _ now: Now) {
+        let index = Int(task.raw)
+        if let missing = shortage(task, at: origin) { hold(false, now, "task \(index) starts for all the \(missing)") }
+        let isHopeless = networks[index].foundNoRoute && networks[index].met == conditionsNumber
+        hold(!isHopeless || pages[index].mirrors != nil, now, "task \(index) starts again where no route led")
+        networks[index].met = conditionsNumber
+        networks[index].foundNoRoute = false
+        networks[index].waitsFor = nil
+        networks[index].loss = nil
+        noteBarred(index, now)
+    }
+
+    // MARK: Ends
+
+    /// Before anything else is made of it.
+    mutating func noteLoss(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
+        let index = Int(task.raw)
+        guard case .failed(let error) = verdict.outcome else { return }
+        if error.name == .noPermittedRoute {
+            let isOld = networks[index].met != conditionsNumber && waitsForNetwork(task)
+            networks[index].loss = isOld ? .gone : .noRoute
+            if !isOld, waitsForNetwork(task) { networks[index].foundNoRoute = true }
+            noteBarred(index, now)
+        } else if verdict.lostNetwork || isWithoutNetwork(task, error.name) {
+            networks[index].loss = .gone
+        }
+    }
+
+    private func isWithoutNetwork(_ task: TaskIndex, _ name: ErrorName) -> Bool {
+        guard let conditions, Self.deadNames.contains(name) || name == .notConnectedToInternet,
+            let origin = pages[Int(task.raw)].origin, conditions.isDictated || !plan.localOrigins.contains(origin)
+        else { return false }
+        return conditions.shortage(of: policy(task).terms) != nil
+    }
+
+    /// Another follows, and this one never counted.
+    mutating func goesOnWithNetwork(_ task: TaskIndex, _ end: AttemptEnd, _ now: Now) -> Bool {
+        let index = Int(task.raw)
+        guard let loss = networks[index].loss, waitsForNetwork(task), end.backoff == nil else { return false }
+        if let page = pages[index].mirrors {
+            if loss == .noRoute {
+                // The next place of the round, if there is one, or a round that begins anew.
+                let isAnew = page.isRoundOver && page.failures.allSatisfy { $0.foundNoRoute }
+                guard isAnew || page.wasCharged else { return false }
+                pages[index].mirrors?.failures = []
+                pages[index].tries -= 1
+                return true
+            }
+            if page.failures.isEmpty || page.wasCharged { pages[index].tries -= 1 }
+            return true
+        }
+        pages[index].tries -= 1
+        return true
+    }
+
+    mutating func checkShortage(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
+        let index = Int(task.raw)
+        let page = networks[index]
+        let barred = page.barred + (page.barredSince.map { now.instant - $0 } ?? .zero)
+        let waited = conclusion.waits.filter { $0.reason == .network || $0.reason == .power }
+        let sum = waited.reduce(TimeSpan.zero) { $0 + $1.duration }
+        hold(
+            sum <= barred, now,
+            "task \(index) waited \(sum.seconds) s, and something was missing for \(barred.seconds) s")
+        if plan.putsOffWhatWaits {
+            let isWaiting = !waited.isEmpty || conclusion.waits.contains { $0.reason == .earliestBegin }
+            hold(!isWaiting, now, "task \(index) waited in a run that does not")
+        }
+        guard conclusion.outcome == .failed, let error = conclusion.error else { return }
+        hold(error.name != .noPermittedRoute, now, "task \(index) failed with an executor's word")
+        guard error.name == .notConnectedToInternet || error.name == .dataNotAllowed else { return }
+        let isRight = pages[index].hasFailed ? page.loss != nil || pages[index].mirrors != nil : !waitsForNetwork(task)
+        hold(isRight, now, "task \(index) failed for want of a network")
+        hold(
+            (error.name == .dataNotAllowed) == (error.reason != nil), now, "task \(index): \(error) has a wrong reason")
+        if !pages[index].hasFailed, changes < 2 {
+            hold(
+                places(task).contains { shortage(task, at: $0) != nil }, now,
+                "task \(index) failed with a network there")
+        }
+    }
+
+    /// Its own reason, or that of one it needs or is published with.
+    func isPutOffRightly(_ task: TaskIndex, _ deferral: Deferral, _ now: Now) -> Bool {
+        switch deferral {
+        case .finishBy: return plan.finishBy != nil
+        case .maximumBytes: return plan.maximumBytes != nil
+        case .suspended: return pages.contains { $0.isSuspended }
+        case .network, .power, .window, .earliestBegin: break
+        }
+        guard plan.putsOffWhatWaits else { return false }
+        let others =
+            facts(task).needs.map { Int($0.raw) }
+            + ([facts(task).group].compactMap { $0 } + facts(task).neededGroups).flatMap { groups[Int($0.raw)].members }
+        if others.contains(where: { pages[$0].conclusion?.deferral == deferral }) { return true }
+        switch deferral {
+        case .window: return !isOpen(facts(task).session, now)
+        case .earliestBegin: return moment(policy(task).earliestBegin).map { $0 > now.wall } ?? false
+        default: return isBarred(task) || changes > 1 || pages[Int(task.raw)].isCancelled
+        }
+    }
+
+    /// What can wait is ended when it begins to cost somebody.
+    func mayBeInterrupted(_ task: TaskIndex) -> Bool {
+        policy(task).isDiscretionary && (changes > 1 || shortage(task, at: pages[Int(task.raw)].origin) != nil)
+    }
+}

@@ -12,7 +12,9 @@ BINARY := .build/release/transfer-run
 
 # Statically linked: the program runs where no Swift toolchain is. A room that imports another without naming it in
 # Package.swift does not build.
-RELEASE := swift build -c release --static-swift-stdlib --explicit-target-dependency-import-check error
+# Nor is a library looked for beside the program, where anybody might have put one.
+RELEASE := swift build -c release --static-swift-stdlib --disable-local-rpath \
+	--explicit-target-dependency-import-check error
 
 # The headers of the C rooms, and pkg-config, by which SwiftPM finds them.
 LIBRARIES := libcurl4-openssl-dev libyaml-dev libsqlite3-dev libssl-dev libidn2-dev libpsl-dev libpcre2-dev \

@@ -12,6 +12,23 @@ let house: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     // What the tests check in every access, the release build need not: it costs a twentieth of the loop's time.
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
+    // What a room's small functions do is seen by those that call them.
+    .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
+    // A generic type is asked for by a call and not by a name to be taken apart, for which a short run has no time.
+    .unsafeFlags(
+        ["-Xfrontend", "-disable-concrete-type-metadata-mangled-name-accessors"], .when(configuration: .release)),
+]
+
+/// How the release build is linked; what start-up and memory gain by it stands in docs/performance.md.
+let linking: [LinkerSetting] = [
+    .unsafeFlags(
+        // tools/link/libstdc++.so: the few functions of it that Swift's runtime calls, not the library; nor GCC's.
+        ["-use-ld=lld", "-L\(Context.packageDirectory)/tools/link", "-Xclang-linker", "-static-libgcc"]
+            // What nobody calls is left out, since nothing is there for plugins, and what is alike is there once.
+            // Addresses that are put right at the start take little room, and nobody can change them afterwards.
+            + ["--no-export-dynamic", "--icf=safe", "-O2", "-z", "pack-relative-relocs", "-z", "now"]
+            .flatMap { ["-Xlinker", $0] },
+        .when(configuration: .release))
 ]
 
 /// For the rooms that touch raw pointers: each unsafe expression says so.
@@ -96,7 +113,7 @@ let package = Package(
             ]),
         .executableTarget(
             name: "transfer-run", dependencies: ["CommandLineTool"], path: "Sources/transfer-run",
-            swiftSettings: house),
+            swiftSettings: house, linkerSettings: linking),
 
         // Not shipped.
         cLibrary("CBrotliEncoder", pkgConfig: "libbrotlienc", apt: "libbrotli-dev"),
@@ -108,7 +125,7 @@ let package = Package(
                 "JobRunner",
                 "Reporting", "RunControl", "Scheduling", "Simulation", "Stores", "SystemIO", "TransferModel",
             ],
-            path: "Sources/transfer-run-bench", swiftSettings: house),
+            path: "Sources/transfer-run-bench", swiftSettings: house, linkerSettings: linking),
         .target(name: "CTestShims", path: "Sources/CTestShims"),
         .target(
             name: "TestSupport",

@@ -95,7 +95,7 @@ check_linkage() {
         return
     fi
     ldd "$binary" | awk -v binary="$binary" '
-        /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime/ { print binary ":1: links " $1 " dynamically" }
+        /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime|libstdc\+\+|libgcc_s/ { print binary ":1: links " $1 " dynamically" }
         /libsystemd/ { print binary ":1: links libsystemd, which is opened only when somebody asks (Sources/CSystemBus)" }' | report
 }
 

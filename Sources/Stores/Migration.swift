@@ -1,8 +1,17 @@
+import Digests
+import TransferModel
+
 /// One step of the store's format. The list only grows: a step that was released is never changed.
 package struct Migration: Sendable {
     let sql: String
+    /// The SHA-256 of what a file defines that took the steps up to this one: whoever opens it compares that, for making
+    /// such a file anew in memory takes longer than all else at an opening. `nil`: it is made.
+    package let fingerprint: String?
 
-    package init(sql: String) { self.sql = sql }
+    package init(sql: String, fingerprint: String? = nil) {
+        self.sql = sql
+        self.fingerprint = fingerprint
+    }
 
     /// The version of a file is the number of steps taken, kept in `user_version`.
     ///
@@ -60,7 +69,8 @@ package struct Migration: Sendable {
                     sum INTEGER,
                     PRIMARY KEY (folder, name)
                 ) STRICT, WITHOUT ROWID;
-                """),
+                """,
+            fingerprint: "sha256:19711a3fbf32da23b01aeb253a96eb7fd5e68583d35c121ef1c555964ad6c275"),
         Migration(
             sql: """
                 CREATE TABLE cookies (
@@ -85,7 +95,8 @@ package struct Migration: Sendable {
                     coversSubdomains INTEGER NOT NULL,
                     PRIMARY KEY (session, host)
                 ) STRICT, WITHOUT ROWID;
-                """),
+                """,
+            fingerprint: "sha256:bf5edc47cf0b120a2b572eb50309641fa491383a4577cdab92603abf89e5a427"),
         Migration(
             sql: """
                 CREATE TABLE credentials (
@@ -102,7 +113,8 @@ package struct Migration: Sendable {
                     folders TEXT NOT NULL,
                     PRIMARY KEY (session, scheme, host, port, isProxy, method, hasRealm, realm, user)
                 ) STRICT, WITHOUT ROWID;
-                """),
+                """,
+            fingerprint: "sha256:aa0d4ebff48d79d13cef43a9f9a91f33d6389dc0bf2ca8afa351ae28230c1b4f"),
         // What answers of a session were kept, by a fingerprint of their URL (`place`). `size` is of all its entries
         // together, `used` the order in which they go. A body that is not in its row lies in a file of the row's name.
         Migration(
@@ -137,7 +149,8 @@ package struct Migration: Sendable {
                 ) STRICT;
                 CREATE INDEX cachePlaces ON cacheEntries (session, place);
                 CREATE INDEX cacheUses ON cacheEntries (session, used);
-                """),
+                """,
+            fingerprint: "sha256:e495f02400b393e6481702a1c0cecf4b252fba04bbbbd95de0d33e040f311e0e"),
         // What servers hold of files that were not sent to their end.
         Migration(
             sql: """
@@ -156,7 +169,8 @@ package struct Migration: Sendable {
                     time INTEGER NOT NULL,
                     PRIMARY KEY (session, url, file)
                 ) STRICT, WITHOUT ROWID;
-                """),
+                """,
+            fingerprint: "sha256:ee2a21e2c0f591d0e3940a5e68ab0698936ed4629d8f7c9a52defc74476dc362"),
         // Where bodies of a session were put: who forgets the session need not have its job to find them.
         Migration(
             sql: """
@@ -165,7 +179,8 @@ package struct Migration: Sendable {
                     path TEXT NOT NULL,
                     PRIMARY KEY (session, path)
                 ) STRICT, WITHOUT ROWID;
-                """),
+                """,
+            fingerprint: "sha256:a49db6e36098031a3140bacae61799a3ac4a132ce22cb855c8f5b5d249105a57"),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {
@@ -177,9 +192,7 @@ package struct Migration: Sendable {
                     + "\(steps.count)")
         }
         // The definitions are text in the file and no check reads them: a changed letter renames a column.
-        let model = try Database(path: ":memory:")
-        try take(steps.prefix(found), model)
-        guard try definitions(model) == definitions(database) else {
+        guard try expected(steps.prefix(found)) == fingerprint(database) else {
             throw StoreError(.damaged, "the store \(database.path) does not hold what its format \(found) holds")
         }
         try take(steps[found...], database)
@@ -193,10 +206,32 @@ package struct Migration: Sendable {
         }
     }
 
-    private static func definitions(_ database: borrowing Database) throws(StoreError) -> [String?] {
+    private static func expected(_ steps: ArraySlice<Migration>) throws(StoreError) -> String {
+        if let known = steps.last?.fingerprint { return known }
+        return try fingerprint(of: steps)
+    }
+
+    /// Of a file that took these steps and no others.
+    package static func fingerprint(of steps: ArraySlice<Migration>) throws(StoreError) -> String {
+        let model = try Database(path: ":memory:")
+        try take(steps, model)
+        return try fingerprint(model)
+    }
+
+    private static func fingerprint(_ database: borrowing Database) throws(StoreError) -> String {
         let query = try database.prepare("SELECT name, tbl_name, sql FROM sqlite_schema ORDER BY name")
-        var texts: [String?] = []
-        while try query.step() { texts += [query.text(0), query.text(1), query.text(2)] }
-        return texts
+        var text: [UInt8] = []
+        while try query.step() {
+            for column: Int32 in 0..<3 {
+                // No text holds these bytes: what ends here cannot go on there.
+                if let part = query.text(column) { text += part.utf8 } else { text.append(0xFE) }
+                text.append(0xFF)
+            }
+        }
+        do throws(TransferError) {
+            return try Checksum.of(text, .sha256).description
+        } catch {
+            throw StoreError(.other, "the store \(database.path) cannot be checked: \(error.message)")
+        }
     }
 }

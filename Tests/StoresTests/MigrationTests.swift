@@ -42,4 +42,10 @@ import TransferModel
         let store = try Store.open(folder: tree.path, steps: other)
         #expect(store.quarantined?.reason.contains("does not hold what its format") == true)
     }
+
+    /// Each step that is released says what a file holds that took it.
+    @Test(arguments: Migration.all.indices)
+    func theFingerprintOfAStepIsThatOfItsFile(_ index: Int) throws {
+        #expect(try Migration.all[index].fingerprint == Migration.fingerprint(of: Migration.all[...index]))
+    }
 }

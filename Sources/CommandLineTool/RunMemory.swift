@@ -1,3 +1,4 @@
+import CurlCore
 import RunControl
 import Stores
 import TransferModel
@@ -7,8 +8,18 @@ struct RunMemory {
     /// `nil` when nothing of any session outlives the run.
     let place: MemoryPlace?
 
+    /// What takes as long as reading a job and does not hang on it: libcurl is made ready, and the store is opened.
+    static func opening(_ options: RunOptions, _ environment: [String: String]) -> StoreOpening? {
+        guard let folder = try? StateFolder(options.stateDirectory, environment).state,
+            Store.privacyProblem(folder: folder) == nil
+        else { return nil }
+        return StoreOpening(folder: folder) { try? CurlLibrary.prepare() }
+    }
+
     /// A store that others could write is an error, before anything is transferred.
-    init(_ job: Job, _ options: RunOptions, _ environment: [String: String]) throws(StoreError) {
+    init(
+        _ job: Job, _ options: RunOptions, _ environment: [String: String], _ opening: StoreOpening?
+    ) throws(StoreError) {
         // No place for state at all was an error when the job was locked.
         guard !JobLocks.isEphemeral(job), let folder = try? StateFolder(options.stateDirectory, environment) else {
             place = nil
@@ -18,7 +29,7 @@ struct RunMemory {
         place = MemoryPlace(
             folder: folder.state, job: JobIdentity(of: job).text,
             sessions: job.sessions.map { $0.kind == .ephemeral ? nil : $0.name }, secrets: Redactor(job.secrets),
-            caches: job.sessions.map { Self.cache(of: $0, folder.cache) })
+            caches: job.sessions.map { Self.cache(of: $0, folder.cache) }, opening: opening)
     }
 
     /// `nil` where no answer is written down.

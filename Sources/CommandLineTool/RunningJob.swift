@@ -20,12 +20,13 @@ struct RunningJob {
             return 2
         }
         do throws(UsageError) {
+            let opening = RunMemory.opening(options, environment)
             guard let (job, file) = try load(path) else { return 2 }
-            // From here signals are values, before the first thread is made.
+            // From here signals are values, before the first thread is made that stays.
             Signals.hold()
             warnOfInsecurity(job)
             guard let networks = networks() else { return 2 }
-            return enter(job, file, networks)
+            return enter(job, file, networks, opening)
         } catch {
             console.errors(error.text)
             return 2
@@ -78,19 +79,19 @@ struct RunningJob {
 
     // MARK: The run
 
-    private func enter(_ job: Job, _ file: JobFile?, _ networks: NetworkSettings) -> Int32 {
+    private func enter(_ job: Job, _ file: JobFile?, _ networks: NetworkSettings, _ opening: StoreOpening?) -> Int32 {
         switch Overlap(job: job, options: options, environment: environment, console: console).enter(file) {
         case .end(let status): return status.code
         case .clear(let lock):
             defer { lock?.release() }
-            return start(job, networks)
+            return start(job, networks, opening)
         }
     }
 
-    private func start(_ job: Job, _ networks: NetworkSettings) -> Int32 {
+    private func start(_ job: Job, _ networks: NetworkSettings, _ opening: StoreOpening?) -> Int32 {
         let memory: RunMemory
         do throws(StoreError) {
-            memory = try RunMemory(job, options, environment)
+            memory = try RunMemory(job, options, environment, opening)
         } catch {
             console.errors("error: what runs remember cannot be kept: \(error)\n")
             return ExitStatus.runnerFailed.code

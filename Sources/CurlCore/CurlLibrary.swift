@@ -2,7 +2,7 @@ internal import CLibcurl
 internal import SystemIO
 package import TransferModel
 
-/// The library as a whole: set up once, before the first thread.
+/// The library as a whole: set up once, before the first thread that uses it.
 package enum CurlLibrary {
     private static let isReady: Bool = {
         // libcurl takes and gives back a receive buffer with each transfer. Fetching its pages from the system each time
@@ -36,7 +36,8 @@ package enum CurlLibrary {
     }
 
     private static func facts<R>(_ body: (UnsafeMutablePointer<curl_version_info_data>) -> R) -> R? {
-        guard let info = unsafe tr_curl_version() else { return nil }
+        // Not while another thread makes it ready.
+        guard isReady, let info = unsafe tr_curl_version() else { return nil }
         return unsafe body(info)
     }
 }

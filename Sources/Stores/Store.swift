@@ -30,17 +30,28 @@ package final class Store {
     package static func open(
         folder: String, now: WallTime = Clocks.wall(), steps: [Migration] = Migration.all
     ) throws(StoreError) -> Store {
+        let store = try connected(folder: folder, now: now, steps: steps)
+        store.forgetOld()
+        return store
+    }
+
+    /// Open, with all that is out of date still in it.
+    static func connected(
+        folder: String, now: WallTime, steps: [Migration] = Migration.all
+    ) throws(StoreError) -> Store {
         let files = try StoreFiles(folder)
         // Two processes must not both make, change or put aside the same file.
         let lock = try files.takeLock(patience: .seconds(20))
         var quarantined: Quarantine?
         let database = try connectAnyhow(files, steps, &quarantined)
         _ = consume lock
-        let store = Store(database, files, quarantined, now)
-        // Whoever cannot forget now, for want of room or because others write, does so at another opening.
-        store.forgotten = (try? store.forgetUnusedSessions(now: now)) ?? []
-        store.forgotten.formUnion((try? store.forgetOldParts(now: now)) ?? [])
-        return store
+        return Store(database, files, quarantined, now)
+    }
+
+    /// Whoever cannot forget now, for want of room or because others write, does so at another opening.
+    func forgetOld() {
+        forgotten = (try? forgetUnusedSessions(now: openedAt)) ?? []
+        forgotten.formUnion((try? forgetOldParts(now: openedAt)) ?? [])
     }
 
     /// Whether there is anything to be opened that was not made just now.

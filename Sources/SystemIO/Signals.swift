@@ -23,6 +23,16 @@ package enum Signals {
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
+    /// Makes a thread that gets neither, by a caller who goes on as before.
+    package static func holding<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var (set, before) = (ending(), sigset_t())
+        unsafe pthread_sigmask(SIG_BLOCK, &set, &before)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+        return try body()
+    }
+
     /// Sleeps that long, or until a held SIGINT or SIGTERM comes, which it returns. Only while nobody else watches.
     package static func pause(milliseconds: Int) -> Int32? {
         var set = ending()

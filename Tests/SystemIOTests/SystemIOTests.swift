@@ -213,6 +213,23 @@ struct ThreadingTests {
         #expect(last.wall.nanoseconds > 1_577_836_800_000_000_000)
     }
 
+    /// A thread that is made meanwhile gets no signal that is to end the process, and its maker goes on as before.
+    @Test func signalsAreHeldBackFromAThreadOnly() throws {
+        @Sendable func isHeld(_ number: Int32) -> Bool {
+            var set = sigset_t()
+            pthread_sigmask(SIG_BLOCK, nil, &set)
+            return sigismember(&set, number) == 1
+        }
+        let before = (isHeld(SIGINT), isHeld(SIGTERM))
+        let seen = Mutex((false, false))
+        let thread = try Signals.holding { () throws(SystemError) in
+            try Thread(named: "held") { seen.withLock { $0 = (isHeld(SIGINT), isHeld(SIGTERM)) } }
+        }
+        thread.join()
+        #expect(seen.withLock { $0 } == (true, true))
+        #expect((isHeld(SIGINT), isHeld(SIGTERM)) == before)
+    }
+
     @Test func theEnvironmentIsTheProcesss() {
         #expect(Surroundings.environment()["PATH"] == getenv("PATH").map { String(cString: $0) })
     }

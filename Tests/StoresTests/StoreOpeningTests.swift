@@ -1,0 +1,69 @@
+import Stores
+import SystemIO
+import TestSupport
+import Testing
+import TransferModel
+
+/// A store that is opened while its run's job is still read.
+@Suite struct StoreOpeningTests {
+    private func keeper(
+        _ folder: String, _ opening: StoreOpening?
+    ) throws -> (keeper: MemoryKeeper, reports: Mailbox<MemoryReport>) {
+        let reports = Mailbox<MemoryReport>()
+        let place = MemoryPlace(
+            folder: folder, job: "j", sessions: ["s"], secrets: Redactor([]), opening: opening)
+        return (try MemoryKeeper(place, reports: reports), reports)
+    }
+
+    private func opened(_ reports: Mailbox<MemoryReport>) throws -> OpenedMemory {
+        for report in reports.takeAll() { if case .opened(let memory) = report { return memory } }
+        throw Missing()
+    }
+    private struct Missing: Error {}
+
+    @Test func whoeverTakesItFindsWhatIsThere() throws {
+        let tree = try TemporaryTree()
+        var store: Store? = try Store.open(folder: tree.path)
+        let session = try #require(try store?.session(job: "j", name: "s", now: Clocks.wall()))
+        try store?.keep(session, ["/x"])
+        store = nil
+        let opening = try #require(StoreOpening(folder: tree.path) {})
+        let (keeper, reports) = try keeper(tree.path, opening)
+        #expect(keeper.finish() == [])
+        #expect(try opened(reports).places[SessionIndex(raw: 0)]?.mayHold("/x") == true)
+    }
+
+    @Test func whereNoStoreIsNothingIsOpenedOrMade() throws {
+        let tree = try TemporaryTree()
+        #expect(StoreOpening(folder: tree.path) {} == nil)
+        #expect(!Store.isThere(folder: tree.path))
+    }
+
+    /// What went wrong is told by whoever wanted it.
+    @Test func aDamagedStoreIsPutAsideAndTold() throws {
+        let tree = try TemporaryTree()
+        _ = try Store.open(folder: tree.path)
+        _ = try tree.write("store.sqlite", "no database", mode: 0o600)
+        let (keeper, _) = try keeper(tree.path, StoreOpening(folder: tree.path) {})
+        let problems = keeper.finish()
+        #expect(problems.count == 1 && problems[0].contains("was put aside as"))
+    }
+
+    /// Sessions that nobody uses any more are forgotten by a run, not by whoever was only about to be one.
+    @Test func nothingIsForgottenBeforeItIsTaken() throws {
+        let tree = try TemporaryTree()
+        let longAgo = WallTime(nanoseconds: Clocks.wall().nanoseconds - 2 * Store.unusedFor.nanoseconds)
+        var store: Store? = try Store.open(folder: tree.path, now: longAgo)
+        _ = try store?.session(job: "old", name: "s", now: longAgo)
+        store = nil
+        for _ in 0..<20 {
+            let isReady = WakeSignal()
+            let opening = StoreOpening(folder: tree.path) { isReady.signal() }
+            #expect(opening != nil && isReady.wait(nanoseconds: 30_000_000_000))
+        }
+        #expect(try Store.open(folder: tree.path, now: longAgo).sessions().map(\.job) == ["old"])
+        let (keeper, _) = try keeper(tree.path, StoreOpening(folder: tree.path) {})
+        #expect(keeper.finish() == [])
+        #expect(try Store.open(folder: tree.path, now: longAgo).sessions().isEmpty)
+    }
+}

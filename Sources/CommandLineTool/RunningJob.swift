@@ -121,7 +121,9 @@ struct RunningJob {
         defer { inputs.close() }
         do {
             try CurlLibrary.prepare()
-            let log = try EventLog(consumers: outputs.consumers, redactor: Redactor(job.secrets), now: Clocks.now())
+            let log = try EventLog(
+                consumers: outputs.consumers, redactor: Redactor(job.secrets), now: Clocks.now(),
+                patience: outputs.tellEverything ? .zero : .milliseconds(50))
             let run: JobRun
             do throws(TransferError) {
                 run = try JobRun(

@@ -13,9 +13,19 @@ package final class EventLog: EventSink {
     private var redactor: Redactor?
     private let thread: EventThread
     package var wall: WallTime
+    private let patience: TimeSpan
+    /// When what lies here is to be handed over at the latest.
+    package private(set) var due = Instant.distantFuture
+    /// So many are handed over however short they lie here.
+    private static let many = 512
 
-    package init(consumers: [any EventConsumer], redactor: Redactor?, now: Now) throws(SystemError) {
+    /// `patience`: how long an event may lie here until there are many, for waking the consumers' thread costs as much as
+    /// several events. None where somebody follows the run by them.
+    package init(
+        consumers: [any EventConsumer], redactor: Redactor?, now: Now, patience: TimeSpan = .zero
+    ) throws(SystemError) {
         self.redactor = redactor
+        self.patience = patience
         wall = now.wall
         thread = try EventThread(consumers)
     }
@@ -37,8 +47,16 @@ package final class EventLog: EventSink {
         turn.append(redactor.map { event.redacted(by: $0) } ?? event)
     }
 
-    /// Hands over what a turn of the loop appended.
+    /// After a turn of the loop.
+    package func handOver(at now: Instant) {
+        guard !turn.isEmpty else { return }
+        due = min(due, now + patience)
+        if due <= now || turn.count >= Self.many { handOver() }
+    }
+
+    /// Hands over whatever was appended.
     package func handOver() {
+        due = .distantFuture
         guard !turn.isEmpty else { return }
         thread.post(turn)
         turn = []

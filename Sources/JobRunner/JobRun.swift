@@ -97,7 +97,7 @@ package final class JobRun {
         while true {
             for input in inbox.takeAll() { take(input, now) }
             perform(scheduler.turn(now: now), now)
-            log.handOver()
+            log.handOver(at: now.instant)
             if scheduler.isFinished { break }
             let reports = engine.turn(
                 wait: wait(from: now),
@@ -119,7 +119,7 @@ package final class JobRun {
     private func wait(from now: Now) -> TimeSpan {
         if engine.isPending { return .zero }
         // A clock that is set wakes nobody: who waits for a date looks at it now and then.
-        var due = min(engine.nextDeadline, now.instant + .seconds(scheduler.waitsForDate ? 1 : 60))
+        var due = min(engine.nextDeadline, log.due, now.instant + .seconds(scheduler.waitsForDate ? 1 : 60))
         if let deadline = scheduler.nextDeadline(now: now) { due = min(due, deadline) }
         return max(.zero, due - now.instant)
     }

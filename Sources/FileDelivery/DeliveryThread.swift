@@ -28,7 +28,7 @@ package final class DeliveryThread: Sendable {
     private let isAwaited = Atomic<Bool>(false)
 
     /// At most so many bytes wait for the disk; then the loop waits.
-    package static let maximumOutstanding = 2 << 20
+    package static let maximumOutstanding = 1 << 20
     static let flushCount = 1_000
     static let flushAfter = TimeSpan.milliseconds(200)
 

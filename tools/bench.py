@@ -108,6 +108,33 @@ def downloads(kind, server, root, folder, rounds=5):
     print(f"ratios of the medians: {ratios}\n")
 
 
+def uploads(server, root, folder, count=500, connections=16, rounds=11):
+    """The first files of 64 KiB sent by PUT, beside curl."""
+    names = sorted(os.listdir(f"{root}/mid"))[:count]
+    times = {"transfer-run": [], "curl -Z": []}
+    for number in range(rounds):
+        for name in times:
+            to = f"{server}/sink/{name.split()[0]}{number}"
+            pairs = [(f"{to}/{file}", f"{root}/mid/{file}") for file in names]
+            if name == "transfer-run":
+                command = [BINARY, "run", "--progress", "none", f"{folder}/put{number}.yaml"]
+                with open(command[-1], "w") as file:
+                    file.write(f"limits: {{ maximumConcurrentTasks: {connections} }}\nname: put\n")
+                    file.write(f"sessions: {{ s: {{ maximumConnectionsPerHost: {connections} }} }}\ntasks:\n")
+                    for index, (url, path) in enumerate(pairs):
+                        file.write(f'  - {{ id: t{index}, session: s, type: upload, method: PUT, url: "{url}",'
+                                   f' body: {{ file: "{path}" }} }}\n')
+            else:
+                command = ["curl", "-q", "-s", "-S", "--parallel", "--parallel-max", str(connections),
+                           "--parallel-immediate", "-K", f"{folder}/put.cfg"]
+                with open(command[-1], "w") as file:
+                    file.writelines(f'url = "{u}"\nupload-file = "{p}"\noutput = "/dev/null"\n' for u, p in pairs)
+            times[name].append(timed(command))
+    print(f"{count} × 64 KiB sent by PUT over {connections} connections, job file and report included")
+    medians = {name: row(name, rounds) for name, rounds in times.items()}
+    print(f"ratio of the medians: {medians['transfer-run'] / medians['curl -Z']:.2f} × curl -Z\n")
+
+
 def unchanged(server, root, folder, rounds=5):
     """The same job again: each file is asked for with its tag, and none comes."""
     names = sorted(os.listdir(f"{root}/small"))
@@ -134,12 +161,24 @@ def segments(server, root, folder):
             os.remove(f"{place}/{name}")
 
 
-def start_up(folder, rounds=41):
+def start_up(server, folder, rounds=41):
     path = f"{folder}/small.yaml"
+    url = f"{server}/small/f00000.bin"
     with open(path, "w") as file:
-        file.write('tasks: [ { url: "https://example.org/a", id: a, to: a } ]\n')
-    walls = sorted(timed([BINARY, "check", path])[0] for _ in range(rounds))
-    print(f"start-up of `check` on a small file: {walls[len(walls) // 2] * 1e3:.1f} ms (median of {rounds})")
+        file.write(f'name: small\ntasks: [ {{ url: "{url}", id: a, to: "{folder}/small.out", existing: replace }} ]\n')
+    commands = {
+        "`check` of a small job": [BINARY, "check", path],
+        "`curl --version`": ["curl", "--version"],
+        "`run` of it, one file of 1 KiB": [BINARY, "run", "--progress", "none", path],
+        "`curl` for the same file": ["curl", "-q", "-s", "-o", f"{folder}/small.curl", url],
+    }
+    walls = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            walls[name].append(timed(command)[0] * 1e3)
+    print(f"start to exit, {rounds} rounds in turn: median and least")
+    for name, times in walls.items():
+        print(f"{name:32} {statistics.median(times):6.1f} ms {min(times):6.1f} ms")
 
 
 def loaders(folder, rounds=5):
@@ -196,6 +235,7 @@ def main():
     serve(root)
     for kind in WORKLOADS:
         downloads(kind, server, root, folder)
+    uploads(server, root, folder)
     unchanged(server, root, folder)
     print()
     segments(server, root, folder)
@@ -206,7 +246,7 @@ def main():
     print()
     bandwidth(server, root, folder)
     print()
-    start_up(folder)
+    start_up(server, folder)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,10 @@ http {
     server {
         listen 127.0.0.1:$port; root $place/docroot;
         location /limited/ { alias $place/docroot/huge/; limit_rate 100m; }
+        location /sink/ {
+            root $run; dav_methods PUT; create_full_put_path on;
+            client_max_body_size 0; client_body_buffer_size 1m;
+        }
     }
 }
 CONF

@@ -26,8 +26,9 @@ struct NetlinkParserTests {
         Bytes().u32(UInt32(16 + body.bytes.count)).u16(type).u16(flags).u32(sequence).u32(0).bytes + body.bytes
     }
 
-    static func link(_ index: UInt32, _ name: String, flags: UInt32 = 0x10041, more: (Bytes) -> Bytes = { $0 }) -> [UInt8]
-    {
+    static func link(
+        _ index: UInt32, _ name: String, flags: UInt32 = 0x10041, more: (Bytes) -> Bytes = { $0 }
+    ) -> [UInt8] {
         message(
             16,
             more(Bytes([0, 0]).u16(1).u32(index).u32(flags).u32(0).attribute(3, Array(name.utf8) + [0])))

@@ -41,6 +41,9 @@ package final class PlainProgress: EventConsumer {
         tally = RunTally(job: job)
     }
 
+    /// Until something moves again.
+    private var toldLacks: Set<String> = []
+
     package func consume(_ events: ArraySlice<Event>) {
         guard !isStopped else { return }
         for event in events { consume(event) }
@@ -54,6 +57,7 @@ package final class PlainProgress: EventConsumer {
         guard let task = event.task, Int(task.raw) < job.tasks.count else { return }
         switch event.kind {
         case .attemptStarted(let record):
+            if !toldLacks.isEmpty { toldLacks = [] }
             running[task, default: Running()].attempts = record.number
             tell(task, "attempt \(record.number)", record.url)
         case .fileFinished(let record): running[task, default: Running()].bytes = record.bytes
@@ -61,7 +65,7 @@ package final class PlainProgress: EventConsumer {
             running[task, default: Running()].lastAttempt = record.duration
             tellEnd(of: record, task)
         case .redirect(let record): tell(task, "\(record.status) \(record.action.rawValue)", "to \(record.to)")
-        case .waiting(let reason, let lacks): tell(task, "waits", "for \(lacks ?? Explanation.words(reason))")
+        case .waiting(let reason, let lacks): tellWait(task, reason, lacks)
         case .taskFinished(let record): finish(task, record)
         default: break
         }
@@ -73,6 +77,14 @@ package final class PlainProgress: EventConsumer {
     private func tell(_ task: TaskIndex, _ what: String, _ detail: String) {
         guard style.amount == .verbose else { return }
         append("  \(id(task)): \(what) \(detail)")
+    }
+
+    /// What lacks the whole machine is told without being asked for, once: nothing moves, and nothing else says why.
+    private func tellWait(_ task: TaskIndex, _ reason: WaitReason, _ lacks: String?) {
+        let what = lacks ?? Explanation.words(reason)
+        guard style.amount == .normal else { return tell(task, "waits", "for \(what)") }
+        guard reason == .network || reason == .power, toldLacks.insert(what).inserted else { return }
+        append("  \(id(task)): waits for \(what)")
     }
 
     private func tellEnd(of record: AttemptRecord, _ task: TaskIndex) {

@@ -133,6 +133,35 @@ import TransferModel
         #expect(annotations[3].contains("line=13,") && annotations[3].hasSuffix("::100%25, late"))
     }
 
+    /// Nothing moves, and nothing else says why: told once, and again when something has moved since.
+    @Test func aNetworkThatIsLackingIsToldOnce() {
+        let sink = MemorySink()
+        let story = Story(random: Seeded(seed: 4), tasks: 3)
+        let progress = PlainProgress(job: story.job, sink: sink)
+        func waits(_ task: UInt32, _ reason: WaitReason, _ lacks: String?) -> Event {
+            event(.waiting(reason, lacks: lacks), task)
+        }
+        func event(_ kind: Event.Kind, _ task: UInt32) -> Event {
+            Event(
+                time: WallTime(nanoseconds: 0), sequence: 1, session: SessionIndex(raw: 0), task: TaskIndex(raw: task),
+                kind: kind)
+        }
+        progress.consume([
+            waits(0, .network, "a network: there is none"), waits(1, .network, "a network: there is none"),
+        ])
+        progress.consume([waits(2, .hostLimit, nil), waits(2, .power, nil)])
+        progress.consume([event(.attemptStarted(AttemptStart(number: 1, url: "http://x/")), 0)])
+        progress.consume([waits(1, .network, "a network: there is none")])
+        let ids = story.job.tasks.map(\.id)
+        #expect(
+            String(decoding: sink.writes.joined(), as: UTF8.self) == """
+                  \(ids[0]): waits for a network: there is none
+                  \(ids[2]): waits for mains power or a fuller battery
+                  \(ids[1]): waits for a network: there is none
+
+                """)
+    }
+
     @Test func writesGoOnAfterNobodyListens() throws {
         let sink = MemorySink()
         sink.failure = (0, OutputProblem("gone", errno: 32))

@@ -3,20 +3,23 @@ internal import CSQLite
 /// One connection to an SQLite file. Belongs to one thread at a time.
 @safe struct Database: ~Copyable {
     private let handle: OpaquePointer
-    let path: String
+    /// `the store /state/store.sqlite`: as sentences about it begin.
+    let title: String
+
+    static let patience: Int32 = 10_000
 
     /// Opens a file that exists. It reads nothing yet: damage shows at the first statement.
-    init(path: String) throws(StoreError) {
+    init(path: String, title: String) throws(StoreError) {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
         guard code == SQLITE_OK, let opened = unsafe opened else {
             unsafe sqlite3_close_v2(opened)
-            throw unsafe StoreError(sqlite: code, nil, path)
+            throw unsafe StoreError(sqlite: code, nil, title)
         }
         unsafe handle = opened
-        self.path = path
-        unsafe sqlite3_busy_timeout(handle, 10_000)
+        self.title = title
+        setPatience(Self.patience)
         // The file's own text must not make us do anything: it may have been exchanged.
         unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -38,12 +41,12 @@ internal import CSQLite
     }
 
     func prepare(_ sql: StaticString) throws(StoreError) -> Statement {
-        try unsafe Statement(handle, sql.description, path)
+        try unsafe Statement(handle, sql.description, title)
     }
 
     /// The one value of the one row that a PRAGMA gives.
     func pragma(_ name: String) throws(StoreError) -> String {
-        let statement = try unsafe Statement(handle, "PRAGMA \(name)", path)
+        let statement = try unsafe Statement(handle, "PRAGMA \(name)", title)
         return try statement.step() ? statement.text(0) ?? "" : ""
     }
 
@@ -55,14 +58,22 @@ internal import CSQLite
     var changes: Int { Int(unsafe sqlite3_changes(handle)) }
     /// Known once a page was read.
     var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
+    /// The file that is open here has another name by now, or none.
+    var hasMoved: Bool {
+        var moved: Int32 = 0
+        return unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0
+    }
+    /// How long a statement waits for others' locks.
+    func setPatience(_ milliseconds: Int32) { unsafe sqlite3_busy_timeout(handle, milliseconds) }
+    var lastInserted: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
-    private func failure(_ code: Int32) -> StoreError { unsafe StoreError(sqlite: code, handle, path) }
+    private func failure(_ code: Int32) -> StoreError { unsafe StoreError(sqlite: code, handle, title) }
 }
 
 extension StoreError {
     /// What SQLite said. Its families of codes are told apart by the low byte.
-    fileprivate init(sqlite code: Int32, _ database: OpaquePointer?, _ path: String) {
+    fileprivate init(sqlite code: Int32, _ database: OpaquePointer?, _ title: String) {
         let message = unsafe String(cString: database == nil ? sqlite3_errstr(code) : sqlite3_errmsg(database))
         let kind: Kind =
             switch code & 0xFF {
@@ -73,7 +84,7 @@ extension StoreError {
             case SQLITE_FULL: .diskFull
             default: .other
             }
-        self.init(kind, "the store \(path): \(message) (SQLite \(code))")
+        self.init(kind, "\(title): \(message) (SQLite \(code))")
     }
 }
 
@@ -81,15 +92,15 @@ extension StoreError {
 @safe struct Statement: ~Copyable {
     private let handle: OpaquePointer
     private let database: OpaquePointer
-    private let path: String
+    private let title: String
 
-    fileprivate init(_ database: OpaquePointer, _ sql: String, _ path: String) throws(StoreError) {
+    fileprivate init(_ database: OpaquePointer, _ sql: String, _ title: String) throws(StoreError) {
         var prepared: OpaquePointer?
         let code = unsafe sqlite3_prepare_v2(database, sql, -1, &prepared, nil)
         guard code == SQLITE_OK, let prepared = unsafe prepared else {
-            throw unsafe StoreError(sqlite: code, database, path)
+            throw unsafe StoreError(sqlite: code, database, title)
         }
-        self.path = path
+        self.title = title
         unsafe handle = prepared
         unsafe self.database = unsafe database
     }
@@ -135,7 +146,7 @@ extension StoreError {
         let code = unsafe sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
         guard code == SQLITE_DONE else {
-            throw unsafe StoreError(sqlite: code, database, path)
+            throw unsafe StoreError(sqlite: code, database, title)
         }
         return false
     }

@@ -1,7 +1,7 @@
 import Digests
 import TransferModel
 
-/// One step of the store's format. The list only grows: a step that was released is never changed.
+/// One step of a database's format. The list only grows: a step that was released is never changed.
 package struct Migration: Sendable {
     let sql: String
     /// The SHA-256 of what a file defines that took the steps up to this one: whoever opens it compares that, for making
@@ -13,7 +13,7 @@ package struct Migration: Sendable {
         self.fingerprint = fingerprint
     }
 
-    /// The version of a file is the number of steps taken, kept in `user_version`.
+    /// The store's. The version of a file is the number of steps taken, kept in `user_version`.
     ///
     /// Most files of a job share their folder and the beginning of their URL, and were asked for alike: `folders` says
     /// that once, and `validators` only what differs. In the order of their names the pages of a run's files lie side by
@@ -188,12 +188,12 @@ package struct Migration: Sendable {
         guard found <= steps.count, found >= 0 else {
             throw StoreError(
                 .newerVersion(found: found, known: steps.count),
-                "the store \(database.path) has format \(found), and this version of transfer-run knows up to "
+                "\(database.title) has format \(found), and this version of transfer-run knows up to "
                     + "\(steps.count)")
         }
         // The definitions are text in the file and no check reads them: a changed letter renames a column.
         guard try expected(steps.prefix(found)) == fingerprint(database) else {
-            throw StoreError(.damaged, "the store \(database.path) does not hold what its format \(found) holds")
+            throw StoreError(.damaged, "\(database.title) does not hold what its format \(found) holds")
         }
         try take(steps[found...], database)
     }
@@ -213,7 +213,7 @@ package struct Migration: Sendable {
 
     /// Of a file that took these steps and no others.
     package static func fingerprint(of steps: ArraySlice<Migration>) throws(StoreError) -> String {
-        let model = try Database(path: ":memory:")
+        let model = try Database(path: ":memory:", title: "a model in memory")
         try take(steps, model)
         return try fingerprint(model)
     }

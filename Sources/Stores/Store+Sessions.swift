@@ -24,7 +24,7 @@ extension Store {
             try insert.run()
             // Another process may have been first.
             guard let made = try existingSession(job: job, name: name) else {
-                throw StoreError(.other, "the store \(database.path) lost a session it was given")
+                throw StoreError(.other, "\(database.title) lost a session it was given")
             }
             return made
         }

@@ -11,6 +11,8 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case damaged
         /// It is another program's file; `open` puts it aside.
         case foreign
+        /// Another process met damage in it and put it aside while it was open here.
+        case putAside
         case diskFull
         case other
     }

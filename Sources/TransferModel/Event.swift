@@ -95,7 +95,7 @@ package final class ChallengeRecord: Sendable {
 }
 
 package final class RedirectRecord: Sendable {
-    package enum Action: String, Sendable { case followed, refused, accepted }
+    package enum Action: String, CaseIterable, Sendable { case followed, refused, accepted }
     package let status: Int
     package let from: String
     package let to: String

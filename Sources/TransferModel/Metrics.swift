@@ -1,6 +1,6 @@
 /// What one request cost: spelled as `URLSessionTaskTransactionMetrics` in Swift, `nil` where it does not apply.
 package struct TransactionMetrics: Hashable, Sendable {
-    package enum FetchType: String, Sendable { case unknown, networkLoad, serverPush, localCache }
+    package enum FetchType: String, CaseIterable, Sendable { case unknown, networkLoad, serverPush, localCache }
 
     package var method: String
     package var url: String
@@ -43,9 +43,15 @@ package struct TransactionMetrics: Hashable, Sendable {
         package var isExpensive: Bool
         package var isConstrained: Bool
         package init(_ network: NetworkInterface) {
-            isCellular = network.networkClass == .cellular
-            isExpensive = network.isMetered
-            isConstrained = network.isConstrained
+            self.init(
+                isCellular: network.networkClass == .cellular, isExpensive: network.isMetered,
+                isConstrained: network.isConstrained)
+        }
+
+        package init(isCellular: Bool, isExpensive: Bool, isConstrained: Bool) {
+            self.isCellular = isCellular
+            self.isExpensive = isExpensive
+            self.isConstrained = isConstrained
         }
     }
 

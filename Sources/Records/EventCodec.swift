@@ -1,0 +1,120 @@
+package import TransferModel
+
+/// An event as bytes and back, whole: what a journal keeps.
+///
+/// The first byte is the format's version. A change of the format gets a new one; readers go on knowing the old.
+package enum EventCodec {
+    static let version: UInt8 = 1
+
+    package static func encode(_ event: Event) -> [UInt8] {
+        var writer = RecordWriter(capacity: 96)
+        writer.put(byte: version)
+        writer.put(event.time.nanoseconds)
+        writer.put(event.sequence)
+        writer.put(event.session) { $0.put(UInt64($1.raw)) }
+        writer.put(event.task) { $0.put(UInt64($1.raw)) }
+        writer.put(event.kind)
+        return writer.bytes
+    }
+
+    package static func decode(_ bytes: [UInt8]) throws(RecordProblem) -> Event {
+        var reader = RecordReader(bytes)
+        let version = try reader.byte()
+        guard version == Self.version else {
+            throw reader.problem(.unknown, "events of format \(version) are unknown, only \(Self.version) is")
+        }
+        let event = Event(
+            time: WallTime(nanoseconds: try reader.int64()), sequence: try reader.unsigned(),
+            session: try reader.optional { (reader) throws(RecordProblem) in
+                SessionIndex(raw: try reader.exactly(UInt16.self))
+            },
+            task: try reader.optional { (reader) throws(RecordProblem) in
+                TaskIndex(raw: try reader.exactly(UInt32.self))
+            },
+            kind: try reader.kind())
+        try reader.finish()
+        return event
+    }
+}
+
+/// The numbers of `Event.Kind`: never given to another kind.
+private enum KindNumber: UInt8 {
+    case sessionStarted, taskCreated, taskResumed, waiting, attemptStarted, challenge, redirect, resumedAtOffset
+    case response, becameDownload, needNewBodyStream, sentBodyData, receivedData, cacheStored, fileFinished
+    case attemptFinished, taskFinished, sessionFinishedEvents, sessionInvalidated, runFinished
+}
+
+extension RecordWriter {
+    fileprivate mutating func put(_ kind: Event.Kind) {
+        switch kind {
+        case .sessionStarted: begin(.sessionStarted)
+        case .taskCreated: begin(.taskCreated)
+        case .taskResumed: begin(.taskResumed)
+        case .waiting(let reason, let lacks):
+            begin(.waiting)
+            put(reason, Coded.waitReasons)
+            put(lacks)
+        case .attemptStarted(let record): begin(.attemptStarted) { $0.put(record) }
+        case .challenge(let record): begin(.challenge) { $0.put(record) }
+        case .redirect(let record): begin(.redirect) { $0.put(record) }
+        case .resumedAtOffset(let progress): begin(.resumedAtOffset) { $0.put(progress) }
+        case .response(let record): begin(.response) { $0.put(record) }
+        case .becameDownload: begin(.becameDownload)
+        case .needNewBodyStream: begin(.needNewBodyStream)
+        case .sentBodyData(let progress): begin(.sentBodyData) { $0.put(progress) }
+        case .receivedData(let progress): begin(.receivedData) { $0.put(progress) }
+        case .cacheStored: begin(.cacheStored)
+        case .fileFinished(let record): begin(.fileFinished) { $0.put(record) }
+        case .attemptFinished(let record): begin(.attemptFinished) { $0.put(record) }
+        case .taskFinished(let record): begin(.taskFinished) { $0.put(record) }
+        case .sessionFinishedEvents: begin(.sessionFinishedEvents)
+        case .sessionInvalidated(let record): begin(.sessionInvalidated) { $0.put(record) }
+        case .runFinished(let record): begin(.runFinished) { $0.put(record) }
+        }
+    }
+
+    private mutating func begin(_ number: KindNumber, _ payload: (inout RecordWriter) -> Void = { _ in }) {
+        put(byte: number.rawValue)
+        payload(&self)
+    }
+
+    private mutating func put(_ progress: Event.Progress) {
+        put(progress.bytes)
+        put(progress.expected)
+    }
+}
+
+extension RecordReader {
+    fileprivate mutating func kind() throws(RecordProblem) -> Event.Kind {
+        let number = try byte()
+        guard let kind = KindNumber(rawValue: number) else {
+            throw problem(.unknown, "there is no kind of event of number \(number)")
+        }
+        switch kind {
+        case .sessionStarted: return .sessionStarted
+        case .taskCreated: return .taskCreated
+        case .taskResumed: return .taskResumed
+        case .waiting: return .waiting(try one(of: Coded.waitReasons), lacks: try optionalText())
+        case .attemptStarted: return .attemptStarted(try attemptStart())
+        case .challenge: return .challenge(try challengeRecord())
+        case .redirect: return .redirect(try redirectRecord())
+        case .resumedAtOffset: return .resumedAtOffset(try progress())
+        case .response: return .response(try responseRecord())
+        case .becameDownload: return .becameDownload
+        case .needNewBodyStream: return .needNewBodyStream
+        case .sentBodyData: return .sentBodyData(try progress())
+        case .receivedData: return .receivedData(try progress())
+        case .cacheStored: return .cacheStored
+        case .fileFinished: return .fileFinished(try fileRecord())
+        case .attemptFinished: return .attemptFinished(try attemptRecord())
+        case .taskFinished: return .taskFinished(try taskRecord())
+        case .sessionFinishedEvents: return .sessionFinishedEvents
+        case .sessionInvalidated: return .sessionInvalidated(try sessionRecord())
+        case .runFinished: return .runFinished(try runRecord())
+        }
+    }
+
+    private mutating func progress() throws(RecordProblem) -> Event.Progress {
+        Event.Progress(bytes: try int64(), expected: try optionalInt64())
+    }
+}

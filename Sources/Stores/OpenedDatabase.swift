@@ -1,0 +1,114 @@
+import SystemIO
+import TransferModel
+
+/// An SQLite file of ours, opened: made when it was missing, checked, brought up to date.
+struct OpenedDatabase: ~Copyable {
+    let database: Database
+    let files: StoreFiles
+    let quarantined: Quarantine?
+
+    /// A damaged file or one of another program is put aside and a new one made; one of a newer version of this program is
+    /// an error.
+    static func open(folder: String, _ kind: DatabaseKind) throws(StoreError) -> OpenedDatabase {
+        let files = try StoreFiles(folder, kind.name)
+        // Two processes must not both make, change or put aside the same file.
+        let lock = try files.takeLock(patience: .seconds(20))
+        var quarantined: Quarantine?
+        let database = try connectAnyhow(files, kind, &quarantined)
+        _ = consume lock
+        return OpenedDatabase(database: database, files: files, quarantined: quarantined)
+    }
+
+    private static func connectAnyhow(
+        _ files: borrowing StoreFiles, _ kind: DatabaseKind, _ quarantined: inout Quarantine?
+    ) throws(StoreError) -> Database {
+        do throws(StoreError) {
+            return try connect(files, kind)
+        } catch {
+            guard error.kind == .damaged || error.kind == .foreign else { throw error }
+            quarantined = try files.putAside(error.description)
+            return try connect(files, kind)
+        }
+    }
+
+    private static func connect(
+        _ files: borrowing StoreFiles, _ kind: DatabaseKind
+    ) throws(StoreError) -> Database {
+        let isNew = try files.prepareDatabase()
+        let database = try Database(path: files.database, title: files.title)
+        // A new file has nothing to lose: it is on the disk once, when it is whole.
+        if isNew { try database.execute("PRAGMA synchronous = OFF") }
+        if kind.givesRoomBack { try prepareGivingBack(database) }
+        try refuseForeign(database, kind)
+        try refuseReadOnly(database, files)
+        let isSuspect = files.isSuspect
+        try check(database, isSuspect: isSuspect)
+        try configure(database)
+        try Migration.bringUpToDate(database, kind.steps)
+        if isSuspect {
+            try kind.prove(database)
+            files.trust()
+        }
+        try database.execute("PRAGMA synchronous = NORMAL")
+        if isNew {
+            _ = try database.pragma("wal_checkpoint(PASSIVE)")
+            files.flushNames()
+        }
+        database.setKeepsJournal(false)
+        return database
+    }
+
+    /// Has to be said before the first page is written, and would write each time.
+    private static func prepareGivingBack(_ database: borrowing Database) throws(StoreError) {
+        if try database.number("PRAGMA page_count") == 0 { try database.execute("PRAGMA auto_vacuum = INCREMENTAL") }
+    }
+
+    private static func refuseForeign(_ database: borrowing Database, _ kind: DatabaseKind) throws(StoreError) {
+        let owner = try database.number("PRAGMA application_id")
+        if owner == kind.applicationID { return }
+        // A file that was made and never filled has neither.
+        let tables = try database.number("SELECT count(*) FROM sqlite_schema")
+        guard owner == 0, tables == 0 else {
+            throw StoreError(.foreign, "\(database.title) is another program's SQLite file")
+        }
+        try database.execute("PRAGMA application_id = \(kind.applicationID)")
+    }
+
+    /// SQLite reads on without a word where it may not write, be it the folder or the file's own header that says so.
+    private static func refuseReadOnly(
+        _ database: borrowing Database, _ files: borrowing StoreFiles
+    ) throws(StoreError) {
+        guard database.isReadOnly else { return }
+        throw files.mayWriteDatabase
+            ? StoreError(.damaged, "\(database.title) says in its header that it may not be written")
+            : StoreError(.other, "\(database.title) cannot be written")
+    }
+
+    /// How many pages are read whole at each opening: a quarter of a megabyte, in a third of a millisecond.
+    private static let fewPages: Int64 = 64
+
+    /// Reads every page of a small file; of a larger one only when somebody met damage, because it takes time. What is
+    /// believed of it proves itself, and SQLite notices what it cannot read whenever it comes to it.
+    private static func check(_ database: borrowing Database, isSuspect: Bool) throws(StoreError) {
+        let pages = try database.number("PRAGMA page_count")
+        guard isSuspect || pages <= fewPages else { return }
+        let verdict = try database.pragma("quick_check(1)")
+        guard verdict == "ok" else {
+            throw StoreError(.damaged, "\(database.title): \(verdict)")
+        }
+    }
+
+    /// So many pages of the log are taken into the file, with two waits for the disk, by whoever commits then: mostly
+    /// while the run goes on. Who opens the store reads the log first, 1 ms for so many.
+    private static let longLog = 500
+
+    private static func configure(_ database: borrowing Database) throws(StoreError) {
+        // Readers and one writer at once. Where the filesystem cannot (no shared memory, as on NFS) SQLite says so
+        // and stays with its rollback journal, which is as safe and only slower.
+        _ = try database.pragma("journal_mode = WAL")
+        // A commit survives the process's death at once and a power cut once it was checkpointed (`NORMAL`); the file is
+        // whole after either. What must survive a power cut says so in its transaction (`durably`).
+        try database.execute(
+            "PRAGMA wal_autocheckpoint = \(longLog); PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON")
+    }
+}

@@ -140,6 +140,9 @@ let package = Package(
             name: "simulation-check",
             dependencies: ["Scheduling", "Simulation", "SystemIO", "TestSupport", "TransferModel"],
             path: "Sources/simulation-check", swiftSettings: house),
+        .executableTarget(
+            name: "journal-check", dependencies: ["Stores", "TestSupport", "TransferModel"],
+            path: "Sources/journal-check", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
@@ -150,16 +153,19 @@ let package = Package(
         tests("SystemIOTests", ["SystemIO", "TransferModel", "TestSupport"]),
         tests("YAMLTreeTests", ["YAMLTree", "Diagnostics", "TestSupport"]),
         tests(
-            "JobLoaderTests", ["JobLoader", "YAMLTree", "Diagnostics", "TextFormats", "TransferModel", "TestSupport"]),
+            "JobLoaderTests",
+            ["JobLoader", "YAMLTree", "Diagnostics", "Records", "TextFormats", "TransferModel", "TestSupport"]),
         tests("HTTPRulesTests", ["HTTPRules", "TextFormats", "TransferModel", "TestSupport"]),
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
         tests("TransferEngineTests", ["TransferEngine", "HTTPRules", "Stores", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
-        tests("StoresTests", ["Stores", "Digests", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),
         tests("NetworkConditionsTests", ["NetworkConditions", "SystemIO", "TransferModel", "TestSupport"]),
+        tests(
+            "StoresTests",
+            ["Stores", "Digests", "HTTPRules", "SystemIO", "TransferModel", "TestSupport", "journal-check"]),
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
-        tests("ReportingTests", ["Reporting", "TextFormats", "TransferModel", "TestSupport"]),
+        tests("ReportingTests", ["Reporting", "Records", "TextFormats", "TransferModel", "TestSupport"]),
         tests(
             "RunControlTests",
             ["RunControl", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),

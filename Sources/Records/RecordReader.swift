@@ -78,8 +78,8 @@ package struct RecordReader: Sendable {
         }
     }
 
-    /// Each thing that is counted takes a byte at least.
-    private mutating func count() throws(RecordProblem) -> Int {
+    /// How many follow. Each takes a byte at least, so that there are no more than bytes are left.
+    package mutating func count() throws(RecordProblem) -> Int {
         let count = try unsigned()
         guard count <= UInt64(bytes.count - position) else { throw problem(.cutShort, "\(count) bytes are missing") }
         return Int(count)

@@ -1,7 +1,7 @@
 package import TransferModel
 
 /// Events of every kind with anything in them. For their order in a run there is the simulation.
-package struct RandomEvents {
+package struct RandomEvents: Sendable {
     package var random: Seeded
     /// Texts hold one of these now and then.
     private let secrets: [String]

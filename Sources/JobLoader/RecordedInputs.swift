@@ -1,0 +1,208 @@
+package import Diagnostics
+package import Records
+import Synchronization
+
+/// Everything that went into loading a job: its file, what the command line added, and each answer that the outside gave. Of
+/// these the same job can be loaded again, whatever became of files and environment since.
+///
+/// It holds whatever secrets the job has.
+package struct RecordedInputs: Sendable {
+    /// The job file as it was named, and its bytes.
+    package let source: SourceText
+    package let options: LoadOptions
+    private let answers: RecordedAnswers
+
+    /// Answers as the outside did then. What was not asked then is not there.
+    package var resources: Resources {
+        let answers = answers
+        return Resources(
+            environment: { answers.environment[$0] ?? nil },
+            readFile: { answers.files[Question($0, $1)] ?? .failure(.notFound) },
+            listFiles: { answers.listings[Question($0, $1)] ?? .failure(.notFound) },
+            workingDirectory: answers.workingDirectory)
+    }
+
+    package func load() -> LoadResult { JobLoader.load(source, options: options, resources: resources) }
+
+    fileprivate init(source: SourceText, options: LoadOptions, answers: RecordedAnswers) {
+        self.source = source
+        self.options = options
+        self.answers = answers
+    }
+}
+
+/// Stands before the outside while a job is loaded and remembers what it said. Who asks twice hears the same twice.
+package final class InputRecorder: Sendable {
+    private let outside: Resources
+    private let answers: Mutex<RecordedAnswers>
+
+    package init(_ outside: Resources) {
+        self.outside = outside
+        answers = Mutex(RecordedAnswers(workingDirectory: outside.workingDirectory))
+    }
+
+    package var resources: Resources {
+        Resources(
+            environment: { name in self.remember(\.environment, name) { self.outside.environment(name) } },
+            readFile: { path, limit in
+                self.remember(\.files, Question(path, limit)) { self.outside.readFile(path, limit) }
+            },
+            listFiles: { root, depth in
+                self.remember(\.listings, Question(root, depth)) { self.outside.listFiles(root, depth) }
+            },
+            workingDirectory: outside.workingDirectory)
+    }
+
+    /// Of a load of that file with these options.
+    package func recorded(_ source: SourceText, options: LoadOptions) -> RecordedInputs {
+        RecordedInputs(source: source, options: options, answers: answers.withLock { $0 })
+    }
+
+    /// The outside may take its time, so it is asked without the lock.
+    private func remember<Key: Hashable & Sendable, Answer: Sendable>(
+        _ place: WritableKeyPath<RecordedAnswers, [Key: Answer]> & Sendable, _ key: Key, _ ask: () -> Answer
+    ) -> Answer {
+        if let known = answers.withLock({ $0[keyPath: place][key] }) { return known }
+        let answer = ask()
+        return answers.withLock { answers in
+            let first = answers[keyPath: place][key] ?? answer
+            answers[keyPath: place][key] = first
+            return first
+        }
+    }
+}
+
+/// A path, and how many bytes or how deep at most.
+private struct Question: Hashable, Sendable {
+    let path: String
+    let limit: Int
+    init(_ path: String, _ limit: Int) {
+        self.path = path
+        self.limit = limit
+    }
+}
+
+private struct RecordedAnswers: Sendable {
+    var workingDirectory: String
+    var environment: [String: String?] = [:]
+    var files: [Question: Result<[UInt8], FileProblem>] = [:]
+    var listings: [Question: Result<[String], FileProblem>] = [:]
+}
+
+// MARK: As bytes
+
+extension RecordedInputs {
+    private static let version: UInt8 = 1
+
+    package func encoded() -> [UInt8] {
+        var writer = RecordWriter(capacity: source.bytes.count + 1024)
+        writer.put(byte: Self.version)
+        writer.put(source.name)
+        writer.put(source.bytes)
+        writer.put(options.directory)
+        writer.put(options.set) {
+            $0.put($1.name)
+            $0.put($1.value)
+        }
+        writer.put(options.variablesFile)
+        writer.put(options.secretsFile)
+        writer.put(answers.workingDirectory)
+        writer.put(answers.environment.sorted { $0.key < $1.key }) {
+            $0.put($1.key)
+            $0.put($1.value)
+        }
+        writer.put(answers.files.sorted { $0.key < $1.key }) {
+            $0.put($1.key)
+            $0.put($1.value) { $0.put($1) }
+        }
+        writer.put(answers.listings.sorted { $0.key < $1.key }) {
+            $0.put($1.key)
+            $0.put($1.value) { $0.put($1) { $0.put($1) } }
+        }
+        return writer.bytes
+    }
+
+    package init(_ bytes: [UInt8]) throws(RecordProblem) {
+        var reader = RecordReader(bytes)
+        let version = try reader.byte()
+        guard version == Self.version else {
+            throw reader.problem(.unknown, "inputs of format \(version) are unknown, only \(Self.version) is")
+        }
+        source = SourceText(name: try reader.text(), bytes: try reader.blob())
+        options = LoadOptions(
+            directory: try reader.optionalText(),
+            set: try reader.list { (reader) throws(RecordProblem) in
+                (name: try reader.text(), value: try reader.text())
+            },
+            variablesFile: try reader.optionalText(), secretsFile: try reader.optionalText())
+        var answers = RecordedAnswers(workingDirectory: try reader.text())
+        for _ in 0..<(try reader.count()) {
+            let name = try reader.text()
+            answers.environment.updateValue(try reader.optionalText(), forKey: name)
+        }
+        for _ in 0..<(try reader.count()) {
+            let question = try reader.question()
+            answers.files[question] = try reader.answer { (reader) throws(RecordProblem) in
+                try reader.blob()
+            }
+        }
+        for _ in 0..<(try reader.count()) {
+            let question = try reader.question()
+            answers.listings[question] = try reader.answer { (reader) throws(RecordProblem) in
+                try reader.list { (reader) throws(RecordProblem) in try reader.text() }
+            }
+        }
+        try reader.finish()
+        self.answers = answers
+    }
+}
+
+extension Question: Comparable {
+    static func < (left: Question, right: Question) -> Bool {
+        (left.path, left.limit) < (right.path, right.limit)
+    }
+}
+
+extension RecordWriter {
+    fileprivate mutating func put(_ question: Question) {
+        put(question.path)
+        put(question.limit)
+    }
+
+    fileprivate mutating func put<Answer>(
+        _ result: Result<Answer, FileProblem>, _ write: (inout RecordWriter, Answer) -> Void
+    ) {
+        switch result {
+        case .success(let answer):
+            put(byte: 0)
+            write(&self, answer)
+        case .failure(.notFound): put(byte: 1)
+        case .failure(.notRegular): put(byte: 2)
+        case .failure(.tooLarge(let limit)):
+            put(byte: 3)
+            put(limit)
+        case .failure(.notAllowed): put(byte: 4)
+        case .failure(.failed(let reason)):
+            put(byte: 5)
+            put(reason)
+        }
+    }
+}
+
+extension RecordReader {
+    fileprivate mutating func question() throws(RecordProblem) -> Question { Question(try text(), try int()) }
+
+    fileprivate mutating func answer<Answer>(
+        _ read: (inout RecordReader) throws(RecordProblem) -> Answer
+    ) throws(RecordProblem) -> Result<Answer, FileProblem> {
+        switch try byte() {
+        case 0: return .success(try read(&self))
+        case 1: return .failure(.notFound)
+        case 2: return .failure(.notRegular)
+        case 3: return .failure(.tooLarge(limit: try int()))
+        case 4: return .failure(.notAllowed)
+        case 5: return .failure(.failed(try text()))
+        default: throw problem(.unknown, "a file's answer is of no kind that is known")
+        }
+    }
+}

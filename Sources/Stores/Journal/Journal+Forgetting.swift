@@ -1,0 +1,81 @@
+package import TransferModel
+
+/// What the journal keeps of runs whose end somebody knows of.
+package struct JournalBounds: Sendable {
+    /// Events and tasks of a run go so long after its end was delivered: a follower may be reading.
+    package var events = TimeSpan.seconds(24 * 3_600)
+    /// The same for a run whose end nobody asked for.
+    package var abandoned = TimeSpan.seconds(90 * 24 * 3_600)
+    /// Past this, the oldest that are delivered go whatever their age.
+    package var bytes: Int64 = 64 << 20
+    /// Of so many that went before, what became of them is still told.
+    package var summaries = 20
+    package init() {}
+}
+
+extension Journal {
+    /// Lets go of what nobody will ask for, and makes the file shorter. Runs under way are never touched.
+    package func forget(_ bounds: JournalBounds = JournalBounds(), now: WallTime) throws(StoreError) {
+        let ended = try runs().filter { $0.state == .finished }
+        let old = ended.filter { $0.isWhole && Self.isOld($0, bounds, now) }
+        let spare = ended.filter { $0.isWhole && $0.deliveredAt != nil && !Self.isOld($0, bounds, now) }
+        if old.isEmpty, try usedBytes() <= bounds.bytes { return try forgetSummaries(bounds) }
+        // Pages that only events stood on need not be overwritten.
+        _ = try database.pragma("secure_delete = FAST")
+        defer { _ = try? database.pragma("secure_delete = ON") }
+        for run in old { try empty(run, now) }
+        for run in spare where try usedBytes() > bounds.bytes { try empty(run, now) }
+        try forgetSummaries(bounds)
+        try read { () throws(StoreError) in try database.execute("PRAGMA incremental_vacuum") }
+        scrub()
+    }
+
+    private static func isOld(_ run: JournalRun, _ bounds: JournalBounds, _ now: WallTime) -> Bool {
+        if let delivered = run.deliveredAt { return now - delivered >= bounds.events }
+        return run.end.map { now - $0.at >= bounds.abandoned } ?? false
+    }
+
+    private func usedBytes() throws(StoreError) -> Int64 {
+        try read { () throws(StoreError) in
+            let pages = try database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")
+            return try pages * database.number("PRAGMA page_size")
+        }
+    }
+
+    /// Leaves what became of it. Who never asked for its end cannot do so any more.
+    private func empty(_ run: JournalRun, _ now: WallTime) throws(StoreError) {
+        if run.deliveredAt == nil { try deliver(run.id, now: now) }
+        try write(durably: false) { () throws(StoreError) in
+            var run = try known(run.id)
+            run.isWhole = false
+            try update(run)
+            let events = try database.prepare("DELETE FROM events WHERE id > ? AND id <= ?")
+            events.bind(1, EventPlace.first(run.id))
+            events.bind(2, EventPlace.last(run.id))
+            try events.run()
+            let tasks = try database.prepare("DELETE FROM tasks WHERE run = ?")
+            tasks.bind(1, run.id.raw)
+            try tasks.run()
+        }
+    }
+
+    private func forgetSummaries(_ bounds: JournalBounds) throws(StoreError) {
+        let empty = try runs().filter { !$0.isWhole }
+        guard empty.count > bounds.summaries else { return }
+        try write(durably: false) { () throws(StoreError) in
+            let delete = try database.prepare("DELETE FROM runs WHERE id = ?")
+            for run in empty.dropLast(bounds.summaries) {
+                delete.bind(1, run.id.raw)
+                try delete.run()
+            }
+        }
+    }
+
+    /// Takes the log into the file and empties it, so that what was erased does not stand there any longer. While others
+    /// read that cannot be: it is then done by who comes next, at the latest by the last to close.
+    func scrub() {
+        database.setPatience(0)
+        _ = try? database.pragma("wal_checkpoint(TRUNCATE)")
+        database.setPatience(Database.patience)
+    }
+}

@@ -1,0 +1,148 @@
+import HTTPRules
+import TransferModel
+
+/// Every run that was accepted in the background, and every event of it: what a process that takes over goes on from, and
+/// what those read who follow a run. One SQLite file beside the store.
+///
+/// Any number of processes read it while one writes. What was accepted, and every outcome, would survive a power cut when
+/// the call returns; other events survive the end of the process.
+package final class Journal: PrivateDatabase {
+    static func kind(_ steps: [Migration]) -> DatabaseKind {
+        // "TRuJ" in ASCII.
+        DatabaseKind(
+            name: "journal", applicationID: 0x5452_754A, steps: steps, givesRoomBack: true,
+            prove: { database throws(StoreError) in try JournalProof.prove(database) })
+    }
+
+    /// Opens the folder's journal, making what is missing. One that is damaged or another program's is put aside
+    /// (`quarantined`), with all its runs; one of a newer version of this program is an error. `steps` is for tests.
+    package static func open(
+        folder: String, steps: [Migration] = Migration.journal
+    ) throws(StoreError) -> Journal {
+        let journal = Journal(try OpenedDatabase.open(folder: folder, kind(steps)))
+        // Inputs are overwritten where they go, and where SQLite moves them.
+        _ = try journal.database.pragma("secure_delete = ON")
+        return journal
+    }
+
+    /// Whether there is one to be opened.
+    package static func isThere(folder: String) -> Bool { StoreFiles.isThere(folder: folder, kind([]).name) }
+
+    /// A transaction. Whoever wrote into a file that was put aside would never be read.
+    func write<Result>(durably: Bool, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        guard !database.hasMoved else {
+            throw StoreError(.putAside, "\(database.title) was put aside while it was open, because it is damaged")
+        }
+        return try batch(durably: durably, body)
+    }
+
+    func damage(_ what: String) -> StoreError { Journal.damage(database, what) }
+
+    static func damage(_ database: borrowing Database, _ what: String) -> StoreError {
+        StoreError(.damaged, "\(database.title): \(what) is not as it was written")
+    }
+}
+
+/// An event's row: its run and its number in one.
+struct EventPlace: Hashable, Sendable {
+    /// 69 thousand million events of each of 134 million runs.
+    private static let bits: Int64 = 36
+    let raw: Int64
+
+    /// `nil` when there are no such runs or events.
+    init?(_ run: RunID, _ sequence: UInt64) {
+        guard sequence < 1 << UInt64(Self.bits), (0..<1 << (62 - Self.bits)).contains(run.raw) else { return nil }
+        raw = run.raw << Self.bits | Int64(sequence)
+    }
+
+    /// As it stands in a file, where it may be anything.
+    init(raw: Int64) { self.raw = raw }
+
+    var run: RunID { RunID(raw: raw >> Self.bits) }
+    var sequence: UInt64 { UInt64(raw & (1 << Self.bits - 1)) }
+
+    /// Of all events of a run.
+    static func first(_ run: RunID) -> Int64 { run.raw << bits }
+    static func last(_ run: RunID) -> Int64 { run.raw << bits | (1 << bits - 1) }
+}
+
+/// Over what a row says, for whom: SQLite would not notice a changed letter.
+enum JournalSeal {
+    /// What stands before a run's first event.
+    static func start(of run: RunID) -> Int64 {
+        var seal = Fingerprint()
+        seal.add("events")
+        seal.add(run.raw)
+        return seal.value
+    }
+
+    static func event(after chain: Int64, _ place: EventPlace, _ payload: [UInt8]) -> Int64 {
+        var seal = Fingerprint()
+        seal.add(chain)
+        seal.add(place.raw)
+        seal.add(payload)
+        return seal.value
+    }
+
+    static func input(_ input: JournalInput, of run: RunID) -> Int64 {
+        var seal = Fingerprint()
+        seal.add("input")
+        seal.add(run.raw)
+        seal.add(input.kind)
+        seal.add(input.name)
+        seal.add(input.bytes)
+        return seal.value
+    }
+
+    static func run(_ run: JournalRun) -> Int64 {
+        var seal = Fingerprint()
+        seal.add("run")
+        seal.add(run.id.raw)
+        let accepted = run.accepted
+        seal.add(accepted.identifiers)
+        for text in [accepted.job, accepted.file, accepted.folder, accepted.boot, run.state.rawValue] { seal.add(text) }
+        seal.add(accepted.arguments)
+        for text in [accepted.report, accepted.events, run.end?.outcome.rawValue] { seal.add(text) }
+        seal.add(accepted.createdAt.nanoseconds)
+        seal.add(Int64(run.taskCount))
+        seal.add(run.end?.at.nanoseconds)
+        seal.add(run.end.map { Int64($0.exitStatus) })
+        seal.add(run.deliveredAt?.nanoseconds)
+        seal.add(Int64(bitPattern: run.lastSequence))
+        seal.add(run.chain)
+        seal.add(run.isWhole ? 1 : 0)
+        return seal.value
+    }
+
+    static func task(_ task: TaskHistory, _ number: Int, of run: RunID) -> Int64 {
+        var seal = Fingerprint()
+        seal.add("task")
+        for value in [run.raw, Int64(number), Int64(task.attempts), Int64(task.interrupted)] { seal.add(value) }
+        seal.add(task.id)
+        seal.add(task.isUnderWay ? 1 : 0)
+        seal.add(task.isSuspended ? 1 : 0)
+        seal.add(task.beganAt?.nanoseconds)
+        seal.add(task.clock.nanoseconds)
+        seal.add(task.clockSince?.nanoseconds)
+        seal.add(task.retryAt?.nanoseconds)
+        seal.add(task.outcome?.rawValue)
+        return seal.value
+    }
+}
+
+extension Fingerprint {
+    fileprivate mutating func add(_ number: Int64?) {
+        add(number == nil ? 0 : 1)
+        if let number { add(number) }
+    }
+
+    fileprivate mutating func add(_ text: String?) {
+        add(text == nil ? 0 : 1)
+        if let text { add(text) }
+    }
+
+    fileprivate mutating func add(_ texts: [String]) {
+        add(Int64(texts.count))
+        for text in texts { add(text) }
+    }
+}

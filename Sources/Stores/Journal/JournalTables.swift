@@ -1,0 +1,72 @@
+extension Migration {
+    /// The journal's tables.
+    ///
+    /// `runs.last` is the number of a run's last event and `chain` its seal: each seal is over the event and the seal
+    /// before it, so that events are what was written, whole and in order, or damage. `identifiers` holds what is taken;
+    /// the run's own row says the same, sealed. All that may be secret lies in `inputs`.
+    ///
+    /// An event's `id` is made of its run and its number (`EventPlace`): one tree in the order of writing, and a run's
+    /// events side by side.
+    package static let journal: [Migration] = [
+        Migration(
+            sql: """
+                CREATE TABLE runs (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT,
+                    identifiers BLOB NOT NULL,
+                    job TEXT NOT NULL,
+                    file TEXT NOT NULL,
+                    folder TEXT NOT NULL,
+                    arguments BLOB NOT NULL,
+                    report TEXT,
+                    events TEXT,
+                    created INTEGER NOT NULL,
+                    boot TEXT NOT NULL,
+                    tasks INTEGER NOT NULL,
+                    state TEXT NOT NULL,
+                    ended INTEGER,
+                    outcome TEXT,
+                    exitStatus INTEGER,
+                    delivered INTEGER,
+                    last INTEGER NOT NULL,
+                    chain INTEGER NOT NULL,
+                    isWhole INTEGER NOT NULL,
+                    seal INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE identifiers (
+                    identifier TEXT PRIMARY KEY,
+                    run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX identifiersOfRuns ON identifiers (run);
+                CREATE TABLE inputs (
+                    id INTEGER PRIMARY KEY,
+                    run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+                    kind TEXT NOT NULL,
+                    name TEXT NOT NULL,
+                    bytes BLOB NOT NULL,
+                    seal INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX inputsOfRuns ON inputs (run);
+                CREATE TABLE tasks (
+                    run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+                    number INTEGER NOT NULL,
+                    id TEXT NOT NULL,
+                    attempts INTEGER NOT NULL,
+                    interrupted INTEGER NOT NULL,
+                    isUnderWay INTEGER NOT NULL,
+                    isSuspended INTEGER NOT NULL,
+                    began INTEGER,
+                    clock INTEGER NOT NULL,
+                    clockSince INTEGER,
+                    retryAt INTEGER,
+                    outcome TEXT,
+                    seal INTEGER NOT NULL,
+                    PRIMARY KEY (run, number)
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE events (
+                    id INTEGER PRIMARY KEY,
+                    seal INTEGER NOT NULL,
+                    payload BLOB NOT NULL
+                ) STRICT;
+                """)
+    ]
+}

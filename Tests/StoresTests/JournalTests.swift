@@ -1,0 +1,293 @@
+import Stores
+import TestSupport
+import Testing
+import TransferModel
+
+/// What tests of the journal need again and again.
+enum JournalCase {
+    static let now = ManualClock().wall
+
+    static func run(_ identifiers: [String] = ["org.example.a"], job: String = "nightly") -> AcceptedRun {
+        AcceptedRun(
+            identifiers: identifiers, job: job, file: "/srv/jobs.yaml", folder: "/srv", arguments: ["--only", "a é"],
+            report: "/srv/report.json", events: nil, createdAt: now, boot: "boot-1")
+    }
+
+    static func event(_ sequence: UInt64, _ kind: Event.Kind, task: UInt32? = 0, after seconds: Int64 = 0) -> Event {
+        Event(
+            time: now + .seconds(seconds), sequence: sequence, session: SessionIndex(raw: 0),
+            task: task.map { TaskIndex(raw: $0) }, kind: kind)
+    }
+
+    static let end = RunEnd(at: now + .seconds(60), outcome: .failed, exitStatus: 1)
+
+    /// A finished run of one event.
+    static func finished(_ journal: Journal, _ identifier: String, at date: WallTime = end.at) throws -> RunID {
+        let id = try journal.accept(run([identifier]), inputs: [], tasks: ["t"])
+        try journal.append([event(1, .taskCreated)], to: id)
+        try journal.finish(id, RunEnd(at: date, outcome: .succeeded, exitStatus: 0))
+        return id
+    }
+
+    static func finish(_ outcome: TaskOutcome) -> Event.Kind {
+        .taskFinished(
+            TaskRecord(
+                outcome: outcome, tolerated: false, changed: nil, source: nil, waits: [], error: nil, body: nil,
+                lengthUnverified: false, captures: [], duration: .zero, explanation: nil))
+    }
+
+    static func attemptEnd(_ number: Int, _ outcome: TaskOutcome, backoff: TimeSpan? = nil) -> Event.Kind {
+        .attemptFinished(
+            AttemptRecord(
+                number: number, url: "u", outcome: outcome, resumedFrom: 0, startedAt: now, duration: .zero, error: nil,
+                backoff: backoff, transactions: []))
+    }
+}
+
+@Suite struct JournalTests {
+    private let now = JournalCase.now
+
+    @Test func aRunComesBackAsItWasGiven() throws {
+        let tree = try TemporaryTree()
+        let accepted = JournalCase.run(["org.example.a", "org.example.b"])
+        let inputs = [
+            JournalInput(kind: "recording", bytes: Array(0...255)), JournalInput(kind: "x", name: "é", bytes: []),
+        ]
+        let id = try Journal.open(folder: tree.path("s")).accept(accepted, inputs: inputs, tasks: ["a", "b", "ä"])
+        let journal = try Journal.open(folder: tree.path("s"))
+        #expect(journal.quarantined == nil)
+        let run = try #require(try journal.run(id))
+        #expect(run.accepted == accepted && run.state == .accepted && run.taskCount == 3)
+        #expect(run.end == nil && run.deliveredAt == nil && run.lastSequence == 0 && run.isWhole)
+        #expect(try journal.inputs(of: id) == inputs)
+        #expect(try journal.history(of: id) == ["a", "b", "ä"].map { TaskHistory(id: $0) })
+        #expect(try journal.events(of: id).isEmpty)
+        #expect(try journal.runs() == [run])
+        #expect(try journal.run(RunID(raw: 99)) == nil)
+        #expect(throws: StoreError.self) { try journal.events(of: RunID(raw: 99)) }
+        for name in tree.list("s") { #expect(tree.mode("s/\(name)") == 0o600) }
+        #expect(tree.mode("s") == 0o700)
+    }
+
+    @Test func anIdentifierIsTakenUntilTheEndIsKnown() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let id = try journal.accept(JournalCase.run(["i", "j"], job: "first"), inputs: [], tasks: [])
+        for state in [JournalRun.State.accepted, .running, .suspended, .finished] {
+            if state == .finished { try journal.finish(id, JournalCase.end) }
+            if state == .running || state == .suspended { try journal.setState(state, of: id) }
+            let problem = #expect(throws: AcceptProblem.self) {
+                try journal.accept(JournalCase.run(["new", "j"], job: "second"), inputs: [], tasks: ["x"])
+            }
+            #expect(problem?.description.contains("`first`") == true && problem?.description.contains("`j`") == true)
+            guard case .identifierInUse(let holder)? = problem else { continue }
+            #expect(holder.run == id && holder.job == "first" && holder.identifier == "j" && holder.state == state)
+        }
+        #expect(try journal.runs().count == 1)
+        #expect(try journal.holder(of: "new") == nil)
+        try journal.deliver(id, now: now)
+        let second = try journal.accept(JournalCase.run(["new", "j"], job: "second"), inputs: [], tasks: ["x"])
+        #expect(second > id)
+        #expect(try journal.holder(of: "j")?.run == second)
+        #expect(try journal.holder(of: "i") == nil)
+    }
+
+    @Test func whoEndsOnceHasEnded() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: [])
+        #expect(throws: StoreError.self) { try journal.deliver(id, now: now) }
+        #expect(throws: StoreError.self) { try journal.setState(.finished, of: id) }
+        try journal.finish(id, JournalCase.end)
+        try journal.finish(id, RunEnd(at: now, outcome: .succeeded, exitStatus: 0))
+        #expect(throws: StoreError.self) { try journal.setState(.running, of: id) }
+        try journal.deliver(id, now: now)
+        try journal.deliver(id, now: now + .seconds(9))
+        let run = try #require(try journal.run(id))
+        #expect(run.end == JournalCase.end && run.deliveredAt == now && run.state == .finished)
+        #expect(throws: StoreError.self) { try journal.keep(JournalInput(kind: "k", bytes: []), of: id) }
+    }
+
+    @Test func eventsComeBackInOrderAndFromAnywhere() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        var story = JournalStory(seed: 5)
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: story.tasks)
+        let other = try journal.accept(JournalCase.run(["o"]), inputs: [], tasks: story.tasks)
+        let all = story.journalled(12)
+        for _ in 0..<12 {
+            let batch = story.batch()
+            let last = try journal.append(batch, to: id)
+            #expect(last == (batch.last(where: \.isJournalled)?.sequence ?? last))
+            try journal.append(batch, to: other)
+        }
+        #expect(try journal.events(of: id).map { ValueLines.of($0) } == all.map { ValueLines.of($0) })
+        for place in stride(from: 0, to: all.count, by: 7) {
+            let found = try journal.events(of: id, after: all[place].sequence, limit: 5)
+            #expect(found.map(\.sequence) == all[(place + 1)...].prefix(5).map(\.sequence))
+        }
+        // Between two of them, and past the last.
+        #expect(try journal.events(of: id, after: all[3].sequence - 1).first?.sequence == all[3].sequence)
+        #expect(try journal.events(of: id, after: 1 << 40).isEmpty)
+        #expect(try journal.run(id)?.lastSequence == all.last?.sequence)
+    }
+
+    @Test func progressIsLeftOutAndNumbersMustRise() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: ["t"])
+        let progress = Event.Kind.receivedData(.init(bytes: 1, expected: nil))
+        try journal.append([JournalCase.event(1, .taskCreated), JournalCase.event(2, progress)], to: id)
+        #expect(try journal.append([JournalCase.event(3, progress)], to: id) == 1)
+        try journal.append([JournalCase.event(9, .cacheStored)], to: id)
+        for sequence: UInt64 in [0, 1, 9, 1 << 36] {
+            #expect(throws: StoreError.self) {
+                try journal.append(
+                    [JournalCase.event(10, .cacheStored), JournalCase.event(sequence, .cacheStored)], to: id)
+            }
+        }
+        #expect(throws: StoreError.self) { try journal.append([JournalCase.event(11, .taskResumed, task: 1)], to: id) }
+        #expect(try journal.events(of: id).map(\.sequence) == [1, 9])
+    }
+
+    @Test func inputsCanBeAddedAndReplaced() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let first = JournalInput(kind: "recording", bytes: [1])
+        let id = try journal.accept(JournalCase.run(), inputs: [first], tasks: [])
+        try journal.keep(JournalInput(kind: "captured", name: "t.v", bytes: [2]), of: id)
+        try journal.keep(JournalInput(kind: "captured", name: "t.v", bytes: [3]), of: id)
+        #expect(try journal.inputs(of: id) == [first, JournalInput(kind: "captured", name: "t.v", bytes: [3])])
+    }
+
+    /// Followers read while a writer writes, each with a connection of its own.
+    @Test func readersSeeAPrefixWhileOneWrites() async throws {
+        let tree = try TemporaryTree()
+        let folder = tree.path("s")
+        let journal = try Journal.open(folder: folder)
+        let story = JournalStory(seed: 77)
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: story.tasks)
+        let batches = Rounds.scaled(40)
+        let expected = story.journalled(batches).map(\.sequence)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    let reader = try Journal.open(folder: folder)
+                    var seen: [UInt64] = []
+                    while seen.count < expected.count {
+                        let news = try reader.events(of: id, after: seen.last ?? 0, limit: 50)
+                        seen += news.map(\.sequence)
+                        #expect(seen[...] == expected.prefix(seen.count))
+                        if news.isEmpty { await Task.yield() }
+                    }
+                }
+            }
+            group.addTask {
+                let writer = try Journal.open(folder: folder)
+                var story = story
+                for _ in 0..<batches { try writer.append(story.batch(), to: id) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try journal.events(of: id).map(\.sequence) == expected)
+    }
+
+    // MARK: Secrets
+
+    /// What a run was given lies in its inputs alone, and is gone from all files when its end is known.
+    @Test func whatWasGivenIsErased() throws {
+        let tree = try TemporaryTree()
+        let (secret, long) = ("hunter2-the-secret-of-inputs", String(repeating: "another-long-secret ", count: 2_000))
+        var journal: Journal? = try Journal.open(folder: tree.path("s"))
+        let inputs = [secret, long].map { JournalInput(kind: "recording", name: "x", bytes: Array($0.utf8)) }
+        let id = try #require(try journal?.accept(JournalCase.run(), inputs: inputs, tasks: ["t"]))
+        let other = try #require(try journal?.accept(JournalCase.run(["o"]), inputs: [], tasks: ["t"]))
+        try journal?.append([JournalCase.event(1, .taskCreated)], to: id)
+        func holds(_ text: String) throws -> Bool {
+            try tree.list("s").contains { try tree.bytes("s/\($0)").firstRange(of: Array(text.utf8)) != nil }
+        }
+        #expect(try holds(secret) && holds("another-long-secret"))
+        try journal?.finish(id, JournalCase.end)
+        #expect(try holds(secret))
+        try journal?.deliver(id, now: now)
+        #expect(try journal?.inputs(of: id) == [])
+        #expect(try !holds(secret) && !holds("another-long-secret"))
+        #expect(try journal?.run(other)?.state == .accepted)
+        journal = nil
+        #expect(try !holds(secret) && !holds("another-long-secret"))
+    }
+
+    /// Events come redacted, so the journal's are.
+    @Test func noSecretStandsInTheEvents() throws {
+        let tree = try TemporaryTree()
+        let secret = "zq-the-secret-of-events-qz"
+        let redactor = Redactor([KnownSecret(name: "s", value: secret)])
+        var story = JournalStory(seed: 3, secrets: [secret])
+        let journal = try Journal.open(folder: tree.path)
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: story.tasks)
+        var hadSome = false
+        for _ in 0..<30 {
+            let batch = story.batch()
+            hadSome = hadSome || batch.contains { ValueLines.of($0).contains { $0.contains(secret) } }
+            try journal.append(batch.map { $0.redacted(by: redactor) }, to: id)
+        }
+        #expect(hadSome)
+        for name in tree.list("") { #expect(try tree.bytes(name).firstRange(of: Array(secret.utf8)) == nil, "\(name)") }
+    }
+
+    // MARK: Forgetting
+
+    @Test func oldRunsGoAndWhatBecameOfTheLastStays() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        var bounds = JournalBounds()
+        bounds.summaries = 3
+        var ids: [RunID] = []
+        for number in 0..<6 {
+            ids.append(try JournalCase.finished(journal, "r\(number)"))
+            if number < 5 { try journal.deliver(ids[number], now: now + .seconds(Int64(number))) }
+        }
+        let live = try journal.accept(JournalCase.run(["live"]), inputs: [], tasks: ["t"])
+        try journal.append([JournalCase.event(1, .taskCreated)], to: live)
+        try journal.forget(bounds, now: now + .seconds(10))
+        #expect(try journal.runs().allSatisfy { $0.isWhole })
+        // Of the five that were delivered the first four are a day old.
+        try journal.forget(bounds, now: now + bounds.events + .seconds(3))
+        #expect(try journal.runs().map(\.id) == [ids[1], ids[2], ids[3], ids[4], ids[5], live])
+        #expect(try journal.runs().map(\.isWhole) == [false, false, false, true, true, true])
+        #expect(try journal.run(ids[2])?.end?.exitStatus == 0)
+        #expect(try journal.events(of: ids[2]).isEmpty && journal.history(of: ids[2]).isEmpty)
+        #expect(try journal.events(of: ids[4]).count == 1)
+        // One whose end nobody asked for goes in the end, and its identifier with it.
+        #expect(try journal.holder(of: "r5") != nil)
+        try journal.forget(bounds, now: now + bounds.abandoned + .seconds(120))
+        #expect(try journal.holder(of: "r5") == nil)
+        #expect(try journal.runs().map(\.id) == [ids[3], ids[4], ids[5], live])
+        #expect(try journal.events(of: live).count == 1)
+        #expect(throws: StoreError.self) { try journal.append([JournalCase.event(2, .cacheStored)], to: ids[5]) }
+    }
+
+    @Test func theFileGetsShorterAndStaysBounded() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        var bounds = JournalBounds()
+        bounds.bytes = 1 << 20
+        let body = [UInt8](repeating: 7, count: 200_000)
+        var largest = 0
+        for number in 0..<12 {
+            let id = try journal.accept(JournalCase.run(["r\(number)"]), inputs: [], tasks: ["t"])
+            let record = TaskRecord(
+                outcome: .succeeded, tolerated: false, changed: nil, source: nil, waits: [], error: nil, body: body,
+                lengthUnverified: false, captures: [], duration: .zero, explanation: nil)
+            try journal.append([JournalCase.event(1, .taskFinished(record))], to: id)
+            try journal.finish(id, JournalCase.end)
+            try journal.deliver(id, now: now)
+            try journal.forget(bounds, now: now)
+            largest = max(largest, try tree.bytes("journal.sqlite").count)
+        }
+        #expect(largest > 600_000 && largest < 1_400_000, "\(largest)")
+        #expect(try journal.runs().count { $0.isWhole } >= 4)
+        try journal.forget(bounds, now: now + bounds.events)
+        #expect(try tree.bytes("journal.sqlite").count < 100_000)
+    }
+}

@@ -1,0 +1,74 @@
+import Glibc
+import Stores
+import Synchronization
+import TestSupport
+import Testing
+import TransferModel
+
+@Suite struct JournalWriterTests {
+    private final class News: Sendable {
+        private let all = Mutex<[JournalNews]>([])
+        func add(_ news: JournalNews) { all.withLock { $0.append(news) } }
+        var list: [JournalNews] { all.withLock { $0 } }
+
+        func wait(for isIt: (JournalNews) -> Bool) -> Bool {
+            for _ in 0..<10_000 {
+                if list.contains(where: isIt) { return true }
+                usleep(1000)
+            }
+            return false
+        }
+    }
+
+    @Test func whatIsHandedOverIsWrittenInFewTransactions() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        var story = JournalStory(seed: 9)
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: story.tasks)
+        let news = News()
+        let writer = try JournalWriter(folder: tree.path, run: id) { news.add($0) }
+        let all = story.journalled(200)
+        for _ in 0..<200 { writer.consume(story.batch()[...]) }
+        #expect(writer.finish() == nil)
+        #expect(try journal.events(of: id).map(\.sequence) == all.map(\.sequence))
+        #expect(news.list.last == .written(upTo: all.last?.sequence ?? 0))
+        #expect(news.list.count < 100)
+    }
+
+    /// Nobody has to say that it is the end: what lies there is written soon.
+    @Test func whatLiesThereIsWrittenByItself() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: ["t"])
+        let news = News()
+        let writer = try JournalWriter(folder: tree.path, run: id) { news.add($0) }
+        writer.consume([JournalCase.event(1, .taskCreated)])
+        #expect(news.wait { $0 == .written(upTo: 1) })
+        #expect(try journal.events(of: id).count == 1)
+        #expect(writer.finish() == nil)
+    }
+
+    /// What cannot be written is told, kept, and written when it can be.
+    @Test func whatFailsIsTriedAgain() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path("s"))
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: ["t"])
+        try tree.setMode("s", 0o777)
+        let news = News()
+        let writer = try JournalWriter(folder: tree.path("s"), run: id) { news.add($0) }
+        writer.consume([JournalCase.event(1, .taskCreated)])
+        #expect(news.wait { if case .failed(let error) = $0 { error.kind == .notPrivate } else { false } })
+        writer.consume([JournalCase.event(2, .cacheStored)])
+        try tree.setMode("s", 0o700)
+        #expect(news.wait { $0 == .written(upTo: 2) })
+        #expect(writer.finish() == nil)
+        #expect(try journal.events(of: id).map(\.sequence) == [1, 2])
+    }
+
+    @Test func whatCannotBeWrittenAtTheEndIsAnError() throws {
+        let tree = try TemporaryTree()
+        let writer = try JournalWriter(folder: tree.path, run: RunID(raw: 5)) { _ in }
+        writer.consume([JournalCase.event(1, .taskCreated)])
+        #expect(writer.finish()?.description.contains("no run 5") == true)
+    }
+}

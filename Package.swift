@@ -124,7 +124,8 @@ let package = Package(
             dependencies: [
                 "CAllocationCounter", "CurlCore", "Diagnostics", "Digests", "FileDelivery", "HTTPRules", "JobLoader",
                 "JobRunner",
-                "Reporting", "RunControl", "Scheduling", "Simulation", "Stores", "SystemIO", "TransferModel",
+                "Records", "Reporting", "RunControl", "Scheduling", "Simulation", "Stores", "SystemIO",
+                "TransferModel",
             ],
             path: "Sources/transfer-run-bench", swiftSettings: house, linkerSettings: linking),
         .target(name: "CTestShims", path: "Sources/CTestShims"),

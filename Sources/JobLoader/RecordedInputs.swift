@@ -60,7 +60,7 @@ package final class InputRecorder: Sendable {
 
     /// The outside may take its time, so it is asked without the lock.
     private func remember<Key: Hashable & Sendable, Answer: Sendable>(
-        _ place: WritableKeyPath<RecordedAnswers, [Key: Answer]> & Sendable, _ key: Key, _ ask: () -> Answer
+        _ place: any WritableKeyPath<RecordedAnswers, [Key: Answer]> & Sendable, _ key: Key, _ ask: () -> Answer
     ) -> Answer {
         if let known = answers.withLock({ $0[keyPath: place][key] }) { return known }
         let answer = ask()

@@ -1,4 +1,5 @@
 internal import CSQLite
+import Glibc
 
 /// One connection to an SQLite file. Belongs to one thread at a time.
 @safe struct Database: ~Copyable {
@@ -82,6 +83,8 @@ extension StoreError {
             case SQLITE_ERROR where message == "unsupported file format": .damaged
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_FULL: .diskFull
+            // The file that its readers share has no code of its own for a full disk.
+            case SQLITE_IOERR where unsafe [ENOSPC, EDQUOT].contains(sqlite3_system_errno(database)): .diskFull
             default: .other
             }
         self.init(kind, "\(title): \(message) (SQLite \(code))")

@@ -205,7 +205,7 @@ package struct RandomEvents: Sendable {
         metrics.remotePort = maybe { UInt16(truncatingIfNeeded: $0.number()) | 1 }
         metrics.tlsVersion = maybe { _ in 0x0304 }
         metrics.tlsCipherSuite = maybe { _ in 0x1301 }
-        metrics.tlsFingerprint = text()
+        metrics.tlsFingerprint = maybe { "sha256:\($0.random.below(1 << 30))" }
         metrics.network = maybe {
             TransactionMetrics.NetworkKind(
                 isCellular: $0.flag(), isExpensive: $0.flag(), isConstrained: $0.flag())

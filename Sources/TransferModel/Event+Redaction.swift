@@ -22,8 +22,10 @@ extension Event.Kind {
         case .attemptFinished(let record): .attemptFinished(record.redacted(by: redactor))
         case .taskFinished(let record): .taskFinished(record.redacted(by: redactor))
         case .sessionInvalidated(let record): .sessionInvalidated(record.redacted(by: redactor))
-        case .sessionStarted, .taskCreated, .taskResumed, .waiting, .resumedAtOffset, .becameDownload,
-            .needNewBodyStream, .sentBodyData, .receivedData, .cacheStored, .sessionFinishedEvents, .runFinished:
+        case .runFinished(let record): .runFinished(record.redacted(by: redactor))
+        case .waiting(let reason, let lacks): .waiting(reason, lacks: redactor.redacted(lacks))
+        case .sessionStarted, .taskCreated, .taskResumed, .resumedAtOffset, .becameDownload, .needNewBodyStream,
+            .sentBodyData, .receivedData, .cacheStored, .sessionFinishedEvents:
             self
         }
     }
@@ -102,7 +104,7 @@ extension AttemptRecord {
     fileprivate func redacted(by redactor: Redactor) -> AttemptRecord {
         AttemptRecord(
             number: number, url: redactor.redacted(url), outcome: outcome, resumedFrom: resumedFrom,
-            startedOver: startedOver,
+            startedOver: redactor.redacted(startedOver),
             startedAt: startedAt, duration: duration, error: error?.redacted(by: redactor), backoff: backoff,
             transactions: transactions.map { $0.redacted(by: redactor) })
     }
@@ -153,6 +155,18 @@ extension SessionRecord {
                 let origin = Origin(
                     scheme: host.origin.scheme, host: redactor.redacted(host.origin.host), port: host.origin.port)
                 return Host(origin: origin, peakConnections: host.peakConnections, tasks: host.tasks)
+            })
+    }
+}
+
+extension RunRecord {
+    fileprivate func redacted(by redactor: Redactor) -> RunRecord {
+        RunRecord(
+            outcome: outcome, exitStatus: exitStatus, duration: duration,
+            groups: groups.map { group in
+                Group(
+                    name: redactor.redacted(group.name), published: group.published,
+                    error: group.error?.redacted(by: redactor))
             })
     }
 }

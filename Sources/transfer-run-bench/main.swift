@@ -1,8 +1,8 @@
 import Glibc
 
 // What a task costs, stage by stage, against its budget: `make bench` starts a server and calls this. With `scale` it
-// needs no server: up to a million tasks before a modelled network. Nor with `store FOLDER`, what is kept between runs, and
-// `cache FOLDER`, answers out of the cache.
+// needs no server: up to a million tasks before a modelled network. Nor with `store FOLDER`, what is kept between runs,
+// `cache FOLDER`, answers out of the cache, and `journal FOLDER`, what a background run writes down.
 
 var arguments = CommandLine.arguments.dropFirst()
 if arguments.first == "scale" { exit(Scale().run() ? 0 : 1) }
@@ -16,6 +16,7 @@ do {
     switch only {
     case "store": try stages.store()
     case "cache": try stages.cache()
+    case "journal": try stages.journal()
     default: try stages.run()
     }
 } catch {

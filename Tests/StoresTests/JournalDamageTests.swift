@@ -65,7 +65,7 @@ import TransferModel
 
     /// One bit, anywhere in what stands in the rows: each kind of row notices, and the next to open puts the file aside.
     @Test func aChangedLetterIsNoticed() throws {
-        for victim in ["t7", "https://example.org/", "org.example.11", "/srv/jobs.yaml", "boot-1"] {
+        for victim in ["t0", "https://example.org/", "org.example.11", "/srv/jobs.yaml", "boot-1"] {
             let tree = try TemporaryTree()
             let (id, _) = try filled(tree)
             var bytes = try tree.bytes("journal.sqlite")

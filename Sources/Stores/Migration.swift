@@ -231,7 +231,7 @@ package struct Migration: Sendable {
         do throws(TransferError) {
             return try Checksum.of(text, .sha256).description
         } catch {
-            throw StoreError(.other, "the store \(database.path) cannot be checked: \(error.message)")
+            throw StoreError(.other, "\(database.title) cannot be checked: \(error.message)")
         }
     }
 }

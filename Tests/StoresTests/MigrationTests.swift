@@ -44,8 +44,10 @@ import TransferModel
     }
 
     /// Each step that is released says what a file holds that took it.
-    @Test(arguments: Migration.all.indices)
-    func theFingerprintOfAStepIsThatOfItsFile(_ index: Int) throws {
-        #expect(try Migration.all[index].fingerprint == Migration.fingerprint(of: Migration.all[...index]))
+    @Test(arguments: [Migration.all, Migration.journal])
+    func theFingerprintOfAStepIsThatOfItsFile(_ steps: [Migration]) throws {
+        for index in steps.indices {
+            #expect(try steps[index].fingerprint == Migration.fingerprint(of: steps[...index]))
+        }
     }
 }

@@ -67,6 +67,7 @@ extension Migration {
                     seal INTEGER NOT NULL,
                     payload BLOB NOT NULL
                 ) STRICT;
-                """)
+                """,
+            fingerprint: "sha256:90e05766d4d5768d7d0f95b8e4f0d4bed62cb1c5518a03fb3e7a24b749686113")
     ]
 }

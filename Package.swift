@@ -161,10 +161,8 @@ let package = Package(
         tests("TransferEngineTests", ["TransferEngine", "HTTPRules", "Stores", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
+        tests("StoresTests", ["Stores", "Digests", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),
         tests("NetworkConditionsTests", ["NetworkConditions", "SystemIO", "TransferModel", "TestSupport"]),
-        tests(
-            "StoresTests",
-            ["Stores", "Digests", "HTTPRules", "SystemIO", "TransferModel", "TestSupport", "journal-check"]),
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
         tests("ReportingTests", ["Reporting", "Records", "TextFormats", "TransferModel", "TestSupport"]),
         tests(

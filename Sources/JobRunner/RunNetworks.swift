@@ -15,7 +15,7 @@ package struct NetworkSettings: Sendable {
 /// does stays on the machine.
 struct RunNetworks {
     /// Origins that need no network to be reached.
-    let localOrigins: Set<OriginID>
+    private(set) var localOrigins: Set<OriginID>
     private let watch: NetworkWatch?
     private let dictated: [NetworkInterface]?
     /// Why networks are not seen, where nothing depends on them.
@@ -37,9 +37,13 @@ struct RunNetworks {
         do throws(NetworkProblem) {
             let watch = try NetworkWatch(
                 map: settings.map, asksServices: wishes.mindsCost, watchesPower: wishes.mindsPower)
-            engine.networks.open(
-                dictated.map { Self.dictate($0, watch.first.power) } ?? watch.first,
-                routes: dictated == nil ? try RouteTable() : nil)
+            if let dictated {
+                engine.networks.open(Self.dictate(dictated, watch.first.power), routes: nil)
+            } else {
+                let routes = try RouteTable()
+                engine.networks.open(watch.first, routes: routes)
+                localOrigins.formUnion(Self.containers(origins, watch.first, routes))
+            }
             (self.watch, problem) = (watch, nil)
         } catch {
             guard !wishes.areSome else {
@@ -73,6 +77,18 @@ struct RunNetworks {
     }
 
     // MARK: What leaves the machine
+
+    /// Addresses of this machine and of containers on it: they are there without any network.
+    private static func containers(
+        _ origins: OriginTable, _ conditions: Conditions, _ routes: RouteTable
+    ) -> [OriginID] {
+        origins.origins.indices.lazy.filter { place in
+            guard let address = LocalNames.literal(origins.origins[place].host),
+                let link = routes.interface(to: address, over: nil)
+            else { return false }
+            return conditions[link]?.networkClass == NetworkClass.none
+        }.map { OriginID(raw: UInt32($0)) }
+    }
 
     private static func localOrigins(_ job: Job, _ origins: OriginTable, _ engine: Engine) -> Set<OriginID> {
         var hops = FirstHops(origins, engine)

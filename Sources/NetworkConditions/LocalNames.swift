@@ -1,6 +1,6 @@
 import Glibc
 import SystemIO
-import TransferModel
+package import TransferModel
 
 /// Host names that lead to this machine without any network.
 package struct LocalNames: Sendable {
@@ -27,10 +27,15 @@ package struct LocalNames: Sendable {
 
     /// `host` is a URL's, with or without the brackets of an IPv6 address.
     package func contains(_ host: String) -> Bool {
-        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-        if let address = Self.address(bare) { return address.isLoopback }
-        let name = Self.folded(bare)
+        if let address = Self.literal(host) { return address.isLoopback }
+        let name = Self.folded(host)
         return name == "localhost" || name.hasSuffix(".localhost") || listed.contains(name)
+    }
+
+    /// The address that a URL's host is, when it is no name.
+    package static func literal(_ host: String) -> NetworkAddress? {
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        return address(isBracketed ? String(host.dropFirst().dropLast()) : host)
     }
 
     private static func folded(_ name: some StringProtocol) -> String {

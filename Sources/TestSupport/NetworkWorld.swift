@@ -40,8 +40,10 @@ package final class NetworkWorld: Sendable {
     }
 
     /// Of the client's machine itself.
-    package func localServer(_ handler: ScriptedServer.Handler? = nil) throws -> ScriptedServer {
-        try here.inside { try ScriptedServer(handler: handler) }
+    package func localServer(
+        at address: String = "127.0.0.1", _ handler: ScriptedServer.Handler? = nil
+    ) throws -> ScriptedServer {
+        try here.inside { try ScriptedServer(at: address, handler: handler) }
     }
 
     /// The cable out and in again: addresses and routes stay.

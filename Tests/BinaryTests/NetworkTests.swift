@@ -103,6 +103,15 @@ import TransferModel
         #expect(try run.task("a", "attempts[0].transactions[0].isCellular") == nil)
     }
 
+    /// An address of the machine's own needs no network either, and nor does a container.
+    @Test func aMachineReachesItselfWithoutNetworks() throws {
+        let world = try NetworkWorld([cellular])
+        let server = try world.localServer(at: world.address(of: cellular)) { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let run = try Stage().run(job(server, "allowsCellularAccess: false"), under: world.client)
+        #expect(run.status == 0)
+    }
+
     // MARK: Waiting
 
     /// One event, no attempt burnt, and a start as soon as the network is there.

@@ -105,6 +105,7 @@ let package = Package(
             ]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
         room("RunControl", ["JobRunner", "Digests", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
+        room("BackgroundService", ["JobRunner", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
         room(
             "CommandLineTool",
             [
@@ -144,6 +145,10 @@ let package = Package(
         .executableTarget(
             name: "journal-check", dependencies: ["Stores", "TestSupport", "TransferModel"],
             path: "Sources/journal-check", swiftSettings: house),
+        .executableTarget(
+            name: "service-check",
+            dependencies: ["BackgroundService", "JobRunner", "Stores", "SystemIO", "TransferModel"],
+            path: "Sources/service-check", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
@@ -168,6 +173,12 @@ let package = Package(
         tests(
             "RunControlTests",
             ["RunControl", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),
+        tests(
+            "BackgroundServiceTests",
+            [
+                "BackgroundService", "service-check", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel",
+                "TestSupport",
+            ]),
         tests("CommandLineToolTests", ["CommandLineTool", "JobRunner", "TestSupport"]),
         tests(
             "BinaryTests",

@@ -1,12 +1,6 @@
 import SystemIO
 import TransferModel
 
-/// Who has anything to say to a run.
-package enum Admission {
-    /// Only this user and root.
-    package static func admits(_ user: UInt32, own: UInt32 = Surroundings.userID()) -> Bool { user == own || user == 0 }
-}
-
 /// The callers who are there: one poll over all of them. Belongs to the listener's thread.
 final class ControlRoom {
     private let desk: ControlDesk
@@ -74,7 +68,7 @@ final class ControlRoom {
 
     private func letIn(_ now: Instant) {
         do throws(SystemError) {
-            guard let caller = try LocalSocket.accept(desk.door.socket), Admission.admits(caller.user) else { return }
+            guard let caller = try LocalSocket.accept(desk.door.socket), caller.isAdmitted else { return }
             lastNumber += 1
             callers.append(
                 ControlConnection(caller, number: lastNumber, patience: desk.limits.patience, now: now))

@@ -99,4 +99,15 @@ package struct Caller: ~Copyable, Sendable {
     package let socket: Descriptor
     /// Of the process at the other end, when it connected.
     package let user: UInt32
+
+    package var isAdmitted: Bool { Admission.admits(user) }
+
+    /// For whoever keeps nothing but the socket.
+    package consuming func release() -> Descriptor { socket }
+}
+
+/// Who has anything to say to a process of ours.
+package enum Admission {
+    /// Only this user and root.
+    package static func admits(_ user: UInt32, own: UInt32 = Surroundings.userID()) -> Bool { user == own || user == 0 }
 }

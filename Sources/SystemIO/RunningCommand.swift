@@ -54,25 +54,14 @@ package final class RunningCommand {
         // Non-blocking is for our ends: programs are not made for it.
         for raw in [input, output, errors] { _ = fcntl(raw, F_SETFL, 0) }
         var process: Int32 = 0
-        let code = unsafe withStrings(command.words) { words in
-            unsafe withStrings(command.environment ?? Surroundings.environment().map { "\($0.key)=\($0.value)" }) {
+        let code = unsafe CStrings.with(command.words) { words in
+            unsafe CStrings.with(command.environment ?? Surroundings.environment().map { "\($0.key)=\($0.value)" }) {
                 variables in
                 unsafe tr_spawn(words, variables, command.folder, input, output, errors, &process)
             }
         }
         guard code == 0 else { throw SystemError(call: program, errno: code) }
         return process
-    }
-
-    private static func withStrings(
-        _ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Int32
-    ) -> Int32 {
-        let copies = unsafe texts.map { unsafe strdup($0) }
-        defer { unsafe copies.forEach { unsafe free($0) } }
-        let pointers = unsafe copies.map { unsafe $0.map { unsafe UnsafePointer($0) } } + [nil]
-        return unsafe pointers.withUnsafeBufferPointer { buffer in
-            unsafe buffer.baseAddress.map { unsafe body($0) } ?? EINVAL
-        }
     }
 
     // MARK: What to poll for

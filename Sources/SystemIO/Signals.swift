@@ -16,6 +16,9 @@ package enum Signals {
         signal(SIGXFSZ, SIG_IGN)
     }
 
+    /// A terminal that goes away is nothing to a process that does not belong to one.
+    package static func ignoreHangUp() { signal(SIGHUP, SIG_IGN) }
+
     /// Before the first thread is made, so that every thread inherits it. Until then SIGINT and SIGTERM end the
     /// process as they end any other.
     package static func hold() {

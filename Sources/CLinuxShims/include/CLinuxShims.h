@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "local_sockets.h"
 #include "route_sockets.h"
+#include "services.h"
 
 // Declared only under _GNU_SOURCE, which Swift's Glibc module is built without.
 extern const int tr_O_TMPFILE;

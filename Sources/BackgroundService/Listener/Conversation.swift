@@ -1,0 +1,117 @@
+package import TransferModel
+
+/// What one connection may say and how fast; pure.
+package struct Conversation {
+    package enum Step: Hashable {
+        /// Both sides can talk from here on.
+        case greeted
+        case ask(ServiceRequest)
+        /// Nothing more is heard; the other side is told why.
+        case end(String)
+    }
+    private enum Phase { case beginning, speaking, over }
+
+    private let limits: ServiceLimits
+    private let own: ServiceHello
+    private var phase = Phase.beginning
+    private var reader = FrameReader()
+    private var allowance: FrameAllowance
+    /// When what was begun has to be whole.
+    package private(set) var deadline: Instant
+
+    package init(_ own: ServiceHello, _ limits: ServiceLimits, _ now: Instant) {
+        self.own = own
+        self.limits = limits
+        allowance = FrameAllowance(limits.framesPerSecond, now)
+        deadline = now + limits.patience
+    }
+
+    package var isOver: Bool { if case .over = phase { true } else { false } }
+
+    package mutating func take(_ bytes: [UInt8], _ now: Instant) -> [Step] {
+        if isOver { return [] }
+        let progress = reader.take(bytes)
+        var steps: [Step] = []
+        for frame in progress.frames where !isOver { steps.append(step(frame, now)) }
+        if let problem = progress.problem, !isOver { steps.append(end(problem.description)) }
+        setDeadline(now, hasMoved: !progress.frames.isEmpty)
+        return steps
+    }
+
+    /// The deadline has come.
+    package mutating func timeOut() -> Step {
+        let what = phase == .beginning ? "no `hello` came" : "the rest of a frame did not come"
+        return end("\(what) within \(limits.patience.seconds) s")
+    }
+
+    private mutating func step(_ frame: [UInt8], _ now: Instant) -> Step {
+        guard allowance.take(now) else {
+            return end("more than \(limits.framesPerSecond) frames a second")
+        }
+        do throws(ServiceProblem) {
+            if phase == .beginning { return greet(try ServiceHello.parse(frame)) }
+            return .ask(try ServiceRequest.parse(frame))
+        } catch {
+            // `stop` is heard from whoever cannot say anything else.
+            if phase == .beginning, let request = try? ServiceRequest.parse(frame), request.wish == .stop {
+                return .ask(request)
+            }
+            return end(error.description)
+        }
+    }
+
+    private mutating func greet(_ other: ServiceHello) -> Step {
+        switch ServiceProtocol.agree(other.protocols, own: own.protocols) {
+        case .speaking:
+            phase = .speaking
+            return .greeted
+        case .otherIsOlder:
+            return end(
+                "this process (\(own.version)) no longer speaks what transfer-run \(other.version) does: "
+                    + "use \(own.version)")
+        case .otherIsNewer:
+            return end(
+                "this process (\(own.version)) is too old for transfer-run \(other.version): it must be restarted")
+        }
+    }
+
+    private mutating func end(_ reason: String) -> Step {
+        phase = .over
+        deadline = .distantFuture
+        return .end(reason)
+    }
+
+    private mutating func setDeadline(_ now: Instant, hasMoved: Bool) {
+        switch phase {
+        case .beginning: break
+        case .over: deadline = .distantFuture
+        case .speaking:
+            if reader.isBetweenFrames {
+                deadline = .distantFuture
+            } else if hasMoved || deadline == .distantFuture {
+                deadline = now + limits.patience
+            }
+        }
+    }
+}
+
+/// So many frames a second, as many more at once.
+struct FrameAllowance {
+    private let rate: Int
+    private var left: Double
+    private var last: Instant
+
+    init(_ rate: Int, _ now: Instant) {
+        self.rate = rate
+        left = Double(rate)
+        last = now
+    }
+
+    mutating func take(_ now: Instant) -> Bool {
+        left = min(Double(rate), left + (now - last).seconds * Double(rate))
+        last = now
+        guard left >= 1 else { return false }
+        left -= 1
+        return true
+    }
+}

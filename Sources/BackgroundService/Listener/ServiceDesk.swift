@@ -1,0 +1,93 @@
+import Synchronization
+import SystemIO
+import TransferModel
+
+/// Why the process ends.
+package enum ServiceEnd: Hashable, Sendable, CustomStringConvertible {
+    /// Nothing to do and nobody there.
+    case idle
+    /// A command asked for it.
+    case asked
+    case signal(Int32)
+    /// Its state folder is no longer there, or another stands in its place.
+    case displaced
+    case failed(String)
+
+    package var description: String {
+        switch self {
+        case .idle: "nothing to do"
+        case .asked: "a command asked for it"
+        case .signal(let number): "signal \(number)"
+        case .displaced: "the state folder was taken away"
+        case .failed(let why): why
+        }
+    }
+}
+
+/// What the listener's thread and the others share.
+final class ServiceDesk: Sendable {
+    struct Answer: Sendable {
+        let connection: UInt64
+        let request: UInt32
+        let answer: ServiceAnswer
+    }
+
+    let host: any ServiceHost
+    let hello: ServiceHello
+    let limits: ServiceLimits
+    let manager: ServiceManager
+    let board: NewsBoard
+    let answers: Mailbox<Answer>
+    let wake: PollWake
+    /// Called once, from the listener's thread, when it finds that the process should end.
+    let end: @Sendable (ServiceEnd) -> Void
+    /// Asked now and then: whether the place that this process serves is still the one it was started for.
+    let isInPlace: @Sendable () -> Bool
+    let place: ServicePlace
+    let log: @Sendable (String) -> Void
+    /// Nobody is let in any more, for this reason.
+    let leaving = Mutex<ServiceEnd?>(nil)
+    private let closing = Atomic<Bool>(false)
+
+    init(
+        _ host: any ServiceHost, _ hello: ServiceHello, _ limits: ServiceLimits, _ manager: ServiceManager,
+        _ place: ServicePlace, isInPlace: @escaping @Sendable () -> Bool, log: @escaping @Sendable (String) -> Void,
+        end: @escaping @Sendable (ServiceEnd) -> Void
+    ) throws(SystemError) {
+        let wake = try PollWake()
+        self.host = host
+        self.hello = hello
+        self.limits = limits
+        self.manager = manager
+        self.place = place
+        self.isInPlace = isInPlace
+        self.log = log
+        self.end = end
+        self.wake = wake
+        board = NewsBoard { wake.signal() }
+        answers = Mailbox { wake.signal() }
+    }
+
+    var isClosing: Bool { closing.load(ordering: .acquiring) }
+
+    func close() {
+        closing.store(true, ordering: .releasing)
+        wake.signal()
+    }
+
+    func leave(_ why: ServiceEnd) {
+        leaving.withLock { $0 = $0 ?? why }
+        wake.signal()
+    }
+
+    /// The thread's whole life.
+    func work(_ door: ServiceDoor) {
+        do throws(SystemError) {
+            let room = try ServiceRoom(self, door)
+            while !isClosing { room.turn() }
+            room.empty()
+        } catch {
+            end(.failed(error.description))
+        }
+    }
+}

@@ -1,0 +1,286 @@
+import Synchronization
+import SystemIO
+import TransferModel
+
+/// All who are connected, one wait over them. Belongs to the listener's thread.
+final class ServiceRoom {
+    private enum Tag {
+        static let wake: UInt64 = 0
+        static let door: UInt64 = 1
+        static let firstConnection: UInt64 = 2
+    }
+
+    private let desk: ServiceDesk
+    private let set: ReadinessSet
+    private var door: ServiceDoor?
+    /// The door is waited for.
+    private var isOpen = false
+    /// Nobody is let in until then: the process had no descriptor to spare.
+    private var closedUntil = Instant(nanoseconds: 0)
+    private var connections: [UInt64: ServiceConnection] = [:]
+    private var nextNumber = Tag.firstConnection
+    /// Those with a deadline: few, whatever the number of those who just listen.
+    private var impatient: Set<UInt64> = []
+    private var followers: [String: Set<UInt64>] = [:]
+    private var news: NewsPace
+    private var rounds: ServiceRounds
+    private var isLeaving = false
+    private let hello: [UInt8]
+
+    init(_ desk: ServiceDesk, _ door: ServiceDoor) throws(SystemError) {
+        let now = Clocks.instant()
+        self.desk = desk
+        self.door = door
+        set = try ReadinessSet()
+        hello = desk.hello.frame
+        news = NewsPace(desk.limits)
+        rounds = ServiceRounds(desk.limits, watchdog: desk.manager.watchdog, now)
+        try set.add(desk.wake.entry.descriptor, tag: Tag.wake, reading: true, writing: false)
+        setOpen(true)
+    }
+
+    // MARK: A turn
+
+    func turn() {
+        let ready = set.wait(milliseconds: wait(Clocks.instant()))
+        let now = Clocks.instant()
+        for one in ready {
+            switch one.tag {
+            case Tag.wake: desk.wake.clear()
+            case Tag.door: letIn(now)
+            default: serve(one, now)
+            }
+        }
+        if !isLeaving, let why = desk.leaving.withLock({ $0 }) { beginToLeave(why, now) }
+        answer(now)
+        spread(now)
+        for number in impatient { if let one = connections[number], one.deadline <= now { timeOut(one, now) } }
+        if rounds.areDue(now) { makeRounds(now) }
+        setOpen(mayLetIn(now))
+    }
+
+    private func wait(_ now: Instant) -> Int64 {
+        var due = min(rounds.due, news.due)
+        if !isOpen, !isLeaving, now < closedUntil { due = min(due, closedUntil) }
+        for number in impatient { if let one = connections[number] { due = min(due, one.deadline) } }
+        return max(0, (due - now).nanoseconds / 1_000_000 + 1)
+    }
+
+    // MARK: Coming and going
+
+    private func mayLetIn(_ now: Instant) -> Bool {
+        !isLeaving && now >= closedUntil && connections.count < desk.limits.connections
+    }
+
+    private func setOpen(_ wanted: Bool) {
+        guard let door, wanted != isOpen else { return }
+        if wanted {
+            isOpen = (try? set.add(door.socket.raw, tag: Tag.door, reading: true, writing: false)) != nil
+        } else {
+            set.remove(door.socket.raw)
+            isOpen = false
+        }
+    }
+
+    private func letIn(_ now: Instant) {
+        guard let door else { return }
+        // As many in a turn as one can come by without keeping the others waiting.
+        for _ in 0..<64 where mayLetIn(now) {
+            do throws(SystemError) {
+                guard let caller = try LocalSocket.accept(door.socket) else { return }
+                if caller.isAdmitted { welcome(caller, now) }
+            } catch {
+                closedUntil = now + .milliseconds(100)
+            }
+        }
+    }
+
+    private func welcome(_ caller: consuming Caller, _ now: Instant) {
+        let one = ServiceConnection(caller, number: nextNumber, own: desk.hello, desk.limits, now)
+        do throws(SystemError) {
+            try set.add(one.descriptor, tag: nextNumber, reading: true, writing: false)
+        } catch {
+            closedUntil = now + .milliseconds(100)
+            return
+        }
+        connections[nextNumber] = one
+        nextNumber += 1
+        rounds.somebodyCame()
+        change(one) { $0.say(hello, now) }
+    }
+
+    /// Whatever is done with a connection is done through here: what it waits for, and whether it is still there, follows.
+    private func change(_ one: ServiceConnection, _ body: (ServiceConnection) -> Void) {
+        let before = one.interest
+        body(one)
+        if one.isGone { return remove(one) }
+        if one.interest != before {
+            let interest = one.interest
+            try? set.change(one.descriptor, tag: one.number, reading: interest.reading, writing: interest.writing)
+        }
+        if one.deadline == .distantFuture { impatient.remove(one.number) } else { impatient.insert(one.number) }
+    }
+
+    private func remove(_ one: ServiceConnection) {
+        guard connections.removeValue(forKey: one.number) != nil else { return }
+        set.remove(one.descriptor)
+        impatient.remove(one.number)
+        for identifier in one.follows {
+            desk.board.unfollow(identifier)
+            followers[identifier]?.remove(one.number)
+            if followers[identifier]?.isEmpty == true { followers[identifier] = nil }
+        }
+    }
+
+    private func timeOut(_ one: ServiceConnection, _ now: Instant) { change(one) { $0.timeOut(now) } }
+
+    // MARK: Requests
+
+    private func serve(_ ready: ReadinessSet.Ready, _ now: Instant) {
+        // Gone in this very turn.
+        guard let one = connections[ready.tag] else { return }
+        var requests: [ServiceRequest] = []
+        change(one) { one in
+            if ready.canWrite { one.flush(now) }
+            if ready.canRead, !one.isGone { requests = one.read(now) }
+            one.settle(now)
+        }
+        for request in requests { perform(request, one, now) }
+    }
+
+    private func perform(_ request: ServiceRequest, _ one: ServiceConnection, _ now: Instant) {
+        let (number, caller) = (request.number, one.number)
+        let answers = desk.answers
+        let reply: @Sendable (ServiceAnswer) -> Void = {
+            answers.post(ServiceDesk.Answer(connection: caller, request: number, answer: $0))
+        }
+        switch request.wish {
+        case _ where isLeaving && request.wish != .stop:
+            change(one) { $0.answer(number, .refused("the background process is about to end"), now) }
+        case .ring(let identifier):
+            desk.host.ring(identifier)
+            change(one) { $0.answer(number, .done, now) }
+        case .status(let identifier): desk.host.status(identifier) { reply(.status($0)) }
+        case .control(let control): desk.host.control(control) { reply(ServiceAnswer($0)) }
+        case .follow(let identifier, let sequence): follow(identifier, sequence, number, one, now)
+        case .stop:
+            change(one) { $0.answer(number, .done, now) }
+            desk.end(.asked)
+        }
+    }
+
+    private func follow(
+        _ identifier: String, _ sequence: UInt64, _ number: UInt32, _ one: ServiceConnection, _ now: Instant
+    ) {
+        guard connections[one.number] != nil else { return }
+        guard let isNew = one.follow(identifier) else {
+            let most = "one connection follows \(desk.limits.follows) sessions at most"
+            return change(one) { $0.answer(number, .refused(most), now) }
+        }
+        let last = desk.board.follow(identifier)
+        if isNew { followers[identifier, default: []].insert(one.number) } else { desk.board.unfollow(identifier) }
+        change(one) { one in
+            one.answer(number, .following(last), now)
+            guard last > sequence, !one.isGone else { return }
+            one.tell(identifier, last, ServiceNews.events(identifier, upTo: last).frame, now)
+        }
+    }
+
+    private func answer(_ now: Instant) {
+        for answer in desk.answers.takeAll() {
+            guard let one = connections[answer.connection] else { continue }
+            change(one) { $0.answer(answer.request, answer.answer, now) }
+        }
+    }
+
+    // MARK: News
+
+    private func spread(_ now: Instant) {
+        guard news.isDue(now) else { return news.postpone() }
+        let withProgress = news.isProgressDue(now)
+        let content = desk.board.take(withProgress: withProgress)
+        for (identifier, sequence) in content.events {
+            let frame = ServiceNews.events(identifier, upTo: sequence).frame
+            each(identifier) { $0.tell(identifier, sequence, frame, now) }
+        }
+        for (identifier, frames) in Self.progressFrames(content.progress) {
+            each(identifier) { $0.tellIfIdle(frames, now) }
+        }
+        news.told(content, followers: followers.values.reduce(0) { $0 + $1.count }, now)
+    }
+
+    private func each(_ identifier: String, _ body: (ServiceConnection) -> Void) {
+        for number in followers[identifier] ?? [] { if let one = connections[number] { change(one, body) } }
+    }
+
+    /// Once for all who follow, in one piece for each session: of more than a screen shows, some.
+    private static func progressFrames(_ progress: [TaskProgress]) -> [String: [UInt8]] {
+        var frames: [String: [UInt8]] = [:]
+        for one in progress where frames[one.identifier]?.count ?? 0 < 128 << 10 {
+            frames[one.identifier, default: []] += ServiceNews.progress(one).frame
+        }
+        return frames
+    }
+
+    // MARK: Looking after itself
+
+    private func makeRounds(_ now: Instant) {
+        if rounds.isWatchdogDue(now) { desk.manager.tell("WATCHDOG=1") }
+        if isLeaving { return rounds.made(now, isIdle: false) }
+        let isIdle = connections.isEmpty && desk.host.isIdle
+        rounds.made(now, isIdle: isIdle)
+        if !desk.isInPlace() { return end(.displaced) }
+        if let text = rounds.status(runs: desk.host.liveRuns, connections: connections.count) {
+            desk.manager.tell("STATUS=\(text)")
+        }
+        if rounds.wasIdleLongEnough(now) { return end(.idle) }
+        if let door, !door.isFound { reopen(door) }
+    }
+
+    /// From here on nobody is let in: whoever connects in between finds no greeting and starts the next process.
+    private func end(_ why: ServiceEnd) {
+        beginToLeave(why, Clocks.instant())
+        desk.end(why)
+    }
+
+    private func reopen(_ lost: ServiceDoor) {
+        do throws(ServiceTrouble) {
+            let opened = try ServiceDoor.open(desk.place)
+            // Those who had found the old one in time are not lost.
+            letIn(Clocks.instant())
+            setOpen(false)
+            door = opened
+            setOpen(true)
+            desk.log("\(desk.place.socket) was gone: it is there again")
+        } catch {
+            if rounds.isNew(trouble: error.description) { desk.log("nobody finds this process: \(error)") }
+        }
+    }
+
+    private func beginToLeave(_ why: ServiceEnd, _ now: Instant) {
+        guard !isLeaving else { return }
+        isLeaving = true
+        setOpen(false)
+        door?.hide()
+        // Dropped, it turns away those who wait behind it; a manager's goes on holding them.
+        door = nil
+        let frame = ServiceNews.leaving(why.description).frame
+        for one in connections.values where !one.isGone { change(one) { $0.say(frame, now) } }
+    }
+
+    /// The process ends: what was said still goes out, for a second at most.
+    func empty() {
+        let last = Clocks.instant() + .seconds(1)
+        answer(Clocks.instant())
+        spread(last)
+        while Clocks.instant() < last {
+            for one in connections.values where one.owesNothing { remove(one) }
+            if connections.isEmpty { break }
+            let ready = set.wait(milliseconds: 20)
+            for one in ready where one.canWrite {
+                if let connection = connections[one.tag] { change(connection) { $0.flush(Clocks.instant()) } }
+            }
+        }
+        for one in Array(connections.values) { remove(one) }
+    }
+}

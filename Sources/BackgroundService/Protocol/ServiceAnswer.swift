@@ -1,0 +1,141 @@
+package import JobRunner
+import TextFormats
+
+/// What became of a request.
+package enum ServiceAnswer: Hashable, Sendable {
+    /// Of `ring` and `stop`: heard.
+    case done
+    case status([RunStatus])
+    /// The number of the run's last event, as far as this process knows it; 0 when it knows nothing of the session.
+    case following(UInt64)
+    /// The ids of the tasks that are not as they were.
+    case changed([String])
+    case refused(String)
+
+    package init(_ reply: ControlReply) {
+        switch reply {
+        case .changed(let ids): self = .changed(ids)
+        case .refused(let reason): self = .refused(reason)
+        }
+    }
+}
+
+/// An answer on its way: it is written frame by frame as the other side takes them, so that even the longest costs no
+/// more than what it is made of.
+package struct AnswerParts {
+    private let number: UInt32
+    private let answer: ServiceAnswer
+    /// What went out already: runs, and elements of the list under way.
+    private var runs = 0
+    private var elements = 0
+    private var isOver = false
+
+    /// Of a frame, for the elements of a list. What an element or a run's head may take is kept free beside it.
+    private static let room = 24 << 10
+
+    package init(_ number: UInt32, _ answer: ServiceAnswer) {
+        self.number = number
+        self.answer = answer
+    }
+
+    /// `nil` when all went out.
+    package mutating func next() -> [UInt8]? {
+        if isOver { return nil }
+        isOver = true
+        let number = Int64(number)
+        switch answer {
+        case .done: return Frame.write("done") { $0.member("id", number) }
+        case .following(let sequence):
+            return Frame.write("following") {
+                $0.member("id", number)
+                $0.member("sequence", sequence)
+            }
+        case .refused(let reason): return Self.refused(number, reason)
+        case .changed(let ids): return changed(ids)
+        case .status(let all): return status(all)
+        }
+    }
+
+    /// Without a number it is the whole conversation that is refused.
+    static func refused(_ number: Int64?, _ reason: String) -> [UInt8] {
+        Frame.write("refused") {
+            $0.member("id", number)
+            $0.member("reason", MessageText.bounded(reason))
+        }
+    }
+
+    private mutating func changed(_ ids: [String]) -> [UInt8] {
+        Frame.write("changed") { writer in
+            writer.member("id", Int64(number))
+            writer.key("tasks")
+            list(ids, &writer) { $1.string(MessageText.bounded($0)) }
+            writer.member("more", !isOver)
+        }
+    }
+
+    private mutating func status(_ all: [RunStatus]) -> [UInt8] {
+        Frame.write("status") { writer in
+            writer.member("id", Int64(number))
+            if runs < all.count {
+                all[runs].append(to: &writer)
+                writer.key("tasks")
+                list(all[runs].tasks, &writer) { $0.append(to: &$1) }
+                if isOver {
+                    (runs, elements) = (runs + 1, 0)
+                    isOver = runs == all.count
+                }
+            }
+            writer.member("more", !isOver)
+        }
+    }
+
+    /// As many of them as have room; it is not over when some have not.
+    private mutating func list<Element>(
+        _ all: [Element], _ writer: inout JSONWriter, _ write: (Element, inout JSONWriter) -> Void
+    ) {
+        let start = writer.bytes.count
+        writer.beginArray()
+        while elements < all.count, writer.bytes.count - start < Self.room {
+            write(all[elements], &writer)
+            elements += 1
+        }
+        writer.endArray()
+        isOver = elements == all.count
+    }
+}
+
+/// Texts whose length others decide.
+enum MessageText {
+    /// Escaped, a byte may take six.
+    private static let longest = 1024
+
+    /// An id longer than any file's name is cut, so that whatever it is it goes into a frame.
+    static func bounded(_ text: String) -> String {
+        guard text.utf8.count > longest else { return text }
+        return String(decoding: text.utf8.prefix(longest), as: UTF8.self) + "…"
+    }
+}
+
+extension RunStatus {
+    fileprivate func append(to writer: inout JSONWriter) {
+        writer.key("run")
+        writer.beginObject()
+        writer.member("identifier", identifier)
+        writer.member("job", MessageText.bounded(job))
+        writer.member("state", state.rawValue)
+        writer.member("sequence", sequence)
+        writer.endObject()
+    }
+}
+
+extension TaskStatus {
+    fileprivate func append(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", MessageText.bounded(id))
+        writer.member("bytesReceived", bytesReceived)
+        writer.member("bytesSent", bytesSent)
+        writer.member("expected", expected)
+        writer.member("waitingFor", waitingFor.map { MessageText.bounded($0) })
+        writer.endObject()
+    }
+}

@@ -1,0 +1,111 @@
+import TextFormats
+
+/// What a command hears after the process's `hello`.
+package enum ServiceMessage: Hashable, Sendable {
+    /// A part of the answer to the request of this number; more parts follow.
+    case part(UInt32, ServiceAnswer, isLast: Bool)
+    /// The whole conversation is refused.
+    case refused(String)
+    case news(ServiceNews)
+}
+
+/// What those who follow are told unasked.
+package enum ServiceNews: Hashable, Sendable {
+    /// The journal holds the session's events up to this number.
+    case events(String, upTo: UInt64)
+    case progress(TaskProgress)
+    /// The process is about to end, for this reason; its runs go on with the next one.
+    case leaving(String)
+
+    package var frame: [UInt8] {
+        switch self {
+        case .events(let identifier, let sequence):
+            Frame.write("news") {
+                $0.member("identifier", identifier)
+                $0.member("sequence", sequence)
+            }
+        case .progress(let progress):
+            Frame.write("progress") {
+                $0.member("identifier", progress.identifier)
+                $0.member("task", MessageText.bounded(progress.task))
+                $0.member("bytes", progress.bytes)
+                $0.member("expected", progress.expected)
+            }
+        case .leaving(let reason): Frame.write("leaving") { $0.member("reason", MessageText.bounded(reason)) }
+        }
+    }
+}
+
+extension ServiceMessage {
+    /// Members that are not known are passed over: they change nothing of those that are.
+    package static func parse(_ frame: [UInt8]) throws(ServiceProblem) -> ServiceMessage {
+        var members = try MessageMembers(frame)
+        switch members.type {
+        case "refused":
+            let number = try members.numberIfAny("id", UInt32.self)
+            let reason = try members.text("reason")
+            return number.map { .part($0, .refused(reason), isLast: true) } ?? .refused(reason)
+        case "news": return .news(.events(try members.identifier(), upTo: try members.number("sequence", UInt64.self)))
+        case "leaving": return .news(.leaving(try members.text("reason")))
+        case "progress":
+            return .news(
+                .progress(
+                    TaskProgress(
+                        identifier: try members.identifier(), task: try members.text("task"),
+                        bytes: try members.number("bytes", Int64.self),
+                        expected: try members.numberIfAny("expected", Int64.self))))
+        default: return try part(&members)
+        }
+    }
+
+    private static func part(_ members: inout MessageMembers) throws(ServiceProblem) -> ServiceMessage {
+        let number = try members.number("id", UInt32.self)
+        let isLast = !(try members.flag("more"))
+        switch members.type {
+        case "done": return .part(number, .done, isLast: true)
+        case "following":
+            return .part(number, .following(try members.number("sequence", UInt64.self)), isLast: true)
+        case "changed": return .part(number, .changed(try members.texts("tasks")), isLast: isLast)
+        case "status": return .part(number, .status(try status(&members)), isLast: isLast)
+        default: throw ServiceProblem("no message is called `\(members.type.prefix(64))`")
+        }
+    }
+
+    /// One run, or none when there is none.
+    private static func status(_ members: inout MessageMembers) throws(ServiceProblem) -> [RunStatus] {
+        guard let run = members.object("run") else { return [] }
+        guard let identifier = run.text("identifier"), let job = run.text("job"),
+            let state = run.text("state").flatMap({ RunStatus.State(rawValue: $0) }),
+            let sequence: UInt64 = run.whole("sequence")
+        else { throw ServiceProblem("`run` of `status` must have `identifier`, `job`, `state` and `sequence`") }
+        var tasks: [TaskStatus] = []
+        for element in try members.elements("tasks") ?? [] {
+            guard let id = element.text("id") else { throw ServiceProblem("a task of `status` must have an `id`") }
+            tasks.append(
+                TaskStatus(
+                    id: id, bytesReceived: element.whole("bytesReceived") ?? 0,
+                    bytesSent: element.whole("bytesSent") ?? 0, expected: element.whole("expected"),
+                    waitingFor: element.text("waitingFor")))
+        }
+        return [RunStatus(identifier: identifier, job: job, state: state, sequence: sequence, tasks: tasks)]
+    }
+}
+
+extension ServiceAnswer {
+    /// Puts a part behind those that came before.
+    mutating func append(_ part: ServiceAnswer) {
+        switch (self, part) {
+        case (.changed(let ids), .changed(let more)): self = .changed(ids + more)
+        case (.status(var runs), .status(let more)):
+            for run in more {
+                if let last = runs.indices.last, runs[last].identifier == run.identifier {
+                    runs[last].tasks += run.tasks
+                } else {
+                    runs.append(run)
+                }
+            }
+            self = .status(runs)
+        default: self = part
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Glibc
+import SystemIO
+import TextFormats
+
+/// What a background process without a terminal writes to its standard error lies in the state folder.
+package enum ServiceLog {
+    /// A longer one is cut when a process begins: its end stays.
+    static let limit: Int64 = 1 << 20
+    private static let kept = 256 << 10
+
+    /// For whoever starts the process: what is written goes to the end, whoever else writes.
+    static func open(_ place: ServicePlace) throws(ServiceTrouble) -> Descriptor {
+        do throws(PrivacyProblem) {
+            let folder = try PrivateFolder.make(place.state)
+            // Made and looked at first: it must be ours alone.
+            _ = try PrivateFolder.file(ServicePlace.logName, in: folder, at: place.state)
+            do throws(SystemError) {
+                return try folder.open(ServicePlace.logName, O_WRONLY | O_APPEND | O_NOFOLLOW)
+            } catch {
+                throw PrivacyProblem(kind: .system(error), path: place.log)
+            }
+        } catch {
+            throw ServiceTrouble(error.description)
+        }
+    }
+
+    /// Only whoever has the lock may: nobody else writes then, but for a line of one who goes away again.
+    static func cut(_ place: ServicePlace) {
+        guard let facts = try? FileFacts.of(place.log), facts.isRegular, facts.size > limit,
+            let folder = try? PrivateFolder.open(place.state),
+            let file = try? PrivateFolder.file(ServicePlace.logName, in: folder, at: place.state)
+        else { return }
+        var end = tail(file, from: facts.size - Int64(kept))
+        if let line = end.firstIndex(of: 0x0A) { end.removeFirst(line + 1) }
+        do {
+            try file.cut(at: 0)
+            try file.writeAll(end)
+        } catch {
+            // A disk that is full keeps nobody from transferring elsewhere.
+        }
+    }
+
+    private static func tail(_ file: borrowing Descriptor, from offset: Int64) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: kept)
+        let count = (try? bytes.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }) ?? 0
+        return Array(bytes.prefix(count))
+    }
+
+    static func size(_ place: ServicePlace) -> Int64 { (try? FileFacts.of(place.log).size) ?? 0 }
+
+    /// The last line that was written from `offset` on, for an error message.
+    static func lastLine(_ place: ServicePlace, from offset: Int64) -> String? {
+        guard let file = try? WholeFile.open(place.log) else { return nil }
+        let lines = tail(file, from: offset).split(separator: 0x0A)
+        return lines.last.map { String(decoding: $0.prefix(500), as: UTF8.self) }
+    }
+
+    /// A line of this process's own, with its time and number.
+    package static func line(_ text: String) -> [UInt8] {
+        var line: [UInt8] = []
+        RFC3339.append(Clocks.wall(), to: &line)
+        return line + Array(" [\(Surroundings.processID())] \(text)\n".utf8)
+    }
+
+    /// To standard error.
+    package static func write(_ text: String) {
+        let bytes = line(text)
+        _ = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
+    }
+}

@@ -1,0 +1,71 @@
+internal import CLinuxShims
+import Glibc
+
+/// A program that was started to outlive this one: a session of its own, `/` as its folder, nothing to read, and no
+/// descriptor but the one its standard error goes to.
+package final class DetachedProcess {
+    package let number: Int32
+    private let watch: Descriptor
+
+    /// `program` is a path, `words` begin with the program's own name, variables are `NAME=value`.
+    package init(
+        _ program: String, words: [String], environment: [String], errors: borrowing Descriptor
+    ) throws(SystemError) {
+        var process: Int32 = 0
+        let log = errors.raw
+        let code = unsafe CStrings.with(words) { words in
+            unsafe CStrings.with(environment) { unsafe tr_spawn_apart(program, words, $0, log, &process) }
+        }
+        guard code == 0 else { throw SystemError(call: program, errno: code) }
+        let started = process
+        watch = Descriptor(owning: try Syscall.check("pidfd_open") { tr_process_descriptor(started) })
+        number = started
+    }
+
+    /// Ready once it has ended.
+    package var end: PollEntry { PollEntry(watch.raw) }
+
+    package var hasEnded: Bool {
+        var entries = [end]
+        Polling.wait(&entries, milliseconds: 0)
+        return entries[0].isReady
+    }
+
+    /// How it ended; waits for that.
+    package func reap() -> Command.Ending { Self.reap(number) }
+
+    /// Leaves it to itself. Should it end before this process does, nothing of it stays: a thread waits for that.
+    package func release() {
+        let number = number
+        let thread = try? Thread(named: "reaper") { _ = Self.reap(number) }
+        thread?.detach()
+    }
+
+    private static func reap(_ process: Int32) -> Command.Ending {
+        var (status, signal): (Int32, Int32) = (-1, 0)
+        _ = unsafe tr_reap(process, &status, &signal)
+        return signal == 0 ? .exited(status) : .killed(signal: signal)
+    }
+
+    /// A path at which this very program can be started anew. When its file was replaced or removed, as by an
+    /// upgrade, that is the kernel's own link to what is running.
+    package static func ownProgram() -> String {
+        let link = "/proc/self/exe"
+        guard let path = Folders.resolved(link), let named = try? FileFacts.of(path),
+            let running = try? FileFacts.of(link), named.isSameFile(as: running)
+        else { return link }
+        return path
+    }
+}
+
+/// Arrays of C strings for as long as a call lasts.
+enum CStrings {
+    static func with(_ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Int32) -> Int32 {
+        let copies = unsafe texts.map { unsafe strdup($0) }
+        defer { unsafe copies.forEach { unsafe free($0) } }
+        let pointers = unsafe copies.map { unsafe $0.map { unsafe UnsafePointer($0) } } + [nil]
+        return unsafe pointers.withUnsafeBufferPointer { buffer in
+            unsafe buffer.baseAddress.map { unsafe body($0) } ?? EINVAL
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import BackgroundService
+import Glibc
+import Stores
+import SystemIO
+import TransferModel
+
+// The background process with a made-up host, and commands that speak to it: what the tests start, kill and measure.
+// Nothing of it ships.
+//
+//   service-check daemon [--idle MILLISECONDS] [--flood EVENTS-A-SECOND] [--die] --state-dir DIR
+//   service-check ring DIR IDENTIFIER [IDLE]     finds or starts the process, rings, prints its number
+//   service-check load DIR FOLLOWERS IDLERS SECONDS
+//                                                connects so many and prints what the process costs meanwhile
+
+Signals.ignoreFailedWrites()
+var words = Array(CommandLine.arguments.dropFirst())
+let mode = words.isEmpty ? "" : words.removeFirst()
+
+func option(_ name: String, _ words: [String]) -> String? {
+    guard let index = words.firstIndex(of: "--\(name)"), index + 1 < words.count else { return nil }
+    return words[index + 1]
+}
+
+func place(_ directory: String) throws -> ServicePlace {
+    ServicePlace(try StateFolder(directory: directory, workingDirectory: Folders.working()) { _ in nil })
+}
+
+func daemon(_ words: [String]) throws -> Int32 {
+    guard let directory = option("state-dir", words) else { return 2 }
+    if words.contains("--die") {
+        ServiceLog.write("it was told to die")
+        return 3
+    }
+    Signals.hold()
+    var process = ServiceProcess(
+        try place(directory), version: "0.0.1", environment: Surroundings.environment())
+    if let idle = option("idle", words).flatMap({ Int64($0) }) { process.limits.idle = .milliseconds(idle) }
+    let host = MadeUpHost(directory, flood: option("flood", words).flatMap { Int($0) } ?? 0)
+    switch try process.run(host) {
+    case .ended(.failed): return 4
+    case .ended: return 0
+    case .alreadyThere(let holder):
+        ServiceLog.write("another is there: \(holder.map { "\($0)" } ?? "unknown")")
+        return 0
+    }
+}
+
+func starter(_ directory: String, idle: String?) throws -> ServiceStarter {
+    var starter = ServiceStarter(
+        try place(directory), version: "0.0.1", stateDirectory: directory, environment: Surroundings.environment())
+    if let idle { starter.command += ["--idle", idle] }
+    return starter
+}
+
+/// A link that goes away before it answers is one to a process that was about to end.
+func ring(_ starter: ServiceStarter, _ identifier: String) throws -> Int32 {
+    for _ in 0..<50 {
+        let link = try starter.connect()
+        do throws(ServiceFailure) {
+            if case .done = try link.ask(.ring(identifier)) { return link.other.process }
+        } catch {
+            guard error == .gone else { throw error }
+        }
+    }
+    throw ServiceTrouble("every process went away")
+}
+
+do {
+    switch mode {
+    case "daemon": exit(try daemon(words))
+    case "ring" where words.count >= 2:
+        // Stopped here until standard input ends: a test may exchange the binary meanwhile.
+        if words.last == "wait" { while getchar() != EOF {} }
+        let idle = words.count > 2 && words[2] != "wait" ? words[2] : nil
+        print(try ring(try starter(words[0], idle: idle), words[1]))
+    case "load" where words.count == 4:
+        try Load(place(words[0]), words.dropFirst().map { Int($0) ?? 0 }).run()
+    default:
+        print("usage: service-check daemon | ring | load")
+        exit(2)
+    }
+} catch {
+    ServiceLog.write("\(error)")
+    exit(4)
+}

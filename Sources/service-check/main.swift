@@ -9,6 +9,7 @@ import TransferModel
 //
 //   service-check daemon [--idle MILLISECONDS] [--flood EVENTS-A-SECOND] [--die] --state-dir DIR
 //   service-check ring DIR IDENTIFIER [IDLE]     finds or starts the process, rings, prints its number
+//   service-check activate DIR WORD…             runs itself with these words as a service manager would: with a socket
 //   service-check load DIR FOLLOWERS IDLERS SECONDS
 //                                                connects so many and prints what the process costs meanwhile
 
@@ -65,6 +66,19 @@ func ring(_ starter: ServiceStarter, _ identifier: String) throws -> Int32 {
     throw ServiceTrouble("every process went away")
 }
 
+/// Becomes `service-check WORD…` with the socket as its descriptor 3, as systemd would start it.
+func activate(_ directory: String, _ words: [String]) throws {
+    let place = try place(directory)
+    let folder = try PrivateFolder.make(place.runtime)
+    let socket = try LocalSocket.listen("background.sock", in: folder, at: place.runtime)
+    if socket.raw == 3 { _ = fcntl(3, F_SETFD, 0) } else { dup2(socket.raw, 3) }
+    setenv("LISTEN_FDS", "1", 1)
+    setenv("LISTEN_PID", "\(getpid())", 1)
+    var strings: [UnsafeMutablePointer<CChar>?] = (["service-check"] + words).map { strdup($0) } + [nil]
+    execv(DetachedProcess.ownProgram(), &strings)
+    throw ServiceTrouble("it could not be started")
+}
+
 do {
     switch mode {
     case "daemon": exit(try daemon(words))
@@ -73,10 +87,11 @@ do {
         if words.last == "wait" { while getchar() != EOF {} }
         let idle = words.count > 2 && words[2] != "wait" ? words[2] : nil
         print(try ring(try starter(words[0], idle: idle), words[1]))
+    case "activate" where words.count > 1: try activate(words[0], Array(words.dropFirst()))
     case "load" where words.count == 4:
         try Load(place(words[0]), words.dropFirst().map { Int($0) ?? 0 }).run()
     default:
-        print("usage: service-check daemon | ring | load")
+        print("usage: service-check daemon | ring | activate | load")
         exit(2)
     }
 } catch {

@@ -32,11 +32,14 @@ struct ConversationTests {
 
     @Test func whoDoesNotGreetIsNotHeard() {
         var talk = conversation()
-        #expect(reason(talk.take(ServiceRequest(1, .ring(nil)).frame, Self.start))?.contains("begins with `hello`") == true)
+        #expect(
+            reason(talk.take(ServiceRequest(1, .ring(nil)).frame, Self.start))?.contains("begins with `hello`") == true)
         #expect(talk.isOver)
         #expect(talk.take(hello(), Self.start).isEmpty)
         var web = conversation()
-        #expect(reason(web.take(Array("GET / HTTP/1.1\r\n".utf8), Self.start))?.contains("a frame of 1195725856 bytes") == true)
+        #expect(
+            reason(web.take(Array("GET / HTTP/1.1\r\n".utf8), Self.start))?.contains("a frame of 1195725856 bytes")
+                == true)
     }
 
     /// Whatever else has changed between two versions.
@@ -47,7 +50,9 @@ struct ConversationTests {
 
     @Test func versionsThatDoNotFitAreTold() {
         var old = conversation()
-        #expect(reason(old.take(hello(1...1), Self.start))?.contains("no longer speaks what transfer-run 0.4.0 does") == true)
+        #expect(
+            reason(old.take(hello(1...1), Self.start))?.contains("no longer speaks what transfer-run 0.4.0 does")
+                == true)
         var new = conversation()
         #expect(reason(new.take(hello(4...6), Self.start))?.contains("must be restarted") == true)
     }

@@ -174,7 +174,8 @@ struct ProtocolTests {
     @Test func framesComeTogetherHoweverTheyAreCut() {
         var random = Seeded("framesComeTogetherHoweverTheyAreCut")
         for _ in 0..<Rounds.scaled(100) {
-            let texts = (0..<random.below(20)).map { _ in random.bytes(1 + random.below(random.oneIn(5) ? 65_536 : 300)) }
+            let texts = (0..<random.below(20)).map { _ in random.bytes(1 + random.below(random.oneIn(5) ? 65_536 : 300))
+            }
             var stream = texts.flatMap { Frame.around($0) }[...]
             var reader = FrameReader()
             var found: [[UInt8]] = []

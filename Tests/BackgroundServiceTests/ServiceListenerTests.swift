@@ -304,9 +304,9 @@ import TransferModel
     }
 
     @Test func manyConnectionsCostLittle() throws {
-        // Both ends of each are this process's.
+        // Both ends of each are this process's, and other tests need some too.
         let most = DescriptorLimit.raise(to: 65_536)
-        let count = min(9000, (most - 1500) / 2)
+        let count = min(Rounds.isLong ? 9000 : 2500, (most - 1500) / 2)
         try stage.start()
         let followers = try (0..<min(1000, count / 2)).map { _ in try stage.link() }
         for link in followers { _ = try link.ask(.follow("a", after: 0)) }
@@ -314,7 +314,7 @@ import TransferModel
         stage.host.board.events(of: "a", upTo: 9)
         for link in followers { #expect(try news(link) == .events("a", upTo: 9)) }
         #expect(try stage.link().ask(.ring(nil)) == .done)
-        #expect(sitting.count + followers.count == count && count >= 4000)
+        #expect(sitting.count + followers.count == count && count >= 1000)
         try stage.stop()
     }
 }

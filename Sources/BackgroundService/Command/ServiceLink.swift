@@ -100,7 +100,8 @@ package final class ServiceLink {
         }
     }
 
-    private static func check(_ other: ServiceHello, _ own: ServiceHello, _ place: ServicePlace) throws(ServiceFailure) {
+    private static func check(_ other: ServiceHello, _ own: ServiceHello, _ place: ServicePlace) throws(ServiceFailure)
+    {
         let process = "the background process (pid \(other.process), transfer-run \(other.version))"
         if let state = other.state, !isSame(state, place.state) {
             throw .incompatible(

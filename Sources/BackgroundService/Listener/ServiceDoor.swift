@@ -30,8 +30,6 @@ final class ServiceDoor: Sendable {
         self.own = own
     }
 
-
-
     /// A socket that the dead left is replaced. One that is answered belongs to somebody else, for this process has the
     /// lock of its state folder: another state folder's, with the same runtime folder.
     static func open(_ place: ServicePlace) throws(ServiceTrouble) -> ServiceDoor {

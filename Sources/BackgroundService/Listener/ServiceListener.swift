@@ -12,7 +12,7 @@ package final class ServiceListener: Sendable {
         thread = try Thread(named: "service") { desk.work(door) }
     }
 
-    /// Nobody finds the process any more and requests are refused; those who follow still hear what happens.
+    /// Nobody finds the process any more and whoever asks is left; those who follow still hear what happens.
     func leave(_ why: ServiceEnd) { desk.leave(why) }
 
     /// What was said still goes out.

@@ -155,8 +155,8 @@ final class ServiceRoom {
             answers.post(ServiceDesk.Answer(connection: caller, request: number, answer: $0))
         }
         switch request.wish {
-        case _ where isLeaving && request.wish != .stop:
-            change(one) { $0.answer(number, .refused("the background process is about to end"), now) }
+        // Whoever finds nobody any more asks the next process.
+        case _ where isLeaving && request.wish != .stop: remove(one)
         case .ring(let identifier):
             desk.host.ring(identifier)
             change(one) { $0.answer(number, .done, now) }

@@ -83,8 +83,8 @@ do {
     switch mode {
     case "daemon": exit(try daemon(words))
     case "ring" where words.count >= 2:
-        // Stopped here until standard input ends: a test may exchange the binary meanwhile.
-        if words.last == "wait" { while getchar() != EOF {} }
+        // Stopped here until it is told: a test exchanges the binary meanwhile.
+        if words.last == "wait" { while access("\(words[0])/go", F_OK) != 0 { usleep(1000) } }
         let idle = words.count > 2 && words[2] != "wait" ? words[2] : nil
         print(try ring(try starter(words[0], idle: idle), words[1]))
     case "activate" where words.count > 1: try activate(words[0], Array(words.dropFirst()))

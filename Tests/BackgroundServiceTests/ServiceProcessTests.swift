@@ -142,7 +142,9 @@ import TransferModel
     // MARK: Its end
 
     @Test func itEndsWhenThereIsNothingToDo() throws {
+        stage.host.script.withLock { $0.isBusy = true }
         try stage.start { $0.idle = .milliseconds(150) }
+        stage.host.script.withLock { $0.isBusy = false }
         let begin = Clocks.instant()
         #expect(try stage.wait() == .ended(.idle))
         #expect(Clocks.instant() - begin >= .milliseconds(100))
@@ -169,8 +171,8 @@ import TransferModel
         var random = Seeded("nobodyIsLostAtTheEnd")
         for _ in 0..<Rounds.scaled(25) {
             let stage = try ServiceStage()
-            try stage.start { $0.idle = .milliseconds(20) }
-            Polling.sleep(milliseconds: Int64(10 + random.below(30)))
+            try stage.start(awaiting: false) { $0.idle = .milliseconds(20) }
+            Polling.sleep(milliseconds: Int64(random.below(50)))
             do throws(ServiceFailure) {
                 let link = try stage.link()
                 #expect(try link.ask(.ring("x")) == .done)

@@ -129,7 +129,7 @@ func waitUntil(_ condition: () throws -> Bool) throws {
 }
 
 /// The raw end of a connection.
-final class Socket {
+final class Socket: Sendable {
     let descriptor: Descriptor
 
     init(_ place: ServicePlace) throws {

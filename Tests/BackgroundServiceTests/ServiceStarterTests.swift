@@ -45,6 +45,13 @@ import TransferModel
     /// Waits until the process of that number is no more.
     private func waitForEnd(_ process: Int32) throws { try waitUntil { !Surroundings.isRunning(process) } }
 
+    /// Its number may be another's by now.
+    private func end(_ process: Int32, _ signal: Int32) {
+        let words = try? WholeFile.read("/proc/\(process)/cmdline", limit: 1 << 20)
+        guard let words, String(decoding: words, as: UTF8.self).contains(directory) else { return }
+        kill(process, signal)
+    }
+
     // MARK: Starting
 
     @Test func findsOrStarts() throws {
@@ -146,6 +153,7 @@ import TransferModel
         let command = try run(["ring", directory, "a", "wait"], in: folder, program: own)
         folder.remove("service-check")
         try folder.write("service-check", "#!/bin/false\n", mode: 0o755)
+        try tree.write("state/go", "")
         let result = command.wait()
         #expect(result.exitStatus == 0, "\(result.errorText)")
         let process = try #require(Int32(result.outputText.dropLast()))
@@ -184,14 +192,14 @@ import TransferModel
             let victim = commands[0]
             usleep(UInt32(random.below(30_000)))
             if random.oneIn(2) { victim.send(signal: SIGKILL) }
-            if last > 0, random.oneIn(2) { kill(last, random.oneIn(3) ? SIGTERM : SIGKILL) }
+            if last > 0, random.oneIn(2) { end(last, random.oneIn(3) ? SIGTERM : SIGKILL) }
             for command in commands.dropFirst() {
                 let result = command.wait()
                 #expect(result.exitStatus == 0, "\(result.errorText)\(lines("background.log").suffix(5))")
                 last = Int32(result.outputText.dropLast()) ?? 0
             }
             _ = victim.wait()
-            if random.oneIn(4) { kill(last, SIGKILL) }
+            if random.oneIn(4) { end(last, SIGKILL) }
         }
         #expect(!tree.exists("state/two-at-once"))
         tree.remove("state/busy")

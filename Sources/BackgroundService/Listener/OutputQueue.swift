@@ -10,8 +10,14 @@ package struct OutputQueue {
     package var isEmpty: Bool { unsent.isEmpty && answers.isEmpty && owed.isEmpty }
     package var waitingAnswers: Int { answers.count }
 
-    /// Before anything else is said, or nothing else will be.
+    /// Before anything else is said.
     package mutating func say(_ frame: [UInt8]) { unsent += frame }
+
+    /// Nothing else will be said: behind what is written already, in place of what is not.
+    package mutating func finish(_ frame: [UInt8]) {
+        unsent += frame
+        (answers, owed) = ([], [:])
+    }
 
     package mutating func answer(_ parts: AnswerParts) { answers.append(parts) }
 

@@ -10,6 +10,8 @@ final class ServiceConnection {
     private var output = OutputQueue()
     /// Requests without an answer.
     private var asked = 0
+    /// Why nothing more is heard, until that is said: after the answers to what was asked before.
+    private var lastWord: String?
     private(set) var follows: Set<String> = []
     /// When whoever owes us the rest of a frame, or has taken nothing of what we owe, has had long enough.
     private(set) var deadline: Instant
@@ -48,7 +50,7 @@ final class ServiceConnection {
             switch step {
             case .greeted: break
             case .ask(let request): requests.append(request)
-            case .end(let reason): end(reason, now)
+            case .end(let reason): lastWord = reason
             }
         }
         asked += requests.count
@@ -71,12 +73,15 @@ final class ServiceConnection {
             isGone = true
             return
         }
-        end(reason, now)
+        lastWord = reason
+        sayLastWord(now)
     }
 
-    /// Says why and leaves as soon as that was heard.
-    func end(_ reason: String, _ now: Instant) {
-        output.say(AnswerParts.refused(nil, reason))
+    /// If there is one; it leaves as soon as that went out.
+    func sayLastWord(_ now: Instant) {
+        guard let reason = lastWord else { return }
+        lastWord = nil
+        output.finish(AnswerParts.refused(nil, reason))
         flush(now)
     }
 
@@ -122,7 +127,7 @@ final class ServiceConnection {
             isGone = true
             return
         }
-        if output.isEmpty, conversation.isOver { isGone = true }
+        if output.isEmpty, conversation.isOver, lastWord == nil { isGone = true }
         setDeadline(now, hasMoved: hasMoved)
         interest = (asked + output.waitingAnswers < limits.requests, !output.isEmpty)
     }

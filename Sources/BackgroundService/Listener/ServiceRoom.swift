@@ -111,6 +111,7 @@ final class ServiceRoom {
 
     /// Whatever is done with a connection is done through here: what it waits for, and whether it is still there, follows.
     private func change(_ one: ServiceConnection, _ body: (ServiceConnection) -> Void) {
+        guard connections[one.number] != nil else { return }
         let before = one.interest
         body(one)
         if one.isGone { return remove(one) }
@@ -146,6 +147,7 @@ final class ServiceRoom {
             one.settle(now)
         }
         for request in requests { perform(request, one, now) }
+        change(one) { $0.sayLastWord(now) }
     }
 
     private func perform(_ request: ServiceRequest, _ one: ServiceConnection, _ now: Instant) {

@@ -8,7 +8,7 @@ package protocol ServiceHost: AnyObject, Sendable {
     /// The journal has something new: of this session, or of any. From here until it was looked at, `isIdle` is false.
     func ring(_ identifier: String?)
     /// The runs under way, of one session or of all. `reply` may be called from any thread, once.
-    func status(_ identifier: String?, reply: @escaping @Sendable ([RunStatus]) -> Void)
+    func status(_ identifier: String?, reply: @escaping @Sendable ([SessionStatus]) -> Void)
     func control(_ control: ServiceControl, reply: @escaping @Sendable (ControlReply) -> Void)
     /// How many runs are under way.
     var liveRuns: Int { get }

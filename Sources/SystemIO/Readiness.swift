@@ -10,6 +10,12 @@ package final class ReadinessSet {
         package let tag: UInt64
         package let canRead: Bool
         package let canWrite: Bool
+
+        package init(tag: UInt64, canRead: Bool, canWrite: Bool) {
+            self.tag = tag
+            self.canRead = canRead
+            self.canWrite = canWrite
+        }
     }
 
     private let epoll: Descriptor

@@ -63,7 +63,7 @@ final class MadeUpHost: ServiceHost {
 
     func ring(_ identifier: String?) { note("rings", "\(getpid()) \(identifier ?? "")") }
 
-    func status(_ identifier: String?, reply: @escaping @Sendable ([RunStatus]) -> Void) { reply([]) }
+    func status(_ identifier: String?, reply: @escaping @Sendable ([SessionStatus]) -> Void) { reply([]) }
 
     func control(_ control: ServiceControl, reply: @escaping @Sendable (ControlReply) -> Void) {
         reply(.refused("nothing is under way"))

@@ -1,4 +1,5 @@
 import BackgroundService
+import JobRunner
 import TestSupport
 import Testing
 import TextFormats
@@ -64,13 +65,13 @@ struct ProtocolTests {
     }
 
     @Test func shortAnswersAreOneFrame() throws {
-        let run = RunStatus(
+        let run = SessionStatus(
             identifier: "a", job: "nightly", state: .waiting, sequence: 12,
             tasks: [
                 TaskStatus(id: "t", bytesReceived: 5, bytesSent: 6, expected: 7, waitingFor: "hostLimit"),
                 TaskStatus(id: "u"),
             ])
-        let empty = RunStatus(identifier: "b", job: "b", state: .running, sequence: 0)
+        let empty = SessionStatus(identifier: "b", job: "b", state: .running, sequence: 0)
         let answers: [ServiceAnswer] = [
             .done, .following(5), .refused("no \"such\" task"), .changed([]), .changed(["a", "b"]), .status([]),
             .status([run]),
@@ -92,7 +93,7 @@ struct ProtocolTests {
         }
         #expect(gathered == ids)
         let tasks = ids.map { TaskStatus(id: $0, bytesReceived: 1) }
-        let runs = ["a", "b"].map { RunStatus(identifier: $0, job: $0, state: .running, sequence: 1, tasks: tasks) }
+        let runs = ["a", "b"].map { SessionStatus(identifier: $0, job: $0, state: .running, sequence: 1, tasks: tasks) }
         var told: [String: Int] = [:]
         for message in try parts(.status(runs)) {
             guard case .part(9, .status(let some), _) = message else { throw ServiceTrouble("another") }
@@ -106,7 +107,7 @@ struct ProtocolTests {
         let worst = String(repeating: "\u{1}", count: 100_000)
         let identifier = String(repeating: "\u{1}", count: ServiceProtocol.maximumIdentifier)
         let task = TaskStatus(id: worst, bytesReceived: .max, bytesSent: .max, expected: .max, waitingFor: worst)
-        let run = RunStatus(
+        let run = SessionStatus(
             identifier: identifier, job: worst, state: .suspended, sequence: .max,
             tasks: Array(repeating: task, count: 20))
         for answer: ServiceAnswer in [
@@ -150,7 +151,7 @@ struct ProtocolTests {
         #expect(problem(#"{"type":"follow","id":1,"after":0}"#)?.contains("`identifier` of `follow`") == true)
         #expect(problem(#"{"type":"follow","id":1,"identifier":"a"}"#)?.contains("`after` of `follow`") == true)
         #expect(
-            problem(#"{"type":"control","id":1,"command":"stop","identifier":"a"}"#)
+            problem(#"{"type":"control","id":1,"command":"status","identifier":"a"}"#)
                 == "`command` of `control` must be one of `suspend`, `resume`, `cancel`")
         #expect(
             problem(#"{"type":"control","id":1,"command":"cancel","identifier":"a","tasks":[1]}"#)

@@ -1,6 +1,7 @@
 import BackgroundService
 import Glibc
 import JobRunner
+import Synchronization
 import SystemIO
 import TestSupport
 import Testing
@@ -40,9 +41,9 @@ import TransferModel
     @Test func longAnswersArriveWhole() throws {
         let ids = (0..<60_000).map { "a-task-with-a-long-name-\($0)" }
         let runs = [
-            RunStatus(
+            SessionStatus(
                 identifier: "a", job: "j", state: .running, sequence: 3, tasks: ids.map { TaskStatus(id: $0) }),
-            RunStatus(identifier: "b", job: "k", state: .suspended, sequence: 4),
+            SessionStatus(identifier: "b", job: "k", state: .suspended, sequence: 4),
         ]
         stage.host.script.withLock {
             $0.control = .changed(ids)

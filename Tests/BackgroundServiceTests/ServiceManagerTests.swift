@@ -21,8 +21,14 @@ import TransferModel
         try Binary(in: tree, program: ServiceStarterTests.program).start(words, environment: environment)
     }
 
+    /// Once it is there.
     private func link() throws -> ServiceLink {
-        try ServiceLink.connect(place, version: "0.0.1", patience: .seconds(20))
+        var link: ServiceLink?
+        try waitUntil {
+            link = try? ServiceLink.connect(place, version: "0.0.1", patience: .seconds(20))
+            return link != nil
+        }
+        return try #require(link)
     }
 
     // MARK: Its socket
@@ -47,7 +53,7 @@ import TransferModel
 
     @Test func whatIsNoListeningSocketIsRefused() throws {
         // Descriptor 3 is nothing at all here, and belongs to nobody where the number is another process's.
-        let words = ["daemon", "--idle", "100", "--state-dir", directory]
+        let words = ["daemon", "--idle", "1000", "--state-dir", directory]
         let wrong = "export LISTEN_PID=$$ LISTEN_FDS=1; exec \"$0\" \"$@\""
         let shell = try Binary(in: tree, program: "/bin/sh")
         let refused = try shell.run(arguments: ["-c", wrong, ServiceStarterTests.program] + words)

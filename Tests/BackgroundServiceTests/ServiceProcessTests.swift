@@ -1,5 +1,6 @@
 import BackgroundService
 import Glibc
+import Synchronization
 import SystemIO
 import TestSupport
 import Testing

@@ -18,7 +18,7 @@ final class Counter: Sendable {
 final class FakeHost: ServiceHost {
     struct Script: Sendable {
         var rings: [String?] = []
-        var status: [RunStatus] = []
+        var status: [SessionStatus] = []
         /// `nil` keeps the answer back.
         var control: ControlReply? = .changed(["a"])
         var controls: [ServiceControl] = []
@@ -39,7 +39,7 @@ final class FakeHost: ServiceHost {
         if let trouble { throw trouble }
     }
     func ring(_ identifier: String?) { script.withLock { $0.rings.append(identifier) } }
-    func status(_ identifier: String?, reply: @escaping @Sendable ([RunStatus]) -> Void) {
+    func status(_ identifier: String?, reply: @escaping @Sendable ([SessionStatus]) -> Void) {
         reply(script.withLock { $0.status.filter { identifier == nil || $0.identifier == identifier } })
     }
     func control(_ control: ServiceControl, reply: @escaping @Sendable (ControlReply) -> Void) {

@@ -131,6 +131,13 @@ import TransferModel
     @Test func aProcessThatSaysNothingIsNamed() throws {
         let process = try starter().connect().other.process
         kill(process, SIGSTOP)
+        // Each of its threads stops at a moment of its own.
+        try waitUntil {
+            try Folders.names(in: "/proc/\(process)/task").allSatisfy { thread in
+                let words = try WholeFile.read("/proc/\(process)/task/\(thread)/stat", limit: 4096)
+                return String(decoding: words, as: UTF8.self).contains(") T ")
+            }
+        }
         defer { kill(process, SIGKILL) }
         var starter = starter()
         starter.patience = .milliseconds(200)

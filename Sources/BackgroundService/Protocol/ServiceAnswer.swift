@@ -5,7 +5,7 @@ import TextFormats
 package enum ServiceAnswer: Hashable, Sendable {
     /// Of `ring` and `stop`: heard.
     case done
-    case status([RunStatus])
+    case status([SessionStatus])
     /// The number of the run's last event, as far as this process knows it; 0 when it knows nothing of the session.
     case following(UInt64)
     /// The ids of the tasks that are not as they were.
@@ -15,6 +15,8 @@ package enum ServiceAnswer: Hashable, Sendable {
     package init(_ reply: ControlReply) {
         switch reply {
         case .changed(let ids): self = .changed(ids)
+        // Asked for by a request of its own; as a control it changes nothing.
+        case .status: self = .changed([])
         case .refused(let reason): self = .refused(reason)
         }
     }
@@ -73,7 +75,7 @@ package struct AnswerParts {
         }
     }
 
-    private mutating func status(_ all: [RunStatus]) -> [UInt8] {
+    private mutating func status(_ all: [SessionStatus]) -> [UInt8] {
         Frame.write("status") { writer in
             writer.member("id", Int64(number))
             if runs < all.count {
@@ -116,7 +118,7 @@ enum MessageText {
     }
 }
 
-extension RunStatus {
+extension SessionStatus {
     fileprivate func append(to writer: inout JSONWriter) {
         writer.key("run")
         writer.beginObject()

@@ -72,10 +72,10 @@ extension ServiceMessage {
     }
 
     /// One run, or none when there is none.
-    private static func status(_ members: inout MessageMembers) throws(ServiceProblem) -> [RunStatus] {
+    private static func status(_ members: inout MessageMembers) throws(ServiceProblem) -> [SessionStatus] {
         guard let run = members.object("run") else { return [] }
         guard let identifier = run.text("identifier"), let job = run.text("job"),
-            let state = run.text("state").flatMap({ RunStatus.State(rawValue: $0) }),
+            let state = run.text("state").flatMap({ SessionStatus.State(rawValue: $0) }),
             let sequence: UInt64 = run.whole("sequence")
         else { throw ServiceProblem("`run` of `status` must have `identifier`, `job`, `state` and `sequence`") }
         var tasks: [TaskStatus] = []
@@ -87,7 +87,7 @@ extension ServiceMessage {
                     bytesSent: element.whole("bytesSent") ?? 0, expected: element.whole("expected"),
                     waitingFor: element.text("waitingFor")))
         }
-        return [RunStatus(identifier: identifier, job: job, state: state, sequence: sequence, tasks: tasks)]
+        return [SessionStatus(identifier: identifier, job: job, state: state, sequence: sequence, tasks: tasks)]
     }
 }
 

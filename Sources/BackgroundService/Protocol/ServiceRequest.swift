@@ -25,6 +25,9 @@ package enum ServiceWish: Hashable, Sendable {
 }
 
 package struct ServiceControl: Hashable, Sendable {
+    /// `status` is a request of its own.
+    static let actions: [ControlAction] = [.suspend, .resume, .cancel]
+
     package var action: ControlAction
     package var identifier: String
     /// Ids and patterns of ids; none means every task.
@@ -104,8 +107,8 @@ extension ServiceRequest {
 extension ServiceControl {
     fileprivate init(_ members: inout MessageMembers) throws(ServiceProblem) {
         let word = try members.text("command", limit: 64)
-        guard let action = ControlAction(rawValue: word) else {
-            let list = ControlAction.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+        guard let action = Self.actions.first(where: { $0.rawValue == word }) else {
+            let list = Self.actions.map { "`\($0.rawValue)`" }.joined(separator: ", ")
             throw ServiceProblem("`command` of `control` must be one of \(list)")
         }
         self.init(

@@ -1,5 +1,5 @@
 /// What the process knows of a run under way and the journal does not tell.
-package struct RunStatus: Hashable, Sendable {
+package struct SessionStatus: Hashable, Sendable {
     package enum State: String, CaseIterable, Hashable, Sendable { case running, suspended, waiting, finished }
 
     package var identifier: String

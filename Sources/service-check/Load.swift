@@ -22,7 +22,9 @@ struct Load {
         let sitting = try (0..<idlers).map { _ in try link() }
         let connected = Clocks.instant()
         guard let process = following.first?.other.process ?? sitting.first?.other.process else { return }
-        let (ticks, news) = (Self.ticks(process), try listen(following))
+        let ticks = Self.ticks(process)
+        // Connected to the end, though nobody speaks to them.
+        let news = try withExtendedLifetime(sitting) { try listen(following) }
         let used = Double(Self.ticks(process) - ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
         let share = used / (Clocks.instant() - connected).seconds * 100
         print(
@@ -64,6 +66,6 @@ struct Load {
 
     private static func memory(_ process: Int32) -> Int {
         let words = stat(process)
-        return words.count > 22 ? (Int(words[22]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) >> 20 : 0
+        return words.count > 22 ? ((Int(words[22]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))) >> 20 : 0
     }
 }

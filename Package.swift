@@ -100,17 +100,23 @@ let package = Package(
         room(
             "JobRunner",
             [
-                "TransferEngine", "NetworkConditions", "Scheduling", "Stores", "SystemIO", "TextFormats",
+                "TransferEngine", "NetworkConditions", "Scheduling", "HTTPRules", "Stores", "SystemIO", "TextFormats",
                 "TransferModel",
             ]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
         room("RunControl", ["JobRunner", "Digests", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
-        room("BackgroundService", ["JobRunner", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
+        room(
+            "BackgroundService",
+            [
+                "RunControl", "Reporting", "JobRunner", "JobLoader", "Diagnostics", "Scheduling", "CurlCore", "Records",
+                "TextFormats", "Stores", "SystemIO", "TransferModel",
+            ]),
         room(
             "CommandLineTool",
             [
-                "JobRunner", "Reporting", "RunControl", "JobLoader", "NetworkConditions", "YAMLTree", "Diagnostics",
-                "Digests",
+                "BackgroundService", "JobRunner", "Reporting", "RunControl", "JobLoader", "NetworkConditions",
+                "YAMLTree",
+                "Diagnostics", "Digests",
                 "FileDelivery", "TextFormats", "Stores", "CurlCore", "SystemIO", "TransferModel",
             ]),
         .executableTarget(
@@ -179,7 +185,8 @@ let package = Package(
                 "BackgroundService", "service-check", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel",
                 "TestSupport",
             ]),
-        tests("CommandLineToolTests", ["CommandLineTool", "JobRunner", "TestSupport"]),
+        tests("JobRunnerTests", ["JobRunner", "CurlCore", "Stores", "SystemIO", "TransferModel", "TestSupport"]),
+        tests("CommandLineToolTests", ["CommandLineTool", "JobRunner", "Stores", "TransferModel", "TestSupport"]),
         tests(
             "BinaryTests",
             [

@@ -109,17 +109,19 @@ def downloads(kind, server, root, folder, rounds=5):
 
 
 def uploads(server, root, folder, count=500, connections=16, rounds=11):
-    """The first files of 64 KiB sent by PUT, beside curl."""
+    """The first files of 64 KiB sent by PUT, beside curl. The server puts them beside `folder` (tools/bench.sh)."""
     names = sorted(os.listdir(f"{root}/mid"))[:count]
     times = {"transfer-run": [], "curl -Z": []}
     for number in range(rounds):
         for name in times:
-            to = f"{server}/sink/{name.split()[0]}{number}"
+            place = f"sink/{name.split()[0]}{number}"
+            to = f"{server}/{place}"
             pairs = [(f"{to}/{file}", f"{root}/mid/{file}") for file in names]
             if name == "transfer-run":
                 command = [BINARY, "run", "--progress", "none", f"{folder}/put{number}.yaml"]
                 with open(command[-1], "w") as file:
                     file.write(f"limits: {{ maximumConcurrentTasks: {connections} }}\nname: put\n")
+                    file.write(f"report: {folder}/put{number}.report.json\n")
                     file.write(f"sessions: {{ s: {{ maximumConnectionsPerHost: {connections} }} }}\ntasks:\n")
                     for index, (url, path) in enumerate(pairs):
                         file.write(f'  - {{ id: t{index}, session: s, type: upload, method: PUT, url: "{url}",'
@@ -130,6 +132,8 @@ def uploads(server, root, folder, count=500, connections=16, rounds=11):
                 with open(command[-1], "w") as file:
                     file.writelines(f'url = "{u}"\nupload-file = "{p}"\noutput = "/dev/null"\n' for u, p in pairs)
             times[name].append(timed(command))
+            # curl calls an answer of 500 a success.
+            compare(f"{root}/mid", f"{os.path.dirname(folder)}/{place}", names)
     print(f"{count} × 64 KiB sent by PUT over {connections} connections, job file and report included")
     medians = {name: row(name, rounds) for name, rounds in times.items()}
     print(f"ratio of the medians: {medians['transfer-run'] / medians['curl -Z']:.2f} × curl -Z\n")

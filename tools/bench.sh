@@ -2,7 +2,7 @@
 # Everything `make bench` measures: the stages of a run against their budgets, and whole runs beside other programs.
 # A small nginx serves files on 127.0.0.1; it is ended by its own process id.
 #
-# usage: [BENCH_FOLDER=DIR] tools/bench.sh [PORT]
+# usage: [BENCH_FOLDER=DIR] [SOAK=SECONDS] tools/bench.sh [PORT]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 port=${1:-18480}
@@ -16,7 +16,11 @@ if [[ ! -e $place/docroot/.done ]]; then
     touch "$place/docroot/.done"
 fi
 
+# Its workers would otherwise be another user than root, and could write nothing here.
+user=""
+[[ $EUID -ne 0 ]] || user="user root;"
 cat >"$run/nginx.conf" <<CONF
+$user
 worker_processes 2; daemon off; pid $run/nginx.pid; error_log $run/nginx.log warn;
 events { worker_connections 1024; }
 http {
@@ -47,5 +51,7 @@ echo
 .build/release/transfer-run-bench scale
 echo
 python3 tools/bench.py "http://127.0.0.1:$port" "$place/docroot" "$run/whole"
+echo
+python3 tools/bench_background.py "http://127.0.0.1:$port" "$place/docroot" "$run/background"
 echo
 echo "The files written stay in $place until \`make clean\` or you remove them: removing them now would slow the next round on ext4."

@@ -18,7 +18,14 @@ extension AttemptLife {
             var end: TransportEnd?
             var records: [ChallengeRecord] = []
             var reports: [HelperReport] = []
+            /// Nobody knew who to be when the last answer asked.
+            var isUnanswered = false
         }
+    }
+
+    /// The answer is a question that nobody could answer.
+    package var lacksCredential: Bool {
+        (lastStatus == 401 || lastStatus == 407) && openState?.isUnanswered == true
     }
 
     private var state: Login.State {
@@ -153,6 +160,7 @@ extension AttemptLife {
     private func note(_ step: ChallengeStep, _ state: inout Login.State) -> ChallengeStep.Action {
         state.records += step.records
         state.reports += step.reports
+        state.isUnanswered = step.isUnanswered
         return step.action
     }
 

@@ -14,6 +14,7 @@ package struct ServicePlace: Hashable, Sendable {
 
     static let socketName = "background.sock"
     static let lockName = "background.lock"
+    static let crashName = "background.crashed"
     static let logName = "background.log"
 
     package var socket: String { "\(runtime)/\(Self.socketName)" }
@@ -24,5 +25,10 @@ package struct ServicePlace: Hashable, Sendable {
 /// Why there is no background process, or none that this command can speak to: what, where, and what would help.
 package struct ServiceTrouble: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
-    package init(_ description: String) { self.description = description }
+    /// It may be otherwise some time: when there is room again, or a later version of the program looks.
+    package let mayPass: Bool
+    package init(_ description: String, mayPass: Bool = false) {
+        self.description = description
+        self.mayPass = mayPass
+    }
 }

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -120,4 +122,10 @@ int64_t tr_raise_descriptors(int64_t wanted) {
         if (setrlimit(RLIMIT_NOFILE, &raised) == 0) return (int64_t)goal;
     }
     return limit.rlim_cur > (rlim_t)INT64_MAX ? INT64_MAX : (int64_t)limit.rlim_cur;
+}
+
+int tr_own_place(const char *folder, unsigned int mask) {
+    if (unshare(CLONE_FS) != 0) return errno;
+    umask(mask);
+    return chdir(folder) == 0 ? 0 : errno;
 }

@@ -72,6 +72,10 @@ uint64_t tr_mount_number(int descriptor) {
     return status.stx_mask & STATX_MNT_ID ? status.stx_mnt_id : 0;
 }
 
+void tr_give_memory_back(void) { malloc_trim(0); }
+
+void tr_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }
+
 void tr_keep_memory(int bytes) {
     mallopt(M_MMAP_THRESHOLD, bytes);
     mallopt(M_TRIM_THRESHOLD, bytes);

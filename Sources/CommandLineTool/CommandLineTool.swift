@@ -47,11 +47,15 @@ package enum CommandLineTool {
             return RunningJob(options: options, environment: environment, console: console).perform()
         case .check: return check(try CheckOptions(typed, environment: environment), environment, console)
         case .schema: return schema(console)
-        case .reset: return reset(try ResetOptions(typed, environment: environment), console)
+        case .reset: return reset(try ResetOptions(typed, environment: environment), environment, console)
         case .suspend, .resume, .cancel:
-            return control(try ControlOptions(typed, environment: environment), console)
+            return control(try ControlOptions(typed, environment: environment), environment, console)
         case .status: return status(try StatusOptions(typed, environment: environment), environment, console)
-        case .plan, .simulate, .rerun, .explain, .attach, .daemon, .completions:
+        case .daemon: return daemon(try DaemonOptions(typed, environment: environment), environment, console)
+        case .attach:
+            let options = try RunOptions(typed, environment: environment)
+            return AttachedRun(options: options, environment: environment, console: console).perform()
+        case .plan, .simulate, .rerun, .explain, .completions:
             throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
         }
     }

@@ -1,26 +1,48 @@
+import BackgroundService
 package import JobRunner
 import RunControl
-import Stores
+package import Stores
 import SystemIO
 import TransferModel
 
 /// `suspend`, `resume` and `cancel` as they are meant.
 package struct ControlOptions: Sendable {
+    package enum Target: Hashable, Sendable {
+        /// The process of a run in the foreground.
+        case process(Int32)
+        /// A background session's identifier.
+        case session(String)
+
+        /// A word that is no number is an identifier.
+        package init(_ word: String) throws(UsageError) {
+            guard !word.isEmpty else { throw UsageError("a background session's identifier is never empty") }
+            guard word.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+                self = .session(word)
+                return
+            }
+            guard let number = Int32(word), number > 0 else {
+                throw UsageError("`\(word)` is no process's number", hint: "`runner.pid` in a run's report is one")
+            }
+            self = .process(number)
+        }
+    }
+
     package var action: ControlAction
-    package var process: Int32
+    package var target: Target
     /// Ids and patterns of ids; none means every task.
     package var tasks: [String]
     package var keepPartial: Bool
-    /// Where runs listen.
-    package var folder: String
+    package var folder: StateFolder
+    /// `--state-dir` was given.
+    package var isFolderNamed: Bool
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
-        guard let action = ControlAction(rawValue: typed.command.rawValue), let target = typed.operands.first else {
-            throw UsageError("`transfer-run \(typed.command.rawValue)` needs PID")
+        guard let action = ControlAction(rawValue: typed.command.rawValue), let word = typed.operands.first else {
+            throw UsageError("`transfer-run \(typed.command.rawValue)` needs IDENTIFIER or PID")
         }
         self.action = action
-        process = try Self.process(target, typed.command)
+        target = try Target(word)
         tasks = Array(typed.operands.dropFirst())
         keepPartial = action == .cancel && meant.isSet(.resumable)
         guard tasks.count <= ControlMessage.maximumPatterns else {
@@ -29,30 +51,12 @@ package struct ControlOptions: Sendable {
                 hint: "a pattern such as `debs-*` stands for many; none at all for every task")
         }
         if tasks.contains("") { throw UsageError("a task's id is never empty") }
+        isFolderNamed = meant.value(.stateDir) != nil
         do throws(StateFolder.Problem) {
-            folder = try StateFolder(meant.value(.stateDir), environment).runtime
+            folder = try StateFolder(meant.value(.stateDir), environment)
         } catch {
             throw UsageError(error.description)
         }
-    }
-
-    /// A word that is no number is the identifier of a background session.
-    private static func process(_ word: String, _ command: CommandName) throws(UsageError) -> Int32 {
-        guard isNumber(word) else {
-            throw .notBuilt("`transfer-run \(command.rawValue)` for background sessions such as `\(word)`")
-        }
-        return try process(word)
-    }
-
-    static func isNumber(_ word: String) -> Bool {
-        !word.isEmpty && word.utf8.allSatisfy { (0x30...0x39).contains($0) }
-    }
-
-    static func process(_ word: String) throws(UsageError) -> Int32 {
-        guard let number = Int32(word), number > 0 else {
-            throw UsageError("`\(word)` is no process's number", hint: "`runner.pid` in a run's report is one")
-        }
-        return number
     }
 }
 
@@ -64,24 +68,70 @@ extension StateFolder {
 }
 
 extension CommandLineTool {
-    static func control(_ options: ControlOptions, _ console: Console) -> Int32 {
-        let message = ControlMessage(options.action, patterns: options.tasks, keepPartial: options.keepPartial)
-        do throws(ControlFailure) {
-            switch try ControlClient(folder: options.folder).ask(message, of: options.process) {
+    static func control(_ options: ControlOptions, _ environment: [String: String], _ console: Console) -> Int32 {
+        let starter = ServiceStarter.here(options.folder, isNamed: options.isFolderNamed, environment)
+        starter.goOn()
+        do throws(ControlTrouble) {
+            let reply: ControlReply
+            switch options.target {
+            case .process(let process): reply = try ask(process, options)
+            case .session(let identifier): reply = try ask(identifier, options, starter)
+            }
+            switch reply {
             case .changed(let ids):
                 console.output(words(options.action, ids) + "\n")
                 return ExitStatus.succeeded.code
             // The answer to another question.
-            case .status:
-                console.errors("error: \(words(.ended, options.process))\n")
-                return ExitStatus.runnerFailed.code
-            case .refused(let reason):
-                console.errors(UsageError(reason).text)
-                return ExitStatus.invalidInput.code
+            case .status: throw .broken("it answered another question")
+            case .refused(let reason): throw .wrong(UsageError(reason))
             }
         } catch {
-            console.errors("error: \(words(error, options.process))\n")
-            return ExitStatus.runnerFailed.code
+            console.errors(error.text)
+            return error.status.code
+        }
+    }
+
+    private enum ControlTrouble: Error {
+        case wrong(UsageError)
+        case broken(String)
+
+        var text: String {
+            switch self {
+            case .wrong(let error): error.text
+            case .broken(let why): "error: \(why)\n"
+            }
+        }
+        var status: ExitStatus { if case .wrong = self { .invalidInput } else { .runnerFailed } }
+    }
+
+    private static func ask(_ process: Int32, _ options: ControlOptions) throws(ControlTrouble) -> ControlReply {
+        let message = ControlMessage(options.action, patterns: options.tasks, keepPartial: options.keepPartial)
+        do throws(ControlFailure) {
+            return try ControlClient(folder: options.folder.runtime).ask(message, of: process)
+        } catch {
+            throw .broken(words(error, process))
+        }
+    }
+
+    private static func ask(
+        _ identifier: String, _ options: ControlOptions, _ starter: ServiceStarter
+    ) throws(ControlTrouble) -> ControlReply {
+        let run: JournalRun
+        do throws(SessionAbsence) {
+            run = try SessionAbsence.run(identifier, options.folder)
+        } catch {
+            switch error {
+            case .wrong(let error): throw .wrong(error)
+            case .broken(let why): throw .broken(why)
+            }
+        }
+        if run.state == .finished { throw .wrong(SessionAbsence.ended(identifier, run)) }
+        let control = ServiceControl(
+            options.action, of: identifier, patterns: options.tasks, keepPartial: options.keepPartial)
+        do throws(ServiceTrouble) {
+            return try SessionControl(starter).perform(control)
+        } catch {
+            throw .broken(error.description)
         }
     }
 

@@ -67,13 +67,15 @@ package enum FlagTable {
     package static func flags(of command: CommandName) -> [Flag] { all.filter { $0.commands.contains(command) } }
 
     private static let controlling: [CommandName] = [.suspend, .resume, .cancel]
+    private static let following: [CommandName] = [.run, .attach]
     private static let loading: [CommandName] = [.run, .check, .plan, .simulate]
 
     private static let outputs: [Flag] = [
-        flag(.report, .value("PATH"), "write the JSON report there; `-` is standard output"),
-        flag(.noReport, .toggle, "write no JSON report"),
+        flag(.report, .value("PATH"), "write the JSON report there; `-` is standard output", following),
+        flag(.noReport, .toggle, "write no JSON report", following),
         flag(
-            .events, .value("PATH"), "write each event as a line of JSON there, as it happens; `-` is standard output"),
+            .events, .value("PATH"), "write each event as a line of JSON there, as it happens; `-` is standard output",
+            following),
         flag(.junit, .value("PATH"), "write a JUnit report", isBuilt: false),
         flag(.html, .value("PATH"), "write an HTML report", isBuilt: false),
         flag(.har, .value("PATH"), "write an HTTP archive", isBuilt: false),
@@ -99,15 +101,15 @@ package enum FlagTable {
         flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
         flag(
             .stateDir, .value("DIR"), "keep state, cache and sockets under this folder",
-            [.run, .reset, .status] + controlling),
+            [.run, .attach, .reset, .status, .daemon] + controlling),
     ]
 
     private static let conditions: [Flag] = [
         flag(
             .noWait, .toggle,
             "put off to the next run what a network, power, a window or `earliestBegin` holds back; ends with 75"),
-        flag(.detach, .toggle, "hand background sessions over and return", isBuilt: false),
-        flag(.newRun, .toggle, "do not come back to an earlier run of a background session", isBuilt: false),
+        flag(.detach, .toggle, "hand background sessions over and return"),
+        flag(.newRun, .toggle, "do not come back to an earlier run of a background session"),
         flag(
             .network, .value("CLASS"),
             "take this instead of what the system says: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is",
@@ -121,10 +123,11 @@ package enum FlagTable {
 
     private static let people: [Flag] = [
         flag(
-            .progress, .choice(["auto", "bar", "plain", "none"]), "what to show while it runs", unbuilt: ["bar"]),
-        flag(.color, .choice(["auto", "always", "never"]), "colour on standard error", [.run, .check]),
-        flag(.verbose, .toggle, "tell each attempt, redirect and wait as well", short: "v"),
-        flag(.quiet, .toggle, "show failures and the summary only", short: "q"),
+            .progress, .choice(["auto", "bar", "plain", "none"]), "what to show while it runs", following,
+            unbuilt: ["bar"]),
+        flag(.color, .choice(["auto", "always", "never"]), "colour on standard error", [.run, .check, .attach]),
+        flag(.verbose, .toggle, "tell each attempt, redirect and wait as well", following, short: "v"),
+        flag(.quiet, .toggle, "show failures and the summary only", following, short: "q"),
     ]
 
     private static let otherCommands: [Flag] = [

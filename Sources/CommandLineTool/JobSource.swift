@@ -20,6 +20,9 @@ struct JobSource {
     struct Loaded {
         let result: LoadResult
         let file: JobFile?
+        let text: SourceText
+        /// All that went into it, so that another process can load the same; `nil` of a check.
+        let inputs: RecordedInputs?
     }
 
     /// The loaded job, or a sentence about why its file could not be read.
@@ -37,12 +40,18 @@ struct JobSource {
         } catch {
             return .failure(Self.problem(path, error))
         }
-        let options = LoadOptions(
+        let text = SourceText(name: path, bytes: bytes)
+        let recorder = isForRun ? InputRecorder(resources()) : nil
+        var result = JobLoader.load(text, options: options, resources: recorder?.resources ?? resources())
+        if isForRun { result.job?.sha256 = Self.digest(bytes) }
+        return .success(
+            Loaded(result: result, file: file, text: text, inputs: recorder?.recorded(text, options: options)))
+    }
+
+    private var options: LoadOptions {
+        LoadOptions(
             directory: arguments.directory, set: arguments.variables, variablesFile: arguments.variablesFile,
             secretsFile: arguments.secretsFile)
-        var result = JobLoader.load(SourceText(name: path, bytes: bytes), options: options, resources: resources())
-        if isForRun { result.job?.sha256 = Self.digest(bytes) }
-        return .success(Loaded(result: result, file: file))
     }
 
     /// Tells in the report which file it was; `nil` when this OpenSSL cannot.

@@ -1,3 +1,4 @@
+import BackgroundService
 import FileDelivery
 import JobRunner
 import RunControl
@@ -10,6 +11,8 @@ package struct ResetOptions: Sendable {
     /// The session's name, or `JOB/NAME`.
     package var session: String
     package var folder: StateFolder
+    /// `--state-dir` was given.
+    package var isFolderNamed: Bool
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
@@ -17,6 +20,7 @@ package struct ResetOptions: Sendable {
             throw UsageError("`transfer-run reset` needs SESSION")
         }
         self.session = session
+        isFolderNamed = meant.value(.stateDir) != nil
         do throws(StateFolder.Problem) {
             folder = try StateFolder(meant.value(.stateDir), environment)
         } catch {
@@ -34,6 +38,11 @@ private struct ResetFailure: Error {
     static func unclear(_ what: String, hint: String?) -> ResetFailure {
         ResetFailure(text: UsageError(what, hint: hint).text, status: .invalidInput)
     }
+    static func underWay(_ identifier: String) -> ResetFailure {
+        ResetFailure(
+            text: "error: the background session `\(identifier)` is under way\n"
+                + "  hint: `transfer-run cancel \(identifier)` ends it\n", status: .overlapping)
+    }
     static func broken(_ what: String) -> ResetFailure {
         ResetFailure(text: "error: \(what)\n", status: .runnerFailed)
     }
@@ -41,14 +50,19 @@ private struct ResetFailure: Error {
 
 extension CommandLineTool {
     /// Forgets what is kept of one session. Several jobs may have one of that name: then the job is said, too.
-    static func reset(_ options: ResetOptions, _ console: Console) -> Int32 {
+    static func reset(_ options: ResetOptions, _ environment: [String: String], _ console: Console) -> Int32 {
+        if let store = Store.privacyProblem(folder: options.folder.state) {
+            console.errors("error: \(store)\n")
+            return ExitStatus.runnerFailed.code
+        }
+        ServiceStarter.here(options.folder, isNamed: options.isFolderNamed, environment).goOn()
         do throws(ResetFailure) {
-            let store = try open(options.folder, console)
-            let session = try find(options.session, in: store)
+            let memory = try SessionMemory(options.folder, console)
+            let session = try memory.find(options.session)
             // A run under way would write down again what it knows.
             let lock = try lock(session.job, options.folder)
             defer { lock.release() }
-            try forget(session.job, session.name, store, options.folder)
+            try memory.forget(session.job, session.name)
             console.output("forgot the session \(session.name) of \(session.job)\n")
             return ExitStatus.succeeded.code
         } catch {
@@ -57,25 +71,48 @@ extension CommandLineTool {
         }
     }
 
-    private static func open(_ folder: StateFolder, _ console: Console) throws(ResetFailure) -> Store {
-        if let problem = Store.privacyProblem(folder: folder.state) { throw .broken(problem.description) }
-        guard Store.isThere(folder: folder.state) else {
-            throw .unclear("nothing is kept of any session", hint: nil)
-        }
-        do throws(StoreError) {
-            let store = try Store.open(folder: folder.state)
-            if let quarantined = store.quarantined {
-                console.errors("warning: \(quarantined.reason): it was put aside as \(quarantined.path)\n")
-            }
-            return store
+    private static func lock(_ job: String, _ folder: StateFolder) throws(ResetFailure) -> any JobLock {
+        let (lock, attempt): (any JobLock, LockAttempt)
+        do throws(JobLockProblem) {
+            lock = try JobLocks.lock(of: JobIdentity(text: job), state: folder.state)
+            attempt = try lock.attempt()
         } catch {
             throw .broken(error.description)
         }
+        guard case .held(let process) = attempt else { return lock }
+        let pid = process.map { " (pid \($0))" } ?? ""
+        throw ResetFailure(text: "error: a run of \(job) is under way\(pid)\n", status: .overlapping)
+    }
+}
+
+/// All that is kept of sessions: by the store, and of background sessions by the journal.
+private struct SessionMemory {
+    private let folder: StateFolder
+    private let store: Store?
+    private let journal: Journal?
+
+    init(_ folder: StateFolder, _ console: Console) throws(ResetFailure) {
+        self.folder = folder
+        do throws(StoreError) {
+            store = Store.isThere(folder: folder.state) ? try Store.open(folder: folder.state) : nil
+            journal = Journal.isThere(folder: folder.state) ? try Journal.open(folder: folder.state) : nil
+        } catch {
+            throw .broken(error.description)
+        }
+        if store == nil, journal == nil { throw .unclear("nothing is kept of any session", hint: nil) }
+        for quarantined in [store?.quarantined, journal?.quarantined].compactMap({ $0 }) {
+            console.errors("warning: \(quarantined.reason): it was put aside as \(quarantined.path)\n")
+        }
     }
 
-    private static func find(_ wanted: String, in store: Store) throws(ResetFailure) -> (job: String, name: String) {
-        let all: [(job: String, name: String)]
-        do throws(StoreError) { all = try store.sessions() } catch { throw .broken(error.description) }
+    func find(_ wanted: String) throws(ResetFailure) -> (job: String, name: String) {
+        var all: [(job: String, name: String)]
+        do throws(StoreError) {
+            all = try store?.sessions() ?? []
+            for session in try journalled() where !all.contains(where: { $0 == (session.job, session.name) }) {
+                all.append((session.job, session.name))
+            }
+        } catch { throw .broken(error.description) }
         func names(_ sessions: [(job: String, name: String)]) -> String {
             sessions.map { "`\($0.job)/\($0.name)`" }.joined(separator: ", ")
         }
@@ -91,24 +128,21 @@ extension CommandLineTool {
         return session
     }
 
-    private static func lock(_ job: String, _ folder: StateFolder) throws(ResetFailure) -> any JobLock {
-        let (lock, attempt): (any JobLock, LockAttempt)
-        do throws(JobLockProblem) {
-            lock = try JobLocks.lock(of: JobIdentity(text: job), state: folder.state)
-            attempt = try lock.attempt()
-        } catch {
-            throw .broken(error.description)
-        }
-        guard case .held(let process) = attempt else { return lock }
-        let pid = process.map { " (pid \($0))" } ?? ""
-        throw ResetFailure(text: "error: a run of \(job) is under way\(pid)\n", status: .overlapping)
+    private func journalled() throws(StoreError) -> [JournalledSession] {
+        guard let journal else { return [] }
+        return try JournalledSession.all(journal)
     }
 
-    private static func forget(
-        _ job: String, _ name: String, _ store: Store, _ folder: StateFolder
-    ) throws(ResetFailure) {
+    /// Under the job's lock, so that nothing is handed over meanwhile.
+    func forget(_ job: String, _ name: String) throws(ResetFailure) {
+        let known: [JournalledSession]
+        do throws(StoreError) { known = try journalled() } catch { throw .broken(error.description) }
+        if let open = known.first(where: { $0.job == job && $0.name == name && !$0.hasEnded }) {
+            throw .underWay(open.identifier)
+        }
         do throws(StoreError) {
-            let gone = try store.reset(job: job, name: name)
+            if let journal { try journal.erase(JournalledSession.told(of: job, journal)) }
+            guard let gone = try store?.reset(job: job, name: name) else { return }
             for path in gone.parts { HalfDoneFile.remove(path) }
             guard !gone.bodies.isEmpty else { return }
             // Stores of before did not say where.

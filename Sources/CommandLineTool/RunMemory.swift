@@ -21,23 +21,10 @@ struct RunMemory {
         _ job: Job, _ options: RunOptions, _ environment: [String: String], _ opening: StoreOpening?
     ) throws(StoreError) {
         // No place for state at all was an error when the job was locked.
-        guard !JobLocks.isEphemeral(job), let folder = try? StateFolder(options.stateDirectory, environment) else {
-            place = nil
-            return
+        let folder = try? StateFolder(options.stateDirectory, environment)
+        place = try folder.flatMap { folder throws(StoreError) in
+            try MemoryPlace.of(job, in: folder, opening: opening)
         }
-        if let problem = Store.privacyProblem(folder: folder.state) { throw problem }
-        place = MemoryPlace(
-            folder: folder.state, job: JobIdentity(of: job).text,
-            sessions: job.sessions.map { $0.kind == .ephemeral ? nil : $0.name }, secrets: Redactor(job.secrets),
-            caches: job.sessions.map { Self.cache(of: $0, folder.cache) }, opening: opening)
-    }
-
-    /// `nil` where no answer is written down.
-    private static func cache(of session: SessionConfiguration, _ folder: String) -> CachePlace? {
-        let cache = session.cache
-        let mayWrite = cache.storage == .allowed || cache.rules.contains { $0.storage == .allowed }
-        guard session.kind != .ephemeral, cache.isEnabled, cache.diskCapacity > 0, mayWrite else { return nil }
-        return CachePlace(folder: cache.path ?? folder, capacity: cache.diskCapacity)
     }
 
     /// One line, whatever went wrong with the store; `nil` for nothing.

@@ -68,8 +68,13 @@ package struct RunOptions: Sendable {
     package var bandwidth: Int64?
     package var failFast: Bool
     package var noWait: Bool
+    /// Hand over and return.
+    package var detach: Bool
+    package var newRun: Bool
     package var exitUnchanged: Bool
     package var network: DictatedNetwork?
+    /// As it was typed.
+    package var networkText: String?
     package var stateDirectory: String?
     package var progress: Progress
     package var color: ColorChoice
@@ -90,8 +95,11 @@ package struct RunOptions: Sendable {
         bandwidth = try meant.rate(.bandwidth)
         failFast = meant.isSet(.failFast)
         noWait = meant.isSet(.noWait)
+        detach = meant.isSet(.detach)
+        newRun = meant.isSet(.newRun)
         exitUnchanged = meant.isSet(.exitUnchanged)
         network = try meant.network()
+        networkText = meant.value(.network)
         stateDirectory = meant.value(.stateDir)
         progress = meant.value(.progress).flatMap { Progress(rawValue: $0) } ?? .auto
         color = meant.value(.color).flatMap { ColorChoice(rawValue: $0) } ?? .auto

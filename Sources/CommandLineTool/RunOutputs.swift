@@ -11,23 +11,28 @@ struct RunOutputs {
     private let reportPath: String?
     private let reportsToStandardOutput: Bool
 
-    init(_ job: Job, _ options: RunOptions, _ environment: [String: String]) throws(OutputProblem) {
-        report = JSONReport(
-            job: job,
-            runner: RunnerFacts(
-                version: CommandLineTool.version, libcurl: CurlLibrary.version, pid: Surroundings.processID(),
-                host: Terminal.hostName()))
+    /// `isOneOfSeveral`: whoever else writes this run's events into the same file writes all of them.
+    init(
+        _ job: Job, _ options: RunOptions, _ environment: [String: String], isOneOfSeveral: Bool = false
+    ) throws(OutputProblem) {
+        report = JSONReport(job: job, runner: RunnerFacts.here)
         reportsToStandardOutput = options.report == .standardOutput
         reportPath = Self.reportPath(job, options)
         if let reportPath {
             try JSONReport.preflight(reportPath)
             report.spool(in: Folders.split(reportPath).folder)
         }
-        events = try Self.eventSink(job, options).map { EventLines(job: job, sink: $0) }
+        do throws(OutputProblem) {
+            events = try Self.eventSink(job, options).map { EventLines(job: job, sink: $0) }
+        } catch {
+            guard isOneOfSeveral, error.isTaken else { throw error }
+            events = nil
+        }
         progress = Self.progress(job, options, environment)
     }
 
-    private static func reportPath(_ job: Job, _ options: RunOptions) -> String? {
+    /// `nil` when none is wanted, or none in a file.
+    static func reportPath(_ job: Job, _ options: RunOptions) -> String? {
         switch options.report {
         case .none, .standardOutput: return nil
         case .path(let path): return path
@@ -49,12 +54,17 @@ struct RunOutputs {
     }
 
     private static func eventSink(_ job: Job, _ options: RunOptions) throws(OutputProblem) -> DescriptorSink? {
+        if options.events == .standardOutput { return .standardOutput }
+        guard let path = eventsPath(job, options) else { return nil }
+        return try DescriptorSink(creating: path)
+    }
+
+    /// `nil` when none are wanted, or none in a file.
+    static func eventsPath(_ job: Job, _ options: RunOptions) -> String? {
         switch options.events {
-        case .standardOutput: return .standardOutput
-        case .path(let path): return try DescriptorSink(creating: path)
-        case .asJobSays:
-            guard let path = job.report.events else { return nil }
-            return try DescriptorSink(creating: path)
+        case .standardOutput: nil
+        case .path(let path): path
+        case .asJobSays: job.report.events
         }
     }
 
@@ -82,6 +92,14 @@ struct RunOutputs {
         return all
     }
 
+    /// Sessions that an earlier command had begun.
+    func cameBack(to sessions: Set<SessionIndex>) { report.reassociated = sessions }
+
+    func heard(_ hooks: [HookResult]) { report.hooks = hooks }
+
+    /// What the run came to after its last event: commands that heard of its end may have failed.
+    func correct(_ end: (outcome: RunOutcome, exitStatus: Int)) { report.correction = end }
+
     /// After the last event.
     func write() throws(OutputProblem) {
         if let problem = events?.problem { throw problem }
@@ -92,5 +110,14 @@ struct RunOutputs {
         } catch {
             if !error.isBrokenPipe { throw error }
         }
+    }
+}
+
+extension RunnerFacts {
+    /// Of this process.
+    static var here: RunnerFacts {
+        RunnerFacts(
+            version: CommandLineTool.version, libcurl: CurlLibrary.version, pid: Surroundings.processID(),
+            host: Terminal.hostName())
     }
 }

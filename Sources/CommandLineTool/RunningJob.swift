@@ -1,3 +1,4 @@
+import BackgroundService
 import CurlCore
 import Diagnostics
 import JobLoader
@@ -21,12 +22,24 @@ struct RunningJob {
         }
         do throws(UsageError) {
             let opening = RunMemory.opening(options, environment)
-            guard let (job, file) = try load(path) else { return 2 }
+            guard let (job, loaded) = try load(path) else { return 2 }
             // From here signals are values, before the first thread is made that stays.
             Signals.hold()
             warnOfInsecurity(job)
             guard let networks = networks() else { return 2 }
-            return enter(job, file, networks, opening)
+            if RunRecipe.concerns(job) {
+                return try BackgroundJob(carrier: self).perform(job, loaded, networks)
+            }
+            if options.detach {
+                throw UsageError(
+                    "there is nothing to detach from: no task of this job is in a background session",
+                    hint: "write `configuration: background` and an `identifier` for a session")
+            }
+            // What was left unfinished goes on with any command.
+            if let folder = try? StateFolder(options.stateDirectory, environment) {
+                ServiceStarter.here(folder, options, environment).goOn()
+            }
+            return enter(job, loaded.file, networks, opening)
         } catch {
             console.errors(error.text)
             return 2
@@ -36,7 +49,7 @@ struct RunningJob {
     // MARK: The job
 
     /// `nil` when its diagnostics said why not.
-    private func load(_ path: String) throws(UsageError) -> (Job, JobFile?)? {
+    private func load(_ path: String) throws(UsageError) -> (Job, JobSource.Loaded)? {
         let source = JobSource(arguments: options.arguments, environment: environment, isForRun: true)
         let loaded = try source.load(path).get()
         let result = loaded.result
@@ -48,10 +61,14 @@ struct RunningJob {
                 options.isGitHub ? DiagnosticRenderer.github(found) : DiagnosticRenderer.text(found, color: color))
         }
         guard var job = result.job, result.notBuilt.isEmpty, !result.diagnostics.hasErrors else { return nil }
-        job = try TaskSelection(only: options.only, except: options.except).apply(to: job)
+        do throws(TaskSelection.Problem) {
+            job = try TaskSelection(only: options.only, except: options.except).apply(to: job)
+        } catch {
+            throw UsageError("no task matches `\(error.pattern)`")
+        }
         if let maximum = options.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = options.bandwidth { job.limits.bandwidth = bandwidth }
-        return (job, loaded.file)
+        return (job, loaded)
     }
 
     /// Whoever looks at a run must see that it believed anybody.
@@ -88,14 +105,18 @@ struct RunningJob {
         }
     }
 
-    private func start(_ job: Job, _ networks: NetworkSettings, _ opening: StoreOpening?) -> Int32 {
-        let memory: RunMemory
+    /// `nil` when it was said why not.
+    func memory(_ job: Job, _ opening: StoreOpening?) -> RunMemory? {
         do throws(StoreError) {
-            memory = try RunMemory(job, options, environment, opening)
+            return try RunMemory(job, options, environment, opening)
         } catch {
             console.errors("error: what runs remember cannot be kept: \(error)\n")
-            return ExitStatus.runnerFailed.code
+            return nil
         }
+    }
+
+    private func start(_ job: Job, _ networks: NetworkSettings, _ opening: StoreOpening?) -> Int32 {
+        guard let memory = memory(job, opening) else { return ExitStatus.runnerFailed.code }
         for warning in BatchRoom.warnings(job) { console.errors(warning) }
         do throws(OutputProblem) {
             let outputs = try RunOutputs(job, options, environment)
@@ -109,42 +130,65 @@ struct RunningJob {
     private func run(
         _ job: Job, _ outputs: RunOutputs, _ memory: RunMemory, _ networks: NetworkSettings
     ) -> Int32 {
-        var settings = RunSettings(
-            userAgent: "transfer-run/\(CommandLineTool.version)", seed: UInt64.random(in: 1...UInt64.max))
-        settings.failFast = options.failFast
-        settings.putsOffWhatWaits = options.noWait
-        settings.tellsLimitWaits = outputs.tellEverything
-        settings.reportsUnchanged = options.exitUnchanged
-        settings.networks = networks
         let status: ExitStatus
-        let inputs = RunInputs(job, options, environment, console)
-        defer { inputs.close() }
         do {
-            try CurlLibrary.prepare()
-            let log = try EventLog(
-                consumers: outputs.consumers, redactor: Redactor(job.secrets), now: Clocks.now(),
-                patience: outputs.tellEverything ? .zero : .milliseconds(50))
-            let run: JobRun
-            do throws(TransferError) {
-                run = try JobRun(
-                    job: job, settings: settings, log: log, memory: memory.place, makeInbox: inputs.open)
-            } catch {
-                _ = log.finish()
-                throw error
-            }
-            status = run.run()
-            inputs.close()
-            if let failure = log.finish() { throw failure }
-            if let problem = run.networkProblem, case .verbose = options.amount {
-                console.errors("warning: \(problem)\n")
-            }
-            for problem in run.credentialProblems { console.errors("warning: \(problem)\n") }
-            if let warning = RunMemory.warning(run.storeProblems) { console.errors(warning) }
+            status = try transfer(
+                job, outputs.consumers, tellsEverything: outputs.tellEverything, memory, networks)
         } catch {
             console.errors("error: the run could not be carried out: \(Self.words(error))\n")
             return ExitStatus.runnerFailed.code
         }
         return finish(status, outputs)
+    }
+
+    /// The rest of a job of which this process carries a part, as that part sees it.
+    struct OtherPart {
+        var outside: OutsideNeeds
+        /// Called on the loop, when a task here has ended.
+        var heard: @Sendable (OutsideEnd) -> Void
+        /// Ends of tasks there go into this box.
+        var opened: (Mailbox<RunInput>) -> Void
+    }
+
+    func transfer(
+        _ job: Job, _ consumers: [any EventConsumer], tellsEverything: Bool, _ memory: RunMemory,
+        _ networks: NetworkSettings, other: OtherPart? = nil
+    ) throws -> ExitStatus {
+        var settings = RunSettings(
+            userAgent: "transfer-run/\(CommandLineTool.version)", seed: UInt64.random(in: 1...UInt64.max))
+        settings.failFast = options.failFast
+        settings.putsOffWhatWaits = options.noWait
+        settings.tellsLimitWaits = tellsEverything
+        settings.reportsUnchanged = options.exitUnchanged
+        settings.networks = networks
+        if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }
+        let inputs = RunInputs(job, options, environment, console)
+        defer { inputs.close() }
+        try CurlLibrary.prepare()
+        let log = try EventLog(
+            consumers: consumers, redactor: Redactor(job.secrets), now: Clocks.now(),
+            patience: tellsEverything ? .zero : .milliseconds(50))
+        let run: JobRun
+        do throws(TransferError) {
+            run = try JobRun(job: job, settings: settings, log: log, memory: memory.place) { wake in
+                let inbox = inputs.open(wake)
+                other?.opened(inbox)
+                return inbox
+            }
+        } catch {
+            _ = log.finish()
+            throw error
+        }
+        // Nobody asks a run of the foreground to leave.
+        let status = run.run() ?? .runnerFailed
+        inputs.close()
+        if let failure = log.finish() { throw failure }
+        if let problem = run.networkProblem, case .verbose = options.amount {
+            console.errors("warning: \(problem)\n")
+        }
+        for problem in run.credentialProblems { console.errors("warning: \(problem)\n") }
+        if let warning = RunMemory.warning(run.storeProblems) { console.errors(warning) }
+        return status
     }
 
     private static func words(_ error: any Error) -> String {

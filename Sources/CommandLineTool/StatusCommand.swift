@@ -1,35 +1,35 @@
+import BackgroundService
 import JobRunner
 import NetworkConditions
 import RunControl
-import Stores
+package import Stores
 import SystemIO
 import TransferModel
 
 /// `status` as it is meant.
 package struct StatusOptions: Sendable {
-    /// Only this run.
-    package var process: Int32?
+    /// Only this run, or only this background session.
+    package var target: ControlOptions.Target?
     package var asJSON: Bool
     package var isWatching: Bool
     package var network: DictatedNetwork?
-    /// Where runs listen; `nil` without a place for state.
-    package var folder: String?
+    /// `nil` without a place for state.
+    package var folder: StateFolder?
+    /// `--state-dir` was given.
+    package var isFolderNamed: Bool
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
-        if let word = typed.operands.first {
-            guard ControlOptions.isNumber(word) else {
-                throw UsageError(
-                    "there is no background session `\(word)`",
-                    hint: "background sessions are not built yet; a run under way is known by its process's number")
-            }
-            process = try ControlOptions.process(word)
-        }
+        if let word = typed.operands.first { target = try ControlOptions.Target(word) }
         asJSON = meant.isSet(.json)
         isWatching = meant.isSet(.watch)
         network = try meant.network()
-        folder = try? StateFolder(meant.value(.stateDir), environment).runtime
+        folder = try? StateFolder(meant.value(.stateDir), environment)
+        isFolderNamed = meant.value(.stateDir) != nil
     }
+
+    var process: Int32? { if case .process(let process) = target { process } else { nil } }
+    var identifier: String? { if case .session(let identifier) = target { identifier } else { nil } }
 }
 
 /// All that `status` shows, at one moment.
@@ -39,6 +39,8 @@ struct StatusView: Hashable {
         /// `nil` for one that does not answer.
         let status: RunStatus?
     }
+    /// Background sessions whose end nobody knows of yet.
+    var sessions: [BackgroundSession] = []
     var runs: [Run]
     var conditions: Conditions
 }
@@ -54,7 +56,7 @@ extension CommandLineTool {
             return ExitStatus.invalidInput.code
         case .success(let map):
             do {
-                return try StatusShow(options, map, console).perform()
+                return try StatusShow(options, map, environment, console).perform()
             } catch {
                 console.errors("error: \(error)\n")
                 return ExitStatus.runnerFailed.code
@@ -68,43 +70,72 @@ private struct StatusShow {
     let options: StatusOptions
     let console: Console
     let watch: NetworkWatch
+    let source: SessionSource?
 
-    init(_ options: StatusOptions, _ map: NetworkMap, _ console: Console) throws(NetworkProblem) {
+    init(
+        _ options: StatusOptions, _ map: NetworkMap, _ environment: [String: String], _ console: Console
+    ) throws(NetworkProblem) {
         self.options = options
         self.console = console
         watch = try NetworkWatch(map: map)
+        source = options.folder.map { folder in
+            SessionSource(
+                folder, ServiceStarter.here(folder, isNamed: options.isFolderNamed, environment), options.identifier,
+                isFollowing: options.isWatching)
+        }
     }
 
-    func perform() throws(NetworkProblem) -> Int32 {
+    func perform() throws -> Int32 {
+        if options.process != nil { source?.goOn() }
         if let process = options.process, let why = absence(of: process) {
             console.errors("error: \(why)\n")
             return ExitStatus.runnerFailed.code
         }
+        if let identifier = options.identifier, let absence = absence(of: identifier) {
+            console.errors(absence.text)
+            return absence.status.code
+        }
         guard options.isWatching else {
-            show(view(watch.first))
+            show(try view(watch.first))
+            if let trouble = source?.trouble { console.errors("warning: \(trouble)\n") }
             return ExitStatus.succeeded.code
         }
         return try goOn()
     }
 
-    /// Ends by a signal, or when nobody reads it any more. Networks and power are told when they change; runs are asked once a second.
-    private func goOn() throws(NetworkProblem) -> Int32 {
-        let changed = WakeSignal()
+    /// Ends by a signal, or when nobody reads it any more. Networks, power and sessions are told when they change; runs
+    /// are asked once a second.
+    private func goOn() throws -> Int32 {
+        let changed = try PollWake()
         let newest = Mailbox<Conditions> { changed.signal() }
         try watch.start(onChange: { newest.post($0) })
         var (conditions, shown) = (watch.first, StatusView?.none)
         defer { watch.stop() }
         while isHeard {
-            let found = view(conditions)
+            let found = try view(conditions)
             if found != shown {
                 if shown != nil, !options.asJSON { console.output("\n") }
                 show(found)
                 shown = found
             }
-            _ = changed.wait(nanoseconds: 1_000_000_000)
+            rest(changed)
             conditions = newest.takeAll().last ?? conditions
         }
         return ExitStatus.succeeded.code
+    }
+
+    /// News of sessions may come far more often than anybody can read.
+    private static let shortest: Int64 = 200
+
+    private func rest(_ changed: PollWake) {
+        var entries = [changed.entry] + [source?.entry].compactMap { $0 }
+        Polling.wait(&entries, milliseconds: 1000)
+        if entries[0].isReady { return changed.clear() }
+        guard entries.contains(where: { $0.isReady }) else { return }
+        var wake = [changed.entry]
+        Polling.wait(&wake, milliseconds: Self.shortest)
+        if wake[0].isReady { changed.clear() }
+        source?.drain()
     }
 
     /// Whether anybody still reads standard output.
@@ -114,9 +145,11 @@ private struct StatusShow {
         return !entries[0].isReady
     }
 
-    private func view(_ conditions: Conditions) -> StatusView {
+    private func view(_ conditions: Conditions) throws -> StatusView {
         StatusView(
-            runs: runs(), conditions: options.network.map { $0.conditions(power: conditions.power) } ?? conditions)
+            sessions: options.process == nil ? try source?.sessions() ?? [] : [],
+            runs: options.identifier == nil ? runs() : [],
+            conditions: options.network.map { $0.conditions(power: conditions.power) } ?? conditions)
     }
 
     private func show(_ view: StatusView) {
@@ -153,8 +186,22 @@ private struct StatusShow {
         }
     }
 
+    /// Why the session that was named cannot be shown.
+    private func absence(of identifier: String) -> (text: String, status: ExitStatus)? {
+        guard let folder = options.folder else {
+            return ("error: there is no place for state: set HOME or --state-dir\n", .runnerFailed)
+        }
+        do throws(SessionAbsence) {
+            _ = try SessionAbsence.run(identifier, folder)
+            return nil
+        } catch {
+            if case .broken(let why) = error { return ("error: \(why)\n", .runnerFailed) }
+            return (error.text, .invalidInput)
+        }
+    }
+
     private var client: ControlClient? {
-        guard let folder = options.folder else { return nil }
+        guard let folder = options.folder?.runtime else { return nil }
         var client = ControlClient(folder: folder)
         client.patience = .seconds(2)
         return client

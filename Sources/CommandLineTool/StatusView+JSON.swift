@@ -1,14 +1,19 @@
+import BackgroundService
 import JobRunner
+import Reporting
 import RunControl
 import TextFormats
 import TransferModel
 
 extension StatusView {
-    /// One line. `sessions` are those of background runs, of which there are none yet.
+    /// One line. `runs` are those of commands that go on.
     var json: String {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("sessions", json: "[]")
+        writer.key("sessions")
+        writer.beginArray()
+        for session in sessions { session.write(to: &writer) }
+        writer.endArray()
         writer.key("runs")
         writer.beginArray()
         for run in runs { run.write(to: &writer) }
@@ -35,6 +40,38 @@ extension StatusView {
         writer.member("constrained", network.isConstrained)
         writer.member("why", network.why)
         writer.member("usable", network.isUsable)
+        writer.endObject()
+    }
+}
+
+extension BackgroundSession {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("identifier", identifier)
+        writer.member("job", job)
+        writer.member("state", state.rawValue)
+        writer.member("report", report)
+        writer.key("tasks")
+        writer.beginArray()
+        for task in tasks { task.write(to: &writer) }
+        writer.endArray()
+        writer.endObject()
+    }
+}
+
+extension SessionTask {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", id)
+        writer.member("type", type?.rawValue)
+        writer.member("state", state.rawValue)
+        writer.member("outcome", outcome?.rawValue)
+        writer.member("waitingFor", waitingFor?.rawValue)
+        writer.member("bytesReceived", bytesReceived)
+        writer.member("bytesSent", bytesSent)
+        writer.member("expected", expected)
+        writer.member("attempts", attempts)
+        writer.member("error", error: error)
         writer.endObject()
     }
 }

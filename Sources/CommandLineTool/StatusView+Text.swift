@@ -1,5 +1,7 @@
+import BackgroundService
 import Diagnostics
 import JobRunner
+import Reporting
 import TransferModel
 
 extension StatusView {
@@ -21,34 +23,89 @@ extension StatusView {
         }
         if networks.isEmpty { lines.append("  none") }
         lines.append("power: \(conditions.power.words)")
-        lines += runLines
+        lines += sessionLines + runLines
         return lines.joined(separator: "\n") + "\n"
     }
 
+    private var sessionLines: [String] {
+        sessions.isEmpty ? [] : ["sessions"] + sessions.flatMap { $0.lines }
+    }
+
     private var runLines: [String] {
-        runs.isEmpty ? ["no run is under way"] : ["runs"] + runs.flatMap { $0.lines }
+        if runs.isEmpty { return sessions.isEmpty ? ["no run is under way"] : [] }
+        return ["runs"] + runs.flatMap { $0.lines }
     }
 }
 
 extension StatusView.Run {
-    private static let mostLines = 10
-
     fileprivate var lines: [String] {
         guard let status else { return ["  \(process)  does not answer"] }
-        let counts = RunStatus.State.allCases.compactMap { state in
-            status.counts[state].flatMap { $0 > 0 ? "\($0) \(state.rawValue)" : nil }
+        return ["  \(process)  \(Visible.text(status.job)): \(words(for: status.counts))"]
+            + taskLines(status.tasks.map { TaskLine($0) }, status.counts)
+    }
+}
+
+extension BackgroundSession {
+    fileprivate var lines: [String] {
+        let outcomes: [String] = TaskOutcome.allCases.compactMap { outcome in
+            let count = tasks.count { $0.outcome == outcome }
+            return state == .finished && count > 0 ? "\(count) \(outcome.rawValue)" : nil
         }
-        var lines = ["  \(process)  \(Visible.text(status.job)): \(counts.joined(separator: ", "))"]
-        let waiting = status.tasks.filter { $0.waitingFor != nil }
-        for task in waiting.prefix(Self.mostLines) {
-            let what = task.lacks ?? task.waitingFor.map { Explanation.words($0) } ?? ""
-            lines.append("    \(Visible.text(task.id)) waits for \(Visible.text(what))")
-        }
-        let held = (status.counts[.waiting] ?? 0) + (status.counts[.suspended] ?? 0)
-        if held > min(waiting.count, Self.mostLines) {
-            lines.append("    and \(held - min(waiting.count, Self.mostLines)) more wait")
-        }
-        return lines
+        let words = outcomes.isEmpty ? words(for: counts) : outcomes.joined(separator: ", ")
+        let hint =
+            state == .finished ? ["    `transfer-run attach \(Visible.text(identifier))` tells how it ended"] : []
+        return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)"]
+            + taskLines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts) + hint
+    }
+}
+
+/// `3 waiting, 1 running`
+private func words(for counts: [RunStatus.State: Int]) -> String {
+    let words = RunStatus.State.allCases.compactMap { state in
+        counts[state].flatMap { $0 > 0 ? "\($0) \(state.rawValue)" : nil }
+    }
+    return words.isEmpty ? "no tasks" : words.joined(separator: ", ")
+}
+
+/// Those that run first, then why the others do not; of many the first.
+private func taskLines(_ tasks: [TaskLine], _ counts: [RunStatus.State: Int]) -> [String] {
+    let most = 10
+    let running = tasks.filter { $0.isRunning && $0.bytes != nil }
+    let waiting = tasks.filter { $0.waitsFor != nil }
+    var lines = running.prefix(most).map { "    \(Visible.text($0.id)): \($0.bytes ?? "")" }
+    lines += waiting.prefix(most).map { "    \(Visible.text($0.id)) waits for \(Visible.text($0.waitsFor ?? ""))" }
+    let held = (counts[.waiting] ?? 0) + (counts[.suspended] ?? 0) - min(waiting.count, most)
+    if held > 0 { lines.append("    and \(held) more wait") }
+    return lines
+}
+
+/// What there is to say of a task that has not ended.
+private struct TaskLine {
+    let id: String
+    let isRunning: Bool
+    let waitsFor: String?
+    /// `1.5 MiB of 20.0 MiB`; `nil` before the first byte.
+    let bytes: String?
+
+    init(_ task: RunStatus.Task) {
+        self.init(
+            task.id, task.state, task.lacks, task.waitingFor, max(task.bytesReceived, task.bytesSent), task.expected)
+    }
+
+    init(_ task: SessionTask) {
+        self.init(
+            task.id, task.state, task.lacks, task.waitingFor, max(task.bytesReceived, task.bytesSent), task.expected)
+    }
+
+    private init(
+        _ id: String, _ state: RunStatus.State, _ lacks: String?, _ reason: WaitReason?, _ moved: Int64,
+        _ expected: Int64?
+    ) {
+        self.id = id
+        isRunning = state == .running
+        waitsFor = lacks ?? reason.map { Explanation.words($0) }
+        let whole = expected.map { " of \(HumanText.size($0))" } ?? ""
+        bytes = moved > 0 ? HumanText.size(moved) + whole : nil
     }
 }
 

@@ -19,9 +19,7 @@ package final class DeliveryThread: Sendable {
     private let orders: Mailbox<DeliveryOrder>
     /// Where full buffers come back to once they are written.
     package let pool = BufferPool()
-    private let wake = WakeSignal()
-    private let thread: Mutex<Thread?>
-    private let ending = Atomic<Bool>(false)
+    private let thread = WorkThread()
     /// Bytes handed over and not yet written: what bounds the memory of a loop that is faster than its disk.
     private let outstanding = Atomic<Int>(0)
     private let drained = WakeSignal()
@@ -39,16 +37,14 @@ package final class DeliveryThread: Sendable {
         run: String, reports: Mailbox<DeliveryReport>, makesSums: Bool = false, lacking: FilesystemLack = [],
         groupHook: GroupHook? = nil
     ) throws(SystemError) {
-        let wake = wake
+        let wake = thread.wake
         orders = Mailbox(wake: { wake.signal() })
-        thread = Mutex(nil)
         let pool = pool
-        let started = try Thread(named: "delivery") { [self] in
+        try thread.start(named: "delivery") { [self] in
             var worker = DeliveryWorker(
                 run: run, reports: reports, pool: pool, makesSums: makesSums, lacking: lacking, groupHook: groupHook)
             work(&worker)
         }
-        thread.withLock { $0 = started }
     }
 
     /// Hands over what a turn of the loop produced, in one piece. Waits while the disk is too far behind.
@@ -68,21 +64,11 @@ package final class DeliveryThread: Sendable {
     }
 
     /// Carries out what was submitted, flushes, and ends.
-    package func finish() {
-        ending.store(true, ordering: .releasing)
-        wake.signal()
-        let running = thread.withLock { thread in
-            let running = thread
-            thread = nil
-            return running
-        }
-        running?.join()
-    }
+    package func finish() { thread.finish() }
 
     private func work(_ worker: inout DeliveryWorker) {
         while true {
-            // Read before the orders: whoever ends us has posted everything by then.
-            let isEnding = ending.load(ordering: .acquiring)
+            let isEnding = thread.isEnding
             let batch = orders.takeAll()
             worker.beginBatch()
             for order in batch {
@@ -98,7 +84,7 @@ package final class DeliveryThread: Sendable {
                 while worker.sweepOne() {}
                 return
             }
-            if batch.isEmpty, !isBusy, !worker.sweepOne() { worker.wait(on: wake) }
+            if batch.isEmpty, !isBusy, !worker.sweepOne() { worker.wait(on: thread.wake) }
         }
     }
 

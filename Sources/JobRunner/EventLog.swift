@@ -9,7 +9,8 @@ package import TransferModel
 /// a transfer. `append` is the only door out of a run.
 package final class EventLog: EventSink {
     private var turn: [Event] = []
-    private var sequence: UInt64 = 0
+    /// Of the last event.
+    private(set) var sequence: UInt64
     private var redactor: Redactor?
     private let thread: EventThread
     package var wall: WallTime
@@ -20,10 +21,13 @@ package final class EventLog: EventSink {
     private static let many = 512
 
     /// `patience`: how long an event may lie here until there are many, for waking the consumers' thread costs as much as
-    /// several events. None where somebody follows the run by them.
+    /// several events. None where somebody follows the run by them. `after`: the last event of the process that carried
+    /// the run before.
     package init(
-        consumers: [any EventConsumer], redactor: Redactor?, now: Now, patience: TimeSpan = .zero
+        consumers: [any EventConsumer], redactor: Redactor?, now: Now, patience: TimeSpan = .zero,
+        after sequence: UInt64 = 0
     ) throws(SystemError) {
+        self.sequence = sequence
         self.redactor = redactor
         self.patience = patience
         wall = now.wall
@@ -73,15 +77,12 @@ package final class EventLog: EventSink {
 /// The thread on which consumers run.
 private final class EventThread: Sendable {
     private let events = Mutex<[[Event]]>([])
-    private let wake = WakeSignal()
-    private let ending = Atomic<Bool>(false)
-    private let thread = Mutex<Thread?>(nil)
+    private let thread = WorkThread()
     private let failure = Mutex<(any Error)?>(nil)
 
     init(_ consumers: [any EventConsumer]) throws(SystemError) {
         let box = ConsumerBox(consumers)
-        let started = try Thread(named: "events") { [self] in run(box.consumers) }
-        thread.withLock { $0 = started }
+        try thread.start(named: "events") { [self] in run(box.consumers) }
     }
 
     /// Unchecked: consumers are built by one thread, used by this one until it is joined, and then by the first again.
@@ -95,24 +96,17 @@ private final class EventThread: Sendable {
             batches.append(batch)
             return batches.count == 1
         }
-        if wasEmpty { wake.signal() }
+        if wasEmpty { thread.wake.signal() }
     }
 
     func finish() -> (any Error)? {
-        ending.store(true, ordering: .releasing)
-        wake.signal()
-        let running = thread.withLock { thread in
-            let running = thread
-            thread = nil
-            return running
-        }
-        running?.join()
+        thread.finish()
         return failure.withLock { $0 }
     }
 
     private func run(_ consumers: [any EventConsumer]) {
         while true {
-            let isEnding = ending.load(ordering: .acquiring)
+            let isEnding = thread.isEnding
             let batches = events.withLock { batches in
                 let taken = batches
                 batches = []
@@ -120,7 +114,7 @@ private final class EventThread: Sendable {
             }
             for batch in batches { consume(batch, consumers) }
             if isEnding, batches.isEmpty { return }
-            if batches.isEmpty { wake.wait() }
+            if batches.isEmpty { thread.wake.wait() }
         }
     }
 

@@ -6,19 +6,31 @@ package import TransferModel
 
 extension JobRun {
     func take(_ request: ControlRequest, _ now: Now) {
-        let chosen = TaskChoice(request.patterns, of: job)
-        if let pattern = chosen.unmatched { return request.reply(.refused(refusal(of: pattern))) }
+        let chosen = TaskChoice(request.patterns, of: job, in: request.identifier)
+        if let pattern = chosen.unmatched {
+            return request.reply(.refused(refusal(of: pattern, request.identifier)), log.sequence)
+        }
         guard let command = request.command(chosen.tasks) else {
-            return request.reply(.status(status(of: chosen.tasks)))
+            let most = request.identifier == nil ? RunStatus.mostTasks : RunStatus.mostOfSession
+            return request.reply(.status(status(of: chosen.tasks, most: most)), log.sequence)
         }
         if case .cancel(let tasks, keepPartial: false) = command { engine.unwanted.formUnion(tasks) }
         let changed = scheduler.command(command, now: now)
-        request.reply(.changed(changed.map { job.tasks[Int($0.raw)].id }))
+        owed.append((request, changed.map { job.tasks[Int($0.raw)].id }))
     }
 
-    private func refusal(of pattern: TaskPattern) -> String {
-        let known = job.tasks.prefix(5).map { "`\($0.id)`" } + (job.tasks.count > 5 ? ["…"] : [])
-        return "no task of this run matches `\(pattern)`: it has \(known.joined(separator: ", "))"
+    /// Whoever asked hears of it when the events that tell it are in the log.
+    func answerRequests() {
+        guard !owed.isEmpty else { return }
+        for (request, ids) in owed { request.reply(.changed(ids), log.sequence) }
+        owed = []
+    }
+
+    private func refusal(of pattern: TaskPattern, _ identifier: String?) -> String {
+        let all = TaskChoice([], of: job, in: identifier).tasks.map { job.tasks[Int($0.raw)].id }
+        let known = all.prefix(5).map { "`\($0)`" } + (all.count > 5 ? ["…"] : [])
+        let what = identifier.map { "the session `\($0)`" } ?? "this run"
+        return "no task of \(what) matches `\(pattern)`: it has \(known.joined(separator: ", "))"
     }
 }
 
@@ -28,9 +40,11 @@ package struct TaskChoice {
     /// The first that no task matches.
     package private(set) var unmatched: TaskPattern?
 
-    package init(_ patterns: [TaskPattern], of job: Job) {
+    /// `identifier` is that of a background session to whose tasks the choice is bound.
+    package init(_ patterns: [TaskPattern], of job: Job, in identifier: String? = nil) {
         var isMet = [Bool](repeating: false, count: patterns.count)
         for (number, task) in job.tasks.enumerated() {
+            if let identifier, job.sessions[Int(task.session.raw)].identifier != identifier { continue }
             var isChosen = patterns.isEmpty
             for (index, pattern) in patterns.enumerated() where pattern.matches(task.id) {
                 isMet[index] = true

@@ -12,7 +12,10 @@ extension JobRun {
         _ task: TaskIndex, _ outcome: TaskOutcome, _ backoff: TimeSpan?, error: TransferError? = nil, held: TimeSpan,
         staged: TimeSpan = .zero, _ now: Now
     ) -> AttemptResult? {
-        guard let result = engine.takeResult(of: task) else { return nil }
+        guard let result = engine.takeResult(of: task) else {
+            if past != nil { endEarlierAttempt(task, outcome, error, now) }
+            return nil
+        }
         let waited = held + staged + result.flushWait + result.bandwidthWait + result.credentialWait
         let duration = now.instant - result.startedAt.instant - waited
         // One that succeeded did so whatever became of its group.
@@ -30,39 +33,64 @@ extension JobRun {
         return result
     }
 
+    /// Each reason is told once, whoever knew of it.
+    private static func add(_ reason: WaitReason, _ duration: TimeSpan, to waits: inout [TaskRecord.Wait]) {
+        if let place = waits.firstIndex(where: { $0.reason == reason }) {
+            waits[place].duration += duration
+        } else {
+            waits.append(TaskRecord.Wait(reason: reason, duration: duration))
+        }
+    }
+
     func finish(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
         let specification = job.tasks[Int(task.raw)]
         let result = endAttempt(
             task, conclusion.outcome, nil, held: conclusion.held, staged: conclusion.staged, now)
+        let file = result?.file ?? past?.takeFile(task)
         var waits = conclusion.waits
         if let bandwidth = bandwidthWaits.removeValue(forKey: task) {
-            waits.append(TaskRecord.Wait(reason: .bandwidth, duration: bandwidth))
+            Self.add(.bandwidth, bandwidth, to: &waits)
         }
         if let credential = credentialWaits.removeValue(forKey: task) {
-            waits.append(TaskRecord.Wait(reason: .credential, duration: credential))
+            Self.add(.credential, credential, to: &waits)
         }
         if let flush = result?.flushWait, flush > .zero {
-            waits.append(TaskRecord.Wait(reason: .flush, duration: flush))
+            Self.add(.flush, flush, to: &waits)
         }
         let record = TaskRecord(
             outcome: conclusion.outcome, tolerated: conclusion.tolerated,
-            changed: specification.type == .download ? result?.file?.changed ?? false : result?.file?.changed,
-            source: conclusion.outcome == .succeeded ? result?.source : nil, waits: waits, error: conclusion.error,
+            changed: specification.type == .download ? file?.changed ?? false : file?.changed,
+            source: conclusion.outcome == .succeeded ? result?.source ?? .network : nil, waits: waits,
+            error: conclusion.error,
             body: result?.body, lengthUnverified: result?.lengthUnverified ?? false,
-            captures: conclusion.outcome == .succeeded ? result?.captures.map(\.told) ?? [] : [],
+            captures: conclusion.outcome == .succeeded ? told(result?.captures ?? captures[specification.id]) : [],
             duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: conclusion.error, waits: waits, attempts: conclusion.attempts,
-                deferral: conclusion.deferral), cache: result?.cache, parts: result?.parts ?? [])
+                deferral: conclusion.deferral, lacks: lack(of: task, conclusion.deferral)), cache: result?.cache,
+            parts: result?.parts ?? [])
         engine.taskEnded(task, conclusion.outcome)
+        settings.heard?(
+            OutsideEnd(
+                id: specification.id, succeeded: conclusion.outcome == .succeeded || conclusion.tolerated,
+                deferral: conclusion.deferral,
+                captures: conclusion.outcome == .succeeded ? result?.captures ?? captures[specification.id] ?? [] : []))
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)
         tasksLeft[Int(specification.session.raw)] -= 1
         if tasksLeft[Int(specification.session.raw)] == 0 { invalidate(specification.session) }
     }
 
-    /// A session's last message: all its tasks have ended.
+    private func told(_ captures: [CapturedValue]?) -> [Job.Variable] { captures?.map(\.told) ?? [] }
+
+    /// A session's last messages: all its tasks have ended.
     func invalidate(_ session: SessionIndex) {
+        let told = past?.session(Int(session.raw))
+        if told?.isInvalidated == true { return }
+        let isBackground = job.sessions[Int(session.raw)].kind == .background
+        if isBackground, hasTasks(Int(session.raw)), told?.hasFinishedEvents != true {
+            log.append(.sessionFinishedEvents, session: session)
+        }
         let hosts = scheduler.hosts(of: session).map { host in
             SessionRecord.Host(origin: engine.origins[host.origin], peakConnections: host.peak, tasks: host.tasks)
         }
@@ -78,9 +106,10 @@ extension JobRun {
         for (index, left) in tasksLeft.enumerated() where left == 0 {
             let session = SessionIndex(raw: UInt16(index))
             // A session without tasks ends with the run.
-            if !job.tasks.contains(where: { $0.session == session }) { invalidate(session) }
+            if !hasTasks(index) { invalidate(session) }
         }
         let status = facts.status
+        if past?.isFinished == true { return status }
         log.append(
             .runFinished(
                 RunRecord(

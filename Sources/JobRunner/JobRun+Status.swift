@@ -3,21 +3,29 @@ import TransferEngine
 import TransferModel
 
 extension JobRun {
-    func status(of chosen: [TaskIndex]) -> RunStatus {
+    func status(of chosen: [TaskIndex], most: Int) -> RunStatus {
         var status = RunStatus(job: job.name, startedAt: beganAt.wall)
-        for task in chosen { status.take(standing(of: task)) }
+        for task in chosen { status.take(standing(of: task), most: most) }
         return status
     }
 
     private func standing(of task: TaskIndex) -> RunStatus.Task {
         let id = job.tasks[Int(task.raw)].id
         switch scheduler.standing(of: task) {
-        case .running: return RunStatus.Task(id: id, state: .running)
+        case .running: return running(task, id)
         case .suspended: return RunStatus.Task(id: id, state: .suspended, waitingFor: .suspended)
         case .finished: return RunStatus.Task(id: id, state: .finished)
         case .waiting(let reason):
             return RunStatus.Task(id: id, state: .waiting, waitingFor: reason, lacks: lack(of: task, reason))
         }
+    }
+
+    private func running(_ task: TaskIndex, _ id: String) -> RunStatus.Task {
+        let progress = engine.progress(of: task)
+        return RunStatus.Task(
+            id: id, state: progress.awaitsCredential ? .waiting : .running,
+            waitingFor: progress.awaitsCredential ? .credential : nil, bytesReceived: progress.received,
+            bytesSent: progress.sent, expected: progress.expected)
     }
 
     /// What a task that waits for a network or for power would have to find.
@@ -28,5 +36,14 @@ extension JobRun {
         let isPatient = job.sessions[Int(specification.session.raw)].discretionary == true
         let shortage = isPatient ? conditions.discretionaryShortage(of: terms) : conditions.shortage(of: terms)
         return shortage.map { conditions.words(for: $0) }
+    }
+
+    /// The same for a task that was put off.
+    func lack(of task: TaskIndex, _ deferral: Deferral?) -> String? {
+        switch deferral {
+        case .network: lack(of: task, .network)
+        case .power: lack(of: task, .power)
+        case .finishBy, .maximumBytes, .suspended, .window, .earliestBegin, nil: nil
+        }
     }
 }

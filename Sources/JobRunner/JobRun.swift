@@ -15,9 +15,15 @@ package struct RunSettings: Sendable {
     package var putsOffWhatWaits = false
     /// Somebody listens to what keeps tasks from a free place.
     package var tellsLimitWaits = false
+    /// Tasks that are suspended are waited for: somebody may come and resume them.
+    package var waitsForResume = false
     /// `--exit-unchanged`
     package var reportsUnchanged = false
     package var networks = NetworkSettings()
+    package var outside = OutsideNeeds()
+    /// Called on the loop when a task has ended, before that is an event: for those who need it and are carried by
+    /// somebody else.
+    package var heard: (@Sendable (OutsideEnd) -> Void)?
 
     package init(userAgent: String, seed: UInt64) {
         self.userAgent = userAgent
@@ -28,19 +34,30 @@ package struct RunSettings: Sendable {
 /// One run of one job: the scheduler, the engine and the event log, turned by one loop on the calling thread.
 package final class JobRun {
     let job: Job
-    private let settings: RunSettings
+    let settings: RunSettings
     let log: EventLog
     private let inbox: Mailbox<RunInput>
     private let networks: RunNetworks
     let engine: Engine
     var scheduler: Scheduler
+    /// The run's beginning, in whatever process: no instant of this one, perhaps before the machine was started.
     let beganAt: Now
+    private let firstNow: Now
+    /// `nil` for a run that begins here.
+    var past: RunPast?
+    /// By task id, of those that ended before.
+    var captures: [String: [CapturedValue]] = [:]
+    /// By the id of a task that somebody else carries: those that wait for it.
+    private var outside: [String: [TaskIndex]]
+    private var isLeaving = false
     var facts = ExitFacts()
     var tasksLeft: [Int]
     var groupRecords: [RunRecord.Group]
     /// Time in which a task's attempts stood still for want of bandwidth.
     var bandwidthWaits: [TaskIndex: TimeSpan] = [:]
     var credentialWaits: [TaskIndex: TimeSpan] = [:]
+    /// Requests that had an effect and were not answered yet, with the ids of the tasks that changed.
+    var owed: [(request: ControlRequest, changed: [String])] = []
     private var knownOrigins = 0
     /// After the run: why what it learned was not kept for the next, or what was kept for it not used.
     package private(set) var storeProblems: [String] = []
@@ -50,15 +67,20 @@ package final class JobRun {
     package var networkProblem: String? { networks.problem }
 
     /// `makeInbox` is given what ends the loop's wait; what it returns takes input from any thread.
+    ///
+    /// With `resuming` it goes on with a run of the same job that another process began. Then `log` counts on from the last
+    /// event of that one; what a `SessionRecord` counts of connections is this process's alone.
     package init(
-        job: Job, settings: RunSettings, log: EventLog, memory: MemoryPlace? = nil,
+        job: Job, settings: RunSettings, log: EventLog, memory: MemoryPlace? = nil, resuming: RunResumption? = nil,
         makeInbox: (@escaping @Sendable () -> Void) -> Mailbox<RunInput>
     ) throws(TransferError) {
         let now = Clocks.now()
+        let job = resuming.map { Self.knowingItsFiles(job, $0.history) } ?? job
         self.job = job
         self.settings = settings
         self.log = log
-        beganAt = now
+        firstNow = now
+        beganAt = resuming.map { Self.beginning(of: $0.history, now) } ?? now
         facts.reportsUnchanged = settings.reportsUnchanged
         log.wall = now.wall
         var plan = RunPlan(job, settings: settings)
@@ -68,14 +90,25 @@ package final class JobRun {
         networks = try RunNetworks(settings.networks, job, plan.origins, engine)
         plan.scheduling.conditions = engine.networks.conditions
         plan.scheduling.localOrigins = networks.localOrigins
-        scheduler = Scheduler(plan.scheduling, now: now)
+        if let resuming { plan.scheduling.unrepeatable = Self.unrepeatable(job, resuming.history) }
+        outside = settings.outside.waiting
+        plan.scheduling.outsideNeeds = settings.outside.ids.mapValues(\.count)
+        scheduler = Scheduler(
+            plan.scheduling, now: now, history: resuming?.history, hasCrashed: resuming?.hasCrashed ?? false)
         groupRecords = job.groups.map { RunRecord.Group(name: $0.name, published: false, error: nil) }
         tasksLeft = Array(repeating: 0, count: job.sessions.count)
         for task in job.tasks { tasksLeft[Int(task.session.raw)] += 1 }
         let inbox = makeInbox(engine.wake)
         self.inbox = inbox
         limitOrigins()
+        if let resuming { takeOver(resuming) }
         try networks.begin { inbox.post($0) }
+    }
+
+    private static func beginning(of history: RunHistory, _ now: Now) -> Now {
+        let elapsed = TimeSpan.zero - history.elapsed(at: now.wall)
+        return Now(
+            instant: now.instant + elapsed, boot: now.boot + elapsed, wall: history.beganAt ?? now.wall + elapsed)
     }
 
     /// Tells the scheduler what `limits.hosts` says of origins that were met since the last time.
@@ -90,13 +123,17 @@ package final class JobRun {
         }
     }
 
-    /// Runs to the end and says how it ended. Every event, `runFinished` too, is in the log when it returns.
-    package func run() -> ExitStatus {
+    /// Runs to the end and says how it ended. Every event, `runFinished` too, is in the log when it returns; `nil` after
+    /// `leave`, when the log holds no end of what was under way.
+    package func run() -> ExitStatus? {
         announce()
-        var now = beganAt
+        invalidateEnded()
+        var now = firstNow
         while true {
             for input in inbox.takeAll() { take(input, now) }
+            if isLeaving { break }
             perform(scheduler.turn(now: now), now)
+            answerRequests()
             log.handOver(at: now.instant)
             if scheduler.isFinished { break }
             let reports = engine.turn(
@@ -111,9 +148,10 @@ package final class JobRun {
             for report in reports { take(report, now) }
         }
         networks.end()
+        if isLeaving { leave(now) }
         storeProblems = engine.close()
         credentialProblems = engine.credentialProblems
-        return conclude(Clocks.now())
+        return isLeaving ? nil : conclude(Clocks.now())
     }
 
     private func wait(from now: Now) -> TimeSpan {
@@ -125,12 +163,17 @@ package final class JobRun {
     }
 
     private func announce() {
-        for (index, _) in job.sessions.enumerated() {
+        for (index, _) in job.sessions.enumerated() where past?.session(index).isStarted != true {
             log.append(.sessionStarted, session: SessionIndex(raw: UInt16(index)))
         }
         for (index, task) in job.tasks.enumerated() {
             let number = TaskIndex(raw: UInt32(index))
-            log.append(.taskCreated, task: number, session: task.session)
+            if let told = past?.task(index) {
+                if told.createdAfter == nil { log.append(.taskCreated, task: number, session: task.session) }
+                if told.wasResumed { continue }
+            } else {
+                log.append(.taskCreated, task: number, session: task.session)
+            }
             if !task.options.values.suspended { log.append(.taskResumed, task: number, session: task.session) }
         }
     }
@@ -138,13 +181,22 @@ package final class JobRun {
     private func take(_ input: RunInput, _ now: Now) {
         switch input {
         case .command(let command):
+            if case .leave = command { isLeaving = true }
             if case .stop(let number) = command, facts.signal == nil { facts.signal = number }
             // First the engine: what ends for it ends under what is true now.
             if case .conditions(let conditions) = command { engine.take(conditions) }
             scheduler.command(command, now: now)
         case .control(let request): take(request, now)
+        case .outside(let end): take(end, now)
         case .woke: engine.woke()
         }
+    }
+
+    /// It may be told again: by whoever carries it, when that begins anew.
+    private func take(_ end: OutsideEnd, _ now: Now) {
+        guard let waiting = outside.removeValue(forKey: end.id) else { return }
+        if end.succeeded { engine.keep(end.captures, of: end.id) }
+        scheduler.outsideEnded(waiting, succeeded: end.succeeded, deferral: end.deferral, now: now)
     }
 
     private func take(_ report: ExecutorReport, _ now: Now) {
@@ -157,7 +209,9 @@ package final class JobRun {
             case .perform(let command): engine.perform(command, now: now)
             case .waiting(let task, let reason):
                 log.append(.waiting(reason, lacks: lack(of: task, reason)), task: task, session: session(task))
-            case .resumed(let task): log.append(.taskResumed, task: task, session: session(task))
+            case .resumed(let task):
+                engine.askAnew()
+                log.append(.taskResumed, task: task, session: session(task))
             case .attemptEnded(let task, let end):
                 _ = endAttempt(task, end.outcome, end.backoff, error: end.error, held: end.held, now)
             case .finished(let task, let conclusion): finish(task, conclusion, now)

@@ -4,6 +4,8 @@ package import TransferModel
 package enum RunInput: Sendable {
     case command(RunCommand)
     case control(ControlRequest)
+    /// A task that somebody else carries has ended.
+    case outside(OutsideEnd)
     /// The machine has slept.
     case woke
 }
@@ -22,13 +24,17 @@ package struct ControlRequest: Sendable {
     package let keepPartial: Bool
     /// None means every task.
     package let patterns: [TaskPattern]
-    /// Called on the loop, at most once: not at all when the run ends first.
-    package let reply: @Sendable (ControlReply) -> Void
+    /// Of a background session: the request is about its tasks only.
+    package let identifier: String?
+    /// Called on the loop, at most once: not at all when the run ends first. The number is that of the last event so far:
+    /// what came of a request is told by it and those before it.
+    package let reply: @Sendable (ControlReply, UInt64) -> Void
 
     package init(
-        action: ControlAction, keepPartial: Bool = false, patterns: [TaskPattern],
-        reply: @escaping @Sendable (ControlReply) -> Void
+        action: ControlAction, keepPartial: Bool = false, patterns: [TaskPattern], identifier: String? = nil,
+        reply: @escaping @Sendable (ControlReply, UInt64) -> Void
     ) {
+        self.identifier = identifier
         self.action = action
         self.keepPartial = keepPartial
         self.patterns = patterns

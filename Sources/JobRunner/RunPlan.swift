@@ -11,6 +11,7 @@ struct RunPlan {
         scheduling.seed = settings.seed
         scheduling.failFast = settings.failFast || job.failFast
         scheduling.putsOffWhatWaits = settings.putsOffWhatWaits
+        scheduling.waitsForResume = settings.waitsForResume
         scheduling.tellsLimitWaits = settings.tellsLimitWaits
         scheduling.maximumConcurrentTasks = job.limits.maximumConcurrentTasks
         scheduling.bandwidth = job.limits.bandwidth
@@ -31,6 +32,8 @@ struct RunPlan {
         plan.requestsPerSecond = session.requestsPerSecond
         plan.bandwidth = session.bandwidth
         plan.window = session.window.map { rule(of: $0) }
+        plan.waitsForCredentials = session.kind == .background
+        plan.isPatient = session.kind == .background
         return plan
     }
 
@@ -82,11 +85,18 @@ struct RunPlan {
         session.takesSlot(url) ? origins.id(of: url.origin) : nil
     }
 
+    /// Of equal priority the larger goes first: what takes longest, begun last, is what a run waits for at its end. Less than
+    /// the difference of any two priorities that a person writes.
+    private static func precedence(ofSize hint: Int64?) -> Double {
+        guard let hint, hint > 0 else { return 0 }
+        return Double(64 - hint.leadingZeroBitCount) * 1e-9
+    }
+
     private static func policy(
         _ options: TaskOptions.Values, _ session: SessionConfiguration
     ) -> SchedulingPlan.TaskPolicy {
         var policy = SchedulingPlan.TaskPolicy()
-        policy.priority = options.priority
+        policy.priority = options.priority + precedence(ofSize: options.sizeHint)
         policy.retry = options.policies.retry
         policy.timeoutForResource = options.policies.timeoutForResource
         policy.allowFailure = options.allowFailure

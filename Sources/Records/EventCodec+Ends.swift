@@ -64,7 +64,7 @@ extension RecordWriter {
         }
     }
 
-    private mutating func put(_ value: PlainValue) {
+    mutating func put(_ value: PlainValue) {
         switch value {
         case .null: put(byte: 0)
         case .boolean(let flag):
@@ -156,7 +156,7 @@ extension RecordReader {
     /// Deeper than any value that JSON or YAML give us, and far from the end of the stack.
     private static let deepest = 256
 
-    private mutating func plainValue(depth: Int) throws(RecordProblem) -> PlainValue {
+    mutating func plainValue(depth: Int = 0) throws(RecordProblem) -> PlainValue {
         guard depth < Self.deepest else { throw problem(.malformed, "a value is nested too deep") }
         switch try byte() {
         case 0: return .null

@@ -8,13 +8,19 @@ package enum EventCodec {
 
     package static func encode(_ event: Event) -> [UInt8] {
         var writer = RecordWriter(capacity: 96)
+        encode(event, into: &writer)
+        return writer.bytes
+    }
+
+    /// In place of what the writer held: for many events it takes its memory once.
+    package static func encode(_ event: Event, into writer: inout RecordWriter) {
+        writer.removeAll()
         writer.put(byte: version)
         writer.put(event.time.nanoseconds)
         writer.put(event.sequence)
         writer.put(event.session) { $0.put(UInt64($1.raw)) }
         writer.put(event.task) { $0.put(UInt64($1.raw)) }
         writer.put(event.kind)
-        return writer.bytes
     }
 
     package static func decode(_ bytes: [UInt8]) throws(RecordProblem) -> Event {

@@ -5,6 +5,9 @@ package struct RecordWriter: Sendable {
 
     package init(capacity: Int = 64) { bytes.reserveCapacity(capacity) }
 
+    /// Its memory is kept for what comes next.
+    package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
     package mutating func put(byte: UInt8) { bytes.append(byte) }
 
     /// Seven bits a byte, the lowest first.

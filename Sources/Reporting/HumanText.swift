@@ -1,9 +1,9 @@
 internal import TransferModel
 
 /// Numbers as people read them.
-enum HumanText {
+package enum HumanText {
     /// `512 B`, `12.3 MiB`.
-    static func size(_ bytes: Int64) -> String {
+    package static func size(_ bytes: Int64) -> String {
         if bytes < 1024 { return "\(bytes) B" }
         let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
         var unit = 0

@@ -1,11 +1,11 @@
-internal import TextFormats
-internal import TransferModel
+package import TextFormats
+package import TransferModel
 
 // How each value of the vocabulary is spelled in JSON: the report and the lines of events share these. Members that
 // are nearly always null together are written in one step.
 
 extension JSONWriter {
-    mutating func member(_ key: StaticString, error: TransferError?) {
+    package mutating func member(_ key: StaticString, error: TransferError?) {
         self.key(key)
         guard let error else { return null() }
         beginObject()

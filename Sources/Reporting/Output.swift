@@ -18,6 +18,12 @@ package struct OutputProblem: Error, Hashable, Sendable, CustomStringConvertible
     package var description: String { message }
     /// Nobody reads the other end any more.
     package var isBrokenPipe: Bool { errno == EPIPE }
+    /// Another process writes that file.
+    package var isTaken: Bool { errno == EWOULDBLOCK }
+
+    static func taken(_ path: String) -> OutputProblem {
+        OutputProblem("cannot write \(path): another run is writing it", errno: EWOULDBLOCK)
+    }
 
     /// Takes the reason from what the system said last.
     static func system(_ action: String, _ path: String) -> OutputProblem {
@@ -41,12 +47,18 @@ package final class DescriptorSink: ByteSink {
         isOwned = false
     }
 
-    /// Makes or empties a file. A device, a pipe or a socket is opened as it is.
+    /// Makes or empties a file, which is this object's alone as long as that lives: of two who write at once nobody would
+    /// read a whole line. A device, a pipe or a socket is opened as it is.
     package init(creating path: String) throws(OutputProblem) {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o666 & ~0o022)
+        descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0o666 & ~0o022)
         guard descriptor >= 0 else { throw .system("write", path) }
         name = path
         isOwned = true
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
+        // Where a filesystem knows no locks, nobody is kept out.
+        if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw .taken(path) }
+        guard ftruncate(descriptor, 0) == 0 else { throw .system("empty", path) }
     }
 
     deinit { if isOwned { close(descriptor) } }

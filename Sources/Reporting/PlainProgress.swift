@@ -81,10 +81,19 @@ package final class PlainProgress: EventConsumer {
 
     /// What lacks the whole machine is told without being asked for, once: nothing moves, and nothing else says why.
     private func tellWait(_ task: TaskIndex, _ reason: WaitReason, _ lacks: String?) {
+        if reason == .credential { return tellLack(task) }
         let what = lacks ?? Explanation.words(reason)
         guard style.amount == .normal else { return tell(task, "waits", "for \(what)") }
         guard reason == .network || reason == .power, toldLacks.insert(what).inserted else { return }
         append("  \(id(task)): waits for \(what)")
+    }
+
+    /// Nothing but a person ends this wait.
+    private func tellLack(_ task: TaskIndex) {
+        guard style.amount != .quiet else { return }
+        let identifier = job.sessions[Int(job.tasks[Int(task.raw)].session.raw)].identifier
+        let resume = identifier.map { ", or write it into `.netrc` and `transfer-run resume \($0)`" } ?? ""
+        append("  \(id(task)): waits for a credential: say it under `credentials` and run the job again\(resume)")
     }
 
     private func tellEnd(of record: AttemptRecord, _ task: TaskIndex) {

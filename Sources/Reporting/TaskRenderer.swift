@@ -202,11 +202,6 @@ extension TaskFold {
 }
 
 extension TaskSpecification {
-    /// The method when the task names none: POST with a body, else GET.
-    var effectiveMethod: String {
-        options.values.method ?? (options.values.body == nil ? "GET" : "POST")
-    }
-
     /// The URL as far as it is known before anything is sent.
     var shownURL: String {
         switch location {

@@ -59,6 +59,6 @@ final class ControlDesk: Sendable {
             ControlRequest(
                 action: message.action, keepPartial: message.keepPartial,
                 patterns: message.patterns.map { TaskPattern($0) },
-                reply: { [answers] in answers.post(Answer(caller: caller, reply: $0)) }))
+                reply: { [answers] reply, _ in answers.post(Answer(caller: caller, reply: reply)) }))
     }
 }

@@ -102,7 +102,7 @@ extension ErrorName {
             .notEnoughDiskSpace,
             .groupChanged, .groupNotPublished, .cannotCreateFile, .cannotCloseFile, .cannotWriteToFile,
             .cannotRemoveFile, .cannotMoveFile, .requestBodyStreamExhausted, .dataNotAllowed,
-            .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected:
+            .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .taskCrashedRunner:
             true
         case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile, .cannotOpenFile: place != nil
         default: false

@@ -63,19 +63,25 @@ extension Scheduler {
 
     private mutating func failed(_ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?) {
         let index = Int(task.raw)
+        if verdict.lacksCredential, meant == nil, stopping == nil,
+            plan.sessions[Int(plan.tasks[index].session.raw)].waitsForCredentials
+        {
+            return awaitCredential(task, error)
+        }
         let policy = policy(of: task).retry
         let loss = networkLoss(of: task, error, verdict)
         if let loss, waitsForNetwork(task), loss == .gone || !isMirrored(task) {
             tellsNothing(task)
             return goOnWithNetwork(task, error, verdict, meant, loss)
         }
-        let backoff = backoff(policy, attempt: tasks[index].tries)
+        let backoff = backoff(policy, attempt: tasks[index].tries + tasks[index].networkFailures)
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
         if loss == nil {
             judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
         } else {
             tellsNothing(task)
         }
+        noteForgiven(task, error)
         if isMirrored(task) {
             return failedAtMirror(task, error, verdict, meant, loss, asked: asked, backoff: backoff)
         }
@@ -117,7 +123,27 @@ extension Scheduler {
         _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy
     ) -> Bool {
         let tries = tasks[Int(task.raw)].tries + tasks[Int(task.raw)].chargedProbes
-        return Int(tries) < policy.attempts && mayRepeat(verdict, policy) && canHeal(error, verdict, policy)
+        return Int(tries) < mostTries(of: task, after: error) && mayRepeat(verdict, policy)
+            && canHeal(error, verdict, policy)
+    }
+
+    private func isForgiven(_ task: TaskIndex, _ error: TransferError) -> Bool {
+        plan.sessions[Int(plan.tasks[Int(task.raw)].session.raw)].isPatient && error.name.mayBeTheNetworks
+    }
+
+    /// What is the network's fault lengthens the pauses, and counts as no try.
+    private mutating func noteForgiven(_ task: TaskIndex, _ error: TransferError) {
+        let index = Int(task.raw)
+        guard isForgiven(task, error) else { return tasks[index].networkFailures = 0 }
+        // A round over several `urls` counts as a whole.
+        guard tasks[index].tries > 0, !isMirrored(task) else { return }
+        tasks[index].tries -= 1
+        tasks[index].networkFailures += 1
+    }
+
+    /// How often a task may be tried that ended so.
+    func mostTries(of task: TaskIndex, after error: TransferError) -> Int {
+        isForgiven(task, error) ? .max : plan.policies[policyNumber(of: task)].retry.attempts
     }
 
     /// Whether the same request may do better later.

@@ -198,7 +198,3 @@ extension TransferError {
         return error
     }
 }
-
-extension ErrorName {
-    fileprivate var mayBeTheNetworks: Bool { saysNobodyAnswered || self == .notConnectedToInternet }
-}

@@ -1,4 +1,4 @@
-import TransferModel
+package import TransferModel
 
 // The end of a task, and of the run before its tasks.
 
@@ -59,9 +59,10 @@ extension Scheduler {
                 task,
                 Conclusion(
                     outcome: outcome, error: error, tolerated: tolerated, waits: tasks[index].waits,
-                    attempts: Int(tasks[index].attempt), duration: now.instant - beganAt, held: tasks[index].held,
-                    staged: staged, deferral: deferral)))
+                    attempts: Int(tasks[index].attempt), duration: now.instant - createdAt(task),
+                    held: tasks[index].held, staged: staged, deferral: deferral)))
         tasks[index].waits = []
+        if !outsideNeeds.isEmpty { outsideNeeds[task] = nil }
         if !mirrors.isEmpty { mirrors[task] = nil }
         if !wasStaged, let group = plan.tasks[index].group { memberEnded(group, isMissing: !tolerated, deferral) }
         // Once the run is ending, whoever ended it ends those that wait too.
@@ -70,6 +71,10 @@ extension Scheduler {
             release(dependants.of(index), succeeded, deferral, unlessIn: wasStaged ? plan.tasks[index].group : nil)
         }
         if plan.failFast, outcome == .failed, !tolerated, stopping == nil { failFast() }
+    }
+
+    private func createdAt(_ task: TaskIndex) -> Instant {
+        createdLate.isEmpty ? beganAt : createdLate[task] ?? beganAt
     }
 
     private func isTolerated(_ rule: AllowFailure, _ status: Int?) -> Bool {
@@ -89,7 +94,7 @@ extension Scheduler {
             let index = Int(dependant.raw)
             guard tasks[index].phase == .blocked, group == nil || plan.tasks[index].group != group else { continue }
             guard succeeded else {
-                skipped.append((dependant, deferral))
+                if !endsWithGroup(index) { skipped.append((dependant, deferral)) }
                 continue
             }
             tasks[index].openNeeds -= 1
@@ -101,7 +106,13 @@ extension Scheduler {
         if !isSkipping { skipAll() }
     }
 
-    private mutating func skipAll() {
+    /// It began in an earlier process, when what it needs of its own group was verified: nobody skips it any more.
+    private func endsWithGroup(_ index: Int) -> Bool {
+        guard tasks[index].attempt > 0, let group = plan.tasks[index].group else { return false }
+        return groups[Int(group.raw)].isBroken
+    }
+
+    mutating func skipAll() {
         isSkipping = true
         var next = 0
         while next < skipped.count {
@@ -120,10 +131,22 @@ extension Scheduler {
         isSkipping = false
     }
 
+    /// One that somebody else carries has ended; `waiting` are those that need it, once for each need of theirs.
+    package mutating func outsideEnded(
+        _ waiting: [TaskIndex], succeeded: Bool, deferral: Deferral? = nil, now: Now
+    ) {
+        self.now = now
+        // One that has ended meanwhile needs nothing any more.
+        let open = waiting.filter { outsideNeeds[$0] != nil }
+        for task in open { outsideNeeds[task, default: 0] -= 1 }
+        outsideNeeds = outsideNeeds.filter { $0.value > 0 }
+        if stopping == nil { release(open[...], succeeded, deferral) }
+    }
+
     // MARK: The run
 
     /// The first failure ends the run early: sessions that say so cancel what runs, others let it finish.
-    private mutating func failFast() {
+    mutating func failFast() {
         stopping = .failing
         endEarly(.cancelled, TransferError(.runCancelled, "an earlier task failed and `failFast` is set"), nil)
     }

@@ -7,6 +7,8 @@ struct GroupState: Sendable {
     /// Verified; they wait for the others.
     var staged: [TaskIndex] = []
     var isPublishing = false
+    /// In an earlier process.
+    var isPublished = false
     /// A member is missing for good: nothing is published.
     var isBroken = false
     /// It is missing because it was put off: then so are the others.
@@ -75,7 +77,7 @@ extension Scheduler {
     }
 
     /// How those end that another member of theirs left alone.
-    private func missing(in group: GroupIndex) -> Ending {
+    func missing(in group: GroupIndex) -> Ending {
         guard let deferral = groups[Int(group.raw)].deferral else { return .finish(.cancelled, Self.isIncomplete, nil) }
         return .finish(.deferred, nil, deferral)
     }

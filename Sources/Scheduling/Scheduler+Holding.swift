@@ -8,7 +8,8 @@ extension Scheduler {
         let index = Int(task.raw)
         if tasks[index].isSuspended {
             enterSuspended(index)
-            actions.append(.waiting(task, .suspended))
+            // What a command did was told when it did it.
+            if tasks[index].isSuspendedByFile { actions.append(.waiting(task, .suspended)) }
         } else if setBegin(task) {
             tasks[index].phase = .held
             tasks[index].since = now.instant
@@ -76,9 +77,9 @@ extension Scheduler {
             actions.append(.perform(.cancel(task, keepPartial: true)))
         }
         tasks[index].isSuspended = true
-        guard tasks[index].phase != .running, tasks[index].phase != .blocked else { return true }
-        enterSuspended(index)
+        // At once, whatever has to come before its turn: who goes on with this run from its events must know it.
         actions.append(.waiting(task, .suspended))
+        if tasks[index].phase != .running, tasks[index].phase != .blocked { enterSuspended(index) }
         return true
     }
 
@@ -92,6 +93,21 @@ extension Scheduler {
         }
     }
 
+    /// It was answered, so it is no fault of its host's, and no try of the task's: somebody is to say who it is.
+    mutating func awaitCredential(_ task: TaskIndex, _ error: TransferError) {
+        let index = Int(task.raw)
+        tellsNothing(task)
+        if isFreshRound(task) { tasks[index].tries -= 1 }
+        actions.append(
+            .attemptEnded(
+                task,
+                AttemptEnd(outcome: .failed, error: error, backoff: nil, held: tasks[index].takeHeld())))
+        actions.append(.waiting(task, .credential))
+        tasks[index].isSuspended = true
+        tasks[index].lacksCredential = true
+        enterSuspended(index)
+    }
+
     mutating func resume(_ task: TaskIndex) -> Bool {
         let index = Int(task.raw)
         guard tasks[index].phase != .finished, tasks[index].isSuspended else { return false }
@@ -99,13 +115,15 @@ extension Scheduler {
         if wasSuspended { leaveSuspended(index) }
         tasks[index].isSuspended = false
         tasks[index].isSuspendedByFile = false
+        tasks[index].lacksCredential = false
         actions.append(.resumed(task))
         if wasSuspended { makeReady(task) }
         return true
     }
 
     mutating func leaveSuspended(_ index: Int) {
-        tasks[index].addWait(.suspended, now.instant - tasks[index].since)
+        let reason: WaitReason = tasks[index].lacksCredential ? .credential : .suspended
+        tasks[index].addWait(reason, now.instant - tasks[index].since)
         guard tasks[index].isSuspendedByFile else { return }
         idleCount -= 1
         suspendedByFileCount -= 1
@@ -113,7 +131,9 @@ extension Scheduler {
 
     /// When only `suspended: true` holds back what is left, nobody will come: the next run may resume it.
     mutating func deferTheSuspended() {
-        guard suspendedByFileCount > 0, finishedCount + idleCount == tasks.count, actionsLetNothingGoOn else { return }
+        guard suspendedByFileCount > 0, finishedCount + idleCount == tasks.count, actionsLetNothingGoOn,
+            outsideNeeds.isEmpty, !plan.waitsForResume
+        else { return }
         stopping = .deferring(.suspended)
         for index in tasks.indices {
             end(TaskIndex(raw: UInt32(index)), .finish(.deferred, nil, .suspended))

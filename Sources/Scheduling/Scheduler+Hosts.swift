@@ -128,7 +128,7 @@ extension Scheduler {
     }
 
     /// Nothing is sent to the origin for so long, whichever session it is for.
-    private mutating func park(_ origin: OriginID, for delay: TimeSpan) {
+    mutating func park(_ origin: OriginID, for delay: TimeSpan) {
         let number = Int(origin.raw)
         let due = now.instant + delay
         if case .until(let present) = origins[number].quiet, present >= due { return }
@@ -160,7 +160,7 @@ extension Scheduler {
                 let state = tasks[Int(task.raw)]
                 guard isQueued(task, in: lane), !isMirrored(task) else { return false }
                 let tries = state.tries + state.chargedProbes + failed - state.failedProbes
-                return Int(tries) >= plan.policies[policyNumber(of: task)].retry.attempts
+                return Int(tries) >= mostTries(of: task, after: error)
             }
         }
         var told = error
@@ -180,16 +180,4 @@ extension OriginState {
 extension Verdict {
     /// The server has more to do than it can.
     var saysBusy: Bool { status == 429 || status == 503 }
-}
-
-extension ErrorName {
-    /// The host gave no sign of life.
-    var saysNobodyAnswered: Bool {
-        switch self {
-        case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
-            .cannotFindProxy, .cannotConnectToProxy, .proxyCouldNotConnect:
-            true
-        default: false
-        }
-    }
 }

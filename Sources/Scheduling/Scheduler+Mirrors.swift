@@ -100,7 +100,7 @@ extension Scheduler {
             mirrors[task]?.beginAnew()
             return goOnWithNetwork(task, error, verdict, meant, loss)
         }
-        guard mayRepeat(verdict, policy), mayGoOn(task) else { return giveUp(task) }
+        guard mayRepeat(verdict, policy), mayGoOn(task, after: error) else { return giveUp(task) }
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
         }
@@ -134,9 +134,9 @@ extension Scheduler {
     }
 
     /// Whether its round has another place to try, or another round may follow.
-    private func mayGoOn(_ task: TaskIndex) -> Bool {
+    private func mayGoOn(_ task: TaskIndex, after error: TransferError) -> Bool {
         guard let round = mirrors[task], round.isOver else { return true }
-        return round.canHeal && Int(tasks[Int(task.raw)].tries) < policy(of: task).retry.attempts
+        return round.canHeal && Int(tasks[Int(task.raw)].tries) < mostTries(of: task, after: error)
     }
 
     /// To the next place of the same round, at once; or to another attempt that only a network may hold back.
@@ -173,7 +173,7 @@ extension Scheduler {
             if isFreshRound(task) { tasks[Int(task.raw)].tries += 1 }
             let mirror = mirrors[task]?.current ?? 0
             mirrors[task]?.note(MirrorRound.Failure(mirror: mirror, error: error, canHeal: true))
-            guard mayGoOn(task) else {
+            guard mayGoOn(task, after: error) else {
                 giveUp(task)
                 continue
             }

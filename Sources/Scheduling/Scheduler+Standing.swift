@@ -12,10 +12,12 @@ extension Scheduler {
     package func standing(of task: TaskIndex) -> TaskStanding {
         let state = tasks[Int(task.raw)]
         switch state.phase {
+        // Whatever it needs: nothing of it will be sent until somebody resumes it.
+        case .blocked where state.isSuspended: return .suspended
         // What is verified waits for the others of its group.
         case .blocked, .staged: return .waiting(.dependency)
         case .held: return .waiting(.earliestBegin)
-        case .suspended: return .suspended
+        case .suspended: return state.lacksCredential ? .waiting(.credential) : .suspended
         case .backingOff: return .waiting(state.backoffReason)
         case .awaitingConditions: return .waiting(state.shortOf)
         case .running: return state.awaitsGrant ? .waiting(closure(of: state) ?? .hostLimit) : .running

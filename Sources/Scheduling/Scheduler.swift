@@ -58,12 +58,18 @@ package struct Scheduler {
     /// Tasks that wait for others, or for somebody who is not there: when all do, the run is over.
     var idleCount = 0
     var suspendedByFileCount = 0
+    /// Of tasks that were not there when the run began: its process ended before it had told of them.
+    var createdLate: [TaskIndex: Instant] = [:]
+    /// Of tasks that need what somebody else carries: how much of that has not ended.
+    var outsideNeeds: [TaskIndex: Int]
 
-    package init(_ plan: SchedulingPlan, now: Now) {
+    /// With a `history` the run goes on where its events end: in whatever process, on whatever clock. `hasCrashed`: the
+    /// process that carried it before died by its own fault.
+    package init(_ plan: SchedulingPlan, now: Now, history: RunHistory? = nil, hasCrashed: Bool = false) {
         self.plan = plan
         self.now = now
         lastTurn = now
-        beganAt = now.instant
+        beganAt = history.map { now.instant + (.zero - $0.elapsed(at: now.wall)) } ?? now.instant
         tasks = plan.tasks.map {
             TaskState(openNeeds: UInt32($0.needs.count + $0.neededGroups.count), since: now.instant)
         }
@@ -75,6 +81,8 @@ package struct Scheduler {
         mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)
         conditions = ConditionsBook(plan.conditions)
+        outsideNeeds = plan.outsideNeeds
+        for (task, count) in plan.outsideNeeds { tasks[Int(task.raw)].openNeeds += UInt32(count) }
         if plan.bandwidth != nil || plan.sessions.contains(where: { $0.bandwidth != nil })
             || plan.policies.contains(where: { $0.bandwidth != nil })
         {
@@ -83,9 +91,13 @@ package struct Scheduler {
         setDeadlines()
         readWindows()
         formGroups()
-        for index in plan.tasks.indices { create(TaskIndex(raw: UInt32(index))) }
+        if let history {
+            goOn(history, hasCrashed: hasCrashed)
+        } else {
+            for index in plan.tasks.indices { create(TaskIndex(raw: UInt32(index))) }
+        }
         // Then nothing may move at all.
-        if plan.maximumBytes == 0 { deferAll(.maximumBytes, evenRunning: true) }
+        if let most = plan.maximumBytes, bytesMoved >= most { deferAll(.maximumBytes, evenRunning: true) }
     }
 
     private mutating func create(_ task: TaskIndex) {
@@ -94,10 +106,13 @@ package struct Scheduler {
             tasks[index].isSuspended = true
             tasks[index].isSuspendedByFile = true
         }
-        guard tasks[index].openNeeds > 0 else { return makeReady(task) }
-        tasks[index].phase = .blocked
+        if tasks[index].openNeeds > 0 { block(task) } else { makeReady(task) }
+    }
+
+    mutating func block(_ task: TaskIndex, isTold: Bool = true) {
+        tasks[Int(task.raw)].phase = .blocked
         idleCount += 1
-        actions.append(.waiting(task, .dependency))
+        if isTold { actions.append(.waiting(task, .dependency)) }
     }
 
     package var isFinished: Bool { finishedCount == tasks.count }
@@ -175,6 +190,8 @@ package struct Scheduler {
         case .conditions(let news):
             take(news)
             return []
+        // Nothing of the run changes by who carries it.
+        case .leave: return []
         case .cancel(let chosen, let keepPartial):
             let error = TransferError(.cancelled, "the task was cancelled by a command")
             return chosen.filter { end($0, .finish(.cancelled, error, nil), keepPartial: keepPartial) }

@@ -57,6 +57,10 @@ package struct SchedulingPlan: Sendable {
         package var requestsPerSecond: RequestRate?
         package var bandwidth: Int64?
         package var window: WindowRule?
+        /// What the network does to a task uses up none of its tries: it is tried again until `timeoutForResource`.
+        package var isPatient = false
+        /// A task whose server asks who it is, where nobody knows, waits to be resumed. Elsewhere it fails.
+        package var waitsForCredentials = false
         package init(
             maximumConnectionsPerHost: Int, maximumConcurrentTasks: Int?, streamsPerConnection: Int,
             cancelsOnInvalidation: Bool
@@ -72,10 +76,14 @@ package struct SchedulingPlan: Sendable {
     /// The origins of all `urls` of the tasks that have more than one, as written. Apart from the tasks, because few
     /// have any and a million tasks must stay small.
     package var mirrors: [TaskIndex: [OriginID?]] = [:]
+    /// How many tasks that somebody else carries a task waits for; `outsideEnded` tells of them. Few have any.
+    package var outsideNeeds: [TaskIndex: Int] = [:]
     package var policies: [TaskPolicy] = []
     package var sessions: [Session] = []
     /// How many groups the tasks name.
     package var groupCount = 0
+    /// What is suspended is waited for, whoever suspended it: it is never deferred for that.
+    package var waitsForResume = false
     package var maximumConcurrentTasks = 64
     /// Bytes a second over all sessions.
     package var bandwidth: Int64?
@@ -91,6 +99,9 @@ package struct SchedulingPlan: Sendable {
     package var putsOffWhatWaits = false
     /// Somebody listens to what keeps a task from a free place. Told only then: a hundred thousand tasks wait for one.
     package var tellsLimitWaits = false
+    /// Tasks of a run that goes on whose requests must not be sent twice: an attempt that was under way when the process ended
+    /// may have been heard.
+    package var unrepeatable: Set<TaskIndex> = []
     /// Of the random part of back-off; the same seed gives the same run.
     package var seed: UInt64 = 1
     package init() {}

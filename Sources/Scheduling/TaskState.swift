@@ -64,7 +64,11 @@ struct TaskState: Sendable {
     var hasBegun = false
     var resourceClockRuns = false
     /// It is to be held back: by the job file, or by a command.
+    /// Failures of the network's since somebody answered last, where those use up no tries.
+    var networkFailures: UInt32 = 0
     var isSuspended = false
+    /// It is, because nobody knew a credential.
+    var lacksCredential = false
     /// Nobody but the next run's user can resume it: the job file suspended it.
     var isSuspendedByFile = false
 

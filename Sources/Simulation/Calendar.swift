@@ -45,6 +45,12 @@ struct Calendar {
         }
     }
 
+    mutating func drop(where isUnwanted: (Entry) -> Bool) {
+        let kept = items.filter { !isUnwanted($0) }.sorted { $0.isBefore($1) }
+        // What is sorted is a heap.
+        items = kept
+    }
+
     /// The first one, when it is due by then.
     mutating func take(until instant: Instant) -> Entry? {
         guard let first = items.first, first.due <= instant.nanoseconds, let last = items.popLast() else { return nil }

@@ -15,10 +15,12 @@ package final class EventTape {
         /// The status of an answer that may turn out to be a redirect.
         var status: Int?
         var hasResponse = false
+        var bytes: Int64 = 0
     }
 
     private let consumer: any EventConsumer
     private var plan = SchedulingPlan()
+    private var past: RunHistory?
     private var beganAt: Now?
     private var sequence: UInt64 = 0
     private var events: [Event] = []
@@ -41,16 +43,36 @@ package final class EventTape {
         events.removeAll(keepingCapacity: true)
     }
 
-    func begin(_ plan: SchedulingPlan, _ now: Now) {
+    func begin(_ plan: SchedulingPlan, _ now: Now, _ history: RunHistory? = nil) {
         self.plan = plan
         beganAt = now
-        for session in plan.sessions.indices {
+        if let history { goOn(history, now) }
+        for session in plan.sessions.indices where history?.sessions[session].isStarted != true {
             add(.sessionStarted, now, session: SessionIndex(raw: UInt16(session)))
         }
         for (index, task) in plan.tasks.enumerated() {
             let number = TaskIndex(raw: UInt32(index))
-            add(.taskCreated, now, task: number)
+            let told = history?.tasks[index] ?? TaskPast()
+            if told.createdAfter == nil { add(.taskCreated, now, task: number) }
+            if told.wasResumed { continue }
             if !plan.policies[task.policy].isSuspended { add(.taskResumed, now, task: number) }
+        }
+    }
+
+    private func goOn(_ history: RunHistory, _ now: Now) {
+        past = history
+        sequence = history.lastSequence
+        let elapsed = TimeSpan.zero - history.elapsed(at: now.wall)
+        let began = Now(instant: now.instant + elapsed, boot: now.boot + elapsed, wall: now.wall + elapsed)
+        beganAt = began
+        for (index, task) in history.tasks.enumerated() {
+            if let ending = task.ending { facts.count(ending, type: .download) }
+            guard let attempt = task.open else { continue }
+            let startedAt = Now(
+                instant: began.instant + attempt.beganAfter, boot: began.boot + attempt.beganAfter,
+                wall: attempt.startedAt)
+            open[TaskIndex(raw: UInt32(index))] = OpenAttempt(
+                number: attempt.number, startedAt: startedAt, origin: nil, url: attempt.url)
         }
     }
 
@@ -86,8 +108,17 @@ package final class EventTape {
                 AttemptRecord(
                     number: attempt.number, url: attempt.url, outcome: outcome, resumedFrom: 0,
                     startedAt: attempt.startedAt.wall, duration: now.instant - attempt.startedAt.instant - away,
-                    error: outcome == .succeeded ? nil : error ?? attempt.error, backoff: backoff, transactions: [])),
+                    error: outcome == .succeeded ? nil : error ?? attempt.error, backoff: backoff,
+                    transactions: Self.transactions(attempt.url, attempt.bytes, attempt.startedAt.wall))),
             now, task: task)
+    }
+
+    /// What moved, as one request.
+    private static func transactions(_ url: String, _ bytes: Int64, _ began: WallTime) -> [TransactionMetrics] {
+        guard bytes > 0 else { return [] }
+        var metrics = TransactionMetrics(method: "GET", url: url, fetchStart: began)
+        metrics.responseBodyBytesReceived = bytes
+        return [metrics]
     }
 
     func finished(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
@@ -120,6 +151,7 @@ package final class EventTape {
         case .needsGrant(let task, let origin, _): redirect(task, to: origin, now)
         case .moved(let task, let count):
             bytes[task, default: 0] += count
+            open[task]?.bytes += count
             add(.receivedData(Event.Progress(bytes: bytes[task] ?? count, expected: nil)), now, task: task)
         case .ended(let task, let verdict): ended(task, verdict, now)
         case .released, .unused, .transferred, .protocolIs, .published, .couldUse, .gaveBack, .turnedAway: break
@@ -160,7 +192,7 @@ package final class EventTape {
     }
 
     func end(_ scheduler: Scheduler, _ now: Now) {
-        for index in plan.sessions.indices {
+        for index in plan.sessions.indices where past?.sessions[index].isInvalidated != true {
             let session = SessionIndex(raw: UInt16(index))
             let hosts = scheduler.hosts(of: session).map {
                 SessionRecord.Host(origin: Self.origin($0.origin), peakConnections: $0.peak, tasks: $0.tasks)
@@ -169,6 +201,7 @@ package final class EventTape {
                 .sessionInvalidated(SessionRecord(connectionsOpened: 0, connectionsReused: 0, hosts: hosts)), now,
                 session: session)
         }
+        if past?.isFinished == true { return handOver() }
         let status = facts.status
         let duration = now.instant - (beganAt ?? now).instant
         add(

@@ -21,6 +21,9 @@ struct HostShare {
 
     init(rate: Int64) { self.rate = Double(max(1, rate)) }
 
+    /// The same bandwidth, and nobody there.
+    init(_ other: HostShare) { rate = other.rate }
+
     /// The clock's reading, which a transfer keeps as its beginning.
     mutating func reading(at now: Instant) -> Double {
         let elapsed = (now - readAt).seconds

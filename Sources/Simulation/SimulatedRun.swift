@@ -25,6 +25,8 @@ package struct SimulationResult: Hashable, Sendable {
         case stuck
         /// More turns or time than it was given.
         case endless
+        /// The process that carried it ended.
+        case interrupted
     }
     package var ending = Ending.finished
     /// In the world's time.
@@ -41,11 +43,13 @@ package struct SimulationResult: Hashable, Sendable {
 package struct SimulatedRun<Observer: SimulationObserver> {
     private var scheduler: Scheduler
     private var world: SimulatedWorld
-    private let setting: SimulatedSetting
+    private var setting: SimulatedSetting
     private var nextCommand = 0
     private var now: Now
     private var lateness: RandomBits
     private let tape: EventTape?
+    /// Of the processes before.
+    private var history: RunHistory?
     package var observer: Observer
     private var result = SimulationResult()
 
@@ -64,11 +68,48 @@ package struct SimulatedRun<Observer: SimulationObserver> {
         for (origin, limits) in setting.hostLimits { scheduler.limit(origin, to: limits) }
     }
 
-    /// Runs to the end. The bounds are for a scheduler that goes wrong.
-    package mutating func run(mostTurns: Int = .max, mostTime: TimeSpan = .forever) -> SimulationResult {
-        tape?.begin(setting.plan, now)
+    /// Another process goes on with a run that was interrupted: what was under way is lost, and all it knows is the
+    /// `history`. Commands of the time between come late; networks are as they are by now.
+    package init(
+        goingOn run: SimulatedRun, _ history: RunHistory, after gap: TimeSpan, hasCrashed: Bool, keepingPartials: Bool,
+        commands: [(after: TimeSpan, command: RunCommand)] = [], observer: (SimulatedSetting, Now) -> Observer,
+        tape: EventTape?
+    ) {
+        var setting = run.setting
+        now = Now(instant: run.now.instant + gap, boot: run.now.boot + gap, wall: run.now.wall + gap)
+        let time = now.instant - setting.start.instant
+        let left = setting.commands.dropFirst(run.nextCommand)
+        for (after, command) in left where after <= time {
+            if case .conditions(let conditions) = command { setting.plan.conditions = conditions }
+        }
+        let late = left.filter { after, command in
+            if case .conditions = command { after > time } else { true }
+        }
+        setting.commands = (late + commands).sorted { $0.after < $1.after }
+        setting.plan.seed &+= 1
+        self.setting = setting
+        self.tape = tape
+        self.observer = observer(setting, now)
+        lateness = run.lateness
+        world = run.world
+        world.lose(keepingPartials: keepingPartials, until: now.instant, setting.plan.conditions)
+        scheduler = Scheduler(setting.plan, now: now, history: history, hasCrashed: hasCrashed)
+        for (origin, limits) in setting.hostLimits { scheduler.limit(origin, to: limits) }
+        self.history = history
+    }
+
+    /// Runs to the end, or until somebody ends the process after a turn. The bounds are for a scheduler that goes wrong.
+    package mutating func run(
+        mostTurns: Int = .max, mostTime: TimeSpan = .forever, until isInterrupted: () -> Bool = { false }
+    ) -> SimulationResult {
+        tape?.begin(setting.plan, now, history)
         while true {
             turn()
+            if isInterrupted() {
+                result.ending = .interrupted
+                result.duration = now.instant - setting.start.instant
+                return result
+            }
             if scheduler.isFinished { break }
             guard let next = nextMoment() else {
                 result.ending = .stuck
@@ -84,6 +125,9 @@ package struct SimulatedRun<Observer: SimulationObserver> {
         tape?.end(scheduler, now)
         return result
     }
+
+    /// Since the beginning of the run.
+    package var time: TimeSpan { now.instant - setting.start.instant }
 
     private mutating func turn() {
         result.turns += 1
@@ -132,7 +176,10 @@ package struct SimulatedRun<Observer: SimulationObserver> {
             let affected = scheduler.command(command, now: now)
             observer.sees(command, affected: affected, at: now)
             tape?.takes(command)
-            if case .conditions(let conditions) = command { news.append(conditions) }
+            if case .conditions(let conditions) = command {
+                news.append(conditions)
+                setting.plan.conditions = conditions
+            }
         }
         for report in world.advance(to: now.instant) {
             observer.sees(report, at: now)

@@ -140,6 +140,32 @@ package struct SimulatedWorld: Sendable {
         calendar.put(.gone, place, generations[place], at: now + model.cancelTime)
     }
 
+    /// The client is gone, and another comes at `instant`: nothing is under way any more. What was half done may be
+    /// there to go on with.
+    package mutating func lose(keepingPartials: Bool, until instant: Instant, _ conditions: Conditions?) {
+        for place in flights.indices {
+            guard let flight = flights[place] else { continue }
+            if flight.parent == nil, keepingPartials, flight.received > 0 { partials[flight.task] = flight.received }
+            leave(place)
+        }
+        if !keepingPartials { partials = [:] }
+        places = Array(repeating: -1, count: places.count)
+        hosts = hosts.map { state in
+            var state = state
+            state.share = state.share.map { HostShare($0) }
+            return state
+        }
+        reports = []
+        now = max(now, instant)
+        self.conditions = conditions
+        calendar.drop { entry in
+            switch entry.kind {
+            case .answer, .body, .gone, .delivered, .published: true
+            case .outage, .handover: entry.due <= instant.nanoseconds
+            }
+        }
+    }
+
     // MARK: Flights
 
     func place(of task: TaskIndex) -> Int? {

@@ -43,6 +43,8 @@ package enum MemoryOrder: Sendable {
     case cache(SessionIndex, CacheOrder)
     /// In the order in which it was learned.
     case learned(SessionIndex, [SessionLore.Change])
+    /// What was told up to here is to be written at once.
+    case write
 }
 
 /// What the store answers.
@@ -78,50 +80,39 @@ package struct OpenedMemory: Sendable {
 /// A store that cannot be used costs requests, never a wrong file: whoever asks then hears that nothing is kept.
 package final class MemoryKeeper: Sendable {
     private let orders: Mailbox<MemoryOrder>
-    private let wake = WakeSignal()
-    private let thread = Mutex<Thread?>(nil)
-    private let ending = Atomic<Bool>(false)
+    private let thread = WorkThread()
     private let problems = Mutex<[String]>([])
 
     static let writeAfter = TimeSpan.milliseconds(200)
     static let writeCount = 500
 
     package init(_ place: MemoryPlace, reports: Mailbox<MemoryReport>) throws(SystemError) {
-        let wake = wake
+        let wake = thread.wake
         orders = Mailbox(wake: { wake.signal() })
-        let started = try Thread(named: "store") { [self] in
+        try thread.start(named: "store") { [self] in
             let worker = MemoryWorker(place, reports)
             worker.open()
             work(worker)
             problems.withLock { $0 = worker.problems }
         }
-        thread.withLock { $0 = started }
     }
 
     package func submit(_ batch: [MemoryOrder]) { orders.post(batch) }
 
     /// Writes what is left, closes the store and says what went wrong with it: sentences for people.
     package func finish() -> [String] {
-        ending.store(true, ordering: .releasing)
-        wake.signal()
-        let running = thread.withLock { thread in
-            let running = thread
-            thread = nil
-            return running
-        }
-        running?.join()
+        thread.finish()
         return problems.withLock { $0 }
     }
 
     private func work(_ worker: MemoryWorker) {
         while true {
-            // Read before the orders: whoever ends us has posted everything by then.
-            let isEnding = ending.load(ordering: .acquiring)
+            let isEnding = thread.isEnding
             let batch = orders.takeAll()
             worker.perform(batch)
             worker.writeIfDue(isLast: isEnding)
             if isEnding, batch.isEmpty { return worker.close() }
-            if batch.isEmpty { worker.wait(on: wake) }
+            if batch.isEmpty { worker.wait(on: thread.wake) }
         }
     }
 }

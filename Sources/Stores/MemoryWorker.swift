@@ -68,7 +68,7 @@ final class MemoryWorker {
     private func opened() throws(StoreError) -> Store {
         if let store { return store }
         let made: Store
-        if let early = try place.opening?.take() {
+        if let early = place.opening?.take() {
             made = early
             made.forgetOld()
         } else {
@@ -116,6 +116,7 @@ final class MemoryWorker {
             case .cache(let session, let order):
                 if let answer = perform(order, session) { answers.append(answer) }
             case .learned(let session, let changes): take(session, changes)
+            case .write: writeDue = writeDue.map { _ in Instant(nanoseconds: 0) }
             }
         }
         reports.post(answers)

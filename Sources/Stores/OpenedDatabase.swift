@@ -8,13 +8,15 @@ struct OpenedDatabase: ~Copyable {
     let quarantined: Quarantine?
 
     /// A damaged file or one of another program is put aside and a new one made; one of a newer version of this program is
-    /// an error.
-    static func open(folder: String, _ kind: DatabaseKind) throws(StoreError) -> OpenedDatabase {
+    /// an error. Without `mends` nothing is put aside, and what would have been is an error too.
+    static func open(
+        folder: String, _ kind: DatabaseKind, mends: Bool = true
+    ) throws(StoreError) -> OpenedDatabase {
         let files = try StoreFiles(folder, kind.name)
         // Two processes must not both make, change or put aside the same file.
         let lock = try files.takeLock(patience: .seconds(20))
         var quarantined: Quarantine?
-        let database = try connectAnyhow(files, kind, &quarantined)
+        let database = mends ? try connectAnyhow(files, kind, &quarantined) : try connect(files, kind)
         _ = consume lock
         return OpenedDatabase(database: database, files: files, quarantined: quarantined)
     }
@@ -43,7 +45,7 @@ struct OpenedDatabase: ~Copyable {
         try refuseReadOnly(database, files)
         let isSuspect = files.isSuspect
         try check(database, isSuspect: isSuspect)
-        try configure(database)
+        try configure(database, longLog: kind.longLog)
         try Migration.bringUpToDate(database, kind.steps)
         if isSuspect {
             try kind.prove(database)
@@ -98,11 +100,7 @@ struct OpenedDatabase: ~Copyable {
         }
     }
 
-    /// So many pages of the log are taken into the file, with two waits for the disk, by whoever commits then: mostly
-    /// while the run goes on. Who opens the store reads the log first, 1 ms for so many.
-    private static let longLog = 500
-
-    private static func configure(_ database: borrowing Database) throws(StoreError) {
+    private static func configure(_ database: borrowing Database, longLog: Int) throws(StoreError) {
         // Readers and one writer at once. Where the filesystem cannot (no shared memory, as on NFS) SQLite says so
         // and stays with its rollback journal, which is as safe and only slower.
         _ = try database.pragma("journal_mode = WAL")

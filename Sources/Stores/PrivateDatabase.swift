@@ -9,6 +9,9 @@ struct DatabaseKind: Sendable {
     let applicationID: Int64
     let steps: [Migration]
     /// What is deleted makes the file shorter, when asked for.
+    /// So many pages of the log are taken into the file, with two waits for the disk, by whoever commits then: mostly
+    /// while the run goes on. Who opens the database reads the log first, 1 ms for 500.
+    var longLog = 500
     var givesRoomBack = false
     /// Reads all that SQLite's own check says nothing of. Only where somebody met damage.
     var prove: @Sendable (borrowing Database) throws(StoreError) -> Void = { _ in }
@@ -20,7 +23,7 @@ package class PrivateDatabase {
     /// The file that was put aside at this opening, if one was: tell the user.
     package final let quarantined: Quarantine?
     final let database: Database
-    private final let files: StoreFiles
+    final let files: StoreFiles
 
     init(_ opened: consuming OpenedDatabase) {
         quarantined = opened.quarantined

@@ -33,9 +33,9 @@ package final class Store: PrivateDatabase {
 
     /// Open, with all that is out of date still in it.
     static func connected(
-        folder: String, now: WallTime, steps: [Migration] = Migration.all
+        folder: String, now: WallTime, steps: [Migration] = Migration.all, mends: Bool = true
     ) throws(StoreError) -> Store {
-        Store(try OpenedDatabase.open(folder: folder, kind(steps)), now)
+        Store(try OpenedDatabase.open(folder: folder, kind(steps), mends: mends), now)
     }
 
     /// Whoever cannot forget now, for want of room or because others write, does so at another opening.

@@ -14,6 +14,8 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Another process met damage in it and put it aside while it was open here.
         case putAside
         case diskFull
+        /// The key to what was sealed is gone: nobody will ever read it.
+        case sealedForEver
         case other
     }
     package let kind: Kind
@@ -31,4 +33,7 @@ package struct Quarantine: Hashable, Sendable {
     /// Where it lies now.
     package let path: String
     package let reason: String
+
+    /// For people.
+    package var sentence: String { "\(reason): it was put aside as \(path)" }
 }

@@ -4,10 +4,10 @@ import TransferModel
 
 /// The folder of a database, and the names in it. Everything goes by the folder's descriptor but SQLite, which wants a path.
 struct StoreFiles: ~Copyable {
-    private let path: String
-    private let folder: Descriptor
+    let path: String
+    let folder: Descriptor
     /// `store`, as in `store.sqlite`.
-    private let name: String
+    let name: String
 
     private static func database(_ name: String) -> String { "\(name).sqlite" }
     private var file: String { Self.database(name) }
@@ -22,6 +22,14 @@ struct StoreFiles: ~Copyable {
 
     static func isThere(folder: String, _ name: String) -> Bool {
         (try? FileFacts.of("\(folder)/\(database(name))")) != nil
+    }
+
+    private static func aside(_ file: String, _ number: Int) -> String { "\(file).quarantined-\(number)" }
+
+    /// The newest of those that were put aside and still lie there.
+    static func putAside(folder: String, _ name: String) -> String? {
+        (1...).lazy.map { "\(folder)/\(aside(database(name), $0))" }
+            .prefix { (try? FileFacts.of($0)) != nil }.reduce(nil) { $1 }
     }
 
     /// Makes the folder when it is missing; refuses one that somebody else owns or may write to.
@@ -94,8 +102,8 @@ struct StoreFiles: ~Copyable {
     /// Gives the file and its journals the first free name of a row, so that it can still be opened there.
     func putAside(_ reason: String) throws(StoreError) -> Quarantine {
         var number = 1
-        while exists("\(file).quarantined-\(number)") { number += 1 }
-        let aside = "\(file).quarantined-\(number)"
+        while exists(Self.aside(file, number)) { number += 1 }
+        let aside = Self.aside(file, number)
         do throws(SystemError) {
             // The journals first: should we die in between, SQLite must not find them beside a new file.
             for suffix in ["-wal", "-shm", "-journal"] where exists(file + suffix) {

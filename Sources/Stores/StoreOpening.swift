@@ -1,14 +1,12 @@
 import Synchronization
 import SystemIO
 
-/// A store that a thread of its own opens while its run's job is still read, which takes as long. Nothing in it is looked at
-/// or changed before somebody takes it: when the job turns out to be none, all is as it was.
+/// A store that a thread of its own opens while its run's job is still read, which takes as long. Nothing in it is
+/// forgotten, and a damaged one is not put aside, before somebody takes it: the job may turn out to be none.
 package final class StoreOpening: Sendable {
-    private typealias Outcome = Result<Store, StoreError>
-
     /// Unchecked: the store is made by the thread, which ends before anybody takes it.
     private struct Opened: @unchecked Sendable {
-        let outcome: Outcome
+        let store: Store
     }
 
     /// What the thread has of it: it may be left alone with that.
@@ -26,7 +24,9 @@ package final class StoreOpening: Sendable {
         let started = try? Signals.holding { () throws(SystemError) in
             try Thread(named: "opening") {
                 before()
-                let opened = Opened(outcome: Self.open(folder))
+                // What is wrong with it is found again, and told, by whoever opens it in earnest.
+                guard let store = try? Store.connected(folder: folder, now: Clocks.wall(), mends: false) else { return }
+                let opened = Opened(store: store)
                 place.opened.withLock { $0 = opened }
             }
         }
@@ -34,22 +34,12 @@ package final class StoreOpening: Sendable {
         thread = Mutex(started)
     }
 
-    private static func open(_ folder: String) -> Outcome {
-        do throws(StoreError) {
-            return .success(try Store.connected(folder: folder, now: Clocks.wall()))
-        } catch {
-            return .failure(error)
-        }
-    }
-
     deinit { thread.withLock { $0.take() }?.detach() }
 
-    /// Once, by whoever will use it; `nil` for the next.
-    func take() throws(StoreError) -> Store? {
+    /// Once, by whoever will use it; `nil` for the next, and when it could not be opened as it is.
+    package func take() -> Store? {
         guard let running = thread.withLock({ $0.take() }) else { return nil }
         running.join()
-        let opened = place.opened.withLock { $0.take() }
-        guard let opened else { return nil }
-        return try opened.outcome.get()
+        return place.opened.withLock { $0.take() }?.store
     }
 }

@@ -14,6 +14,12 @@ extension Descriptor {
         }
     }
 
+    /// Waits until nobody has the file for itself; any number may have it together.
+    package borrowing func lockTogether() throws(SystemError) {
+        let raw = raw
+        try Syscall.check("lock") { flock(raw, LOCK_SH) }
+    }
+
     /// Writes over the beginning of the file; what follows stays. Emptying a file first would cost half a
     /// millisecond: ext4 then writes the new content out when the file is closed.
     package borrowing func overwrite(_ bytes: [UInt8]) throws(SystemError) {

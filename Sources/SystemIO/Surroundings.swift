@@ -20,6 +20,13 @@ package enum Surroundings {
 
     package static func processID() -> Int32 { getpid() }
 
+    /// This start of the system, as the kernel names it; `nil` where it does not.
+    package static func bootID() -> String? {
+        guard let bytes = try? WholeFile.read("/proc/sys/kernel/random/boot_id", limit: 64) else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+    }
+
     package static func userID() -> UInt32 { geteuid() }
 
     /// Whether a process of that number is there, be it another user's.

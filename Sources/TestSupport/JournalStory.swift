@@ -5,6 +5,9 @@ package struct JournalStory: Sendable {
     package let identifier: String
     package let input: [UInt8]
     package let tasks: [String]
+    /// With which it is extended after half of its batches, and what it is given then.
+    package let later: [String]
+    package let laterInput: [UInt8]
     package let batches: Int
     private var events: RandomEvents
 
@@ -13,6 +16,8 @@ package struct JournalStory: Sendable {
         identifier = "org.example.\(seed)"
         input = random.bytes(1 + random.below(20_000))
         tasks = (0..<1 + random.below(40)).map { "t\($0)" }
+        later = (0..<1 + random.below(40)).map { "later\($0)" }
+        laterInput = random.bytes(1 + random.below(3_000))
         batches = 1 + random.below(20)
         events = RandomEvents(Seeded(seed: random.next()), secrets: secrets)
     }

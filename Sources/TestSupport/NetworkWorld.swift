@@ -35,8 +35,10 @@ package final class NetworkWorld: Sendable {
     private func gateway(of name: String) -> String { "10.77.\(place(name)).1" }
     private func place(_ name: String) -> Int { (names.firstIndex(of: name) ?? 0) + 1 }
 
-    package func scriptedServer(_ handler: ScriptedServer.Handler? = nil) throws -> ScriptedServer {
-        try there.inside { try ScriptedServer(at: Self.server, handler: handler) }
+    package func scriptedServer(
+        tls: TLSOptions? = nil, _ handler: ScriptedServer.Handler? = nil
+    ) throws -> ScriptedServer {
+        try there.inside { try ScriptedServer(tls: tls, at: Self.server, handler: handler) }
     }
 
     /// Of the client's machine itself.

@@ -273,6 +273,7 @@ extension TraceFacts {
                 earliestBegin: policy.earliestBegin, mayFail: policy.allowFailure != .no)
             facts.verified = task.needs.filter(isOwn).map { Int($0.raw) }
             facts.members = task.neededGroups.flatMap { members[Int($0.raw)] }
+            facts.isGrouped = task.group != nil
             facts.waitsForConnectivity = policy.waitsForConnectivity
             facts.isDiscretionary = policy.isDiscretionary
             return facts

@@ -14,6 +14,8 @@ package struct ReceivedRequest: Sendable {
     package var body: [UInt8] = []
     /// The length of a body that was not kept.
     package var drained = 0
+    /// How many bytes of the answer, its head with it, the socket has taken so far.
+    package var sent = 0
     /// The sizes of the chunks, in order; empty for a body with a length.
     package var chunks: [Int] = []
     /// Whether the body's end was seen, or there is none. False until it has been read.

@@ -113,8 +113,10 @@ package struct RunChecker: Sendable {
             report(.numbering, task, "starts attempt \(number) after \(tasks[task].attempts)")
         }
         let policy = facts.tasks[task].retry
-        if tasks[task].hasSucceeded { report(.attempts, task, "is tried again after it succeeded") }
-        if tasks[task].failures >= policy.attempts * facts.tasks[task].mirrors {
+        // What was verified and not published when its process ended is fetched again.
+        let mayBeAgain = facts.interruptions > 0 && facts.tasks[task].isGrouped
+        if tasks[task].hasSucceeded, !mayBeAgain { report(.attempts, task, "is tried again after it succeeded") }
+        if tasks[task].failures >= mostFailures(task) {
             report(.attempts, task, "is tried again after \(tasks[task].failures) failures of \(policy.attempts)")
         }
         checkNeeds(task)
@@ -123,6 +125,15 @@ package struct RunChecker: Sendable {
         tasks[task].backoff = nil
         tasks[task].lastStart = (now, sequence)
         tasks[task].running = RunningAttempt(startedAt: now, began: sequence, sure: sequence)
+    }
+
+    /// A round over several `urls` that was not over when its process ended begins anew.
+    private func mostFailures(_ task: Int) -> Int {
+        let facts = facts.tasks[task]
+        // Until `timeoutForResource`.
+        if facts.isPatient { return .max }
+        let begunAnew = facts.mirrors > 1 ? self.facts.interruptions * facts.mirrors : 0
+        return facts.retry.attempts * facts.mirrors + begunAnew
     }
 
     private mutating func checkNeeds(_ task: Int) {
@@ -227,7 +238,7 @@ package struct RunChecker: Sendable {
             report(.policy, task, "waits \(backoff.seconds) s, longer than its policy lets it")
         }
         if end.outcome == .succeeded { report(.policy, task, "waits for another attempt after a success") }
-        if tasks[task].failures >= policy.attempts * facts.tasks[task].mirrors {
+        if tasks[task].failures >= mostFailures(task) {
             report(.policy, task, "waits for an attempt that it has not left")
         }
         guard policy.jitter == .none, end.outcome == .failed, facts.tasks[task].mirrors == 1 else { return }
@@ -308,7 +319,7 @@ package struct RunChecker: Sendable {
 }
 
 extension TimeSpan {
-    var magnitude: TimeSpan { TimeSpan(nanoseconds: abs(nanoseconds)) }
+    package var magnitude: TimeSpan { TimeSpan(nanoseconds: abs(nanoseconds)) }
 }
 
 extension RetryPolicy {

@@ -94,8 +94,8 @@ extension ScriptedServer {
                     return .closed
                 }
                 switch step {
-                case .bytes(let bytes): if !wire.send(bytes) { return abandon() }
-                case .pattern(let count): if !sendPattern(count) { return abandon() }
+                case .bytes(let bytes): if !send(bytes, of: index) { return abandon() }
+                case .pattern(let count): if !sendPattern(count, of: index) { return abandon() }
                 case .wait(let span): _ = waitUntilStopped(MonotonicClock.now + span)
                 case .gate(let name):
                     _ = core.state.wait { $0.isStopping || $0.openGates.contains(name) ? true : nil }
@@ -133,11 +133,17 @@ extension ScriptedServer {
             core.state.wait(until: deadline) { $0.isStopping ? true : nil } ?? false
         }
 
-        private func sendPattern(_ count: Int) -> Bool {
+        private func send(_ bytes: [UInt8], of index: Int?) -> Bool {
+            guard wire.send(bytes) else { return false }
+            if let index { core.state.with { $0.requests[index].sent += bytes.count } }
+            return true
+        }
+
+        private func sendPattern(_ count: Int, of index: Int?) -> Bool {
             var done = 0
             while done < count {
                 let piece = min(1 << 16, count - done)
-                guard wire.send(Script.patternBytes(piece, from: done)) else { return false }
+                guard send(Script.patternBytes(piece, from: done), of: index) else { return false }
                 done += piece
             }
             return true

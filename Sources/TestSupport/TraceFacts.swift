@@ -20,6 +20,10 @@ package struct TraceFacts: Sendable {
         /// An attempt that lost its network counts against no limit on attempts.
         package var waitsForConnectivity = false
         package var isDiscretionary = false
+        /// What the network does to it counts against no limit on attempts.
+        package var isPatient = false
+        /// Published with others.
+        package var isGrouped = false
 
         package init(
             id: String, session: Int = 0, needs: [Int] = [], retry: RetryPolicy = RetryPolicy(), mirrors: Int = 1,
@@ -56,6 +60,8 @@ package struct TraceFacts: Sendable {
     package var reportsUnchanged = false
     /// Somebody may cancel single tasks while it runs.
     package var takesCommands = false
+    /// How often the process that carried it ended before the run did, at most.
+    package var interruptions = 0
     /// A hook's failure turns 0 into 1.
     package var hasHook = false
     /// How far a time in the trace may be from the clock that rules go by. Lines of events cut to milliseconds, and
@@ -94,8 +100,10 @@ package struct TraceFacts: Sendable {
                 retry: options.policies.retry, mirrors: max(1, options.mirrors.count),
                 earliestBegin: options.earliestBegin, mayFail: options.allowFailure != .no)
             facts.segments = options.segments
+            facts.isGrouped = task.group != nil
             facts.waitsForConnectivity = options.policies.waitsForConnectivity
             facts.isDiscretionary = job.sessions[Int(task.session.raw)].discretionary == true
+            facts.isPatient = job.sessions[Int(task.session.raw)].kind == .background
             facts.verified = needed.filter { own.contains($0) }.compactMap { numbers[$0] }
             facts.members = groups.flatMap { members[$0] }.compactMap { numbers[$0] }
             tasks.append(facts)

@@ -167,7 +167,9 @@ extension WorldAudit {
         }
         guard conclusion.outcome == .failed, let error = conclusion.error else { return }
         hold(error.name != .noPermittedRoute, now, "task \(index) failed with an executor's word")
-        guard error.name == .notConnectedToInternet || error.name == .dataNotAllowed else { return }
+        guard error.name == .notConnectedToInternet || error.name == .dataNotAllowed, !pages[index].isOwed else {
+            return
+        }
         let isRight = pages[index].hasFailed ? page.loss != nil || pages[index].mirrors != nil : !waitsForNetwork(task)
         hold(isRight, now, "task \(index) failed for want of a network")
         hold(

@@ -25,7 +25,7 @@ extension WorldAudit {
             guard setting.start.instant + after <= now.instant else { return false }
             switch command {
             case .cancel(let tasks, _), .suspend(let tasks): return tasks.contains(task)
-            case .stop, .resume, .conditions: return false
+            case .stop, .resume, .conditions, .leave: return false
             }
         }
         if hasCommand { return true }
@@ -58,6 +58,7 @@ extension WorldAudit {
     mutating func attemptEnded(_ task: TaskIndex, _ end: AttemptEnd, _ now: Now) {
         let index = Int(task.raw)
         let page = pages[index]
+        if page.isLost { return lostAttemptEnded(index, end, now) }
         guard let verdict = page.verdict else { return hold(false, now, "task \(index): nothing ended") }
         pages[index].verdict = nil
         pages[index].held += end.held
@@ -101,8 +102,10 @@ extension WorldAudit {
         let page = pages[index]
         hold(page.phase != .finished, now, "task \(index) finished twice")
         hold(page.phase != .running, now, "task \(index) finished while it runs")
+        hold(!page.isLost || page.phase == .staged, now, "task \(index) finished before its last attempt was told")
         hold(conclusion.attempts == page.attempts, now, "task \(index): \(page.attempts) attempts were made")
-        hold(conclusion.duration == now.instant - setting.start.instant, now, "task \(index) has a wrong duration")
+        let created = setting.start.instant + page.createdAfter
+        hold(conclusion.duration == now.instant - created, now, "task \(index) has a wrong duration")
         checkAccounts(index, conclusion, now)
         checkShortage(task, conclusion, now)
         checkOutcome(task, conclusion, now)
@@ -118,7 +121,7 @@ extension WorldAudit {
         let held = isLastTold ? page.held : page.held + conclusion.held
         let waited = conclusion.waits.reduce(TimeSpan.zero) { $0 + $1.duration }
         hold(
-            waited + page.attemptTime - held == conclusion.duration, now,
+            (waited + page.attemptTime - held - conclusion.duration).magnitude <= slack, now,
             "task \(index): \(waited.seconds) s waited, \(page.attemptTime.seconds) s in attempts, \(held.seconds) s held, "
                 + "in all \(conclusion.duration.seconds) s")
         hold(conclusion.waits.allSatisfy { $0.duration > .zero }, now, "task \(index) has a wait of no length")
@@ -173,7 +176,9 @@ extension WorldAudit {
             return checkGivenUp(task, mirrors, conclusion, now)
         }
         hold(conclusion.tolerated == isAllowed, now, "task \(index) is tolerated: \(conclusion.tolerated)")
-        guard case .failed(let error)? = pages[index].verdict?.outcome, !isOver(now) else { return }
+        guard case .failed(let error)? = pages[index].verdict?.outcome, !isOver(now), !pages[index].isOwed else {
+            return
+        }
         // Nothing is given up that could be tried again.
         let policy = policy(task).retry
         let asked = policy.honorsRetryAfter ? pages[index].verdict?.retryAfter ?? .zero : .zero
@@ -216,8 +221,8 @@ extension WorldAudit {
         for index in pages.indices {
             let page = pages[index]
             hold(
-                page.verdict == nil || page.phase == .finished, now, "the end of task \(index)'s attempt led to nothing"
-            )
+                page.verdict == nil && !page.isLost || page.phase == .finished, now,
+                "the end of task \(index)'s attempt led to nothing")
             guard page.phase != .finished else { continue }
             let task = TaskIndex(raw: UInt32(index))
             if page.phase == .running, !page.isCancelled {
@@ -242,7 +247,7 @@ extension WorldAudit {
         let isHeld =
             plan.sessions[Int(facts(task).session.raw)].window != nil || setting.hasOrders
             || policy(task).isDiscretionary
-        if let begun = page.begunAt, !isHeld, !policy(task).isSuspended,
+        if let begun = page.begunAt, !isHeld, !page.isPatient, !policy(task).isSuspended,
             begun + policy(task).timeoutForResource <= now.instant
         {
             hold(isEnding, now, "task \(task.raw) outlives its `timeoutForResource`")
@@ -253,7 +258,7 @@ extension WorldAudit {
     package mutating func close(_ result: SimulationResult) {
         let now = setting.start
         switch result.ending {
-        case .finished: break
+        case .finished, .interrupted: break
         case .stuck: hold(false, now, "nothing is under way or due, and the run is not over")
         case .endless: hold(false, now, "the run does not end (\(result.duration.seconds) s)")
         }

@@ -11,6 +11,8 @@ package struct WorldAudit: SimulationObserver {
     struct Page {
         var phase = Phase.waiting
         var attempts = 0
+        /// Since the run's beginning.
+        var createdAfter = TimeSpan.zero
         /// Attempts that count against the retry policy.
         var tries = 0
         /// Failures without an answer of others at its host while it waited: a probe's counts for all that wait.
@@ -19,6 +21,8 @@ package struct WorldAudit: SimulationObserver {
         var attemptTime = TimeSpan.zero
         var held = TimeSpan.zero
         var begunAt: Instant?
+        /// The clock of its patience stands until others of its group are verified once more.
+        var isPatient = false
         var backoffUntil: Instant?
         /// It holds a slot there, or asked for one.
         var origin: OriginID?
@@ -35,6 +39,10 @@ package struct WorldAudit: SimulationObserver {
         var isCounted = false
         var isCancelled = false
         var isSuspended = false
+        /// Its attempt ended with its process, and that was not told yet.
+        var isLost = false
+        /// The task's end follows from what was told before its process ended.
+        var isOwed = false
         /// Ended, and what follows has not been said yet.
         var verdict: Verdict?
         var conclusion: Conclusion?
@@ -115,6 +123,8 @@ package struct WorldAudit: SimulationObserver {
     var wasOver = false
     /// Commands came since the last turn: what they led to is not known yet.
     var hasCommands = false
+    /// Of durations, where they were put together from what events told.
+    var slack = TimeSpan.zero
     private let found = Findings()
     /// What must not be: a sentence each, the first few.
     package var violations: [String] { found.sentences }
@@ -194,6 +204,7 @@ package struct WorldAudit: SimulationObserver {
         switch command {
         case .stop: isStopped = true
         case .conditions(let news): change(to: news, now)
+        case .leave: break
         case .suspend(let tasks):
             for task in tasks where affected.contains(task) { pages[Int(task.raw)].isSuspended = true }
         case .resume(let tasks):

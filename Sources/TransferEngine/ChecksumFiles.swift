@@ -36,8 +36,8 @@ struct ChecksumFiles {
         }
     }
 
-    mutating func succeeded(_ task: TaskIndex, _ file: FileRecord) {
-        if sources.contains(task) { paths[task] = file.path }
+    mutating func succeeded(_ task: TaskIndex, at path: String) {
+        if sources.contains(task) { paths[task] = path }
     }
 
     mutating func ask(_ key: Key, for task: TaskIndex) -> Answer {

@@ -27,6 +27,9 @@ final class CredentialClerk {
         if isNew { worker.submit(.ask(query)) }
     }
 
+    /// What a file said is read again when it is asked for next.
+    func forget() { worker.forget() }
+
     func tell(_ report: HelperReport) { worker.submit(.tell(report)) }
 
     func takeAll() -> [CredentialAnswer] {
@@ -106,6 +109,8 @@ final class CredentialWorker: Sendable {
         }
         for case .ask(let query) in orders { findings.post(Finding(query: query, secret: nil)) }
     }
+
+    func forget() { state.withLock { $0.netrc = nil } }
 
     func finish() -> [String] {
         cancellation?.cancel()

@@ -2,7 +2,7 @@ import AttemptLife
 import CurlCore
 import FileDelivery
 import HTTPRules
-import TransferModel
+package import TransferModel
 
 // What tasks take from answers and expect of bodies, and where what one took goes into another.
 
@@ -144,16 +144,16 @@ extension Engine {
     /// Before anything is told of what was found.
     func takeFindings(_ attempt: Attempt) {
         guard let answer = attempt.answer else { return }
-        learn(answer.findings.secrets, of: attempt)
+        learn(answer.findings.secrets)
     }
 
     /// Before the headers of an answer are told, whatever becomes of it.
     func learnSecrets(_ attempt: Attempt, _ headers: HeaderBlock) {
-        if let rules = attempt.rules.answer { learn(rules.secrets(in: headers), of: attempt) }
+        if let rules = attempt.rules.answer { learn(rules.secrets(in: headers)) }
     }
 
     /// What the job calls a secret is one, however short.
-    private func learn(_ found: [KnownSecret], of attempt: Attempt) {
+    private func learn(_ found: [KnownSecret]) {
         let news = found.filter { !$0.value.isEmpty && learned.insert($0.value).inserted }
         guard !news.isEmpty else { return }
         events.learn(news)
@@ -187,6 +187,12 @@ extension Engine {
         }
         let findings = attempt.answer?.findings ?? AnswerFindings()
         return findings.withholdsBody ? nil : findings.toldBody ?? attempt.kept
+    }
+
+    /// What a task captured that ended in another process, or is carried by one.
+    package func keep(_ captures: [CapturedValue], of task: String) {
+        learn(captures.filter(\.isSecret).map { KnownSecret(name: $0.name, value: $0.text) })
+        captured.keep(captures, of: task)
     }
 
     /// What a task captured counts once it has succeeded.

@@ -2,7 +2,7 @@ import AttemptLife
 import FileDelivery
 import HTTPRules
 import TextFormats
-import TransferModel
+package import TransferModel
 
 /// `checksum: { from: … }`: what a download shall be is looked up when its attempt begins, before it sends anything.
 extension Engine {
@@ -79,6 +79,11 @@ extension Engine {
         case .task(let task, _, _): "the file of `\(job.tasks[Int(task.raw)].id)`"
         case .url(let url, _, _): "the checksum file \(url.text)"
         }
+    }
+
+    /// Of a task that succeeded in an earlier process; `nil` where that did not say where it put its file.
+    package func knowFile(of task: TaskIndex, at path: String?) {
+        if let path = path ?? job.tasks[Int(task.raw)].destination { checksumFiles.succeeded(task, at: path) }
     }
 
     // MARK: Getting the file

@@ -18,6 +18,9 @@ extension Engine {
         clerk.ask(query, for: attempt.task)
     }
 
+    /// Somebody may have written down meanwhile what nobody knew.
+    package func askAnew() { clerk?.forget() }
+
     func answered(_ answer: CredentialAnswer) {
         if case .password(_, let password)? = answer.secret { learn(password.revealed) }
         for task in answer.tasks {

@@ -95,7 +95,7 @@ extension Engine {
         case .published(let task, let record): published(task, record)
         case .flushed(let task):
             guard let attempt = attempt(of: task) else { return }
-            keepValidators(attempt)
+            keepValidators(attempt, isFlushed: true)
             succeed(attempt)
         case .failed(let task, let error):
             guard let attempt = attempt(of: task) else { return }
@@ -160,8 +160,9 @@ extension Engine {
             attempt.phase = .flushing
             unhurriedFlushes += 1
             attempt.flushStartedAt = now.instant
+            if recordedParts.contains(task) { keepValidators(attempt, isFlushed: false) }
         } else {
-            keepValidators(attempt)
+            keepValidators(attempt, isFlushed: false)
             succeed(attempt)
         }
     }
@@ -185,7 +186,7 @@ extension Engine {
             for member in groups[Int(group.raw)].members {
                 guard let attempt = attempts[Int(member.raw)], let file = attempt.file else { continue }
                 emit(.fileFinished(file), attempt)
-                keepValidators(attempt)
+                keepValidators(attempt, isFlushed: attempt.session.configuration.durability == .flush)
             }
         }
         reports.append(.published(group, error))

@@ -17,9 +17,22 @@ extension Engine {
         let mayBeWritten = capturedSecrets.isEmpty || !capturedSecrets.finds(in: Array(url.text.utf8))
         attempt.isKept = keeps.file && mayBeWritten
         attempt.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
-        guard keeps.file || keeps.part, attempt.life.resume == nil, memory.find(attempt.task, attempt.specification)
-        else { return begin(attempt, url) }
-        attempt.phase = .recalling(url, nil)
+        guard keeps.file || keeps.part, attempt.life.resume == nil else { return begin(attempt, url) }
+        lookAhead(of: attempt.task, memory)
+        switch foresight.take(attempt.task) {
+        case .none:
+            guard memory.find(attempt.task, attempt.specification) else { return begin(attempt, url) }
+            attempt.phase = .recalling(url, nil)
+        case .nothing: begin(attempt, url)
+        case .asked: attempt.phase = .recalling(url, nil)
+        case .found(let kept, let record): found(kept, record, attempt, url)
+        case .looking(let kept):
+            attempt.validators = kept
+            attempt.phase = .recalling(url, kept)
+        case .seen(let kept, let stamp):
+            attempt.validators = kept
+            looked(attempt, url, kept, stamp, sum: nil)
+        }
     }
 
     func take(_ report: MemoryReport) {
@@ -31,15 +44,20 @@ extension Engine {
             for (session, records) in opened.uploads { sessions[Int(session.raw)].keep(records) }
             recalled(opened.lore)
         case .found(let task, let kept, let record):
+            if foresaw(task, kept, record) { return }
             guard let attempt = attempt(of: task), case .recalling(let url, nil) = attempt.phase else { return }
-            attempt.validators = kept
-            if let record, attempt.leavesPart, isOfUse(record, attempt, url) {
-                attempt.part = record
-                begin(attempt, url)
-            } else {
-                askAgain(attempt, url)
-            }
+            found(kept, record, attempt, url)
         case .cached, .cachedBody: takeCached(report)
+        }
+    }
+
+    private func found(_ kept: KeptValidators?, _ record: ResumeRecord?, _ attempt: Attempt, _ url: ResourceURL) {
+        attempt.validators = kept
+        if let record, attempt.leavesPart, isOfUse(record, attempt, url) {
+            attempt.part = record
+            begin(attempt, url)
+        } else {
+            askAgain(attempt, url)
         }
     }
 
@@ -48,28 +66,36 @@ extension Engine {
         guard let kept = attempt.validators, attempt.isKept else { return begin(attempt, url) }
         attempt.phase = .recalling(url, kept)
         let readsIt = Revalidation.mustRead(kept, boot: memory?.boot ?? 0)
-        outbox.add(.look(attempt.task, path: keptPath(attempt), readingIt: readsIt))
+        outbox.add(.look(attempt.task, path: keptPath(attempt.specification, kept), readingIt: readsIt))
     }
 
     /// Where the file stands that may be kept.
-    private func keptPath(_ attempt: Attempt) -> String {
-        (attempt.specification.destination ?? "") + (attempt.validators?.name ?? "")
+    func keptPath(_ specification: TaskSpecification, _ kept: KeptValidators?) -> String {
+        (specification.destination ?? "") + (kept?.name ?? "")
+    }
+
+    private func looked(
+        _ attempt: Attempt, _ url: ResourceURL, _ kept: KeptValidators, _ stamp: FileStamp?, sum: Int64?
+    ) {
+        let options = attempt.specification.options.values
+        if attempt.isKept,
+            let condition = Revalidation.condition(kept, file: stamp, sum: sum, boot: memory?.boot ?? 0, options)
+        {
+            attempt.asked = stamp
+            attempt.life.ask(under: condition)
+        }
+        begin(attempt, url)
     }
 
     /// What stands at the destination now.
     func looked(_ task: TaskIndex, _ stamp: FileStamp?, sum: Int64?) {
+        if foresaw(task, stamp) { return }
         guard let attempt = attempt(of: task) else { return }
         switch attempt.phase {
-        case .recalling(let url, let kept?):
-            let options = attempt.specification.options.values
-            if let condition = Revalidation.condition(kept, file: stamp, sum: sum, boot: memory?.boot ?? 0, options) {
-                attempt.asked = stamp
-                attempt.life.ask(under: condition)
-            }
-            begin(attempt, url)
+        case .recalling(let url, let kept?): looked(attempt, url, kept, stamp, sum: sum)
         case .confirming(let asked):
             if stamp == asked {
-                let path = keptPath(attempt)
+                let path = keptPath(attempt.specification, attempt.validators)
                 if attempt.validators?.name != nil, !claim(path, attempt) { return }
                 noteSurvival(attempt)
                 return keepExisting(attempt, path, asked.size)
@@ -92,13 +118,13 @@ extension Engine {
     func confirm(_ attempt: Attempt) {
         guard let asked = attempt.asked else { preconditionFailure("a condition was sent without a file") }
         attempt.phase = .confirming(asked)
-        outbox.add(.look(attempt.task, path: keptPath(attempt)))
+        outbox.add(.look(attempt.task, path: keptPath(attempt.specification, attempt.validators)))
     }
 
-    /// The file stands under its name: what its answer was known by goes to the store.
-    func keepValidators(_ attempt: Attempt) {
+    /// The file stands under its name: what its answer was known by goes to the store. What was a while under way has
+    /// lost its temporary name by that: nobody would know it if the run were killed before this is written.
+    func keepValidators(_ attempt: Attempt, isFlushed: Bool) {
         guard let memory, let record = attempt.file, let file = record.stamp, let head = attempt.head else { return }
-        let isFlushed = attempt.session.configuration.durability == .flush
         let isInFolder = attempt.specification.destination?.hasSuffix("/") == true
         guard capturedSecrets.isEmpty || !capturedSecrets.finds(in: Array(attempt.life.request.url.text.utf8)) else {
             return
@@ -110,5 +136,6 @@ extension Engine {
                 name: isInFolder ? Folders.split(record.path).name : nil,
                 content: isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum)),
             attempt.specification, at: now.instant)
+        if recordedParts.contains(attempt.task) { memory.writeAtOnce() }
     }
 }

@@ -1,7 +1,7 @@
 import AttemptLife
 import CurlCore
 import HTTPRules
-import TransferModel
+package import TransferModel
 
 // What is told while an attempt's requests go on: how far they are, and what the answers' headers say.
 
@@ -33,6 +33,29 @@ extension Engine {
                 attempt
             )
         }
+    }
+
+    /// How far a task under way has come, for people who ask.
+    package struct Progress {
+        package var received: Int64 = 0
+        package var sent: Int64 = 0
+        package var expected: Int64?
+        /// Somebody who may know who to be is asked, and nothing moves until then.
+        package var awaitsCredential = false
+    }
+
+    package func progress(of task: TaskIndex) -> Progress {
+        guard let attempt = attempt(of: task) else { return Progress() }
+        var progress = Progress()
+        progress.sent = attempt.toldSent
+        if attempt.life.isFinalAnswer, !attempt.isLookingUp {
+            progress.received = attempt.life.offset + attempt.bodyReceived
+            progress.expected = attempt.life.announcedLength
+        } else {
+            progress.expected = attempt.body?.total
+        }
+        if case .awaitingCredential = attempt.phase { progress.awaitsCredential = true }
+        return progress
     }
 
     /// The headers of an answer were read: if it is the result, that is an event.

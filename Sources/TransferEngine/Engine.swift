@@ -107,6 +107,7 @@ package final class Engine {
     /// Commands that answer for own schemes, and those that nobody listens to any more.
     var commandTransfers: [CommandTransfer] = []
     var leavingCommands: [LeavingCommand] = []
+    var foresight: Foresight
     /// Attempts that wait until it is known what their session knows.
     var awaitingLore: [TaskIndex] = []
     var nextIdleCheck = Instant.distantFuture
@@ -142,6 +143,7 @@ package final class Engine {
         self.now = now
         secrets = place?.secrets ?? Redactor([])
         attempts = Array(repeating: nil, count: job.tasks.count)
+        foresight = Foresight(job.tasks.count)
         let concurrency = job.limits.maximumConcurrentTasks
         let streams = job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100
         let perHost = job.sessions.map(\.maximumConnectionsPerHost).max() ?? 6
@@ -653,6 +655,8 @@ package final class Engine {
 
     /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
+        var verdict = verdict
+        verdict.lacksCredential = attempt.life.lacksCredential
         if attempt.parts != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
             forgetLabel(of: attempt.staging)
@@ -663,7 +667,9 @@ package final class Engine {
         if case .failed = verdict.outcome, attempt.head != nil { answeredTasks.insert(attempt.task) }
         if attempt.specification.options.values.resumable { endUpload(attempt) }
         lostChecksums(attempt, verdict)
-        if case .succeeded = verdict.outcome, let file = attempt.file { checksumFiles.succeeded(attempt.task, file) }
+        if case .succeeded = verdict.outcome, let file = attempt.file {
+            checksumFiles.succeeded(attempt.task, at: file.path)
+        }
         attempt.endPause(at: now.instant)
         attempt.endAsking(at: now.instant)
         attempt.session.giveBack(attempt.ownPool)

@@ -63,6 +63,9 @@ final class MemoryDesk {
         isKept[Int(task.session.raw)] && task.location.url?.isHTTP != false
     }
 
+    /// It is known of which files something may be kept.
+    var isOpen: Bool { known != nil }
+
     func mustAwaitLore(of session: SessionIndex) -> Bool { !isRecalled && isKept[Int(session.raw)] }
 
     func learned(_ session: SessionIndex, _ changes: [SessionLore.Change], at now: Instant) {
@@ -79,11 +82,9 @@ final class MemoryDesk {
 
     /// Four bytes of it are enough. Where the kernel does not tell, each run counts as a start.
     private static func boot() -> Int64 {
-        guard let bytes = try? WholeFile.read("/proc/sys/kernel/random/boot_id", limit: 64) else {
-            return Clocks.wall().nanoseconds
-        }
+        guard let start = Surroundings.bootID() else { return Clocks.wall().nanoseconds }
         var print = Fingerprint()
-        print.add(String(decoding: bytes, as: UTF8.self))
+        print.add(start + "\n")
         return print.value & 0x7FFF_FFFF
     }
 
@@ -123,6 +124,12 @@ final class MemoryDesk {
 
     func file(_ answer: FiledAnswer, _ task: TaskSpecification, at now: Instant) {
         add(.file(task.session, destination: Self.key(task), answer), at: now)
+    }
+
+    /// A kill from now on is not to cost what was told.
+    func writeAtOnce() {
+        orders.append(.write)
+        due = Instant(nanoseconds: 0)
     }
 
     func confirm(_ kept: KeptValidators, _ task: TaskSpecification, at now: Instant) {

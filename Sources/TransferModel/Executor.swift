@@ -105,6 +105,8 @@ package struct Verdict: Sendable {
     /// The attempt was ended because the network it used went away, or is none that its task may use any more: no fault
     /// of its host's.
     package var lostNetwork = false
+    /// The server asked who it is that asks, and nobody knew.
+    package var lacksCredential = false
 
     package init(
         _ outcome: Outcome, status: Int? = nil, retryAfter: TimeSpan? = nil, sentSomething: Bool = false,
@@ -136,10 +138,12 @@ package enum RunCommand: Hashable, Sendable {
     case cancel([TaskIndex], keepPartial: Bool)
     /// Networks or power are not as they were.
     case conditions(Conditions)
+    /// Stop carrying the run at once and tell no end: another process goes on with it.
+    case leave
 }
 
 /// Why a task was put off to the next run.
-package enum Deferral: String, Hashable, Sendable {
+package enum Deferral: String, CaseIterable, Hashable, Sendable {
     case finishBy, maximumBytes, suspended
     // Under `--no-wait`.
     case network, power, window, earliestBegin

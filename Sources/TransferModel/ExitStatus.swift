@@ -54,9 +54,18 @@ package struct ExitFacts: Hashable, Sendable {
     package init() {}
 
     package mutating func count(_ record: TaskRecord, type: TaskType) {
-        switch record.outcome {
-        case .succeeded: if record.changed ?? (type == .upload) { hasChange = true }
-        case .failed, .cancelled, .skipped: if !record.tolerated { hasFailure = true }
+        count(record.outcome, tolerated: record.tolerated, changed: record.changed, type)
+    }
+
+    /// A task that ended in an earlier process.
+    package mutating func count(_ ending: TaskPast.Ending, type: TaskType) {
+        count(ending.outcome, tolerated: ending.isTolerated, changed: ending.changed, type)
+    }
+
+    private mutating func count(_ outcome: TaskOutcome, tolerated: Bool, changed: Bool?, _ type: TaskType) {
+        switch outcome {
+        case .succeeded: if changed ?? (type == .upload) { hasChange = true }
+        case .failed, .cancelled, .skipped: if !tolerated { hasFailure = true }
         case .deferred: hasDeferred = true
         }
     }

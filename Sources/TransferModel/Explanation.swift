@@ -1,16 +1,18 @@
 /// The `explanation` of a task that did not succeed: what happened in plain words, and what would help.
 package enum Explanation {
-    /// `nil` for a task that succeeded. `attempts` are those that were begun.
+    /// `nil` for a task that succeeded. `attempts` are those that were begun; `lacks` is what networks and power would have
+    /// to be like.
     package static func sentence(
         outcome: TaskOutcome, error: TransferError?, waits: [TaskRecord.Wait], attempts: Int,
-        deferral: Deferral? = nil
+        deferral: Deferral? = nil, lacks: String? = nil
     ) -> String? {
         switch outcome {
         case .succeeded: nil
         case .failed: join([failure(error, attempts: attempts), error?.name.whatHelps])
         case .cancelled: join([cancellation(error, attempts: attempts), (error?.name ?? .runCancelled).whatHelps])
         case .skipped: join([skip(error), (error?.name ?? .dependencyFailed).whatHelps])
-        case .deferred: deferral.map { words($0) } ?? join([putOff(waits), "Run the job again when that is over."])
+        case .deferred:
+            deferral.map { words($0, lacks) } ?? join([putOff(waits), "Run the job again when that is over."])
         }
     }
 
@@ -31,21 +33,37 @@ package enum Explanation {
     /// Why a run that was told not to wait put it off may have been another task's reason.
     private static let whose = "it, or a task it needs or is published with,"
 
-    private static func words(_ deferral: Deferral) -> String {
+    /// Why a task was put off, read back from its `sentence`: nothing else that is told of it says so.
+    static func deferral(_ sentence: String?) -> Deferral? {
+        guard let sentence else { return nil }
+        return Deferral.allCases.first { deferral in
+            if words(deferral, nil) == sentence { return true }
+            // What it lacks stands between these two.
+            let parts = words(deferral, "\n").split(separator: "\n")
+            return parts.count == 2 && sentence.hasPrefix(parts[0]) && sentence.hasSuffix(parts[1])
+        }
+    }
+
+    private static func words(_ deferral: Deferral, _ lacks: String?) -> String {
         switch deferral {
         case .finishBy: "Put off: the run's `limits.finishBy` came before it was done. Run the job again to go on."
         case .maximumBytes: "Put off: the run moved all the bytes of `limits.maximumBytes`. Run the job again to go on."
         case .suspended:
             "Put off: it, or a task it needs, is `suspended: true` and nothing else was left to do. Resume it, or take the key out."
         case .network:
-            "Put off: \(whose) needs a network that it may use, and the run was told not to wait. Run it again when one is there."
+            "Put off: \(waiting(.network, lacks)), and the run was told not to wait. Run it again when one is there."
         case .power:
-            "Put off: \(whose) waits for mains power or a fuller battery, and the run was told not to wait. Run it again then."
+            "Put off: \(waiting(.power, lacks)), and the run was told not to wait. Run it again then."
         case .window:
             "Put off: \(whose) has its `window` closed, and the run was told not to wait. Run it again inside the window."
         case .earliestBegin:
             "Put off: \(whose) has an `earliestBegin` to come, and the run was told not to wait. Run it again after that."
         }
+    }
+
+    /// A task that lacks something itself is not put off for another's sake.
+    private static func waiting(_ reason: WaitReason, _ lacks: String?) -> String {
+        lacks.map { "it waits for \($0)" } ?? "\(whose) waits for \(words(reason))"
     }
 
     /// The last wait is the one that was not over when the run ended.

@@ -53,6 +53,11 @@ package struct TaskSpecification: Sendable {
         self.options = options
     }
 
+    /// The method when the task names none: POST with a body, else GET.
+    package var effectiveMethod: String {
+        options.values.method ?? (options.values.body == nil ? "GET" : "POST")
+    }
+
     /// Where an attempt begins; `mirror` is the place among its `urls`, 0 for a task that has one URL.
     package func location(mirror: Int) -> Location {
         options.values.mirrors.isEmpty ? location : options.values.mirrors[mirror]

@@ -20,7 +20,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case uploadNotResumed, commandFailed, commandUnusable, captureNotFound, captureUnusable
     case serverCertificateWrongHost, serverKeyNotPinned, clientCertificateUnusable
     case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
-    case proxyRefusedConnection, proxyCouldNotConnect
+    case proxyRefusedConnection, proxyCouldNotConnect, taskCrashedRunner
 
     /// Apple's number; `nil` for our own names.
     package var code: Int? {
@@ -74,7 +74,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
             .bodyFileChanged, .bodyCommandFailed, .uploadNotResumed, .commandFailed, .commandUnusable,
             .captureNotFound, .captureUnusable, .serverCertificateWrongHost, .serverKeyNotPinned,
             .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy, .proxyCertificateUntrusted,
-            .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect:
+            .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect, .taskCrashedRunner:
             nil
         }
     }
@@ -142,6 +142,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .groupNotPublished: "Mend what the message names and run it again; the folder is as it was."
         case .notEnoughDiskSpace: "Make room on that file system, or lower `limits.minimumFreeDisk`."
         case .backgroundSessionInUseByAnotherProcess: "Use another `identifier`, or wait for the other job."
+        case .taskCrashedRunner: "Run this task alone in the foreground, and report it with the job file."
         case .backgroundSessionWasDisconnected: "Run the same command again to come back to the session."
         case .resourceUnavailable: "Run it with another `cachePolicy` once, so that the cache has an answer."
         case .redirectToNonExistentLocation, .userCancelledAuthentication,

@@ -46,7 +46,8 @@ for number in 0..<runs {
     }
     guard let id else { exit(1) }
     say("accepted \(number) \(id.raw)")
-    for _ in 0..<story.batches {
+    for place in 0..<story.batches {
+        if place == story.batches / 2 { extend(id, number, story) }
         let batch = story.batch()
         guard let last = insist({ () throws(StoreError) in try journal.append(batch, to: id) }) else { exit(1) }
         say("written \(number) \(last)")
@@ -56,6 +57,13 @@ for number in 0..<runs {
     say("finished \(number) 0")
     guard insist({ () throws(StoreError) in try journal.deliver(id, now: end.at) }) != nil else { exit(1) }
     say("delivered \(number) 0")
+}
+
+func extend(_ id: RunID, _ number: Int, _ story: JournalStory) {
+    let input = JournalInput(kind: "later", bytes: story.laterInput)
+    let work = { () throws(StoreError) in try journal.extend(id, inputs: [input], tasks: story.later) }
+    guard insist(work) != nil else { exit(1) }
+    say("extended \(number) 0")
 }
 
 func fatalProblem(_ what: String) -> Never {

@@ -55,7 +55,9 @@ final class MadeUpHost: ServiceHost {
                 board.events(of: "flood", upTo: sequence)
                 let task = "task-\(sequence % 16)"
                 board.progress(
-                    TaskProgress(identifier: "flood", task: task, bytes: Int64(sequence), expected: nil))
+                    TaskProgress(
+                        identifier: "flood", task: task, .received, bytes: Int64(sequence), expected: nil,
+                        after: sequence, at: Clocks.wall()))
             }
             usleep(1000)
         }

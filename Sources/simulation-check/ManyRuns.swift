@@ -9,6 +9,8 @@ final class ManyRuns: Sendable {
     private struct Tally {
         var attempts = 0
         var turns = 0
+        /// Ends of processes with which another went on.
+        var cuts = 0
         var simulated = TimeSpan.zero
         /// By seed.
         var problems: [(seed: UInt64, what: [String])] = []
@@ -39,7 +41,7 @@ final class ManyRuns: Sendable {
             }
             print(
                 "\(count) random jobs in random worlds, the first with seed \(first): \(tally.problems.count) broke a "
-                    + "rule; \(tally.attempts) attempts in \(tally.turns) turns, \(Int(tally.simulated.seconds)) s "
+                    + "rule; \(tally.attempts) attempts in \(tally.turns) turns, \(tally.cuts) ends of processes, \(Int(tally.simulated.seconds)) s "
                     + "simulated in \(Int(seconds * 1000)) ms")
             return tally.problems.isEmpty
         }
@@ -55,6 +57,7 @@ final class ManyRuns: Sendable {
         tally.withLock { tally in
             tally.attempts += own.attempts
             tally.turns += own.turns
+            tally.cuts += own.cuts
             tally.simulated += own.simulated
             tally.problems += own.problems
         }
@@ -66,5 +69,9 @@ final class ManyRuns: Sendable {
         tally.turns += result.turns
         tally.simulated += result.duration
         if !problems.isEmpty { tally.problems.append((seed, problems)) }
+        let interrupted = InterruptedRun.check(seed: seed)
+        tally.cuts += interrupted.cuts
+        let found = interrupted.problems.map { "when its process ends: \($0)" }
+        if !found.isEmpty { tally.problems.append((seed, found)) }
     }
 }

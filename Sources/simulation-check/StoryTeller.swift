@@ -38,11 +38,11 @@ struct StoryTeller: SimulationObserver {
     }
 
     /// Without the names of modules and types that say nothing here.
-    private static func short(_ text: String) -> String {
+    static func short(_ text: String) -> String {
         var text = text
         for word in [
             "TransferModel.", "Scheduling.", "TaskIndex(raw: ", "OriginID(raw: ", "SchedulerAction.",
-            "ExecutorCommand.",
+            "ExecutorCommand.", "TestSupport.",
         ] {
             while let place = text.firstRange(of: word) { text.removeSubrange(place) }
         }

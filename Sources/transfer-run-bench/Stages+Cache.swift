@@ -100,6 +100,6 @@ extension Stages {
         let run = try JobRun(job: job, settings: settings, log: log, memory: place) { Mailbox(wake: $0) }
         let status = run.run()
         _ = log.finish()
-        if status != .succeeded { throw TransferError(.unknown, "the benchmark's run ended with \(status.code)") }
+        if status != .succeeded { throw TransferError(.unknown, "the benchmark's run did not succeed") }
     }
 }

@@ -52,8 +52,6 @@ extension Stages {
         let id = try journal.runs()[0].id
         let read = try Measure.cost(per: events.count) { _ in _ = try journal.events(of: id) }
         Table.row("read one", read, budget: 5)
-        let history = try Measure.cost(per: tasks) { _ in _ = try journal.history(of: id) }
-        Table.row("read what is known of a task", history, budget: 5)
     }
 
     private static let date = WallTime(nanoseconds: 1_795_000_000_000_000_000)

@@ -227,7 +227,7 @@ struct Stages {
             let run = try JobRun(job: job, settings: settings, log: log) { Mailbox(wake: $0) }
             let status = run.run()
             _ = log.finish()
-            if status != .succeeded { throw TransferError(.unknown, "the benchmark's run ended with \(status.code)") }
+            if status != .succeeded { throw TransferError(.unknown, "the benchmark's run did not succeed") }
         }
     }
 

@@ -101,7 +101,7 @@ struct ConversationTests {
     @Test func whoIsBehindLosesProgressAndHearsTheLastWord() throws {
         var queue = OutputQueue()
         func events(_ sequence: UInt64) -> [UInt8] { ServiceNews.events("a", upTo: sequence).frame }
-        let progress = ServiceNews.progress(TaskProgress(identifier: "a", task: "t", bytes: 1, expected: 2)).frame
+        let progress = ServiceNews.progress(ProtocolTests.progress("t", 1, expected: 2)).frame
         queue.tellIfIdle(progress)
         #expect(queue.next().count == progress.count)
         // Half of it goes.
@@ -148,8 +148,8 @@ struct ConversationTests {
         board.events(of: "a", upTo: 3)
         #expect(wakes.value == 1)
         for bytes in 1...100 as ClosedRange<Int64> {
-            board.progress(TaskProgress(identifier: "a", task: "t", bytes: bytes, expected: nil))
-            board.progress(TaskProgress(identifier: "c", task: "t", bytes: bytes, expected: nil))
+            board.progress(ProtocolTests.progress("t", bytes))
+            board.progress(ProtocolTests.progress("t", bytes, of: "c"))
         }
         #expect(wakes.value == 2)
         let first = board.take(withProgress: false)
@@ -158,7 +158,7 @@ struct ConversationTests {
         #expect(wakes.value == 2, "the listener comes by of itself")
         let second = board.take(withProgress: true)
         #expect(second.events == ["a": 501])
-        #expect(second.progress == [TaskProgress(identifier: "a", task: "t", bytes: 100, expected: nil)])
+        #expect(second.progress == [ProtocolTests.progress("t", 100)])
         #expect(board.take(withProgress: true).isEmpty)
         board.events(of: "a", upTo: 502)
         #expect(wakes.value == 3)
@@ -173,7 +173,7 @@ struct ConversationTests {
         let board = NewsBoard {}
         _ = board.follow("a")
         for number in 0..<10_000 {
-            board.progress(TaskProgress(identifier: "a", task: "t\(number)", bytes: 1, expected: nil))
+            board.progress(ProtocolTests.progress("t\(number)", 1))
         }
         #expect(board.take(withProgress: true).progress.count == 4096)
     }

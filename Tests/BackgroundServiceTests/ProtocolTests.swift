@@ -45,10 +45,27 @@ struct ProtocolTests {
     @Test func newsComeBack() throws {
         let all: [ServiceNews] = [
             .events("a", upTo: 42), .leaving("signal 15"),
-            .progress(TaskProgress(identifier: "a", task: "t", bytes: 7, expected: nil)),
-            .progress(TaskProgress(identifier: "a", task: "t", bytes: 7, expected: .max)),
+            .progress(Self.progress("t", 7, .sent)), .progress(Self.progress("t", 7, expected: .max)),
         ]
         for news in all { #expect(try ServiceMessage.parse(Self.json(news.frame)) == .news(news)) }
+    }
+
+    static func progress(
+        _ task: String, _ bytes: Int64, _ direction: TaskProgress.Direction = .received, expected: Int64? = nil,
+        of identifier: String = "a", after: UInt64 = 3
+    ) -> TaskProgress {
+        TaskProgress(
+            identifier: identifier, task: task, direction, bytes: bytes, expected: expected, after: after,
+            at: WallTime(nanoseconds: 1_800_000_000_123_000_000))
+    }
+
+    static func status(_ identifier: String, _ job: String = "j", _ tasks: [RunStatus.Task] = []) -> SessionStatus {
+        var counts = Dictionary(uniqueKeysWithValues: RunStatus.State.allCases.map { ($0, 0) })
+        for task in tasks { counts[task.state, default: 0] += 1 }
+        return SessionStatus(
+            identifier,
+            RunStatus(
+                job: job, startedAt: WallTime(nanoseconds: 1_800_000_000_000_000_000), counts: counts, tasks: tasks))
     }
 
     private func parts(_ answer: ServiceAnswer) throws -> [ServiceMessage] {
@@ -65,13 +82,13 @@ struct ProtocolTests {
     }
 
     @Test func shortAnswersAreOneFrame() throws {
-        let run = SessionStatus(
-            identifier: "a", job: "nightly", state: .waiting, sequence: 12,
-            tasks: [
-                TaskStatus(id: "t", bytesReceived: 5, bytesSent: 6, expected: 7, waitingFor: "hostLimit"),
-                TaskStatus(id: "u"),
+        let run = Self.status(
+            "a", "nightly",
+            [
+                RunStatus.Task(id: "t", state: .running, bytesReceived: 5, bytesSent: 6, expected: 7),
+                RunStatus.Task(id: "u", state: .waiting, waitingFor: .network, lacks: "a network: there is none"),
             ])
-        let empty = SessionStatus(identifier: "b", job: "b", state: .running, sequence: 0)
+        let empty = Self.status("b", "b")
         let answers: [ServiceAnswer] = [
             .done, .following(5), .refused("no \"such\" task"), .changed([]), .changed(["a", "b"]), .status([]),
             .status([run]),
@@ -92,12 +109,12 @@ struct ProtocolTests {
             #expect(isLast == (index == changed.count - 1))
         }
         #expect(gathered == ids)
-        let tasks = ids.map { TaskStatus(id: $0, bytesReceived: 1) }
-        let runs = ["a", "b"].map { SessionStatus(identifier: $0, job: $0, state: .running, sequence: 1, tasks: tasks) }
+        let tasks = ids.map { RunStatus.Task(id: $0, state: .running, bytesReceived: 1) }
+        let runs = ["a", "b"].map { Self.status($0, $0, tasks) }
         var told: [String: Int] = [:]
         for message in try parts(.status(runs)) {
             guard case .part(9, .status(let some), _) = message else { throw ServiceTrouble("another") }
-            for run in some { told[run.identifier, default: 0] += run.tasks.count }
+            for run in some { told[run.identifier, default: 0] += run.run.tasks.count }
         }
         #expect(told == ["a": 10_000, "b": 10_000])
     }
@@ -106,16 +123,16 @@ struct ProtocolTests {
     @Test func nothingMakesAFrameTooLong() throws {
         let worst = String(repeating: "\u{1}", count: 100_000)
         let identifier = String(repeating: "\u{1}", count: ServiceProtocol.maximumIdentifier)
-        let task = TaskStatus(id: worst, bytesReceived: .max, bytesSent: .max, expected: .max, waitingFor: worst)
-        let run = SessionStatus(
-            identifier: identifier, job: worst, state: .suspended, sequence: .max,
-            tasks: Array(repeating: task, count: 20))
+        let task = RunStatus.Task(
+            id: worst, state: .suspended, waitingFor: .suspended, lacks: worst, bytesReceived: .max, bytesSent: .max,
+            expected: .max)
+        let run = Self.status(identifier, worst, Array(repeating: task, count: 20))
         for answer: ServiceAnswer in [
             .changed(Array(repeating: worst, count: 30)), .refused(worst), .status([run, run]),
         ] {
             #expect(try !parts(answer).isEmpty)
         }
-        let progress = TaskProgress(identifier: identifier, task: worst, bytes: .max, expected: .max)
+        let progress = Self.progress(worst, .max, expected: .max, of: identifier, after: .max)
         for news: ServiceNews in [.leaving(worst), .progress(progress), .events(identifier, upTo: .max)] {
             #expect(news.frame.count - 4 <= ServiceProtocol.maximumFrame)
         }

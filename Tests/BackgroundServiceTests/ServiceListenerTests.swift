@@ -41,9 +41,8 @@ import TransferModel
     @Test func longAnswersArriveWhole() throws {
         let ids = (0..<60_000).map { "a-task-with-a-long-name-\($0)" }
         let runs = [
-            SessionStatus(
-                identifier: "a", job: "j", state: .running, sequence: 3, tasks: ids.map { TaskStatus(id: $0) }),
-            SessionStatus(identifier: "b", job: "k", state: .suspended, sequence: 4),
+            ProtocolTests.status("a", "j", ids.map { RunStatus.Task(id: $0, state: .waiting, waitingFor: .runLimit) }),
+            ProtocolTests.status("b", "k"),
         ]
         stage.host.script.withLock {
             $0.control = .changed(ids)
@@ -108,7 +107,7 @@ import TransferModel
         board.events(of: "a", upTo: 6)
         #expect(try news(first) == .events("a", upTo: 6))
         #expect(try news(second) == .events("a", upTo: 6))
-        let progress = TaskProgress(identifier: "a", task: "t", bytes: 10, expected: 20)
+        let progress = ProtocolTests.progress("t", 10, expected: 20)
         board.progress(progress)
         #expect(try news(first) == .progress(progress))
         board.events(of: "b", upTo: 1)
@@ -170,7 +169,7 @@ import TransferModel
             sequence += 1
             for task in 0..<200 {
                 board.progress(
-                    TaskProgress(identifier: "a", task: "task-\(task)", bytes: Int64(sequence), expected: nil))
+                    ProtocolTests.progress("task-\(task)", Int64(sequence)))
             }
             board.events(of: "a", upTo: sequence)
             var isThere = true

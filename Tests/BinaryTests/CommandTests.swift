@@ -25,7 +25,6 @@ import TextFormats
 
     @Test(arguments: [
         ["plan", "job.yaml"], ["simulate", "job.yaml"], ["rerun", "r.json"], ["explain", "r.json"],
-        ["attach", "a.b"], ["suspend", "a.b"], ["resume", "a.b"], ["cancel", "a.b"], ["daemon"],
         ["completions", "bash"], ["run", "job.yaml", "--junit", "j.xml"], ["run", "job.yaml", "--confine", "."],
     ])
     func whatIsNotBuiltSaysSo(_ words: [String]) throws {
@@ -78,24 +77,21 @@ import TextFormats
         #expect(lines.map { $0.plainText } == ["3", "8"])
     }
 
-    /// What README.md says is not built: members of a task, or of its session.
-    @Test(arguments: [
-        ("", "configuration: background, identifier: a.b")
-    ])
-    func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck(_ ofTask: String, _ ofSession: String) throws {
+    /// What README.md says is not built: members of the job.
+    @Test(arguments: ["report: { junit: j.xml }", "report: { html: r.html }", "onFinish: [\"true\"]"])
+    func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck(_ member: String) throws {
         let server = try ScriptedServer()
         defer { server.stop() }
         let binary = try Binary()
-        let member = ofTask.isEmpty ? "" : ", \(ofTask)"
         try binary.folder.write(
             "job.yaml",
             """
-            sessions: { default: { \(ofSession) } }
-            tasks: [{ id: a, url: '\(server.url("/a"))', to: a\(member) }]
+            \(member)
+            tasks: [{ id: a, url: '\(server.url("/a"))', to: a }]
             """)
         let result = try binary.run("job.yaml")
         #expect(result.exitStatus == 2)
-        #expect(result.errorText.contains("job.yaml:\(ofTask.isEmpty ? 1 : 2):"))
+        #expect(result.errorText.contains("job.yaml:1:"))
         #expect(result.errorText.contains("not built yet"))
         #expect(server.requests().isEmpty)
         #expect(binary.folder.list() == ["job.yaml"])

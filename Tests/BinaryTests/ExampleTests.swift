@@ -4,69 +4,19 @@ import TextFormats
 
 /// Every job in `examples/`, run by the built program against a server that has the files of `examples/site`.
 @Suite struct ExampleTests {
-    /// The examples with their site in a folder of their own, and a server for them.
-    private final class Place {
-        let stage: Stage
-        let server: ScriptedServer
-        private static let examples = "\(Binary.packageRoot)/examples"
-
-        init() throws {
-            stage = try Stage()
-            server = try ScriptedServer()
-            server.on("/search", .respond(200, headers: [("Content-Type", "application/json")], body: "[]"))
-            server.on("/subscriptions", .respond(201))
-            server.on("/builds", .respond(201, headers: [("Content-Type", "application/json")], body: "{}"))
-            for name in ["manual", "linux-amd64", "linux-arm64"] {
-                server.on("PUT /builds/2026.11/app-1.4.0-\(name).txt", .respond(201))
-            }
-            for file in try Self.list("site") {
-                let bytes = try TemporaryTree.bytes(at: "\(Self.examples)/site/\(file)")
-                try stage.folder.write("site/\(file)", bytes)
-                var resource = ServedResource(bytes)
-                if file.hasSuffix(".json") { resource.contentType = "application/json" }
-                server.serve("/\(file)", resource)
-            }
-            for file in try Self.list("") where !file.hasPrefix("site/") {
-                try stage.folder.write(file, TemporaryTree.bytes(at: "\(Self.examples)/\(file)"))
-            }
-        }
-
-        deinit { server.stop() }
-
-        /// Regular files below a folder of the examples.
-        private static func list(_ folder: String) throws -> [String] {
-            let found = try Binary(program: "/usr/bin/find").run(
-                "\(examples)/\(folder)", "-type", "f", "-printf", "%P\\n")
-            return found.outputText.split(separator: "\n").map { String($0) }.sorted()
-        }
-
-        func run(
-            _ example: String, near: String = "", environment: [String: String] = [:],
-            sourceLocation: SourceLocation = #_sourceLocation
-        ) throws -> Stage.Run {
-            try stage.run(
-                stage.text(example), "--set", "site=\(server.origin)", "--set", "near=\(near)",
-                environment: environment, sourceLocation: sourceLocation)
-        }
-
-        func expectSame(_ file: String, as served: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-            let same = try stage.folder.bytes(file) == stage.folder.bytes("site/\(served)")
-            #expect(same, "\(file) is not site/\(served)", sourceLocation: sourceLocation)
-        }
-    }
-
     @Test func everyExampleIsRunHere() throws {
         let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && echo *.yaml")
         #expect(
             found.outputText
-                == "api-checks.yaml mirror-list.yaml own-scheme.yaml polite-mirror.yaml publish-build.yaml "
-                + "quickstart.yaml release-artefacts.yaml signed-in.yaml suite-matrix.yaml token-upload.yaml "
+                == "api-checks.yaml mirror-list.yaml nightly-mirror.yaml own-scheme.yaml polite-mirror.yaml "
+                + "publish-build.yaml quickstart.yaml release-artefacts.yaml signed-in.yaml suite-matrix.yaml token-upload.yaml "
                 + "two-mirrors.yaml wifi-only.yaml\n"
         )
     }
 
     @Test(arguments: [
-        "api-checks", "mirror-list", "own-scheme", "polite-mirror", "publish-build", "quickstart", "release-artefacts",
+        "api-checks", "mirror-list", "nightly-mirror", "own-scheme", "polite-mirror", "publish-build", "quickstart",
+        "release-artefacts",
         "signed-in", "suite-matrix", "token-upload", "two-mirrors", "wifi-only",
     ])
     func checkFindsNothing(_ name: String) throws {
@@ -78,7 +28,7 @@ import TextFormats
     }
 
     @Test func quickstart() throws {
-        let place = try Place()
+        let place = try ExamplePlace()
         let run = try place.run("quickstart.yaml")
         #expect(run.status == 0)
         try place.expectSame("downloads/notes.txt", as: "notes.txt")
@@ -87,7 +37,7 @@ import TextFormats
     }
 
     @Test func releaseArtefactsAreCheckedAndDamageIsRepaired() throws {
-        let place = try Place()
+        let place = try ExamplePlace()
         let names = ["manual", "linux-amd64", "linux-arm64"].map { "app-1.4.0-\($0).txt" }
         #expect(try place.run("release-artefacts.yaml").status == 0)
         for name in names { try place.expectSame("release/\(name)", as: "releases/\(name)") }
@@ -106,8 +56,23 @@ import TextFormats
         for name in names { try place.expectSame("release/\(name)", as: "releases/\(name)") }
     }
 
+    @Test func nightlyMirror() throws {
+        let place = try ExamplePlace()
+        let scene = BackgroundScene(place.stage)
+        let run = try place.run("nightly-mirror.yaml")
+        #expect(run.status == 0)
+        for suite in ["stable", "testing"] {
+            for arch in ["amd64", "arm64", "riscv64"] {
+                try place.expectSame("nightly/\(suite)/\(arch).txt", as: "suites/\(suite)-\(arch).txt")
+            }
+        }
+        #expect(place.server.requests().last?.target == "/notes.txt")
+        #expect(try place.stage.text("nightly-mirror.outcome") == "org.example.nightly succeeded\n")
+        #expect(scene.process != nil)
+    }
+
     @Test func suiteMatrix() throws {
-        let place = try Place()
+        let place = try ExamplePlace()
         let run = try place.run("suite-matrix.yaml")
         #expect(run.status == 0)
         for suite in ["stable", "testing"] {
@@ -122,19 +87,8 @@ import TextFormats
     }
 
     @Test func signedIn() throws {
-        let place = try Place()
-        place.server.on("/account/session") { request in
-            guard request.header("Authorization") == "Basic cm9ib3Q6b3Blbi1zZXNhbWU=" else {
-                return .respond(401, headers: [("WWW-Authenticate", "Basic realm=\"shop\"")], body: "who?")
-            }
-            return [.send("HTTP/1.1 204 No Content\r\nSet-Cookie: session=opened; Max-Age=3600\r\n\r\n")]
-        }
-        place.server.on("/account/prices.json") { request in
-            guard request.header("Cookie") == "session=opened" else { return .respond(403, body: "sign in first") }
-            return .respond(
-                200, headers: [("Content-Type", "application/json"), ("Cache-Control", "max-age=600")],
-                body: "{}")
-        }
+        let place = try ExamplePlace()
+        place.answerSignIn()
         let run = try place.run("signed-in.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(run.status == 0)
         #expect(try run.task("sign-in", "challenges[0].method") == "basic")
@@ -146,7 +100,7 @@ import TextFormats
     }
 
     @Test func tokenUpload() throws {
-        let place = try Place()
+        let place = try ExamplePlace()
         let json = [("Content-Type", "application/json")]
         place.server.on("POST /api/tokens", .respond(200, headers: json, body: #"{"token": "t-4242-example"}"#))
         place.server.on("POST /api/notes", .respond(201, headers: json, body: #"{"id": 7, "bytes": 17}"#))
@@ -170,7 +124,7 @@ import TextFormats
     }
 
     @Test func ownScheme() throws {
-        let place = try Place()
+        let place = try ExamplePlace()
         let run = try place.run("own-scheme.yaml")
         #expect(run.status == 0)
         try place.expectSame("unpacked/notes.txt", as: "notes.txt")
@@ -191,8 +145,7 @@ import TextFormats
     }
 
     @Test func wifiOnly() throws {
-        let place = try Place()
-        place.server.on("PUT /builds/album.txt", .respond(201))
+        let place = try ExamplePlace()
         for network in ["cellular", "wifi,metered", "none"] {
             let run = try place.run(
                 "wifi-only.yaml", environment: ["TRANSFER_RUN_NETWORK": network, "TRANSFER_RUN_NO_WAIT": "1"])
@@ -206,7 +159,7 @@ import TextFormats
     }
 
     @Test func politeMirror() throws {
-        let place = try Place()
+        let place = try ExamplePlace()
         let run = try place.run("polite-mirror.yaml")
         #expect(run.status == 0)
         try place.expectSame("mirror/testing/arm64.txt", as: "suites/testing-arm64.txt")
@@ -216,7 +169,7 @@ import TextFormats
     }
 
     @Test func twoMirrors() throws {
-        let place = try Place()
+        let place = try ExamplePlace()
         let near = try ScriptedServer()
         defer { near.stop() }
         near.on("/suites/stable-arm64.txt", .respond(200, body: "near by"))
@@ -229,7 +182,7 @@ import TextFormats
     }
 
     @Test func publishBuild() throws {
-        let place = try Place()
+        let place = try ExamplePlace()
         let run = try place.run("publish-build.yaml", environment: ["PUBLISH_TOKEN": "s3cr3t-token"])
         #expect(run.status == 0)
         for name in ["manual", "linux-amd64", "linux-arm64"] {
@@ -249,7 +202,7 @@ import TextFormats
     }
 
     @Test func publishBuildWithoutItsTokenSendsNothing() throws {
-        let place = try Place()
+        let place = try ExamplePlace()
         let run = try place.run("publish-build.yaml")
         #expect(run.status == 2)
         #expect(run.errorText.contains("PUBLISH_TOKEN"))
@@ -257,7 +210,7 @@ import TextFormats
     }
 
     @Test func apiChecks() throws {
-        let place = try Place()
+        let place = try ExamplePlace()
         let run = try place.run("api-checks.yaml")
         #expect(run.status == 0)
         let targets = place.server.requests().map { $0.target }
@@ -279,7 +232,7 @@ import TextFormats
     }
 
     @Test func mirrorList() throws {
-        let place = try Place()
+        let place = try ExamplePlace()
         let run = try place.run("mirror-list.yaml")
         #expect(run.status == 0)
         for file in ["notes.txt", "suites/stable-amd64.txt", "suites/testing-riscv64.txt"] {

@@ -129,6 +129,45 @@ import TransferModel
         #expect(scene.ranges == ["none", "bytes=\(Self.cut)-"])
     }
 
+    /// A file that was long on its way and just got its name is known at once: a kill does not cost it. How soon the kill
+    /// comes is up to the machine, so one time of several does.
+    @Test(arguments: ["none", "flush"]) func whatJustGotItsNameIsKnown(_ durability: String) throws {
+        let isKnown = try (1...8).contains { _ in
+            let scene = try Scene()
+            scene.server.on("/f") { request in
+                guard request.number == 1 else { return Scene.rest(request) }
+                let head = Script.head(200, [("Content-Length", "\(Self.body.count)"), ("ETag", Self.tag)])
+                return Script(
+                    [
+                        .bytes(head), .bytes(Array(Self.body[..<Self.cut])), .gate("rest"),
+                        .bytes(Array(Self.body[Self.cut...])),
+                    ])
+            }
+            scene.server.on("/other") { _ in Script([.gate("other")]) }
+            let job = """
+                sessions: { s: { durability: \(durability) } }
+                defaults: { session: s }
+                tasks:
+                  - { id: t, url: '\(scene.server.url("/f"))', to: out/f }
+                  - { id: other, url: '\(scene.server.url("/other"))', type: data }
+                """
+            let program = try scene.stage.start(job)
+            #expect(scene.waitForRecord())
+            scene.server.open(gate: "rest")
+            for _ in 0..<5000 where !scene.stage.folder.exists("out/f") { usleep(1000) }
+            usleep(50_000)
+            #expect(program.send(signal: SIGKILL))
+            _ = program.wait()
+            scene.server.open(gate: "other")
+            let again = try scene.stage.start(job, ["--only", "t"]).wait()
+            #expect(again.exitStatus == 0)
+            #expect(try scene.stage.folder.bytes("out/f") == Self.body)
+            let last = try #require(scene.server.requests("/f").last)
+            return last.header("If-None-Match") == Self.tag
+        }
+        #expect(isKnown)
+    }
+
     /// It is known by its URL before it has a name.
     @Test func aFileOfAFolderIsGoneOnWith() throws {
         let scene = try Scene()

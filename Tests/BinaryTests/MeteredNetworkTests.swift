@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import TransferModel
@@ -38,9 +39,13 @@ struct MeteredNetworkTests {
         _ = program.waitForOutput("never said", timeout: .milliseconds(300))
         try bus.perform("metered('wlp1s0', 1)")
         #expect(program.waitForOutput("waits for a network that is not expensive (wlp1s0 is wifi, metered)"))
+        let sent = try sentBytes()
         // Whatever had come is read now, and the connection is at its end.
         server.open(gate: "free")
         #expect(server.waitUntilIdle())
+        // What the kernel held would leave as soon as somebody reads; a moment, so that it can.
+        usleep(300_000)
+        #expect(try sentBytes() - sent < 10_000)
         let first = try #require(server.requests("/up").first)
         #expect(!first.isComplete && first.drained < size / 2)
         #expect(server.totalConnections == 1)
@@ -51,6 +56,13 @@ struct MeteredNetworkTests {
         #expect(server.requests("/up").last?.drained == size)
         #expect(try run.task("up", "attempts[0].error.message")?.contains("expensive now") == true)
         #expect(try run.values("$.tasks[0].waits[*].reason") == ["network"])
+    }
+
+    /// What left the client's machine so far, be it the kernel who sent it.
+    private func sentBytes() throws -> Int {
+        let file = "/sys/class/net/wlp1s0/statistics/tx_bytes"
+        let result = try Binary(program: world.client[0]).start(world.client.dropFirst() + ["cat", file]).wait()
+        return try #require(Int(result.outputText.filter { $0 != "\n" }))
     }
 
     /// Who minds is stopped, who does not goes on over the same network.
@@ -123,6 +135,8 @@ struct MeteredNetworkTests {
         let run = try Stage().run(job, "--no-wait", environment: environment, under: world.client)
         #expect(run.status == 75)
         #expect(try run.values("$.tasks[*].outcome") == ["deferred", "deferred"])
+        let lack = "it waits for mains power or a fuller battery (the battery is at 40 % and falling)"
+        #expect(try run.task("a", "explanation")?.contains(lack) == true)
         #expect(server.totalConnections == 0)
     }
 }

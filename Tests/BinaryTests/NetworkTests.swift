@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import TransferModel
@@ -170,23 +171,30 @@ import TransferModel
         let run = try stage.run(text, "--no-wait", under: world.client)
         #expect(run.status == 75)
         #expect(try run.task("a", "outcome") == "deferred")
-        #expect(try run.task("a", "explanation")?.contains("needs a network that it may use") == true)
+        let explanation = try run.task("a", "explanation") ?? ""
+        #expect(explanation.contains("it waits for a network that is not cellular (\(cellular) is cellular, metered)"))
     }
 
     // MARK: In the middle of a transfer
 
-    /// A large file of which a part comes, and then nothing more until the gate opens.
-    private func halves(_ server: ScriptedServer, _ body: [UInt8]) {
+    /// A run that stands in the middle of its file: a part of it has come, and nothing more comes of this answer. Another
+    /// task beside it waits for the gate `end`.
+    private func startHalf(
+        of body: [UInt8], _ server: ScriptedServer, _ world: NetworkWorld, _ keys: String, besideAnother: Bool = false
+    ) throws -> (stage: Stage, program: RunningProgram) {
         let resource = ServedResource(body)
         server.on("/a") { request in
             if request.header("Range") != nil { return resource.answer(request) }
             return resource.broken(after: body.count / 2, then: .stall)
         }
         server.on("/other") { _ in [.gate("end")] + .respond(200, body: "other") }
-    }
-
-    private func both(_ server: ScriptedServer, _ keys: String, other: String = "") -> String {
-        job(server, keys) + "\n  - { id: other, url: \"\(server.url("/other"))\", to: other\(other) }\n"
+        let other = "\n  - { id: other, url: \"\(server.url("/other"))\", to: other }\n"
+        let stage = try Stage()
+        let program = try stage.start(
+            job(server, keys) + (besideAnother ? other : ""), ["-v"], under: world.client)
+        #expect(server.waitForRequests(besideAnother ? 2 : 1))
+        try waitForHalf(stage, program)
+        return (stage, program)
     }
 
     /// What goes over the lost network stops and goes on over its return, from where it stood; nothing of it ever goes
@@ -197,12 +205,8 @@ import TransferModel
         let server = try world.scriptedServer()
         defer { server.stop() }
         let body = Script.patternBytes(4 << 20)
-        halves(server, body)
-        let stage = try Stage()
-        let program = try stage.start(
-            both(server, "allowsCellularAccess: false, waitsForConnectivity: true"), ["-v"], under: world.client)
-        #expect(server.waitForRequests(2))
-        try waitForHalf(stage, program)
+        let keys = "allowsCellularAccess: false, waitsForConnectivity: true"
+        let (stage, program) = try startHalf(of: body, server, world, keys, besideAnother: true)
         if isUnplugged { try world.unplug(wifi) } else { try world.takeDown(wifi) }
         #expect(program.waitForOutput("waits for a network that is not cellular"))
         if isUnplugged { try world.plug(wifi) } else { try world.bringUp(wifi) }
@@ -227,10 +231,7 @@ import TransferModel
         let server = try world.scriptedServer()
         defer { server.stop() }
         let body = Script.patternBytes(1 << 20)
-        halves(server, body)
-        let stage = try Stage()
-        let program = try stage.start(job(server, "waitsForConnectivity: true"), under: world.client)
-        try waitForHalf(stage, program)
+        let (stage, program) = try startHalf(of: body, server, world, "waitsForConnectivity: true")
         try world.takeDown(wifi)
         let run = try stage.finish(program)
         #expect(run.status == 0)
@@ -245,10 +246,8 @@ import TransferModel
         let world = try NetworkWorld([wifi, cellular])
         let server = try world.scriptedServer()
         defer { server.stop() }
-        halves(server, Script.patternBytes(1 << 20))
-        let stage = try Stage()
-        let program = try stage.start(job(server, "allowsCellularAccess: false"), under: world.client)
-        try waitForHalf(stage, program)
+        let body = Script.patternBytes(1 << 20)
+        let (stage, program) = try startHalf(of: body, server, world, "allowsCellularAccess: false")
         try world.takeDown(wifi)
         let run = try stage.finish(program)
         #expect(run.status == 1)
@@ -257,16 +256,52 @@ import TransferModel
         #expect(server.requests().count == 1)
     }
 
+    /// Streams of one connection are lost together, each with its reason.
+    @Test func allStreamsOfAConnectionAreLost() throws {
+        let world = try NetworkWorld([wifi])
+        var options = try TLSOptions()
+        options.takesHTTP2 = true
+        let server = try world.scriptedServer(tls: options)
+        defer { server.stop() }
+        // The first is answered; then the others go over the connection that it proved to speak HTTP/2.
+        let others = [3, 5, 7].flatMap { HTTP2Frame.head($0, length: 99) + HTTP2Frame.data("half", $0) }
+        server.on(
+            "PRI *",
+            [
+                .bytes(HTTP2Frame.beginning), .wait(.milliseconds(100)),
+                .bytes(HTTP2Frame.head(length: 5) + HTTP2Frame.data("whole", isLast: true)), .wait(.milliseconds(300)),
+                .bytes(others), .stall,
+            ])
+        let waiting = ["b", "c", "d"]
+        let base = "https://\(NetworkWorld.server):\(server.port)"
+        let job = """
+            sessions: { default: { tls: { trust: { policy: insecure } } } }
+            defaults: { retry: { attempts: 1 } }
+            tasks:
+              - { id: a, url: "\(base)/a", to: a }
+
+            """
+        let tasks = waiting.map { "  - { id: \($0), url: \"\(base)/\($0)\", to: \($0), needs: [a] }\n" }
+        let stage = try Stage()
+        let program = try stage.start(job + tasks.joined(), ["-v"], under: world.client)
+        for _ in 0..<400 where !stage.hasAnswers(4) { usleep(50_000) }
+        #expect(stage.hasAnswers(4))
+        try world.takeDown(wifi)
+        let run = try stage.finish(program)
+        #expect(run.status == 1 && server.totalConnections == 1)
+        for id in waiting {
+            #expect(try run.task(id, "error.name") == "networkConnectionLost", "\(id)")
+            #expect(try run.task(id, "error.message")?.contains("went away (\(wifi))") == true, "\(id)")
+        }
+    }
+
     /// Another address on the same network: the connection cannot go on.
     @Test func anAddressThatChangesCounts() throws {
         let world = try NetworkWorld([wifi])
         let server = try world.scriptedServer()
         defer { server.stop() }
         let body = Script.patternBytes(1 << 20)
-        halves(server, body)
-        let stage = try Stage()
-        let program = try stage.start(job(server, "waitsForConnectivity: true"), under: world.client)
-        try waitForHalf(stage, program)
+        let (stage, program) = try startHalf(of: body, server, world, "waitsForConnectivity: true")
         try world.renumber(wifi)
         let run = try stage.finish(program)
         #expect(run.status == 0)
@@ -276,15 +311,18 @@ import TransferModel
 
     /// Until the answer has begun, and then a moment for the rest of what was sent.
     private func waitForHalf(_ stage: Stage, _ program: RunningProgram) throws {
-        for _ in 0..<400 {
+        for _ in 0..<400 where !stage.hasAnswers(1) {
             _ = program.waitForOutput("never said", timeout: .milliseconds(50))
-            if stage.folder.exists(".events.ndjson"),
-                String(decoding: try stage.eventsSoFar(), as: UTF8.self).contains("\"response\"")
-            {
-                _ = program.waitForOutput("never said", timeout: .milliseconds(500))
-                return
-            }
         }
-        Issue.record("nothing of the file came")
+        if !stage.hasAnswers(1) { Issue.record("nothing of the file came") }
+        _ = program.waitForOutput("never said", timeout: .milliseconds(500))
+    }
+}
+
+extension Stage {
+    /// Whether so many answers have begun.
+    fileprivate func hasAnswers(_ count: Int) -> Bool {
+        guard let events = try? eventsSoFar() else { return false }
+        return String(decoding: events, as: UTF8.self).split(separator: "\"response\"").count > count
     }
 }

@@ -57,6 +57,44 @@ import TransferModel
         #expect(run.errorText.contains("warning") == false)
     }
 
+    /// What is kept of many files is looked up long before their turn, in whatever order that comes: what is asked and
+    /// what comes of it is for each file as if it were alone.
+    @Test(arguments: [false, true]) func manyFilesAreEachAskedForAsTheyStand(_ isShuffled: Bool) throws {
+        var random = Seeded("manyFilesAreEachAskedForAsTheyStand")
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let stage = try Stage()
+        let count = 300
+        let changed = Set((0..<count).filter { _ in random.oneIn(4) })
+        for number in 0..<count {
+            server.on("/\(number)") { request in
+                let version = changed.contains(number) && request.number > 1 ? 2 : 1
+                return ServedResource("file \(number) v\(version)", etag: "\"v\(version)\"").answer(request)
+            }
+        }
+        let tasks = (0..<count).map { number in
+            let priority = isShuffled ? ", priority: \(Double(random.below(10)) / 10)" : ""
+            return "  - { id: t\(number), url: '\(server.url("/\(number)"))', to: out/\(number)\(priority) }\n"
+        }
+        let job = "tasks:\n" + tasks.joined()
+        #expect(try stage.run(job).status == 0)
+
+        let touched = Set((0..<count).filter { _ in random.oneIn(4) })
+        let gone = Set((0..<count).filter { !touched.contains($0) && random.oneIn(4) })
+        for number in touched { try stage.folder.write("out/\(number)", "changed here") }
+        for number in gone { stage.folder.remove("out/\(number)") }
+        let run = try stage.run(job)
+        #expect(run.status == 0)
+        for number in 0..<count {
+            let isAsked = !touched.contains(number) && !gone.contains(number)
+            let requests = server.requests("/\(number)")
+            #expect(requests.map { $0.header("If-None-Match") } == [nil, isAsked ? "\"v1\"" : nil], "\(number)")
+            let isNew = changed.contains(number)
+            #expect(try stage.text("out/\(number)") == "file \(number) v\(isNew ? 2 : 1)")
+            #expect(try run.task("t\(number)", "source") == (isAsked && !isNew ? "unchanged" : "network"), "\(number)")
+        }
+    }
+
     /// The name came with the answer, and an answer without a body brings none: it is remembered with the URL.
     @Test func aFileOfAFolderIsKnownByItsURL() throws {
         let server = try ScriptedServer()

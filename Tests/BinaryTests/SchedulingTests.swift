@@ -109,6 +109,23 @@ import TransferModel
         #expect(server.requests().map { $0.target } == ["/high", "/plain", "/low"])
     }
 
+    /// Of equal priority what takes longest is not begun last.
+    @Test func expectedSizesDecideAmongEquals() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let run = try Stage().run(
+            """
+            sessions: { default: { maximumConnectionsPerHost: 1 } }
+            tasks:
+              - { id: first, url: "\(server.url("/first"))" }
+              - { id: small, url: "\(server.url("/small"))", sizeHint: 1KiB }
+              - { id: large, url: "\(server.url("/large"))", sizeHint: 1GiB }
+              - { id: wanted, url: "\(server.url("/wanted"))", priority: 0.6 }
+            """)
+        #expect(run.status == 0)
+        #expect(server.requests().map(\.target) == ["/wanted", "/large", "/small", "/first"])
+    }
+
     @Test func failFastCancelsTheRest() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

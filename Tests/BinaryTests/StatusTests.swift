@@ -118,13 +118,13 @@ import TransferModel
             #expect(try values("$.runs[*].pid", result) == ["\(program.processID)"])
             #expect(try values("$.runs[0].job", result) == ["nightly"])
             #expect(try values("$.runs[0].tasks[*].id", result) == ["first", "second", "third", "fourth"])
-            #expect(try values("$.runs[0].tasks[*].state", result) == ["running", "waiting", "waiting", "waiting"])
+            #expect(try values("$.runs[0].tasks[*].state", result) == ["running", "waiting", "waiting", "suspended"])
             #expect(
-                try values("$.runs[0].tasks[1:].waitingFor", result) == ["sessionLimit", "dependency", "dependency"])
-            #expect(try values("$.runs[0].counts.waiting", result) == ["3"])
+                try values("$.runs[0].tasks[1:].waitingFor", result) == ["sessionLimit", "dependency", "suspended"])
+            #expect(try values("$.runs[0].counts.waiting", result) == ["2"])
         }
         let text = try stage.binary.run("status").outputText
-        #expect(text.contains("  \(program.processID)  nightly: 3 waiting, 1 running\n"))
+        #expect(text.contains("  \(program.processID)  nightly: 2 waiting, 1 running, 1 suspended\n"))
         #expect(text.contains("    second waits for a free place in its session (`maximumConcurrentTasks`)\n"))
         _ = try stage.binary.run("resume", "\(program.processID)", "fourth")
         server.open(gate: "open")

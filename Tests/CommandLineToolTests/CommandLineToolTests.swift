@@ -1,5 +1,6 @@
 import CommandLineTool
 import JobRunner
+import Stores
 import TestSupport
 import Testing
 
@@ -72,7 +73,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         ([], "no job file is named", "usage: transfer-run JOB…"),
         (["run"], "`transfer-run run` needs JOB…", "usage"),
         (["schema", "x"], "`transfer-run schema` does not take `x`", "usage"),
-        (["check", "a", "--report", "x"], "`--report` is an option of `run`, not of `check`", ""),
+        (["check", "a", "--report", "x"], "`--report` is an option of `run`, `attach`, not of `check`", ""),
         (["a", "--junit", "x"], "`--junit` is not built yet", ""),
         (["a", "--progress", "bar"], "`--progress bar` is not built yet", ""),
         (["a", "--progress", "loud"], "`--progress` cannot be `loud`", "one of `auto`, `plain`, `none`"),
@@ -82,8 +83,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         (["a", "--report", "-", "--events", "-"], "cannot both go to standard output", ""),
         (["-", "-"], "standard input can be read once only", ""),
         (["plan", "a"], "`transfer-run plan` is not built yet", ""),
-        (["suspend"], "`transfer-run suspend` needs PID", "usage"),
-        (["suspend", "org.example"], "for background sessions such as `org.example` is not built yet", ""),
+        (["suspend"], "`transfer-run suspend` needs IDENTIFIER|PID", "usage"),
         (["cancel", "0"], "`0` is no process's number", "`runner.pid`"),
         (["cancel", "3000000000"], "is no process's number", ""),
         (["resume", "1", ""], "never empty", ""),
@@ -170,11 +170,15 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
     @Test func controlsKnowWhomTheyAsk() throws {
         let environment = ["XDG_RUNTIME_DIR": "/run/u", "HOME": "/h", "TRANSFER_RUN_RESUMABLE": "1"]
         let cancel = try ControlOptions(TypedArguments.parse(["cancel", "12", "a", "b-*"]), environment: environment)
-        #expect(cancel.action == .cancel && cancel.process == 12 && cancel.tasks == ["a", "b-*"])
-        #expect(cancel.keepPartial && cancel.folder == "/run/u/transfer-run")
+        #expect(cancel.action == .cancel && cancel.target == .process(12) && cancel.tasks == ["a", "b-*"])
+        #expect(cancel.keepPartial && cancel.folder.runtime == "/run/u/transfer-run")
         let typed = try TypedArguments.parse(["suspend", "--state-dir", "/s", "12"])
         let suspend = try ControlOptions(typed, environment: environment)
-        #expect(suspend.tasks.isEmpty && !suspend.keepPartial && suspend.folder == "/s/runtime")
+        #expect(suspend.tasks.isEmpty && !suspend.keepPartial && suspend.folder.runtime == "/s/runtime")
+        #expect(suspend.isFolderNamed && !cancel.isFolderNamed)
+        let session = try ControlOptions(TypedArguments.parse(["resume", "org.example.1"]), environment: environment)
+        #expect(session.target == .session("org.example.1"))
+        #expect(throws: UsageError.self) { _ = try ControlOptions.Target("99999999999") }
         #expect(try options(["a", "--state-dir", "s"]).stateDirectory == "s")
         #expect(try options(["a"], ["TRANSFER_RUN_STATE_DIR": "t"]).stateDirectory == "t")
     }

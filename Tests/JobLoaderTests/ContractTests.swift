@@ -57,7 +57,7 @@ struct ContractTests {
         #expect(job.tasks[4].options.values.headers.map(\.value.redacted) == ["Bearer ***"])
         #expect(job.tasks[4].options.values.policies.redirects.follow == .sameOrigin)
         #expect(job.tasks[0].options.values.policies.retry.maximumBackoff == .seconds(300))
-        #expect(result.laterPlaces == ["6:5 "])
+        #expect(result.laterPlaces == [])
     }
 
     @Test func aSecretThatIsMissingIsSaidWhereItIsUsed() {

@@ -75,6 +75,23 @@ import TransferModel
         try Snapshot.check(ErrorReference.markdown(), "../../docs/errors.md")
     }
 
+    /// What it lacks itself is said; what another lacks is not known of it.
+    @Test func whatIsPutOffSaysWhatItLacks() {
+        func sentence(_ deferral: Deferral, _ lacks: String?) -> String? {
+            Explanation.sentence(
+                outcome: .deferred, error: nil, waits: [], attempts: 0, deferral: deferral, lacks: lacks)
+        }
+        #expect(
+            sentence(.network, "a network that is not cellular (wwan0 is cellular)")
+                == "Put off: it waits for a network that is not cellular (wwan0 is cellular), and the run was told not to "
+                + "wait. Run it again when one is there.")
+        #expect(
+            sentence(.power, nil)
+                == "Put off: it, or a task it needs or is published with, waits for mains power or a fuller battery, and "
+                + "the run was told not to wait. Run it again then.")
+        #expect(sentence(.window, "a network") == sentence(.window, nil))
+    }
+
     @Test func explanationsAreSentences() {
         let error = TransferError(.timedOut, "no byte moved for 60s")
         #expect(

@@ -20,7 +20,7 @@ struct ListenerTests {
     /// Answers with the patterns it was asked for.
     private static let echo: @Sendable (ControlRequest) -> Void = { request in
         let words = ["\(request.action)", "\(request.keepPartial)"] + request.patterns.map { $0.description }
-        request.reply(.changed(words))
+        request.reply(.changed(words), 0)
     }
 
     private func listen(
@@ -258,7 +258,11 @@ struct ListenerTests {
         var limits = ControlListener.Limits()
         limits.connections = 2
         let listener = try listen(limits) { request in
-            if request.action == .resume { held.withLock { $0.append(request.reply) } } else { Self.echo(request) }
+            if request.action == .resume {
+                held.withLock { $0.append { request.reply($0, 0) } }
+            } else {
+                Self.echo(request)
+            }
         }
         defer { listener.close() }
         for _ in 0..<6 { _ = try say([ControlMessage(.resume).line], hangUp: true) }
@@ -270,7 +274,7 @@ struct ListenerTests {
 
     @Test func largeAnswersArriveWhole() throws {
         let ids = (0..<60_000).map { "a-task-with-a-long-name-\($0)" }
-        let listener = try listen { $0.reply(.changed(ids)) }
+        let listener = try listen { $0.reply(.changed(ids), 0) }
         #expect(try asks() == .changed(ids))
         listener.close()
     }
@@ -281,7 +285,7 @@ struct ListenerTests {
         limits.connections = 1
         let ids = (0..<60_000).map { "a-task-with-a-long-name-\($0)" }
         let listener = try listen(limits) { request in
-            if request.action == .resume { request.reply(.changed(ids)) } else { Self.echo(request) }
+            if request.action == .resume { request.reply(.changed(ids), 0) } else { Self.echo(request) }
         }
         defer { listener.close() }
         let place = try PrivateFolder.open(folder)
@@ -313,7 +317,7 @@ struct ListenerTests {
         let asked = WakeSignal()
         let held = Mutex<(@Sendable (ControlReply) -> Void)?>(nil)
         let listener = try listen { request in
-            held.withLock { $0 = request.reply }
+            held.withLock { $0 = { request.reply($0, 0) } }
             asked.signal()
         }
         let client = client

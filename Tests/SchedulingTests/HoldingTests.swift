@@ -126,6 +126,43 @@ struct HoldingTests {
         #expect(stage.scheduler.isFinished)
     }
 
+    /// Somebody may come and resume it.
+    @Test func whoWaitsForThatPutsNothingOff() {
+        var stage = Stage(
+            plan(2) {
+                $0.policies[0].isSuspended = true
+                $0.waitsForResume = true
+                $0.tasks[0].needs = needs(1)
+            })
+        stage.end(1)
+        stage.turn(after: .seconds(86_400))
+        #expect(stage.ends[0] == nil && !stage.scheduler.isFinished)
+        stage.scheduler.command(.resume([index(0)]), now: stage.clock.now)
+        #expect(stage.turn() == [0])
+        stage.end(0)
+        stage.turn()
+        #expect(stage.scheduler.isFinished && stage.wait(0, .suspended) == .seconds(86_400))
+    }
+
+    /// Once, and before whatever has to come first: the end of an attempt, or that of another task.
+    @Test func thatATaskIsSuspendedIsToldAtOnce() {
+        var stage = Stage(plan(2) { $0.tasks[1].needs = needs(0) })
+        #expect(stage.running == [0])
+        stage.scheduler.command(.suspend([index(0), index(1)]), now: stage.clock.now)
+        stage.turn()
+        #expect(stage.tellings[0]?.last == .suspended && stage.tellings[1]?.last == .suspended)
+        #expect(stage.scheduler.standing(of: index(1)) == .suspended)
+        let told = (stage.tellings[0], stage.tellings[1])
+        stage.endCancelled(0)
+        stage.turn()
+        #expect(stage.tellings[0] == told.0 && stage.scheduler.standing(of: index(0)) == .suspended)
+        stage.scheduler.command(.resume([index(0)]), now: stage.clock.now)
+        stage.turn()
+        stage.end(0)
+        stage.turn()
+        #expect(stage.tellings[1] == told.1 && stage.scheduler.standing(of: index(1)) == .suspended)
+    }
+
     // MARK: Windows
 
     /// Open in the first ten seconds of each minute.

@@ -30,6 +30,13 @@ struct Stage {
         turn()
     }
 
+    /// Goes on with what another one began.
+    init(_ plan: SchedulingPlan, goingOn history: RunHistory, hasCrashed: Bool = false, at clock: ManualClock) {
+        self.clock = clock
+        scheduler = Scheduler(plan, now: clock.now, history: history, hasCrashed: hasCrashed)
+        turn()
+    }
+
     /// Moves the clock, gives the scheduler a turn and says who started in it.
     @discardableResult
     mutating func turn(after span: TimeSpan = .zero) -> [Int] {

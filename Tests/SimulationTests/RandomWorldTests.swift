@@ -18,6 +18,22 @@ import TransferModel
         }
     }
 
+    /// However often the process that carries a run ends, and wherever its events are cut.
+    @Test func everyRunThatGoesOnKeepsItsRules() {
+        let first = Seeded("everyRunThatGoesOnKeepsItsRules").seed
+        var cuts = 0
+        for round in 0..<Rounds.scaled(400) {
+            let seed = first &+ UInt64(round)
+            let (problems, cut, _) = InterruptedRun.check(seed: seed)
+            cuts += cut
+            guard problems.isEmpty else {
+                Issue.record("TRANSFER_RUN_SEED=\(seed) brings back: \(problems)")
+                return
+            }
+        }
+        #expect(cuts > 400)
+    }
+
     @Test func theSameSeedGivesTheSameTrace() {
         for seed in 1...40 as ClosedRange<UInt64> {
             let first = RandomRun.check(seed: seed, rules: false).result

@@ -78,7 +78,7 @@ import TransferModel
                 let journal = try Journal.open(folder: tree.path)
                 try #require(journal.quarantined == nil)
                 _ = try journal.runs()
-                _ = try journal.history(of: id)
+                _ = try journal.tasks(of: id)
                 _ = try journal.events(of: id)
             }
             #expect(error?.kind == .damaged, "\(victim)")
@@ -102,6 +102,9 @@ import TransferModel
             for _ in 0...random.below(30) { bytes[random.below(bytes.count)] ^= UInt8(1 << random.below(8)) }
             if random.oneIn(6) { bytes.removeLast(random.below(bytes.count)) }
             try tree.write("journal.sqlite", bytes, mode: 0o600)
+            for key in original.list("") where key.hasPrefix("journal.key-") {
+                try tree.write(key, try original.bytes(key), mode: 0o600)
+            }
             do {
                 let journal = try Journal.open(folder: tree.path)
                 if journal.quarantined != nil {

@@ -1,4 +1,5 @@
 import Stores
+import SystemIO
 import TestSupport
 import Testing
 import TransferModel
@@ -60,7 +61,7 @@ enum JournalCase {
         #expect(run.accepted == accepted && run.state == .accepted && run.taskCount == 3)
         #expect(run.end == nil && run.deliveredAt == nil && run.lastSequence == 0 && run.isWhole)
         #expect(try journal.inputs(of: id) == inputs)
-        #expect(try journal.history(of: id) == ["a", "b", "ä"].map { TaskHistory(id: $0) })
+        #expect(try journal.tasks(of: id) == ["a", "b", "ä"])
         #expect(try journal.events(of: id).isEmpty)
         #expect(try journal.runs() == [run])
         #expect(try journal.run(RunID(raw: 99)) == nil)
@@ -160,6 +161,94 @@ enum JournalCase {
         #expect(try journal.inputs(of: id) == [first, JournalInput(kind: "captured", name: "t.v", bytes: [3])])
     }
 
+    // MARK: Tasks that come later
+
+    /// That every row is what the run's own row says.
+    private func expectProof(_ tree: TemporaryTree) throws {
+        try tree.write("journal.suspect", "", mode: 0o600)
+        #expect(try Journal.open(folder: tree.path).quarantined == nil)
+        #expect(!tree.exists("journal.suspect"))
+    }
+
+    @Test func tasksCanBeAddedToARun() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let learned = JournalInput(kind: "captured", name: "t.v", bytes: [2])
+        let id = try journal.accept(
+            JournalCase.run(), inputs: [JournalInput(kind: "recording", bytes: [1]), learned], tasks: ["a", "b"])
+        try journal.append([JournalCase.event(1, JournalCase.finish(.succeeded), task: 1)], to: id)
+        try journal.setState(.suspended, of: id)
+        let recording = JournalInput(kind: "recording", bytes: [3])
+        try journal.extend(id, inputs: [recording], tasks: ["c", "d"])
+        #expect(try journal.tasks(of: id) == ["a", "b", "c", "d"])
+        #expect(try journal.inputs(of: id) == [learned, recording])
+        let run = try #require(try journal.run(id))
+        #expect(run.taskCount == 4 && run.state == .suspended && run.lastSequence == 1)
+        try journal.append([JournalCase.event(2, JournalCase.finish(.failed), task: 3)], to: id)
+        #expect(throws: StoreError.self) { try journal.append([JournalCase.event(3, .taskResumed, task: 4)], to: id) }
+        try journal.extend(id, inputs: [], tasks: [])
+        #expect(try journal.run(id)?.taskCount == 4)
+        try expectProof(tree)
+        #expect(try Journal.open(folder: tree.path).tasks(of: id).count == 4)
+    }
+
+    @Test func identifiersCanBeAddedToARun() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let id = try journal.accept(JournalCase.run(["a"]), inputs: [], tasks: ["t"])
+        let other = try journal.accept(JournalCase.run(["o"], job: "other"), inputs: [], tasks: ["t"])
+        try journal.extend(id, inputs: [], tasks: ["u"], identifiers: ["a", "b"])
+        #expect(try journal.run(id)?.accepted.identifiers == ["a", "b"])
+        #expect(try journal.holder(of: "b")?.run == id)
+        // Somebody else's stays his, and with it all that was to be added.
+        #expect(throws: StoreError.self) {
+            try journal.extend(id, inputs: [], tasks: ["v"], identifiers: ["a", "c", "o"])
+        }
+        #expect(try journal.holder(of: "o")?.run == other && journal.holder(of: "c") == nil)
+        #expect(try journal.tasks(of: id) == ["t", "u"])
+        try expectProof(tree)
+        #expect(try Journal.open(folder: tree.path).run(id)?.accepted.identifiers == ["a", "b"])
+        try journal.finish(id, JournalCase.end)
+        try journal.deliver(id, now: now)
+        #expect(try journal.holder(of: "b") == nil)
+    }
+
+    @Test func aTaskThatIsKnownIsNotAddedAgain() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let recording = JournalInput(kind: "recording", bytes: [1])
+        let id = try journal.accept(JournalCase.run(), inputs: [recording], tasks: ["a", "b"])
+        for tasks in [["c", "b"], ["c", "c"], ["a"]] {
+            let error = #expect(throws: StoreError.self) {
+                try journal.extend(id, inputs: [JournalInput(kind: "recording", bytes: [9])], tasks: tasks)
+            }
+            #expect(error?.kind == .other && error?.description.contains("`\(tasks.last ?? "")`") == true)
+        }
+        #expect(throws: StoreError.self) { try journal.extend(RunID(raw: 99), inputs: [], tasks: ["c"]) }
+        #expect(try journal.inputs(of: id) == [recording])
+        #expect(try journal.tasks(of: id).count == 2)
+        try expectProof(tree)
+    }
+
+    /// As long as nobody knows of its end it has none.
+    @Test func aRunThatHadEndedRunsAgain() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let id = try JournalCase.finished(journal, "i")
+        try journal.extend(id, inputs: [], tasks: ["u"])
+        let run = try #require(try journal.run(id))
+        #expect(run.state == .running && run.end == nil && run.taskCount == 2)
+        #expect(try journal.holder(of: "i")?.state == .running)
+        #expect(throws: StoreError.self) { try journal.deliver(id, now: now) }
+        try journal.append([JournalCase.event(2, .taskCreated, task: 1)], to: id)
+        try journal.finish(id, JournalCase.end)
+        #expect(try journal.run(id)?.end == JournalCase.end)
+        try expectProof(tree)
+        try journal.deliver(id, now: now)
+        #expect(throws: StoreError.self) { try journal.extend(id, inputs: [], tasks: ["v"]) }
+        #expect(try journal.events(of: id).map(\.sequence) == [1, 2])
+    }
+
     /// Followers read while a writer writes, each with a connection of its own.
     @Test func readersSeeAPrefixWhileOneWrites() async throws {
         let tree = try TemporaryTree()
@@ -192,47 +281,52 @@ enum JournalCase {
         #expect(try journal.events(of: id).map(\.sequence) == expected)
     }
 
-    // MARK: Secrets
+    // MARK: Asked often
 
-    /// What a run was given lies in its inputs alone, and is gone from all files when its end is known.
-    @Test func whatWasGivenIsErased() throws {
+    @Test func runsWhoseEndIsUnknownAreFoundAmongMany() throws {
         let tree = try TemporaryTree()
-        let (secret, long) = ("hunter2-the-secret-of-inputs", String(repeating: "another-long-secret ", count: 2_000))
-        var journal: Journal? = try Journal.open(folder: tree.path("s"))
-        let inputs = [secret, long].map { JournalInput(kind: "recording", name: "x", bytes: Array($0.utf8)) }
-        let id = try #require(try journal?.accept(JournalCase.run(), inputs: inputs, tasks: ["t"]))
-        let other = try #require(try journal?.accept(JournalCase.run(["o"]), inputs: [], tasks: ["t"]))
-        try journal?.append([JournalCase.event(1, .taskCreated)], to: id)
-        func holds(_ text: String) throws -> Bool {
-            try tree.list("s").contains { try tree.bytes("s/\($0)").firstRange(of: Array(text.utf8)) != nil }
-        }
-        #expect(try holds(secret) && holds("another-long-secret"))
-        try journal?.finish(id, JournalCase.end)
-        #expect(try holds(secret))
-        try journal?.deliver(id, now: now)
-        #expect(try journal?.inputs(of: id) == [])
-        #expect(try !holds(secret) && !holds("another-long-secret"))
-        #expect(try journal?.run(other)?.state == .accepted)
-        journal = nil
-        #expect(try !holds(secret) && !holds("another-long-secret"))
+        let journal = try Journal.open(folder: tree.path)
+        var ids: [RunID] = []
+        for number in 0..<20 { ids.append(try JournalCase.finished(journal, "r\(number)")) }
+        for number in 0..<20 where number % 7 != 3 { try journal.deliver(ids[number], now: now) }
+        #expect(try journal.undelivered().map(\.id) == [ids[3], ids[10], ids[17]])
+        #expect(try journal.undelivered() == journal.runs().filter { $0.deliveredAt == nil })
     }
 
-    /// Events come redacted, so the journal's are.
-    @Test func noSecretStandsInTheEvents() throws {
+    @Test func whatARunWasGivenIsCountedByItsKind() throws {
         let tree = try TemporaryTree()
-        let secret = "zq-the-secret-of-events-qz"
-        let redactor = Redactor([KnownSecret(name: "s", value: secret)])
-        var story = JournalStory(seed: 3, secrets: [secret])
         let journal = try Journal.open(folder: tree.path)
-        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: story.tasks)
-        var hadSome = false
-        for _ in 0..<30 {
-            let batch = story.batch()
-            hadSome = hadSome || batch.contains { ValueLines.of($0).contains { $0.contains(secret) } }
-            try journal.append(batch.map { $0.redacted(by: redactor) }, to: id)
-        }
-        #expect(hadSome)
-        for name in tree.list("") { #expect(try tree.bytes(name).firstRange(of: Array(secret.utf8)) == nil, "\(name)") }
+        let inputs = ["a", "b", "c"].map { JournalInput(kind: $0 == "c" ? "other" : "kind", name: $0, bytes: [1]) }
+        let id = try journal.accept(JournalCase.run(), inputs: inputs, tasks: ["t"])
+        let other = try journal.accept(JournalCase.run(["o"]), inputs: inputs, tasks: ["t"])
+        try journal.keep(JournalInput(kind: "kind", name: "d", bytes: []), of: other)
+        #expect(try journal.inputCount(of: id, kind: "kind") == 2)
+        #expect(try journal.inputCount(of: other, kind: "kind") == 3)
+        #expect(try journal.inputCount(of: id, kind: "none") == 0)
+        #expect(try journal.inputs(of: id, kind: "kind").map(\.name) == ["a", "b"])
+    }
+
+    /// Who delivers in a hurry leaves the log to somebody else; what it holds nobody can read.
+    @Test func theLogIsLeftToWhoHasTime() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let secret = Array("what nobody may know".utf8)
+        let id = try journal.accept(JournalCase.run(), inputs: [JournalInput(kind: "k", bytes: secret)], tasks: ["t"])
+        try journal.finish(id, JournalCase.end)
+        try journal.deliver(id, now: now, leavesLog: true)
+        #expect(try !tree.bytes("journal.sqlite-wal").isEmpty)
+        #expect(!Folders.names(in: tree.path).contains { $0.hasPrefix("journal.key-") })
+        #expect(throws: Never.self) { try journal.inputs(of: id).isEmpty }
+        journal.scrub()
+        #expect(try tree.bytes("journal.sqlite-wal").isEmpty)
+    }
+
+    @Test func anEventOfNoTaskIsRefused() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: ["t"])
+        #expect(throws: StoreError.self) { try journal.append([JournalCase.event(1, .taskCreated, task: 1)], to: id) }
+        #expect(try journal.run(id)?.lastSequence == 0)
     }
 
     // MARK: Forgetting
@@ -256,7 +350,7 @@ enum JournalCase {
         #expect(try journal.runs().map(\.id) == [ids[1], ids[2], ids[3], ids[4], ids[5], live])
         #expect(try journal.runs().map(\.isWhole) == [false, false, false, true, true, true])
         #expect(try journal.run(ids[2])?.end?.exitStatus == 0)
-        #expect(try journal.events(of: ids[2]).isEmpty && journal.history(of: ids[2]).isEmpty)
+        #expect(try journal.events(of: ids[2]).isEmpty && journal.tasks(of: ids[2]).isEmpty)
         #expect(try journal.events(of: ids[4]).count == 1)
         // One whose end nobody asked for goes in the end, and its identifier with it.
         #expect(try journal.holder(of: "r5") != nil)

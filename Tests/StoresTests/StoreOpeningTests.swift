@@ -49,6 +49,24 @@ import TransferModel
         #expect(problems.count == 1 && problems[0].contains("was put aside as"))
     }
 
+    /// Whoever opens it early may find that there is no run, and then nobody would be told.
+    @Test(arguments: ["no database", "another program's"]) func whatIsNeverTakenIsLeftAsItIs(_ what: String) throws {
+        let tree = try TemporaryTree()
+        _ = try Store.open(folder: tree.path)
+        if what == "no database" {
+            _ = try tree.write("store.sqlite", what, mode: 0o600)
+        } else {
+            _ = try Journal.open(folder: tree.path)
+            _ = try tree.write("store.sqlite", try tree.bytes("journal.sqlite"), mode: 0o600)
+        }
+        let before = try tree.bytes("store.sqlite")
+        // It waits for the thread that opened, and is given nothing.
+        #expect(try #require(StoreOpening(folder: tree.path) {}).take() == nil)
+        #expect(try tree.bytes("store.sqlite") == before)
+        #expect(tree.list().allSatisfy { !$0.contains("quarantined") })
+        #expect(try Store.open(folder: tree.path).quarantined != nil)
+    }
+
     /// Sessions that nobody uses any more are forgotten by a run, not by whoever was only about to be one.
     @Test func nothingIsForgottenBeforeItIsTaken() throws {
         let tree = try TemporaryTree()

@@ -160,6 +160,9 @@ package final class ServiceLink {
 
     // MARK: Following
 
+    /// Something has come already, for which nobody need poll.
+    package var hasNews: Bool { !news.isEmpty || !frames.isEmpty }
+
     /// What to poll for; `nextNews` with no time takes what has come.
     package var entry: PollEntry { PollEntry(socket.raw) }
 

@@ -56,20 +56,39 @@ package struct ServiceStarter: Sendable {
         }
     }
 
+    /// Sees to it that somebody carries what the journal may have, and waits for nobody: who is there is told to look,
+    /// else a process is started. What goes wrong with it shows when somebody has a use for it.
+    package func goOn() {
+        guard UnfinishedMark(place).isThere else { return }
+        do throws(ServiceFailure) {
+            let link = try ServiceLink.connect(place, version: version, patience: Self.glance)
+            _ = try link.ask(.ring(nil), patience: Self.glance)
+        } catch {
+            // Whoever has the lock and does not listen is about to begin, or to end: others will come by.
+            guard case .absent = error, ServiceLock.holder(place) == nil else { return }
+            (try? start())?.release()
+        }
+    }
+
+    private static let glance = TimeSpan.milliseconds(100)
+
     // MARK: Starting
 
     private struct Attempt {
         var process: DetachedProcess?
         var deaths = 0
         var logSize: Int64 = 0
-        /// Until the next look; a process takes some ten milliseconds to begin.
-        var pause: Int64 = 2
+        /// Until the next look, at the least: a process takes some ten milliseconds to begin.
+        var pause: Int64 = 1
+        var began = Clocks.instant()
 
+        /// An eighth of what was waited already, so that nobody waits much longer than the process takes.
         mutating func rest() {
+            let waited = (Clocks.instant() - began).nanoseconds / 1_000_000
+            let pause = min(50, max(pause, waited / 8))
             guard let process else { return Polling.sleep(milliseconds: pause) }
             var entries = [process.end]
             Polling.wait(&entries, milliseconds: pause)
-            pause = min(50, pause * 2)
         }
     }
 
@@ -90,7 +109,7 @@ package struct ServiceStarter: Sendable {
         }
         attempt.logSize = ServiceLog.size(place)
         attempt.process = try start()
-        attempt.pause = 2
+        (attempt.pause, attempt.began) = (1, Clocks.instant())
     }
 
     private func start() throws(ServiceTrouble) -> DetachedProcess {

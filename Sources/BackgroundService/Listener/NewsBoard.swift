@@ -12,17 +12,31 @@ package final class NewsBoard: Sendable {
         package var isEmpty: Bool { events.isEmpty && progress.isEmpty }
     }
 
+    /// A body that is sent and one that is received are two things of which the last word counts.
+    private struct Subject: Hashable {
+        let task: String
+        let direction: TaskProgress.Direction
+    }
+
     private struct State {
         /// By session: the last event in the journal.
         var last: [String: UInt64] = [:]
         /// How many follow a session.
         var followers: [String: Int] = [:]
         var news: Set<String> = []
-        var progress: [String: [String: TaskProgress]] = [:]
+        /// An end is among the news, which is told before the listener's pace allows.
+        var isHurried = false
+        /// Their runs are over, and their last news have not gone out.
+        var over: Set<String> = []
+        var progress: [String: [Subject: TaskProgress]] = [:]
         /// The listener does not come by of itself: whoever has something new wakes it. Once for each, for it takes
         /// progress at a slower pace.
         var mustWakeForNews = true
         var mustWakeForProgress = true
+
+        mutating func forgetIfOver(_ identifier: String) {
+            if over.remove(identifier) != nil { last[identifier] = nil }
+        }
     }
 
     /// Of one session between two looks; a run has no more tasks under way at a time.
@@ -39,6 +53,8 @@ package final class NewsBoard: Sendable {
     /// The journal holds the session's events up to this number.
     package func events(of identifier: String, upTo sequence: UInt64) {
         let mustWake = state.withLock { state in
+            // The next run of an identifier counts from the beginning.
+            if state.over.remove(identifier) != nil { state.last[identifier] = nil }
             if sequence <= state.last[identifier] ?? 0 { return false }
             state.last[identifier] = sequence
             guard state.followers[identifier] != nil else { return false }
@@ -48,13 +64,28 @@ package final class NewsBoard: Sendable {
         if mustWake { wake() }
     }
 
+    /// The journal has the run's end: of that nobody else tells, for it is no event.
+    package func ended(_ identifier: String) {
+        let isFollowed = state.withLock { state in
+            guard state.followers[identifier] != nil else { return false }
+            state.news.insert(identifier)
+            state.isHurried = true
+            return true
+        }
+        if isFollowed { wake() }
+    }
+
+    /// There is something for which those who follow wait.
+    package var isHurried: Bool { state.withLock { $0.isHurried } }
+
     package func progress(_ progress: TaskProgress) {
         let mustWake = state.withLock { state in
             guard state.followers[progress.identifier] != nil else { return false }
-            let isKnown = state.progress[progress.identifier]?[progress.task] != nil
+            let subject = Subject(task: progress.task, direction: progress.direction)
+            let isKnown = state.progress[progress.identifier]?[subject] != nil
             let count = state.progress[progress.identifier]?.count ?? 0
             guard isKnown || count < Self.maximumTasks else { return false }
-            state.progress[progress.identifier, default: [:]][progress.task] = progress
+            state.progress[progress.identifier, default: [:]][subject] = progress
             return Self.takeFlag(&state.mustWakeForProgress)
         }
         if mustWake { wake() }
@@ -68,7 +99,11 @@ package final class NewsBoard: Sendable {
     /// The run is over and its last events were told: its number is forgotten once they went out.
     package func forget(_ identifier: String) {
         state.withLock { state in
-            if !state.news.contains(identifier) { state.last[identifier] = nil }
+            if state.news.contains(identifier) {
+                state.over.insert(identifier)
+            } else {
+                state.last[identifier] = nil
+            }
             state.progress[identifier] = nil
         }
     }
@@ -94,6 +129,7 @@ package final class NewsBoard: Sendable {
             state.followers[identifier] = left > 0 ? left : nil
             guard left <= 0 else { return }
             state.news.remove(identifier)
+            state.forgetIfOver(identifier)
             state.progress[identifier] = nil
         }
     }
@@ -102,8 +138,11 @@ package final class NewsBoard: Sendable {
     package func take(withProgress: Bool) -> Content {
         state.withLock { state in
             var content = Content()
-            for identifier in state.news { content.events[identifier] = state.last[identifier] ?? 0 }
-            state.news = []
+            for identifier in state.news {
+                content.events[identifier] = state.last[identifier] ?? 0
+                state.forgetIfOver(identifier)
+            }
+            (state.news, state.isHurried) = ([], false)
             if withProgress {
                 for tasks in state.progress.values { content.progress += tasks.values }
                 state.progress = [:]

@@ -198,7 +198,7 @@ final class ServiceRoom {
     // MARK: News
 
     private func spread(_ now: Instant) {
-        guard news.isDue(now) else { return news.postpone() }
+        guard news.isDue(now) || desk.board.isHurried else { return news.postpone() }
         let withProgress = news.isProgressDue(now)
         let content = desk.board.take(withProgress: withProgress)
         for (identifier, sequence) in content.events {

@@ -81,7 +81,7 @@ package struct AnswerParts {
             if runs < all.count {
                 all[runs].append(to: &writer)
                 writer.key("tasks")
-                list(all[runs].tasks, &writer) { $0.append(to: &$1) }
+                list(all[runs].run.tasks, &writer) { SessionStatus.append($0, to: &$1) }
                 if isOver {
                     (runs, elements) = (runs + 1, 0)
                     isOver = runs == all.count
@@ -115,29 +115,5 @@ enum MessageText {
     static func bounded(_ text: String) -> String {
         guard text.utf8.count > longest else { return text }
         return String(decoding: text.utf8.prefix(longest), as: UTF8.self) + "…"
-    }
-}
-
-extension SessionStatus {
-    fileprivate func append(to writer: inout JSONWriter) {
-        writer.key("run")
-        writer.beginObject()
-        writer.member("identifier", identifier)
-        writer.member("job", MessageText.bounded(job))
-        writer.member("state", state.rawValue)
-        writer.member("sequence", sequence)
-        writer.endObject()
-    }
-}
-
-extension TaskStatus {
-    fileprivate func append(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("id", MessageText.bounded(id))
-        writer.member("bytesReceived", bytesReceived)
-        writer.member("bytesSent", bytesSent)
-        writer.member("expected", expected)
-        writer.member("waitingFor", waitingFor.map { MessageText.bounded($0) })
-        writer.endObject()
     }
 }

@@ -1,3 +1,4 @@
+import JobRunner
 import TextFormats
 
 /// What a command hears after the process's `hello`.
@@ -24,13 +25,7 @@ package enum ServiceNews: Hashable, Sendable {
                 $0.member("identifier", identifier)
                 $0.member("sequence", sequence)
             }
-        case .progress(let progress):
-            Frame.write("progress") {
-                $0.member("identifier", progress.identifier)
-                $0.member("task", MessageText.bounded(progress.task))
-                $0.member("bytes", progress.bytes)
-                $0.member("expected", progress.expected)
-            }
+        case .progress(let progress): progress.frame
         case .leaving(let reason): Frame.write("leaving") { $0.member("reason", MessageText.bounded(reason)) }
         }
     }
@@ -47,13 +42,7 @@ extension ServiceMessage {
             return number.map { .part($0, .refused(reason), isLast: true) } ?? .refused(reason)
         case "news": return .news(.events(try members.identifier(), upTo: try members.number("sequence", UInt64.self)))
         case "leaving": return .news(.leaving(try members.text("reason")))
-        case "progress":
-            return .news(
-                .progress(
-                    TaskProgress(
-                        identifier: try members.identifier(), task: try members.text("task"),
-                        bytes: try members.number("bytes", Int64.self),
-                        expected: try members.numberIfAny("expected", Int64.self))))
+        case "progress": return .news(.progress(try TaskProgress(&members)))
         default: return try part(&members)
         }
     }
@@ -66,28 +55,9 @@ extension ServiceMessage {
         case "following":
             return .part(number, .following(try members.number("sequence", UInt64.self)), isLast: true)
         case "changed": return .part(number, .changed(try members.texts("tasks")), isLast: isLast)
-        case "status": return .part(number, .status(try status(&members)), isLast: isLast)
+        case "status": return .part(number, .status(try SessionStatus.read(&members)), isLast: isLast)
         default: throw ServiceProblem("no message is called `\(members.type.prefix(64))`")
         }
-    }
-
-    /// One run, or none when there is none.
-    private static func status(_ members: inout MessageMembers) throws(ServiceProblem) -> [SessionStatus] {
-        guard let run = members.object("run") else { return [] }
-        guard let identifier = run.text("identifier"), let job = run.text("job"),
-            let state = run.text("state").flatMap({ SessionStatus.State(rawValue: $0) }),
-            let sequence: UInt64 = run.whole("sequence")
-        else { throw ServiceProblem("`run` of `status` must have `identifier`, `job`, `state` and `sequence`") }
-        var tasks: [TaskStatus] = []
-        for element in try members.elements("tasks") ?? [] {
-            guard let id = element.text("id") else { throw ServiceProblem("a task of `status` must have an `id`") }
-            tasks.append(
-                TaskStatus(
-                    id: id, bytesReceived: element.whole("bytesReceived") ?? 0,
-                    bytesSent: element.whole("bytesSent") ?? 0, expected: element.whole("expected"),
-                    waitingFor: element.text("waitingFor")))
-        }
-        return [SessionStatus(identifier: identifier, job: job, state: state, sequence: sequence, tasks: tasks)]
     }
 }
 
@@ -99,7 +69,7 @@ extension ServiceAnswer {
         case (.status(var runs), .status(let more)):
             for run in more {
                 if let last = runs.indices.last, runs[last].identifier == run.identifier {
-                    runs[last].tasks += run.tasks
+                    runs[last].run.tasks += run.run.tasks
                 } else {
                     runs.append(run)
                 }

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "commands.h"
+#include "crashes.h"
 #include "local_sockets.h"
 #include "route_sockets.h"
 #include "services.h"
@@ -24,6 +25,10 @@ int64_t tr_copy_file_range(int from, int to, size_t count);
 char **tr_environment(void);
 // What is given back stays with the process for the next who asks, up to so many bytes.
 void tr_keep_memory(int bytes);
+// What was given back by any thread goes to the system, as far as whole pages of it are free.
+void tr_give_memory_back(void);
+// The allocator keeps at most so many heaps, whatever the number of threads.
+void tr_limit_arenas(int count);
 void tr_thread_name(const char *name);
 
 // `st_mtim` is reached through macros that Swift does not import.

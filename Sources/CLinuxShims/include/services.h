@@ -32,4 +32,7 @@ int tr_spawn_apart(
     const char *program, const char *const *words, const char *const *environment, int errors, int *process);
 // Lets this process have up to `wanted` descriptors, as far as its hard limit goes. How many it may have now.
 int64_t tr_raise_descriptors(int64_t wanted);
+// From here on the calling thread, and the threads that it makes, have a working folder and a mask for new files of their
+// own. 0, or the errno of the folder, which leaves it in the one it was in.
+int tr_own_place(const char *folder, unsigned int mask);
 #endif

@@ -276,7 +276,9 @@ package struct ChallengeDesk: Sendable {
             }
         }
         if let unanswered { records.append(record(unanswered, .default, policy.rule(for: unanswered.space).level)) }
-        return ChallengeStep(.accept, records: records)
+        var step = ChallengeStep(.accept, records: records)
+        step.isUnanswered = unanswered != nil && (isProxy || !request.isTyped)
+        return step
     }
 
     private func record(

@@ -96,6 +96,8 @@ package struct ChallengeStep: Sendable {
     package var action: Action
     package var records: [ChallengeRecord] = []
     package var reports: [HelperReport] = []
+    /// Somebody was to be asked who to be, and nobody knew.
+    package var isUnanswered = false
     package init(_ action: Action, records: [ChallengeRecord] = [], reports: [HelperReport] = []) {
         self.action = action
         self.records = records

@@ -126,8 +126,7 @@ extension Sections {
 
     private static let sessionIdentity: [Key<SessionDraft>] = [
         .choice(
-            "configuration", \.configuration.kind, default: "default", "what persists, and who does the work",
-            .except("`default` and `ephemeral`", { $0.configuration.kind != .background })),
+            "configuration", \.configuration.kind, default: "default", "what persists, and who does the work"),
         Key(
             "identifier", \.configuration.identifier,
             .pattern(TaskName.pattern, words: "letters, digits, `.`, `_` and `-`"),
@@ -156,7 +155,7 @@ extension Sections {
         },
         .command(
             "onFinish", \.configuration.onFinish, default: "none",
-            "background only: a command run once, when the session's last task ended", .later),
+            "background only: a command run once, when the session's last task ended"),
     ]
 
     private static let sessionLimits: [Key<SessionDraft>] = [

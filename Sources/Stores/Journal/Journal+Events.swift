@@ -12,20 +12,23 @@ extension Journal {
             var run = try known(id)
             if events.isEmpty { return run.lastSequence }
             let insert = try database.prepare("INSERT INTO events (id, seal, payload) VALUES (?, ?, ?)")
+            var payload = RecordWriter(capacity: 1024)
             for event in events {
                 guard event.sequence > run.lastSequence, run.isWhole, let place = EventPlace(id, event.sequence) else {
                     throw StoreError(
                         .other, "\(database.title): event \(event.sequence) of run \(id.raw) comes after its last")
                 }
-                let payload = EventCodec.encode(event)
-                run.chain = JournalSeal.event(after: run.chain, place, payload)
+                if let task = event.task, Int(task.raw) >= run.taskCount {
+                    throw StoreError(.other, "\(database.title): run \(id.raw) has no task \(task.raw)")
+                }
+                EventCodec.encode(event, into: &payload)
+                run.chain = JournalSeal.event(after: run.chain, place, payload.bytes)
                 run.lastSequence = event.sequence
                 insert.bind(1, place.raw)
                 insert.bind(2, run.chain)
-                insert.bind(3, payload)
+                insert.bind(3, payload.bytes)
                 try insert.run()
             }
-            try fold(events, into: id)
             try update(run)
             return run.lastSequence
         }

@@ -16,23 +16,55 @@ package struct JournalBounds: Sendable {
 extension Journal {
     /// Lets go of what nobody will ask for, and makes the file shorter. Runs under way are never touched.
     package func forget(_ bounds: JournalBounds = JournalBounds(), now: WallTime) throws(StoreError) {
+        try sweepKeys()
+        let isFull = try usedBytes() > bounds.bytes
+        if !isFull {
+            // Mostly there is nothing to do, however many runs there were.
+            guard try hasOld(bounds, now) else { return try forgetSummaries(bounds) }
+        }
         let ended = try runs().filter { $0.state == .finished }
         let old = ended.filter { $0.isWhole && Self.isOld($0, bounds, now) }
         let spare = ended.filter { $0.isWhole && $0.deliveredAt != nil && !Self.isOld($0, bounds, now) }
-        if old.isEmpty, try usedBytes() <= bounds.bytes { return try forgetSummaries(bounds) }
         // Pages that only events stood on need not be overwritten.
         _ = try database.pragma("secure_delete = FAST")
         defer { _ = try? database.pragma("secure_delete = ON") }
         for run in old { try empty(run, now) }
-        for run in spare where try usedBytes() > bounds.bytes { try empty(run, now) }
+        for run in isFull ? spare : [] {
+            // With some room to spare, so that not every run that ends has to make its own.
+            guard try usedBytes() > bounds.bytes - bounds.bytes / 8 else { break }
+            try empty(run, now)
+        }
         try forgetSummaries(bounds)
         try read { () throws(StoreError) in try database.execute("PRAGMA incremental_vacuum") }
         scrub()
     }
 
+    /// What was left of accepting and delivering by who died meanwhile.
+    private func sweepKeys() throws(StoreError) {
+        if files.keys().isEmpty { return }
+        // While this transaction lasts, nobody has a key whose run is not here yet.
+        try write(durably: false) { () throws(StoreError) in
+            let needed = Set(try runs().filter { $0.deliveredAt == nil }.map(\.name))
+            for run in files.keys() where !needed.contains(run) { files.eraseKey(of: run) }
+        }
+    }
+
     private static func isOld(_ run: JournalRun, _ bounds: JournalBounds, _ now: WallTime) -> Bool {
         if let delivered = run.deliveredAt { return now - delivered >= bounds.events }
         return run.end.map { now - $0.at >= bounds.abandoned } ?? false
+    }
+
+    /// Whether any is old: by the first that was delivered and the first that ended, for each of which there is an index.
+    private func hasOld(_ bounds: JournalBounds, _ now: WallTime) throws(StoreError) -> Bool {
+        func isOlder(_ sql: StaticString, _ age: TimeSpan) throws(StoreError) -> Bool {
+            let query = try database.prepare(sql)
+            guard try query.step(), let first = query.integer(0) else { return false }
+            return now - WallTime(nanoseconds: first) >= age
+        }
+        return try read { () throws(StoreError) in
+            if try isOlder("SELECT min(delivered) FROM runs WHERE isWhole = 1", bounds.events) { return true }
+            return try isOlder("SELECT min(ended) FROM runs WHERE delivered IS NULL", bounds.abandoned)
+        }
     }
 
     private func usedBytes() throws(StoreError) -> Int64 {
@@ -60,8 +92,8 @@ extension Journal {
     }
 
     private func forgetSummaries(_ bounds: JournalBounds) throws(StoreError) {
+        guard try database.number("SELECT count(*) FROM runs WHERE isWhole = 0") > bounds.summaries else { return }
         let empty = try runs().filter { !$0.isWhole }
-        guard empty.count > bounds.summaries else { return }
         try write(durably: false) { () throws(StoreError) in
             let delete = try database.prepare("DELETE FROM runs WHERE id = ?")
             for run in empty.dropLast(bounds.summaries) {
@@ -73,7 +105,7 @@ extension Journal {
 
     /// Takes the log into the file and empties it, so that what was erased does not stand there any longer. While others
     /// read that cannot be: it is then done by who comes next, at the latest by the last to close.
-    func scrub() {
+    package func scrub() {
         database.setPatience(0)
         _ = try? database.pragma("wal_checkpoint(TRUNCATE)")
         database.setPatience(Database.patience)

@@ -13,10 +13,7 @@ extension Journal {
                 for identifier in run.identifiers {
                     if let holder = try holder(of: identifier) { return .failure(.identifierInUse(holder)) }
                 }
-                let id = try insert(run, taskCount: tasks.count)
-                for input in inputs { try insert(input, of: id) }
-                try insert(tasks, of: id)
-                return .success(id)
+                return .success(try insert(run, inputs, tasks))
             }
         } catch {
             throw .failed(error)
@@ -39,22 +36,67 @@ extension Journal {
 
     /// The oldest first.
     package func runs() throws(StoreError) -> [JournalRun] {
-        try read { () throws(StoreError) in
-            let query = try database.prepare(RunRow.query)
-            query.bind(1, 0)
-            query.bind(2, .max)
-            var runs: [JournalRun] = []
-            while try query.step() { runs.append(try RunRow.read(query, database)) }
-            return runs
-        }
+        try read { () throws(StoreError) in try RunRow.all(database) }
+    }
+
+    /// Those whose end nobody knows of yet, of however many there were; the oldest first.
+    package func undelivered() throws(StoreError) -> [JournalRun] {
+        try read { () throws(StoreError) in try RunRow.undelivered(database) }
     }
 
     package func run(_ id: RunID) throws(StoreError) -> JournalRun? {
-        try read { () throws(StoreError) in
-            let query = try database.prepare(RunRow.query)
-            query.bind(1, id.raw)
-            query.bind(2, id.raw)
-            return try query.step() ? try RunRow.read(query, database) : nil
+        try read { () throws(StoreError) in try RunRow.within(id.raw...id.raw, database).first }
+    }
+
+    /// Adds tasks to a run whose end nobody knows of yet, in one transaction on the disk: their numbers go on after those
+    /// of the others, and none may have an id that the run has. An input takes the place of one of the same kind and name.
+    /// A run that had ended is running again, and its events do not tell of an end any more. Identifiers that it does not
+    /// have yet are its own from now on.
+    package func extend(
+        _ id: RunID, inputs: [JournalInput], tasks: [String], identifiers: [String] = []
+    ) throws(StoreError) {
+        try change(id) { run throws(StoreError) in
+            guard run.deliveredAt == nil else {
+                throw StoreError(.other, "\(database.title): run \(id.raw) has ended, and somebody knows of it")
+            }
+            var known = Set(try Self.tasks(of: run, database))
+            if let twice = tasks.first(where: { !known.insert($0).inserted }) {
+                throw StoreError(.other, "\(database.title): run \(id.raw) has a task `\(twice)` already")
+            }
+            try replace(inputs, of: run)
+            try insert(tasks, of: id, from: run.taskCount)
+            run.taskCount += tasks.count
+            try take(identifiers, for: &run)
+            if run.state == .finished {
+                (run.state, run.end) = (.running, nil)
+                try dropEnding(of: &run)
+            }
+        }
+    }
+
+    private func take(_ identifiers: [String], for run: inout JournalRun) throws(StoreError) {
+        let new = identifiers.filter { !run.accepted.identifiers.contains($0) }
+        if new.isEmpty { return }
+        for identifier in new {
+            if let holder = try holder(of: identifier) {
+                throw StoreError(
+                    .other, "\(database.title): the identifier `\(identifier)` is held by run \(holder.run.raw)")
+            }
+        }
+        run.accepted.identifiers += new
+        try hold(new, by: run.id)
+        let update = try database.prepare("UPDATE runs SET identifiers = ?2 WHERE id = ?1")
+        update.bind(1, run.id.raw)
+        update.bind(2, RunRow.bytes(run.accepted.identifiers))
+        try update.run()
+    }
+
+    private func hold(_ identifiers: [String], by id: RunID) throws(StoreError) {
+        let insert = try database.prepare("INSERT INTO identifiers (identifier, run) VALUES (?, ?)")
+        for identifier in identifiers {
+            insert.bind(1, identifier)
+            insert.bind(2, id.raw)
+            try insert.run()
         }
     }
 
@@ -70,26 +112,37 @@ extension Journal {
         }
     }
 
-    /// All its events were appended. Once is enough: what was said first is the truth.
-    package func finish(_ id: RunID, _ end: RunEnd) throws(StoreError) {
+    /// All its events were appended. Once is enough: what was said first is the truth. `tasks` is how many whoever says so
+    /// knows of: `false` when there are more by now, and the run has not ended.
+    @discardableResult
+    package func finish(_ id: RunID, _ end: RunEnd, tasks: Int? = nil) throws(StoreError) -> Bool {
+        var isOver = true
         try change(id) { run in
             guard run.state != .finished else { return }
+            isOver = tasks.map { $0 >= run.taskCount } ?? true
+            if !isOver { return }
             run.state = .finished
             run.end = end
         }
+        return isOver
     }
 
-    /// Somebody knows of its end: its identifiers are free, and what it was given is erased.
-    package func deliver(_ id: RunID, now: WallTime) throws(StoreError) {
-        try change(id) { run throws(StoreError) in
+    /// Somebody knows of its end: its identifiers are free, and what it was given is erased, with the key to all that is
+    /// left of it anywhere.
+    ///
+    /// With `leavesLog` somebody else takes the log into the file (`scrub`), which may take longer than a small run.
+    package func deliver(_ id: RunID, now: WallTime, leavesLog: Bool = false) throws(StoreError) {
+        let name = try change(id) { run throws(StoreError) in
             guard run.state == .finished else {
                 throw StoreError(.other, "\(database.title): run \(id.raw) has not ended, so its end cannot be known")
             }
             run.deliveredAt = run.deliveredAt ?? now
             try remove("DELETE FROM identifiers WHERE run = ?", id)
             try remove("DELETE FROM inputs WHERE run = ?", id)
+            return run.name
         }
-        scrub()
+        files.eraseKey(of: name)
+        if !leavesLog { scrub() }
     }
 
     private func remove(_ sql: StaticString, _ id: RunID) throws(StoreError) {
@@ -98,13 +151,14 @@ extension Journal {
         try delete.run()
     }
 
-    private func change(
-        _ id: RunID, _ body: (inout JournalRun) throws(StoreError) -> Void
-    ) throws(StoreError) {
+    private func change<Result>(
+        _ id: RunID, _ body: (inout JournalRun) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
         try write(durably: true) { () throws(StoreError) in
             var run = try known(id)
-            try body(&run)
+            let result = try body(&run)
             try update(run)
+            return result
         }
     }
 
@@ -116,8 +170,8 @@ extension Journal {
     func update(_ run: JournalRun) throws(StoreError) {
         let update = try database.prepare(
             """
-            UPDATE runs SET state = ?2, ended = ?3, outcome = ?4, exitStatus = ?5, delivered = ?6, last = ?7, chain = ?8,
-                isWhole = ?9, seal = ?10
+            UPDATE runs SET tasks = ?2, state = ?3, ended = ?4, outcome = ?5, exitStatus = ?6, delivered = ?7, last = ?8,
+                chain = ?9, isWhole = ?10, seal = ?11
             WHERE id = ?1
             """)
         update.bind(1, run.id.raw)
@@ -125,13 +179,32 @@ extension Journal {
         try update.run()
     }
 
-    private func insert(_ accepted: AcceptedRun, taskCount: Int) throws(StoreError) -> RunID {
+    /// What fails before the transaction is to be committed leaves no key. After that nobody knows what a journal that
+    /// could not be written holds: its next reader does, and sweeps.
+    private func insert(
+        _ accepted: AcceptedRun, _ inputs: [JournalInput], _ tasks: [String]
+    ) throws(StoreError) -> RunID {
+        let name = [UInt64.random(in: 0 ... .max), .random(in: 0 ... .max)].map { String($0, radix: 16) }
+            .joined(separator: "-")
+        let seal = InputSeal(run: name, key: try files.makeKey(of: name))
+        do throws(StoreError) {
+            let id = try insert(accepted, name: name, taskCount: tasks.count)
+            for input in inputs { try insert(seal.closed(input), of: id) }
+            try insert(tasks, of: id)
+            return id
+        } catch {
+            files.eraseKey(of: name)
+            throw error
+        }
+    }
+
+    private func insert(_ accepted: AcceptedRun, name: String, taskCount: Int) throws(StoreError) -> RunID {
         // Its number is part of its seal, and known once it has a row.
         let insert = try database.prepare(
             """
-            INSERT INTO runs (identifiers, job, file, folder, arguments, report, events, created, boot, tasks, state, last,
-                chain, isWhole, seal)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'accepted', 0, 0, 1, 0)
+            INSERT INTO runs (identifiers, job, file, folder, arguments, report, events, created, boot, tasks, name, state,
+                last, chain, isWhole, seal)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'accepted', 0, 0, 1, 0)
             """)
         insert.bind(1, RunRow.bytes(accepted.identifiers))
         for (column, text) in [accepted.job, accepted.file, accepted.folder].enumerated() {
@@ -143,18 +216,14 @@ extension Journal {
         insert.bind(8, accepted.createdAt.nanoseconds)
         insert.bind(9, accepted.boot)
         insert.bind(10, Int64(taskCount))
+        insert.bind(11, name)
         try insert.run()
         let id = RunID(raw: database.lastInserted)
         try update(
             JournalRun(
-                id: id, accepted: accepted, taskCount: taskCount, state: .accepted, lastSequence: 0,
+                id: id, name: name, accepted: accepted, taskCount: taskCount, state: .accepted, lastSequence: 0,
                 chain: JournalSeal.start(of: id), isWhole: true))
-        let take = try database.prepare("INSERT INTO identifiers (identifier, run) VALUES (?, ?)")
-        for identifier in accepted.identifiers {
-            take.bind(1, identifier)
-            take.bind(2, id.raw)
-            try take.run()
-        }
+        try hold(accepted.identifiers, by: id)
         return id
     }
 }
@@ -167,31 +236,66 @@ enum RunRow {
         return writer.bytes
     }
 
-    private static func texts(_ bytes: [UInt8]?) -> [String]? {
+    static func texts(_ bytes: [UInt8]?) -> [String]? {
         var reader = RecordReader(bytes ?? [])
         return try? reader.list { (reader) throws(RecordProblem) in try reader.text() }
     }
 
     static func bindChanging(_ run: JournalRun, to statement: borrowing Statement, from column: Int32) {
-        statement.bind(column, run.state.rawValue)
-        statement.bind(column + 1, run.end?.at.nanoseconds)
-        statement.bind(column + 2, run.end?.outcome.rawValue)
-        statement.bind(column + 3, run.end.map { Int64($0.exitStatus) })
-        statement.bind(column + 4, run.deliveredAt?.nanoseconds)
-        statement.bind(column + 5, Int64(bitPattern: run.lastSequence))
-        statement.bind(column + 6, run.chain)
-        statement.bind(column + 7, run.isWhole ? 1 : 0)
-        statement.bind(column + 8, JournalSeal.run(run))
+        statement.bind(column, Int64(run.taskCount))
+        statement.bind(column + 1, run.state.rawValue)
+        statement.bind(column + 2, run.end?.at.nanoseconds)
+        statement.bind(column + 3, run.end?.outcome.rawValue)
+        statement.bind(column + 4, run.end.map { Int64($0.exitStatus) })
+        statement.bind(column + 5, run.deliveredAt?.nanoseconds)
+        statement.bind(column + 6, Int64(bitPattern: run.lastSequence))
+        statement.bind(column + 7, run.chain)
+        statement.bind(column + 8, run.isWhole ? 1 : 0)
+        statement.bind(column + 9, JournalSeal.run(run))
     }
 
-    static let query: StaticString = """
+    private static let query: StaticString = """
         SELECT id, identifiers, job, file, folder, arguments, report, events, created, boot, tasks, state, ended, outcome,
-            exitStatus, delivered, last, chain, isWhole, seal
+            exitStatus, delivered, last, chain, isWhole, name, seal
         FROM runs WHERE id >= ?1 AND id <= ?2 ORDER BY id
         """
+    /// By the index of those (`Migration.journal`).
+    private static let undeliveredQuery: StaticString = """
+        SELECT id, identifiers, job, file, folder, arguments, report, events, created, boot, tasks, state, ended, outcome,
+            exitStatus, delivered, last, chain, isWhole, name, seal
+        FROM runs WHERE delivered IS NULL ORDER BY id
+        """
 
-    static func read(_ row: borrowing Statement, _ database: borrowing Database) throws(StoreError) -> JournalRun {
-        guard let run = read(row), row.integer(19) == JournalSeal.run(run) else {
+    /// The oldest first.
+    static func all(_ database: borrowing Database) throws(StoreError) -> [JournalRun] {
+        try within(0...Int64.max, database)
+    }
+
+    static func within(
+        _ numbers: ClosedRange<Int64>, _ database: borrowing Database
+    ) throws(StoreError) -> [JournalRun] {
+        let query = try database.prepare(query)
+        query.bind(1, numbers.lowerBound)
+        query.bind(2, numbers.upperBound)
+        return try all(query, database)
+    }
+
+    static func undelivered(_ database: borrowing Database) throws(StoreError) -> [JournalRun] {
+        try all(try database.prepare(undeliveredQuery), database)
+    }
+
+    private static func all(
+        _ query: borrowing Statement, _ database: borrowing Database
+    ) throws(StoreError) -> [JournalRun] {
+        var runs: [JournalRun] = []
+        while try query.step() { runs.append(try read(query, database)) }
+        return runs
+    }
+
+    private static func read(
+        _ row: borrowing Statement, _ database: borrowing Database
+    ) throws(StoreError) -> JournalRun {
+        guard let run = read(row), row.integer(20) == JournalSeal.run(run) else {
             throw Journal.damage(database, "run \(row.integer(0) ?? 0)")
         }
         return run
@@ -212,7 +316,8 @@ enum RunRow {
             arguments: arguments, report: row.text(6), events: row.text(7),
             createdAt: WallTime(nanoseconds: row.integer(8) ?? 0), boot: row.text(9) ?? "")
         return JournalRun(
-            id: RunID(raw: row.integer(0) ?? 0), accepted: accepted, taskCount: Int(row.integer(10) ?? 0), state: state,
+            id: RunID(raw: row.integer(0) ?? 0), name: row.text(19) ?? "", accepted: accepted,
+            taskCount: Int(row.integer(10) ?? 0), state: state,
             end: end, deliveredAt: row.integer(15).map { WallTime(nanoseconds: $0) },
             lastSequence: UInt64(bitPattern: row.integer(16) ?? 0), chain: row.integer(17) ?? 0,
             isWhole: row.integer(18) == 1)

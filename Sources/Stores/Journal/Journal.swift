@@ -10,16 +10,17 @@ package final class Journal: PrivateDatabase {
     static func kind(_ steps: [Migration]) -> DatabaseKind {
         // "TRuJ" in ASCII.
         DatabaseKind(
-            name: "journal", applicationID: 0x5452_754A, steps: steps, givesRoomBack: true,
+            name: "journal", applicationID: 0x5452_754A, steps: steps, longLog: 2_000, givesRoomBack: true,
             prove: { database throws(StoreError) in try JournalProof.prove(database) })
     }
 
     /// Opens the folder's journal, making what is missing. One that is damaged or another program's is put aside
-    /// (`quarantined`), with all its runs; one of a newer version of this program is an error. `steps` is for tests.
+    /// (`quarantined`), with all its runs; one of a newer version of this program is an error. Without `mends` each of
+    /// these is an error: for those who could tell nobody. `steps` is for tests.
     package static func open(
-        folder: String, steps: [Migration] = Migration.journal
+        folder: String, mends: Bool = true, steps: [Migration] = Migration.journal
     ) throws(StoreError) -> Journal {
-        let journal = Journal(try OpenedDatabase.open(folder: folder, kind(steps)))
+        let journal = Journal(try OpenedDatabase.open(folder: folder, kind(steps), mends: mends))
         // Inputs are overwritten where they go, and where SQLite moves them.
         _ = try journal.database.pragma("secure_delete = ON")
         return journal
@@ -28,12 +29,20 @@ package final class Journal: PrivateDatabase {
     /// Whether there is one to be opened.
     package static func isThere(folder: String) -> Bool { StoreFiles.isThere(folder: folder, kind([]).name) }
 
+    /// Where the one lies that was put aside last, if any was.
+    package static func putAside(folder: String) -> String? { StoreFiles.putAside(folder: folder, kind([]).name) }
+
     /// A transaction. Whoever wrote into a file that was put aside would never be read.
     func write<Result>(durably: Bool, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        try checkPlace()
+        return try batch(durably: durably, body)
+    }
+
+    /// Whether it is still the folder's journal: in one that was put aside nothing new will ever stand.
+    package func checkPlace() throws(StoreError) {
         guard !database.hasMoved else {
             throw StoreError(.putAside, "\(database.title) was put aside while it was open, because it is damaged")
         }
-        return try batch(durably: durably, body)
     }
 
     func damage(_ what: String) -> StoreError { Journal.damage(database, what) }
@@ -84,13 +93,13 @@ enum JournalSeal {
         return seal.value
     }
 
-    static func input(_ input: JournalInput, of run: RunID) -> Int64 {
+    static func input(_ input: SealedInput, of run: RunID) -> Int64 {
         var seal = Fingerprint()
         seal.add("input")
         seal.add(run.raw)
         seal.add(input.kind)
         seal.add(input.name)
-        seal.add(input.bytes)
+        seal.add(input.sealed)
         return seal.value
     }
 
@@ -98,6 +107,7 @@ enum JournalSeal {
         var seal = Fingerprint()
         seal.add("run")
         seal.add(run.id.raw)
+        seal.add(run.name)
         let accepted = run.accepted
         seal.add(accepted.identifiers)
         for text in [accepted.job, accepted.file, accepted.folder, accepted.boot, run.state.rawValue] { seal.add(text) }
@@ -114,18 +124,12 @@ enum JournalSeal {
         return seal.value
     }
 
-    static func task(_ task: TaskHistory, _ number: Int, of run: RunID) -> Int64 {
+    static func tasks(_ ids: [UInt8], from first: Int, of run: RunID) -> Int64 {
         var seal = Fingerprint()
-        seal.add("task")
-        for value in [run.raw, Int64(number), Int64(task.attempts), Int64(task.interrupted)] { seal.add(value) }
-        seal.add(task.id)
-        seal.add(task.isUnderWay ? 1 : 0)
-        seal.add(task.isSuspended ? 1 : 0)
-        seal.add(task.beganAt?.nanoseconds)
-        seal.add(task.clock.nanoseconds)
-        seal.add(task.clockSince?.nanoseconds)
-        seal.add(task.retryAt?.nanoseconds)
-        seal.add(task.outcome?.rawValue)
+        seal.add("tasks")
+        seal.add(run.raw)
+        seal.add(Int64(first))
+        seal.add(ids)
         return seal.value
     }
 }

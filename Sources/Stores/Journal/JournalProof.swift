@@ -3,23 +3,14 @@ import TransferModel
 /// Reads every row against its seal: after somebody met damage, and for tests.
 enum JournalProof {
     static func prove(_ database: borrowing Database) throws(StoreError) {
-        for run in try runs(database) where run.isWhole {
-            _ = try Journal.history(of: run, database)
+        for run in try RunRow.all(database) where run.isWhole {
+            _ = try Journal.tasks(of: run, database)
             var reading = try EventReading(run, after: 0, database)
             while try reading.nextIsThere() {}
             try reading.checkEnd()
         }
         let inputs = try database.prepare("SELECT kind, name, bytes, seal, run FROM inputs")
-        while try inputs.step() { _ = try Journal.input(inputs, of: RunID(raw: inputs.integer(4) ?? 0), database) }
-    }
-
-    private static func runs(_ database: borrowing Database) throws(StoreError) -> [JournalRun] {
-        let query = try database.prepare(RunRow.query)
-        query.bind(1, 0)
-        query.bind(2, .max)
-        var runs: [JournalRun] = []
-        while try query.step() { runs.append(try RunRow.read(query, database)) }
-        return runs
+        while try inputs.step() { _ = try SealedInput.read(inputs, of: RunID(raw: inputs.integer(4) ?? 0), database) }
     }
 }
 

@@ -42,8 +42,8 @@ package struct AcceptedRun: Hashable, Sendable {
     }
 }
 
-/// Something a run was given or has learned and needs in order to go on after a crash. It may hold secrets, and is erased
-/// when the run's end was delivered.
+/// Something a run was given or has learned and needs in order to go on after a crash. It may hold secrets, is sealed with
+/// the run's own key, and is erased with it when the run's end was delivered.
 package struct JournalInput: Hashable, Sendable {
     /// What it is, in the words of who wrote it.
     package var kind: String
@@ -72,6 +72,8 @@ package struct JournalRun: Hashable, Sendable {
     /// Of a run that has not ended.
     package enum State: String, CaseIterable, Sendable { case accepted, running, suspended, finished }
     package let id: RunID
+    /// Random, and no other run's in any journal: what was given to it is sealed for this name.
+    let name: String
     package var accepted: AcceptedRun
     package var taskCount: Int
     package var state: State

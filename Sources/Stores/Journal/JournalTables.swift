@@ -3,7 +3,8 @@ extension Migration {
     ///
     /// `runs.last` is the number of a run's last event and `chain` its seal: each seal is over the event and the seal
     /// before it, so that events are what was written, whole and in order, or damage. `identifiers` holds what is taken;
-    /// the run's own row says the same, sealed. All that may be secret lies in `inputs`.
+    /// the run's own row says the same, sealed. All that may be secret lies in `inputs`, and
+    /// nobody reads that without the key of its run, which is not here (`RunKeys`).
     ///
     /// An event's `id` is made of its run and its number (`EventPlace`): one tree in the order of writing, and a run's
     /// events side by side.
@@ -12,6 +13,7 @@ extension Migration {
             sql: """
                 CREATE TABLE runs (
                     id INTEGER PRIMARY KEY AUTOINCREMENT,
+                    name TEXT NOT NULL,
                     identifiers BLOB NOT NULL,
                     job TEXT NOT NULL,
                     file TEXT NOT NULL,
@@ -32,6 +34,8 @@ extension Migration {
                     isWhole INTEGER NOT NULL,
                     seal INTEGER NOT NULL
                 ) STRICT;
+                CREATE INDEX undeliveredRuns ON runs (id) WHERE delivered IS NULL;
+                CREATE INDEX deliveredRuns ON runs (isWhole, delivered);
                 CREATE TABLE identifiers (
                     identifier TEXT PRIMARY KEY,
                     run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE
@@ -47,27 +51,18 @@ extension Migration {
                 ) STRICT;
                 CREATE INDEX inputsOfRuns ON inputs (run);
                 CREATE TABLE tasks (
+                    id INTEGER PRIMARY KEY,
                     run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-                    number INTEGER NOT NULL,
-                    id TEXT NOT NULL,
-                    attempts INTEGER NOT NULL,
-                    interrupted INTEGER NOT NULL,
-                    isUnderWay INTEGER NOT NULL,
-                    isSuspended INTEGER NOT NULL,
-                    began INTEGER,
-                    clock INTEGER NOT NULL,
-                    clockSince INTEGER,
-                    retryAt INTEGER,
-                    outcome TEXT,
-                    seal INTEGER NOT NULL,
-                    PRIMARY KEY (run, number)
-                ) STRICT, WITHOUT ROWID;
+                    ids BLOB NOT NULL,
+                    seal INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX tasksOfRuns ON tasks (run);
                 CREATE TABLE events (
                     id INTEGER PRIMARY KEY,
                     seal INTEGER NOT NULL,
                     payload BLOB NOT NULL
                 ) STRICT;
                 """,
-            fingerprint: "sha256:90e05766d4d5768d7d0f95b8e4f0d4bed62cb1c5518a03fb3e7a24b749686113")
+            fingerprint: "sha256:3a52fca0df9ca4d5d81e4ac39d71bbf71f7dc49eb0f96f60b3761ed5a51a5c85")
     ]
 }

@@ -13,54 +13,53 @@ package enum JournalNews: Hashable, Sendable {
 /// The thread that writes a run's events, so that neither the loop nor those who fold them wait for the disk: what comes
 /// within 50 ms is one transaction.
 package final class JournalWriter: EventConsumer, Sendable {
-    static let writeAfter = TimeSpan.milliseconds(50)
+    package static let writeAfter = TimeSpan.milliseconds(50)
     static let writeCount = 1_000
     static let retryAfter = TimeSpan.seconds(1)
 
     private let events: Mailbox<Event>
-    private let wake = WakeSignal()
-    private let ending = Atomic<Bool>(false)
-    private let thread = Mutex<Thread?>(nil)
+    private let inputs: Mailbox<JournalInput>
+    private let thread = WorkThread()
     private let failure = Mutex<StoreError?>(nil)
 
     /// `tell` is called on the writer's thread.
+    ///
+    /// `writeAfter`: how long events may lie here. None after a crash: who brought it about must be known after the next.
     package init(
-        folder: String, run: RunID, tell: @escaping @Sendable (JournalNews) -> Void
+        folder: String, run: RunID, writeAfter: TimeSpan = JournalWriter.writeAfter,
+        tell: @escaping @Sendable (JournalNews) -> Void
     ) throws(SystemError) {
-        let wake = wake
+        let wake = thread.wake
         events = Mailbox(wake: { wake.signal() })
-        let started = try Thread(named: "journal") { [self] in
-            let worker = JournalWorker(folder, run, tell)
+        inputs = Mailbox(wake: { wake.signal() })
+        try thread.start(named: "journal") { [self] in
+            let worker = JournalWorker(folder, run, writeAfter, tell)
             work(worker)
             failure.withLock { $0 = worker.failure }
         }
-        thread.withLock { $0 = started }
     }
 
     package func consume(_ batch: ArraySlice<Event>) { events.post(batch.filter(\.isJournalled)) }
 
+    /// Keeps one more thing that the run needs in order to go on. It is durable before any event that is told later.
+    package func keep(_ input: JournalInput) { inputs.post(input) }
+
     /// Writes what is left. The error, if it cannot.
     package func finish() -> StoreError? {
-        ending.store(true, ordering: .releasing)
-        wake.signal()
-        let running = thread.withLock { thread in
-            let running = thread
-            thread = nil
-            return running
-        }
-        running?.join()
+        thread.finish()
         return failure.withLock { $0 }
     }
 
     private func work(_ worker: JournalWorker) {
         while true {
-            // Read before the events: whoever ends us has posted everything by then.
-            let isEnding = ending.load(ordering: .acquiring)
+            let isEnding = thread.isEnding
             let batch = events.takeAll()
+            // After the events: what was posted before one of them is there by now.
+            worker.take(inputs.takeAll())
             worker.take(batch)
             worker.writeIfDue(isLast: isEnding)
             if isEnding, batch.isEmpty { return }
-            if batch.isEmpty { worker.wait(on: wake) }
+            if batch.isEmpty { worker.wait(on: thread.wake) }
         }
     }
 }
@@ -69,34 +68,50 @@ package final class JournalWriter: EventConsumer, Sendable {
 private final class JournalWorker {
     private let folder: String
     private let run: RunID
+    private let writeAfter: TimeSpan
     private let tell: @Sendable (JournalNews) -> Void
     /// Opened anew after a failure: somebody may have mended what was wrong.
     private var journal: Journal?
     private var unwritten: [Event] = []
+    private var unkept: [JournalInput] = []
     private var due: Instant?
     private(set) var failure: StoreError?
 
-    init(_ folder: String, _ run: RunID, _ tell: @escaping @Sendable (JournalNews) -> Void) {
+    init(
+        _ folder: String, _ run: RunID, _ writeAfter: TimeSpan, _ tell: @escaping @Sendable (JournalNews) -> Void
+    ) {
+        self.writeAfter = writeAfter
         self.folder = folder
         self.run = run
         self.tell = tell
     }
 
+    func take(_ batch: [JournalInput]) {
+        if batch.isEmpty { return }
+        unkept += batch
+        if due == nil { due = Clocks.instant() + writeAfter }
+    }
+
     func take(_ batch: [Event]) {
         if batch.isEmpty { return }
         unwritten += batch
-        if due == nil { due = Clocks.instant() + JournalWriter.writeAfter }
+        if due == nil { due = Clocks.instant() + writeAfter }
     }
 
     func writeIfDue(isLast: Bool) {
-        guard let due, !unwritten.isEmpty else { return }
+        guard let due, !unwritten.isEmpty || !unkept.isEmpty else { return }
         let isFull = failure == nil && unwritten.count >= JournalWriter.writeCount
         if isLast || isFull || due <= Clocks.instant() { write() }
     }
 
     private func write() {
         do throws(StoreError) {
-            let last = try opened().append(unwritten, to: run)
+            let journal = try opened()
+            while let input = unkept.first {
+                try journal.keep(input, of: run)
+                unkept.removeFirst()
+            }
+            let last = try journal.append(unwritten, to: run)
             unwritten = []
             due = nil
             failure = nil
@@ -111,7 +126,7 @@ private final class JournalWorker {
 
     private func opened() throws(StoreError) -> Journal {
         if let journal { return journal }
-        let opened = try Journal.open(folder: folder)
+        let opened = try Journal.open(folder: folder, mends: false)
         journal = opened
         return opened
     }

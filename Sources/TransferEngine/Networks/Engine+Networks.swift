@@ -39,8 +39,13 @@ extension Engine {
     }
 
     private func endWhatWasCut(_ error: (Attempt, UInt32) -> TransferError) {
-        for attempt in attempts {
-            guard let attempt, attempt.result == nil, let interface = lostNetwork(of: attempt) else { continue }
+        // All that are cut before the first is ended: with one stream stopped, the socket of the others may be closed, and
+        // closed sockets are forgotten.
+        let cut = attempts.compactMap { attempt -> (Attempt, UInt32)? in
+            guard let attempt, attempt.result == nil else { return nil }
+            return lostNetwork(of: attempt).map { (attempt, $0) }
+        }
+        for (attempt, interface) in cut where attempt.result == nil {
             let isSegmented = attempt.parts != nil
             stopTransfer(attempt)
             attempt.lostNetwork = true

@@ -1,0 +1,201 @@
+import JobRunner
+package import Reporting
+package import Stores
+import SystemIO
+package import TransferModel
+
+/// Follows a run from its first event to its end, whichever processes carry it: the journal tells what happened, the
+/// process only when there is something new.
+package final class Follower {
+    package enum End: Sendable {
+        /// The run is over; why nothing came of it, if that was so.
+        case finished(RunEnd, trouble: String?)
+        /// Somebody wants this command to end. The run goes on.
+        case interrupted(Int32)
+    }
+
+    private let starter: ServiceStarter
+    private let run: RunID
+    private let identifier: String
+    private let journal: Journal
+    /// Raised when there is something other than news to look at.
+    private let wake: PollWake
+    private var link: ServiceLink?
+    private var last: UInt64 = 0
+    /// Where progress is wanted.
+    private var placing: ProgressPlacing?
+    private var isOver = false
+    /// Processes that went away in a row without anything new.
+    private var deaths = 0
+
+    private static let maximumDeaths = 3
+    private static let page = 4096
+    /// News may be lost with the process that would have told them.
+    private static let patience: Int64 = 1000
+    /// All events are there; what is left takes as long as the run's report and commands.
+    private static let lastPatience: Int64 = 100
+
+    package init(
+        _ run: RunID, _ identifier: String, folder: StateFolder, starter: ServiceStarter
+    ) throws(ServiceTrouble) {
+        self.run = run
+        self.identifier = identifier
+        self.starter = starter
+        do throws(StoreError) {
+            journal = try Journal.open(folder: folder.state, mends: false)
+        } catch {
+            throw ServiceTrouble(error.description)
+        }
+        do throws(SystemError) { wake = try PollWake() } catch { throw ServiceTrouble(error.description) }
+    }
+
+    /// From here on how far bodies have come is told as well; `job` is what the process carries.
+    package func wantsProgress(of job: Job) { placing = ProgressPlacing(job) }
+
+    /// Ends a wait, from any thread.
+    package var interrupt: @Sendable () -> Void {
+        let wake = wake
+        return { wake.signal() }
+    }
+
+    /// `take` gets every event once, in order, and progress between them where it is wanted. `signal` is asked whenever nothing has come for a while.
+    package func follow(
+        signal: () -> Int32?, take: (ArraySlice<Event>) -> Void
+    ) throws(ServiceTrouble) -> End {
+        while true {
+            if try read(take) { deaths = 0 }
+            if let progress = placing?.placed(), !progress.isEmpty { take(progress[...]) }
+            if let end = try end() { return end }
+            if let number = signal() { return .interrupted(number) }
+            try wait()
+        }
+    }
+
+    /// The end was told to whoever is to know it: the identifiers are free.
+    package func deliver() throws(ServiceTrouble) {
+        do throws(StoreError) {
+            try journal.deliver(run, now: Clocks.wall(), leavesLog: link != nil)
+        } catch {
+            throw ServiceTrouble(error.description)
+        }
+        // It is waited for no more than a process that is not there.
+        if let link { _ = try? link.ask(.ring(identifier), patience: .seconds(1)) }
+    }
+
+    /// How the commands ended that heard of the run's end.
+    package func hooks(of job: Job) -> [HookResult] {
+        guard let notes = try? journal.inputs(of: run, kind: InputKind.hook) else { return [] }
+        return notes.compactMap { note in
+            let words = job.sessions.first { $0.name == note.name }?.onFinish ?? []
+            return HookNote(note.bytes)?.result(words.map(\.redacted))
+        }
+    }
+
+    /// What a task captured, as the process noted it.
+    package func captures(of task: String) -> [CapturedValue] {
+        guard let notes = try? journal.inputs(of: run, kind: InputKind.captures),
+            let note = notes.first(where: { $0.name == task })
+        else { return [] }
+        return (try? TaskEndNote.end(note).captures) ?? []
+    }
+
+    // MARK: The journal
+
+    /// Whether anything was new.
+    private func read(_ take: (ArraySlice<Event>) -> Void) throws(ServiceTrouble) -> Bool {
+        var isNew = false
+        do throws(StoreError) {
+            try journal.checkPlace()
+            while true {
+                let events = try journal.events(of: run, after: last, limit: Self.page)
+                guard let newest = events.last else { return isNew }
+                isNew = true
+                last = newest.sequence
+                if case .runFinished = newest.kind { isOver = true }
+                take(events[...])
+                placing?.passed(events[...])
+                if events.count < Self.page { return isNew }
+            }
+        } catch {
+            throw ServiceTrouble(error.description)
+        }
+    }
+
+    /// What there is to know of its end, once somebody has noted it.
+    private func end() throws(ServiceTrouble) -> End? {
+        do throws(StoreError) {
+            guard let found = try journal.run(run), found.state == .finished, let end = found.end else { return nil }
+            return .finished(end, trouble: try trouble())
+        } catch {
+            throw ServiceTrouble(error.description)
+        }
+    }
+
+    private func trouble() throws(StoreError) -> String? {
+        do throws(StoreError) {
+            let note = try journal.inputs(of: run).first { $0.kind == InputKind.trouble }
+            return note.map { String(decoding: $0.bytes, as: UTF8.self) }
+        } catch {
+            // Somebody else made its end known in between: what the run was given went, and first of all the key to it.
+            guard try journal.run(run)?.deliveredAt != nil else { throw error }
+            return nil
+        }
+    }
+
+    // MARK: The process
+
+    private func wait() throws(ServiceTrouble) {
+        let link = try connected()
+        var entries = [link.entry, wake.entry]
+        if !link.hasNews { Polling.wait(&entries, milliseconds: isOver ? Self.lastPatience : Self.patience) }
+        if entries[1].isReady { wake.clear() }
+        do throws(ServiceFailure) {
+            while let news = try link.nextNews(within: .zero) {
+                switch news {
+                case .leaving: return drop()
+                case .progress(let progress): placing?.take(progress)
+                case .events: break
+                }
+            }
+        } catch {
+            drop()
+        }
+    }
+
+    /// Progress is told by the sessions that it is of, and what is new by all of a run's.
+    private var followed: [String] {
+        guard placing != nil, let all = try? journal.run(run)?.accepted.identifiers else { return [identifier] }
+        return all
+    }
+
+    private func drop() {
+        link = nil
+        deaths += 1
+    }
+
+    /// The process that carries the run, started if there is none. It is told where we are, so that it tells what is new.
+    private func connected() throws(ServiceTrouble) -> ServiceLink {
+        if let link { return link }
+        while true {
+            guard deaths < Self.maximumDeaths else {
+                throw ServiceTrouble(
+                    "the background process went away \(deaths) times in a row: see \(starter.place.log)")
+            }
+            let made = try starter.connect()
+            do throws(ServiceFailure) {
+                _ = try made.ask(.ring(identifier))
+                for name in followed { _ = try made.ask(.follow(name, after: last)) }
+                link = made
+                return made
+            } catch {
+                guard case .gone = error else {
+                    throw ServiceTrouble("the background process does not answer: \(error)")
+                }
+                deaths += 1
+            }
+        }
+    }
+}
+
+@available(*, unavailable)
+extension Follower: Sendable {}

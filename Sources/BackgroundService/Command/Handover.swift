@@ -1,0 +1,142 @@
+import JobLoader
+package import JobRunner
+package import Stores
+import SystemIO
+package import TransferModel
+
+/// Gives a run to the background process: once this says so, no power cut loses it.
+package struct Handover {
+    package struct Result: Sendable {
+        package let run: RunID
+        /// What the background process carries, as it was accepted.
+        package let job: Job
+        /// An earlier command had handed it over, and nobody has seen its end yet.
+        package let cameBack: Bool
+    }
+
+    package enum Problem: Error, Hashable, Sendable {
+        /// An identifier is another job's.
+        case inUse(IdentifierHolder)
+        /// `--new-run`, and the earlier one is under way.
+        case underWay(IdentifierHolder)
+        case failed(String)
+    }
+
+    package let folder: StateFolder
+    /// What an earlier run of the same identifier came to is not asked for.
+    package var isNew = false
+    /// Is told of a journal that was put aside, with the runs in it.
+    package var tell: (Quarantine) -> Void = { _ in }
+
+    package init(_ folder: StateFolder) { self.folder = folder }
+
+    /// `background` is what is handed over of the job that `recipe` makes.
+    package func perform(_ run: AcceptedRun, _ recipe: RunRecipe, _ background: Job) throws(Problem) -> Result {
+        // Whatever happens to this process: the next command sees that there may be something to go on with.
+        let mark: UnfinishedMark.Hold
+        do throws(PrivacyProblem) {
+            mark = try UnfinishedMark(folder: folder.state).hold()
+        } catch {
+            throw .failed(error.description)
+        }
+        let result: Swift.Result<Result, Problem>
+        do throws(StoreError) {
+            let journal = try Journal.open(folder: folder.state)
+            if let quarantined = journal.quarantined { tell(quarantined) }
+            result = try perform(run, recipe, background, journal)
+        } catch {
+            throw .failed(error.description)
+        }
+        _ = consume mark
+        return try result.get()
+    }
+
+    private func perform(
+        _ run: AcceptedRun, _ recipe: RunRecipe, _ background: Job, _ journal: Journal
+    ) throws(StoreError) -> Swift.Result<Result, Problem> {
+        // Between a look and an accept another command may be faster: then what it did is looked at.
+        for _ in 0..<3 {
+            if let found = try holder(of: run, journal) {
+                if found.job != run.job { return .failure(.inUse(found)) }
+                guard isNew else { return try comeBack(found.run, run.identifiers, recipe, background, journal) }
+                guard found.state == .finished else { return .failure(.underWay(found)) }
+                try journal.deliver(found.run, now: Clocks.wall())
+                continue
+            }
+            do throws(AcceptProblem) {
+                let id = try journal.accept(run, inputs: [recipe.input(0)], tasks: background.tasks.map(\.id))
+                return .success(Result(run: id, job: background, cameBack: false))
+            } catch {
+                if case .failed(let error) = error { throw error }
+            }
+        }
+        return .failure(.failed("other commands take the identifiers of this job again and again"))
+    }
+
+    /// Tasks that are new in the file are added to those that were accepted.
+    private func comeBack(
+        _ run: RunID, _ identifiers: [String], _ recipe: RunRecipe, _ background: Job, _ journal: Journal
+    ) throws(StoreError) -> Swift.Result<Result, Problem> {
+        do throws(ServiceTrouble) {
+            let handed = try HandedJob(of: run, journal)
+            let known = Set(handed.part.job.tasks.map(\.id))
+            let new = background.tasks.map(\.id).filter { !known.contains($0) }
+            if new.isEmpty, !asksForCredential(run, handed, recipe, journal) {
+                return .success(Result(run: run, job: handed.part.job, cameBack: true))
+            }
+            do throws(StoreError) {
+                try journal.extend(
+                    run, inputs: [recipe.input(handed.count)], tasks: new, identifiers: identifiers)
+            } catch {
+                throw ServiceTrouble(error.description)
+            }
+            return .success(Result(run: run, job: try HandedJob(of: run, journal).part.job, cameBack: true))
+        } catch {
+            return .failure(.failed(error.description))
+        }
+    }
+
+    /// A task waits to be told who it is, and the job may say so by now.
+    private func asksForCredential(
+        _ run: RunID, _ handed: HandedJob, _ recipe: RunRecipe, _ journal: Journal
+    ) -> Bool {
+        guard recipe.inputs.encoded() != handed.newest.inputs.encoded(),
+            let past = try? JournalledPast(of: run, handed.part.job, journal)
+        else { return false }
+        return past.history.tasks.contains { $0.ending == nil && $0.waiting == .credential }
+    }
+
+    /// Tells the background part of a run that tasks which it needs have ended. What cannot be noted is tried again for some
+    /// seconds; the next run of the job tells it again.
+    package static func release(
+        _ ends: [OutsideEnd], of run: RunID, _ identifier: String, _ folder: StateFolder, _ starter: ServiceStarter
+    ) throws(ServiceTrouble) {
+        var tries = 0
+        while true {
+            do throws(StoreError) {
+                let journal = try Journal.open(folder: folder.state, mends: false)
+                for end in ends { try journal.keep(TaskEndNote.input(end, kind: InputKind.outside), of: run) }
+                break
+            } catch {
+                tries += 1
+                guard tries < 10 else {
+                    throw ServiceTrouble("the background tasks cannot be told what they wait for: \(error)")
+                }
+                Polling.sleep(milliseconds: 500)
+            }
+        }
+        // Whoever follows has started the process, and starts it again when it is gone.
+        guard let link = try? starter.find() else { return }
+        _ = try? link.ask(.ring(identifier), patience: .seconds(5))
+    }
+
+    private func holder(of run: AcceptedRun, _ journal: Journal) throws(StoreError) -> IdentifierHolder? {
+        var first: IdentifierHolder?
+        for identifier in run.identifiers {
+            guard let holder = try journal.holder(of: identifier) else { continue }
+            if holder.job != run.job { return holder }
+            first = first ?? holder
+        }
+        return first
+    }
+}

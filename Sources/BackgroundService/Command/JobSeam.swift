@@ -1,0 +1,66 @@
+package import Diagnostics
+package import TransferModel
+
+/// A job of which the background process carries one part and the command the other.
+package struct JobSeam {
+    package let background: JobPart
+    package let foreground: JobPart
+
+    package init(_ job: Job) {
+        let isBackground = job.tasks.map { job.sessions[Int($0.session.raw)].kind == .background }
+        background = job.part(isBackground)
+        foreground = job.part(isBackground.map { !$0 })
+    }
+
+    /// Nothing is left for the command to do but to follow.
+    package var isWhole: Bool { foreground.numbers.isEmpty }
+
+    // MARK: What cannot be carried apart
+
+    /// `isDetached`: nobody is there who could tell one part of the other.
+    package static func problems(_ job: Job, isDetached: Bool) -> [Diagnostic] {
+        let isBackground = job.tasks.map { job.sessions[Int($0.session.raw)].kind == .background }
+        var found: [Diagnostic] = []
+        var groups: [GroupIndex: Bool] = [:]
+        for (index, task) in job.tasks.enumerated() {
+            if let group = task.group, groups.updateValue(isBackground[index], forKey: group) == !isBackground[index] {
+                found.append(
+                    problem(
+                        "group-across-sessions",
+                        "the group `\(job.groups[Int(group.raw)].name)` has members in background sessions and in others",
+                        "one process publishes a group: let all its members be in background sessions, or none", task))
+            }
+        }
+        for (index, task) in job.tasks.enumerated() {
+            for name in task.options.values.neededGroups {
+                guard let group = job.groups.firstIndex(where: { $0.name == name }),
+                    let isOther = groups[GroupIndex(raw: UInt16(group))], isOther != isBackground[index]
+                else { continue }
+                found.append(
+                    problem(
+                        "group-across-sessions",
+                        "`\(task.id)` needs the group `\(name)`, which another process publishes",
+                        "name the tasks that it needs instead of `group.\(name)`", task))
+            }
+            guard isDetached, let need = task.needs.first(where: { isBackground[Int($0.raw)] != isBackground[index] })
+            else { continue }
+            let other = job.tasks[Int(need.raw)].id
+            found.append(
+                problem(
+                    "detached-needs",
+                    isBackground[index]
+                        ? "`\(task.id)` is to be handed over and left, and needs `\(other)`, which this command carries"
+                        : "`\(task.id)` needs `\(other)`, which is handed over and left",
+                    "run it without `--detach`, or put both into background sessions", task))
+        }
+        return found
+    }
+
+    private static func problem(
+        _ code: String, _ message: String, _ hint: String, _ task: TaskSpecification
+    ) -> Diagnostic {
+        Diagnostic(
+            severity: .error, code: code, message: message, hint: hint,
+            span: SourceSpan(line: Int(task.line), column: 1))
+    }
+}

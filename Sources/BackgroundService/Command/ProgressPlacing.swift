@@ -1,0 +1,75 @@
+package import TransferModel
+
+/// Puts progress, which comes from the process, to its place among the events, which come from the journal: behind what
+/// happened before it, never outside of an attempt that can have made it. What has no place any more is dropped, for
+/// the next word says more.
+package struct ProgressPlacing {
+    private struct Subject: Hashable {
+        let task: TaskIndex
+        let direction: TaskProgress.Direction
+    }
+    private enum Phase { case sending, receiving }
+
+    private let tasks: [String: TaskIndex]
+    private let sessions: [SessionIndex]
+    /// Of tasks with an attempt under way.
+    private var phases: [TaskIndex: Phase] = [:]
+    /// The last word of each, in the order in which they came.
+    private var pending: [(subject: Subject, progress: TaskProgress)] = []
+    private var last: UInt64 = 0
+    private var time = WallTime(nanoseconds: .min)
+
+    package init(_ job: Job) {
+        sessions = job.tasks.map(\.session)
+        tasks = Dictionary(
+            job.tasks.enumerated().map { ($1.id, TaskIndex(raw: UInt32($0))) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// These were told.
+    package mutating func passed(_ events: ArraySlice<Event>) {
+        for event in events {
+            last = event.sequence
+            time = max(time, event.time)
+            guard let task = event.task else { continue }
+            switch event.kind {
+            case .attemptStarted: phases[task] = .sending
+            case .response: phases[task] = .receiving
+            case .attemptFinished, .taskFinished: phases[task] = nil
+            default: break
+            }
+        }
+    }
+
+    package mutating func take(_ progress: TaskProgress) {
+        guard let task = tasks[progress.task] else { return }
+        let subject = Subject(task: task, direction: progress.direction)
+        pending.removeAll { $0.subject == subject }
+        pending.append((subject, progress))
+    }
+
+    /// What can be told now.
+    package mutating func placed() -> [Event] {
+        guard !pending.isEmpty else { return [] }
+        var events: [Event] = []
+        for (subject, progress) in pending where progress.after <= last && isAllowed(subject) {
+            time = max(time, progress.at)
+            events.append(event(subject, progress))
+        }
+        pending.removeAll { $0.progress.after <= last }
+        return events
+    }
+
+    private func isAllowed(_ subject: Subject) -> Bool {
+        switch (subject.direction, phases[subject.task]) {
+        case (.sent, .sending), (.received, .receiving): true
+        default: false
+        }
+    }
+
+    private func event(_ subject: Subject, _ progress: TaskProgress) -> Event {
+        let told = Event.Progress(bytes: progress.bytes, expected: progress.expected)
+        return Event(
+            time: time, sequence: last, session: sessions[Int(subject.task.raw)], task: subject.task,
+            kind: subject.direction == .sent ? .sentBodyData(told) : .receivedData(told))
+    }
+}

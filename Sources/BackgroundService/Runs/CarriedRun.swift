@@ -1,0 +1,279 @@
+import CurlCore
+import JobRunner
+import Reporting
+import RunControl
+import Scheduling
+import Stores
+import Synchronization
+import SystemIO
+import TransferModel
+
+/// One run of the journal's, carried by a thread of its own to its end, or until it is left to the next process.
+final class CarriedRun: Sendable {
+    enum Outcome: Hashable, Sendable {
+        /// The journal has its end.
+        case finished
+        case left
+        /// It is where it was, and is to be tried again.
+        case failed(String)
+    }
+
+    let id: RunID
+    let identifiers: [String]
+    private let accepted: AcceptedRun
+    private let tools: HostTools
+    /// The process that carried it before crashed.
+    private let hasCrashed: Bool
+    private let board: NewsBoard
+    private let inbox = Inbox()
+    private let notes = RunNotes()
+    private let receipts = Receipts()
+    private let cancellation: Command.Cancellation
+    private let thread = WorkThread()
+
+    /// `ended` is called on the run's own thread.
+    init(
+        _ run: JournalRun, _ tools: HostTools, _ board: NewsBoard, hasCrashed: Bool,
+        ended: @escaping @Sendable (RunID, Outcome) -> Void
+    ) throws(SystemError) {
+        id = run.id
+        identifiers = run.accepted.identifiers
+        accepted = run.accepted
+        self.tools = tools
+        self.hasCrashed = hasCrashed
+        self.board = board
+        cancellation = try Command.Cancellation()
+        try thread.start(named: "run \(run.id.raw)") { [self] in ended(id, CrashMark.watchingStack { carry() }) }
+    }
+
+    func join() { thread.finish() }
+
+    // MARK: From other threads
+
+    func leave() {
+        inbox.postLeave()
+        cancellation.cancel()
+    }
+
+    /// What was changed is told once the journal knows of it.
+    func control(_ control: ServiceControl, _ reply: @escaping @Sendable (ControlReply) -> Void) {
+        ask(
+            ControlRequest(
+                action: control.action, keepPartial: control.keepPartial,
+                patterns: control.patterns.map { TaskPattern($0) }, identifier: control.identifier,
+                reply: { [receipts] answer, sequence in
+                    guard case .changed = answer else { return reply(answer) }
+                    receipts.hold(upTo: sequence) { reply(answer) }
+                }))
+    }
+
+    func ask(_ request: ControlRequest) { if !inbox.post(.control(request)) { Self.refuse(request) } }
+
+    private static func refuse(_ request: ControlRequest) {
+        request.reply(.refused("the session `\(request.identifier ?? "")` has ended"), 0)
+    }
+
+    /// What comes before the run is there waits for it, and what comes after its end is refused.
+    private final class Inbox: Sendable {
+        private enum Place {
+            case none([RunInput])
+            case open(Mailbox<RunInput>)
+            case closed
+        }
+        private let place = Mutex(Place.none([]))
+
+        @discardableResult
+        func post(_ input: RunInput) -> Bool {
+            place.withLock { place in
+                switch place {
+                case .none(let waiting): place = .none(waiting + [input])
+                case .open(let mailbox): mailbox.post(input)
+                case .closed: return false
+                }
+                return true
+            }
+        }
+
+        func postLeave() { post(.command(.leave)) }
+
+        func open(_ mailbox: Mailbox<RunInput>) {
+            place.withLock { place in
+                if case .none(let waiting) = place { mailbox.post(waiting) }
+                place = .open(mailbox)
+            }
+        }
+
+        /// What nobody has read any more.
+        func close() -> [RunInput] {
+            place.withLock { place in
+                defer { place = .closed }
+                switch place {
+                case .none(let waiting): return waiting
+                case .open(let mailbox): return mailbox.takeAll()
+                case .closed: return []
+                }
+            }
+        }
+    }
+
+    /// Something was added to the run in the journal: ends that it waits for, or tasks.
+    func look(_ journal: Journal, _ run: JournalRun) throws(StoreError) {
+        if try notes.isOutgrown(by: run, journal) { return inbox.postLeave() }
+        for end in try notes.new(journal, id) { inbox.post(.outside(end)) }
+    }
+
+    // MARK: The run's thread
+
+    private func carry() -> Outcome {
+        let outcome: Outcome
+        do {
+            outcome = try carryOn()
+        } catch {
+            outcome = .failed("\(error)")
+        }
+        for case .control(let request) in inbox.close() { Self.refuse(request) }
+        receipts.close()
+        for identifier in identifiers { board.forget(identifier) }
+        return outcome
+    }
+
+    private func carryOn() throws -> Outcome {
+        let journal = try Journal.open(folder: tools.folder.state, mends: false)
+        let handed: HandedJob
+        do throws(ServiceTrouble) {
+            handed = try HandedJob(of: id, journal)
+        } catch {
+            return error.mayPass ? .failed(error.description) : try giveUp(error, journal)
+        }
+        notes.took(handed)
+        OwnPlace.take(folder: accepted.folder, mask: handed.recipe.mask)
+        let job = handed.part.job
+        let past = try JournalledPast(of: id, job, journal)
+        let ending = RunEnding(
+            id: id, accepted: accepted, job: job, recipe: handed.recipe, tools: tools, cancellation: cancellation)
+        var report: JSONReport?
+        if !past.isOver {
+            for end in try notes.new(journal, id) { inbox.post(.outside(end)) }
+            report = try ending.beginReport(journal)
+            guard try transfer(handed, past, report) else { return .left }
+        }
+        do {
+            try ending.perform(journal, report, isFollowed: identifiers.contains { board.isFollowed($0) })
+        } catch is RunEnding.Left {
+            return .left
+        }
+        // Whoever follows waits for nothing else.
+        for identifier in identifiers { board.ended(identifier) }
+        return .finished
+    }
+
+    /// Nothing can ever be made of it: whoever waits for its end is told why.
+    private func giveUp(_ why: ServiceTrouble, _ journal: Journal) throws -> Outcome {
+        tools.log("run \(id.raw) is given up: \(why)")
+        try journal.keep(JournalInput(kind: InputKind.trouble, bytes: Array(why.description.utf8)), of: id)
+        try journal.finish(
+            id, RunEnd(at: Clocks.wall(), outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code)))
+        for identifier in identifiers { board.ended(identifier) }
+        return .finished
+    }
+
+    /// `false` when it was left.
+    private func transfer(_ handed: HandedJob, _ past: JournalledPast, _ report: JSONReport?) throws -> Bool {
+        try CurlLibrary.prepare()
+        let suspects = Suspects(past.history.suspects(hasCrashed: hasCrashed))
+        let (job, recipe) = (suspects.alone(in: handed.part.job), handed.recipe)
+        let writer = try JournalWriter(
+            folder: tools.folder.state, run: id, writeAfter: hasCrashed ? .zero : JournalWriter.writeAfter
+        ) { [self] news in
+            switch news {
+            case .written(let last):
+                tell(last)
+                receipts.written(upTo: last)
+            case .failed(let error): tools.log("run \(id.raw): events wait to be written: \(error)")
+            }
+        }
+        let log: EventLog
+        let run: JobRun
+        do {
+            let last = past.history.lastSequence
+            receipts.begin(after: last)
+            var consumers: [any EventConsumer] = [writer, receipts, ProgressTeller(job, board, after: last)]
+            if let report { consumers.append(report) }
+            if recipe.isDetached, let lines = try eventLines(job) { consumers.append(lines) }
+            log = try EventLog(
+                consumers: consumers, redactor: Redactor(job.secrets), now: Clocks.now(),
+                patience: hasCrashed ? .zero : .milliseconds(20), after: last)
+            var settings = settings(recipe)
+            settings.outside = OutsideNeeds(handed.part.outside)
+            // Before the event of its end: who goes on from that must find what came of it.
+            settings.heard = { [inbox] end in
+                if !end.captures.isEmpty { writer.keep(TaskEndNote.input(end, kind: InputKind.captures)) }
+                // From there on all may run at a time again.
+                if suspects.cleared(end.id, in: job) { inbox.postLeave() }
+            }
+            run = try JobRun(
+                job: job, settings: settings, log: log, memory: try MemoryPlace.of(job, in: tools.folder),
+                resuming: past.resumption(hasCrashed: hasCrashed)
+            ) { [self] wake in
+                let mailbox = Mailbox<RunInput>(wake: wake)
+                inbox.open(mailbox)
+                return mailbox
+            }
+        } catch {
+            _ = writer.finish()
+            throw error
+        }
+        let status = run.run()
+        if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }
+        if let failure = writer.finish() { throw failure }
+        for problem in run.storeProblems + run.credentialProblems { tools.log("run \(id.raw): \(problem)") }
+        return status != nil
+    }
+
+    /// Those of before first: the file is begun anew by each process.
+    private func eventLines(_ job: Job) throws -> EventLines? {
+        guard let path = accepted.events else { return nil }
+        let sink: DescriptorSink
+        do throws(OutputProblem) {
+            sink = try DescriptorSink(creating: path)
+        } catch {
+            // Somebody follows, and writes them there.
+            guard error.isTaken else { throw error }
+            return nil
+        }
+        let lines = EventLines(job: job, sink: sink)
+        let journal = try Journal.open(folder: tools.folder.state, mends: false)
+        try JournalledPast.read(id, journal) { lines.consume([$0][...]) }
+        return lines
+    }
+
+    private func tell(_ last: UInt64) {
+        for identifier in identifiers { board.events(of: identifier, upTo: last) }
+    }
+
+    private func settings(_ recipe: RunRecipe) -> RunSettings {
+        var settings = RunSettings(
+            userAgent: "transfer-run/\(tools.version)", seed: UInt64.random(in: 1...UInt64.max))
+        settings.failFast = recipe.changes.failsFast
+        settings.putsOffWhatWaits = recipe.changes.putsOffWhatWaits
+        settings.reportsUnchanged = recipe.changes.reportsUnchanged
+        settings.tellsLimitWaits = accepted.events != nil
+        settings.waitsForResume = true
+        settings.networks.map = tools.networks
+        settings.networks.dictated = recipe.changes.network.flatMap { tools.dictate($0) }
+        return settings
+    }
+}
+
+/// What the journal keeps for a run, by `JournalInput.kind`.
+package enum InputKind {
+    package static let recipe = "recipe"
+    /// Why a run that ended never began.
+    package static let trouble = "trouble"
+    /// What a task that succeeded captured, by its id.
+    package static let captures = "captures"
+    /// The end of a task that somebody else carries, by its id.
+    package static let outside = "outside"
+    /// How a session's `onFinish` ended.
+    static let hook = "hook"
+}

@@ -1,0 +1,44 @@
+import JobRunner
+import Scheduling
+import Stores
+import TransferModel
+
+/// What happened of a run until now, as its events tell it.
+struct JournalledPast {
+    let history: RunHistory
+    private var captures: [String: [CapturedValue]] = [:]
+
+    /// So many events are in memory at a time.
+    private static let page = 4096
+
+    init(of id: RunID, _ job: Job, _ journal: Journal) throws(StoreError) {
+        var history = RunHistory(taskCount: job.tasks.count, sessionCount: job.sessions.count)
+        try Self.read(id, journal) { history.apply($0) }
+        self.history = history
+        if history.lastSequence == 0 { return }
+        for note in try journal.inputs(of: id, kind: InputKind.captures) {
+            guard let end = try? TaskEndNote.end(note) else { continue }
+            captures[end.id] = end.captures
+        }
+    }
+
+    /// All events in their order.
+    static func read(_ id: RunID, _ journal: Journal, _ take: (Event) -> Void) throws(StoreError) {
+        var last: UInt64 = 0
+        while true {
+            let events = try journal.events(of: id, after: last, limit: page)
+            events.forEach(take)
+            guard let end = events.last, events.count == page else { return }
+            last = end.sequence
+        }
+    }
+
+    /// Its last event is there.
+    var isOver: Bool { history.isFinished }
+
+    /// `nil` for one that nobody has begun.
+    func resumption(hasCrashed: Bool) -> RunResumption? {
+        history.lastSequence == 0
+            ? nil : RunResumption(history: history, hasCrashed: hasCrashed, captures: captures)
+    }
+}

@@ -1,0 +1,214 @@
+import JobRunner
+import Stores
+import SystemIO
+import TransferModel
+
+/// The runs under way, and what the journal has for them. Belongs to one thread at a time.
+///
+/// Unchecked: the thread that begins hands it to the one that goes on with it.
+final class LiveRuns: @unchecked Sendable {
+    private let tools: HostTools
+    private let board: NewsBoard
+    private let ended: @Sendable (RunID, CarriedRun.Outcome) -> Void
+    private let mark: UnfinishedMark
+    private var journal: Journal?
+    private var live: [RunID: CarriedRun] = [:]
+    /// Runs that could not be carried: how often in a row, and when they are tried again.
+    private var failures: [RunID: Failure] = [:]
+    private var nextLook = Instant.distantFuture
+    /// Why the journal could not be read at the last look: told once.
+    private var trouble: ServiceTrouble?
+    /// Nobody knew of their end at the last look.
+    private var known: Set<RunID> = []
+    /// Runs that have ended, and of whose end somebody is to hear from a command.
+    private var awaited: Set<RunID> = []
+    /// The process before this one died by its own fault: asked once, of the runs that it carried.
+    private var hasCrashed: Bool
+    /// Runs with a task that may be the cause of crashes: each is carried alone until that has ended.
+    private var suspected: [RunID] = []
+
+    private struct Failure {
+        var count = 0
+        var due = Instant(nanoseconds: 0)
+        var why = ""
+    }
+
+    init(
+        _ tools: HostTools, _ board: NewsBoard, hasCrashed: Bool,
+        ended: @escaping @Sendable (RunID, CarriedRun.Outcome) -> Void
+    ) {
+        self.tools = tools
+        self.board = board
+        self.hasCrashed = hasCrashed
+        self.ended = ended
+        mark = UnfinishedMark(folder: tools.folder.state)
+    }
+
+    var count: Int { live.count }
+
+    // MARK: The journal
+
+    /// Begins whatever is not under way and should be.
+    func look() throws(ServiceTrouble) {
+        nextLook = .distantFuture
+        do throws(StoreError) {
+            let journal = try opened()
+            var hasForgotten = false
+            let all = try journal.undelivered()
+            try scrubIfDelivered(all, journal)
+            if hasCrashed { suspected = all.filter { isSuspected($0, journal) }.map(\.id) }
+            defer { hasCrashed = false }
+            for run in all {
+                if let carried = live[run.id] {
+                    if run.state != .finished { try carried.look(journal, run) }
+                } else if run.state == .finished {
+                    if awaited.contains(run.id) { continue }
+                    hasForgotten = try settle(run, journal) || hasForgotten
+                } else {
+                    begin(run)
+                }
+            }
+            if hasForgotten || live.isEmpty { try journal.forget(now: Clocks.wall()) }
+            if live.isEmpty { try removeMark(journal) }
+        } catch {
+            journal = nil
+            throw ServiceTrouble(error.description)
+        }
+    }
+
+    /// From here on no command need look for us.
+    private func removeMark(_ journal: Journal) throws(StoreError) {
+        try mark.remove { () throws(StoreError) in try !journal.undelivered().contains { $0.state != .finished } }
+    }
+
+    /// The same where nobody can be told: it is tried again.
+    func lookOrTell() {
+        do throws(ServiceTrouble) {
+            try look()
+            trouble = nil
+        } catch {
+            if trouble != error { tools.log("the journal cannot be read: \(error)") }
+            trouble = error
+            nextLook = Clocks.instant() + .seconds(5)
+        }
+    }
+
+    func lookAgainIfDue() { if Clocks.instant() >= nextLook { lookOrTell() } }
+
+    func wait(on wake: WakeSignal) {
+        guard nextLook < .distantFuture else { return wake.wait() }
+        let left = nextLook - Clocks.instant()
+        if left > .zero { _ = wake.wait(nanoseconds: left.nanoseconds) }
+    }
+
+    private func opened() throws(StoreError) -> Journal {
+        if let journal {
+            do throws(StoreError) {
+                try journal.checkPlace()
+                return journal
+            } catch {
+                tools.log(error.description)
+            }
+        }
+        let opened = try Journal.open(folder: tools.folder.state)
+        if let quarantined = opened.quarantined { tools.log(quarantined.sentence) }
+        journal = opened
+        return opened
+    }
+
+    /// One that ended, and whose report was written, before anybody could note that nobody waits for it.
+    private func settle(_ run: JournalRun, _ journal: Journal) throws(StoreError) -> Bool {
+        guard CarriedRun.isDelivered(run, journal) else {
+            awaited.insert(run.id)
+            return false
+        }
+        try journal.deliver(run.id, now: Clocks.wall())
+        return true
+    }
+
+    /// Commands that deliver an end leave the log to us: taking it into the file would keep their users waiting.
+    private func scrubIfDelivered(_ undelivered: [JournalRun], _ journal: Journal) throws(StoreError) {
+        let now = Set(undelivered.map(\.id))
+        defer { known = now }
+        guard !known.isSubset(of: now) else { return }
+        awaited.formIntersection(now)
+        journal.scrub()
+    }
+
+    // MARK: Runs
+
+    private func isSuspected(_ run: JournalRun, _ journal: Journal) -> Bool {
+        guard run.state != .finished, let handed = try? HandedJob(of: run.id, journal),
+            let past = try? JournalledPast(of: run.id, handed.part.job, journal)
+        else { return false }
+        return !past.history.suspects(hasCrashed: true).isEmpty
+    }
+
+    private func begin(_ run: JournalRun) {
+        let now = Clocks.instant()
+        if let first = suspected.first, first != run.id { return }
+        if let failure = failures[run.id], failure.due > now {
+            nextLook = min(nextLook, failure.due)
+            return
+        }
+        do throws(SystemError) {
+            live[run.id] = try CarriedRun(run, tools, board, hasCrashed: hasCrashed, ended: ended)
+        } catch {
+            tools.log("run \(run.id.raw) cannot be begun: \(error)")
+            nextLook = min(nextLook, now + .seconds(5))
+        }
+    }
+
+    func ended(_ id: RunID, _ outcome: CarriedRun.Outcome) {
+        live.removeValue(forKey: id)?.join()
+        // A run's threads are gone, and what they left between them would be held for good.
+        if live.isEmpty || live.count % 16 == 0 { Memory.giveBack() }
+        suspected.removeAll { $0 == id }
+        switch outcome {
+        case .finished, .left: failures[id] = nil
+        case .failed(let why):
+            // Longer each time, up to a minute: somebody may make room, or mend what is wrong.
+            var failure = failures[id] ?? Failure()
+            failure.count += 1
+            failure.due = Clocks.instant() + .seconds(Int64(min(60, 1 << min(failure.count, 6))))
+            nextLook = min(nextLook, failure.due)
+            // What the run met may be damage, of which whoever opens it next makes an end.
+            journal = nil
+            // Once for each reason: it may stay for days.
+            if why != failure.why { tools.log("run \(id.raw) is to be tried again: \(why)") }
+            failure.why = why
+            failures[id] = failure
+        }
+        lookOrTell()
+    }
+
+    /// All runs are left to the next process.
+    func leave() {
+        for run in live.values { run.leave() }
+        for run in live.values { run.join() }
+        live = [:]
+        journal = nil
+    }
+
+    // MARK: Questions
+
+    private func carrying(_ identifier: String) -> CarriedRun? {
+        live.values.first { $0.identifiers.contains(identifier) }
+    }
+
+    func control(_ control: ServiceControl, _ reply: @escaping @Sendable (ControlReply) -> Void) {
+        if carrying(control.identifier) == nil { lookOrTell() }
+        guard let run = carrying(control.identifier) else {
+            return reply(.refused("the session `\(control.identifier)` has no task under way"))
+        }
+        run.control(control, reply)
+    }
+
+    func status(_ identifier: String?, _ reply: @escaping @Sendable ([SessionStatus]) -> Void) {
+        let gathering = StatusGathering(reply)
+        for run in live.values {
+            for name in run.identifiers where identifier == nil || name == identifier { gathering.ask(run, name) }
+        }
+        gathering.begin()
+    }
+}

@@ -1,0 +1,177 @@
+import Reporting
+import Stores
+import SystemIO
+import TransferModel
+
+/// What is to be done when all events of a run are in the journal: its report where nobody else writes it, its sessions'
+/// `onFinish`, and the note that it has ended. Each step can be done again by the next process.
+struct RunEnding {
+    let id: RunID
+    let accepted: AcceptedRun
+    let job: Job
+    let recipe: RunRecipe
+    let tools: HostTools
+    /// Ends a command that runs when this process has to.
+    let cancellation: Command.Cancellation
+
+    /// It has not ended: commands were cut short, which the next process starts again, or tasks were added.
+    struct Left: Error {}
+
+    /// What is known to be reported here, with all that happened before: it takes the rest as it happens, so that nobody
+    /// waits for it in the end.
+    func beginReport(_ journal: Journal) throws -> JSONReport? {
+        recipe.isDetached || !hooked.isEmpty ? try report(journal) : nil
+    }
+
+    /// With all that is in the journal.
+    private func report(_ journal: Journal) throws(StoreError) -> JSONReport {
+        let report = JSONReport(job: job, runner: tools.runner)
+        if let path = accepted.report { report.spool(in: Folders.split(path).folder) }
+        try JournalledPast.read(id, journal) { report.consume([$0][...]) }
+        return report
+    }
+
+    /// A followed run is reported by who follows it; what nobody follows, here. `report` is the one that was begun, if it
+    /// has everything.
+    func perform(_ journal: Journal, _ begun: JSONReport?, isFollowed: Bool) throws {
+        let sessions = hooked
+        let tail = RunTail()
+        try tail.read(id, journal)
+        let writesReport = recipe.isDetached || !sessions.isEmpty || !isFollowed
+        let report = writesReport ? try begun ?? report(journal) : JSONReport(job: job, runner: tools.runner)
+        var end = tail.end
+        if writesReport, !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
+        if !sessions.isEmpty {
+            report.hooks = try perform(sessions, end, journal)
+            if report.hooks.contains(where: { $0.exitStatus != 0 }), end.exitStatus == 0 {
+                (end.outcome, end.exitStatus) = (.failed, Int(ExitStatus.failed.code))
+                report.correction = (end.outcome, end.exitStatus)
+            }
+            if !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
+        }
+        // A command may have added tasks to it in the last moment.
+        guard try journal.finish(id, end, tasks: job.tasks.count) else { throw Left() }
+        if recipe.isDetached || (!sessions.isEmpty && !isFollowed) { try journal.deliver(id, now: Clocks.wall()) }
+    }
+
+    private func write(_ report: JSONReport) -> Bool {
+        guard let path = accepted.report else { return true }
+        do throws(OutputProblem) {
+            try report.write(to: path)
+            return true
+        } catch {
+            tools.log("run \(id.raw): \(error)")
+            return !recipe.isDetached
+        }
+    }
+
+    // MARK: onFinish
+
+    /// Sessions with tasks whose end somebody wants to hear of.
+    private var hooked: [SessionIndex] {
+        let used = Set(job.tasks.map(\.session))
+        return used.filter { job.sessions[Int($0.raw)].onFinish != nil }.sorted()
+    }
+
+    private static let timeout = TimeSpan.seconds(600)
+
+    private func perform(_ sessions: [SessionIndex], _ end: RunEnd, _ journal: Journal) throws -> [HookResult] {
+        let known = Dictionary(
+            try journal.inputs(of: id).filter { $0.kind == InputKind.hook }.map { ($0.name, $0.bytes) },
+            uniquingKeysWith: { first, _ in first })
+        var results: [HookResult] = []
+        for index in sessions {
+            let session = job.sessions[Int(index.raw)]
+            let words = session.onFinish ?? []
+            if let bytes = known[session.name], let result = HookNote(bytes) {
+                results.append(result.result(words.map(\.redacted)))
+                continue
+            }
+            let note = try run(words.map(\.revealed), session, end)
+            // Whoever is killed between the command's end and this line starts it again.
+            try journal.keep(JournalInput(kind: InputKind.hook, name: session.name, bytes: note.bytes), of: id)
+            results.append(note.result(words.map(\.redacted)))
+        }
+        return results
+    }
+
+    private func run(_ words: [String], _ session: SessionConfiguration, _ end: RunEnd) throws -> HookNote {
+        var command = Command(words)
+        var environment = Surroundings.environment()
+        environment["TRANSFER_RUN_HOOK_REPORT"] = accepted.report ?? ""
+        environment["TRANSFER_RUN_HOOK_OUTCOME"] = end.outcome.rawValue
+        environment["TRANSFER_RUN_HOOK_IDENTIFIER"] = session.identifier ?? ""
+        environment["TRANSFER_RUN_HOOK_DELIVERY_ID"] = "\(recipe.delivery).\(session.identifier ?? "")"
+        command.environment = environment.map { "\($0.key)=\($0.value)" }
+        command.folder = job.baseDirectory
+        command.timeout = Self.timeout
+        let began = Clocks.instant()
+        var note = HookNote(exitStatus: nil, duration: .zero)
+        do throws(SystemError) {
+            let result = try unsafe command.run(cancellation: cancellation) { _ in true }
+            switch result.ending {
+            case .exited(let status): note.exitStatus = Int(status)
+            case .cancelled: throw SystemError(call: "onFinish", errno: 4)
+            case .killed, .timedOut: break
+            }
+            if note.exitStatus != 0 {
+                tools.log("run \(id.raw): onFinish of `\(session.name)` ended badly: \(result.errors.suffix(500))")
+            }
+        } catch {
+            if error.call == "onFinish" { throw Left() }
+            tools.log("run \(id.raw): onFinish of `\(session.name)` cannot be started: \(error)")
+        }
+        note.duration = Clocks.instant() - began
+        return note
+    }
+}
+
+/// How an `onFinish` ended, as the journal keeps it: text, so that a person can read it.
+struct HookNote: Hashable {
+    /// `nil`: it could not be started, or was killed.
+    var exitStatus: Int?
+    var duration: TimeSpan
+
+    init(exitStatus: Int?, duration: TimeSpan) {
+        self.exitStatus = exitStatus
+        self.duration = duration
+    }
+
+    var bytes: [UInt8] { Array("\(exitStatus.map { "\($0)" } ?? "-") \(duration.nanoseconds)".utf8) }
+
+    init?(_ bytes: [UInt8]) {
+        let words = String(decoding: bytes, as: UTF8.self).split(separator: " ")
+        guard words.count == 2, let nanoseconds = Int64(words[1]) else { return nil }
+        exitStatus = Int(words[0])
+        duration = TimeSpan(nanoseconds: nanoseconds)
+    }
+
+    func result(_ words: [String]) -> HookResult {
+        HookResult(command: words, exitStatus: exitStatus, duration: duration)
+    }
+}
+
+/// How a run ended, from its last event.
+final class RunTail {
+    private(set) var end = RunEnd(at: WallTime(nanoseconds: 0), outcome: .failed, exitStatus: 4)
+
+    func consume(_ event: Event) {
+        guard case .runFinished(let record) = event.kind else { return }
+        end = RunEnd(at: event.time, outcome: record.outcome, exitStatus: record.exitStatus)
+    }
+
+    /// From the few last events.
+    func read(_ id: RunID, _ journal: Journal) throws(StoreError) {
+        guard let last = try journal.run(id)?.lastSequence, last > 0 else { return }
+        for event in try journal.events(of: id, after: last - 1) { consume(event) }
+    }
+}
+
+extension CarriedRun {
+    /// Whether a run that ended was to be told to nobody.
+    static func isDelivered(_ run: JournalRun, _ journal: Journal) -> Bool {
+        // What was handed over first says it; the job itself need not be read.
+        guard let first = try? journal.inputs(of: run.id, kind: InputKind.recipe).first else { return false }
+        return (try? RunRecipe(first.bytes))?.isDetached ?? false
+    }
+}

@@ -1,0 +1,33 @@
+package import JobRunner
+import Records
+package import Stores
+import TransferModel
+
+/// The end of a task that one process carried and another must know of, with what it captured. Kept among a run's inputs,
+/// because of the secrets in it.
+package enum TaskEndNote {
+    private static let version: UInt8 = 1
+
+    package static func input(_ end: OutsideEnd, kind: String) -> JournalInput {
+        var writer = RecordWriter(capacity: 64)
+        writer.put(byte: version)
+        writer.put(end.succeeded)
+        writer.put(end.deferral?.rawValue)
+        writer.put(end.captures)
+        return JournalInput(kind: kind, name: end.id, bytes: writer.bytes)
+    }
+
+    package static func end(_ input: JournalInput) throws(ServiceTrouble) -> OutsideEnd {
+        do throws(RecordProblem) {
+            var reader = RecordReader(input.bytes)
+            guard try reader.byte() == version else { throw reader.problem(.unknown, "its format is unknown") }
+            let succeeded = try reader.flag()
+            let deferral = try reader.optionalText().flatMap { Deferral(rawValue: $0) }
+            let captures = try reader.captures()
+            try reader.finish()
+            return OutsideEnd(id: input.name, succeeded: succeeded, deferral: deferral, captures: captures)
+        } catch {
+            throw ServiceTrouble("what was noted of the task `\(input.name)` cannot be read: \(error)")
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import JobRunner
+package import Stores
+import TransferModel
+
+/// Tells how background sessions stand: the journal's events, and what the process adds. Asked again, it reads only what
+/// is new.
+package final class SessionReader {
+    private let folder: StateFolder
+    private var folds: [RunID: RunFold] = [:]
+
+    package init(_ folder: StateFolder) { self.folder = folder }
+
+    /// Of one identifier or of all, the oldest run first. `live` is what the process said just before; `nil` where there is none.
+    package func sessions(
+        _ identifier: String? = nil, live: [SessionStatus]?
+    ) throws(StoreError) -> [BackgroundSession] {
+        guard Journal.isThere(folder: folder.state) else { return [] }
+        let journal = try Journal.open(folder: folder.state)
+        let runs = try journal.runs().filter { $0.deliveredAt == nil }
+        folds = folds.filter { id, _ in runs.contains { $0.id == id } }
+        var sessions: [BackgroundSession] = []
+        for run in runs where identifier.map({ run.accepted.identifiers.contains($0) }) ?? true {
+            var fold = try fold(of: run, journal)
+            try fold.read(journal)
+            folds[run.id] = fold
+            for name in run.accepted.identifiers where identifier ?? name == name {
+                sessions.append(fold.session(name, run, live.map { $0.first { $0.identifier == name }?.run }))
+            }
+        }
+        return sessions
+    }
+
+    /// What was read before, unless tasks were added since.
+    private func fold(of run: JournalRun, _ journal: Journal) throws(StoreError) -> RunFold {
+        if let known = folds[run.id], known.taskCount == run.taskCount { return known }
+        return try RunFold(run, journal)
+    }
+}
+
+@available(*, unavailable)
+extension SessionReader: Sendable {}
+
+/// A run's tasks as its events leave them.
+private struct RunFold {
+    let taskCount: Int
+    private let id: RunID
+    private var tasks: [SessionTask]
+    /// By task: its session's; `nil` where the job cannot be read any more.
+    private let identifiers: [String?]
+    private var last: UInt64 = 0
+
+    init(_ run: JournalRun, _ journal: Journal) throws(StoreError) {
+        id = run.id
+        taskCount = run.taskCount
+        if let job = try? HandedJob(of: run.id, journal).part.job, job.tasks.count == run.taskCount {
+            tasks = job.tasks.map { SessionTask(id: $0.id, type: $0.type) }
+            identifiers = job.tasks.map { job.sessions[Int($0.session.raw)].identifier }
+        } else {
+            tasks = try journal.tasks(of: run.id).map { SessionTask(id: $0, type: nil) }
+            identifiers = tasks.map { _ in nil }
+        }
+    }
+
+    mutating func read(_ journal: Journal) throws(StoreError) {
+        let page = 4096
+        while true {
+            let events = try journal.events(of: id, after: last, limit: page)
+            for event in events {
+                if let task = event.task, Int(task.raw) < tasks.count { tasks[Int(task.raw)].apply(event) }
+            }
+            last = events.last?.sequence ?? last
+            if events.count < page { return }
+        }
+    }
+
+    /// `live` has nothing in it when the process carries another part of the run only, or none of it any more.
+    func session(_ identifier: String, _ run: JournalRun, _ live: RunStatus??) -> BackgroundSession {
+        let told = Dictionary(
+            (live.flatMap { $0 }?.tasks ?? []).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let isCarried = live.flatMap { $0 } != nil
+        var own: [SessionTask] = []
+        for (task, name) in zip(tasks, identifiers) where name ?? identifier == identifier {
+            var task = task
+            if let known = told[task.id] { task.take(known) } else if !isCarried { task.isAlone() }
+            own.append(task)
+        }
+        let counts = own.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } as [RunStatus.State: Int]
+        return BackgroundSession(
+            identifier: identifier, job: run.accepted.job, report: run.accepted.report,
+            state: run.state == .finished ? .finished : .of(counts), tasks: own)
+    }
+}

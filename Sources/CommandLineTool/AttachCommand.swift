@@ -1,0 +1,61 @@
+import BackgroundService
+import Stores
+import SystemIO
+import TransferModel
+
+/// `attach`: follows a session that an earlier command began, from its first event.
+struct AttachedRun {
+    let options: RunOptions
+    let environment: [String: String]
+    let console: Console
+
+    func perform() -> Int32 {
+        Signals.hold()
+        guard let identifier = options.arguments.jobs.first else { return ExitStatus.invalidInput.code }
+        do {
+            let folder = try StateFolder(options.stateDirectory, environment)
+            let starter = ServiceStarter.here(folder, options, environment)
+            starter.goOn()
+            guard let (run, job) = try find(identifier, folder) else { return ExitStatus.invalidInput.code }
+            var options = options
+            // As it would have been if the command had never left.
+            if options.report == .asJobSays { options.report = run.accepted.report.map { .path($0) } ?? .none }
+            if options.events == .asJobSays, let path = run.accepted.events { options.events = .path(path) }
+            return FollowedRun(
+                run: run.id, identifier: identifier, cameBack: true, options: options, environment: environment,
+                console: console, folder: folder, starter: starter
+            ).perform(job)
+        } catch {
+            console.errors("error: \(error)\n")
+            return ExitStatus.runnerFailed.code
+        }
+    }
+
+    /// `nil` when it was said why not.
+    private func find(_ identifier: String, _ folder: StateFolder) throws -> (JournalRun, Job)? {
+        // Whoever opens it first puts it aside, and tells.
+        if Journal.isThere(folder: folder.state), let quarantined = try Journal.open(folder: folder.state).quarantined {
+            console.errors(quarantined.warning)
+        }
+        do throws(SessionAbsence) {
+            let run = try SessionAbsence.run(identifier, folder)
+            return (run, try handed(run, identifier, folder))
+        } catch {
+            guard case .wrong(let usage) = error else { throw ServiceTrouble(error.text) }
+            console.errors(usage.text)
+            return nil
+        }
+    }
+
+    private func handed(
+        _ run: JournalRun, _ identifier: String, _ folder: StateFolder
+    ) throws(SessionAbsence) -> Job {
+        do {
+            return try HandedJob(of: run.id, Journal.open(folder: folder.state)).part.job
+        } catch {
+            // Its end may have become known just now, and all that it was given gone with that: then this says so.
+            _ = try SessionAbsence.run(identifier, folder)
+            throw .broken("\(error)")
+        }
+    }
+}

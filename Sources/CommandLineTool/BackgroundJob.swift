@@ -1,0 +1,210 @@
+import BackgroundService
+import Diagnostics
+import JobLoader
+import JobRunner
+import Reporting
+import RunControl
+import Stores
+import SystemIO
+import TransferModel
+
+/// A job of which something is the background process's: handed over, and followed as if it ran here.
+struct BackgroundJob {
+    let carrier: RunningJob
+
+    private var options: RunOptions { carrier.options }
+    private var environment: [String: String] { carrier.environment }
+    private var console: Console { carrier.console }
+
+    func perform(_ job: Job, _ loaded: JobSource.Loaded, _ networks: NetworkSettings) throws(UsageError) -> Int32 {
+        let problems = JobSeam.problems(job, isDetached: options.detach)
+        guard problems.isEmpty else { return refuse(problems, loaded) }
+        let folder = try folder()
+        switch Overlap(job: job, options: options, environment: environment, console: console).enter(loaded.file) {
+        case .end(let status): return status.code
+        case .clear(let lock):
+            defer { lock?.release() }
+            return try handOver(job, loaded, folder, networks)
+        }
+    }
+
+    private func refuse(_ problems: [Diagnostic], _ loaded: JobSource.Loaded) -> Int32 {
+        let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
+        let found = problems.map { problem in
+            var problem = problem
+            problem.source = loaded.text
+            return problem
+        }
+        console.errors(
+            options.isGitHub ? DiagnosticRenderer.github(found) : DiagnosticRenderer.text(found, color: color))
+        return ExitStatus.invalidInput.code
+    }
+
+    private func folder() throws(UsageError) -> StateFolder {
+        do throws(StateFolder.Problem) {
+            return try StateFolder(options.stateDirectory, environment)
+        } catch {
+            throw UsageError(error.description)
+        }
+    }
+
+    // MARK: Handing over
+
+    private func handOver(
+        _ job: Job, _ loaded: JobSource.Loaded, _ folder: StateFolder, _ networks: NetworkSettings
+    ) throws(UsageError) -> Int32 {
+        guard let inputs = loaded.inputs else { throw UsageError("the job was only checked") }
+        let seam = JobSeam(job)
+        let recipe = recipe(inputs, job)
+        let accepted = accepted(job, seam)
+        do throws(OutputProblem) {
+            if let path = accepted.report { try JSONReport.preflight(path) }
+        } catch {
+            console.errors("error: \(error)\n")
+            return ExitStatus.runnerFailed.code
+        }
+        var handover = Handover(folder)
+        handover.isNew = options.newRun
+        handover.tell = { console.errors($0.warning) }
+        do throws(Handover.Problem) {
+            let result = try handover.perform(accepted, recipe, seam.background.job)
+            return goOn(result, recipe.changed(job), accepted.identifiers, folder, networks)
+        } catch {
+            return refuse(error)
+        }
+    }
+
+    private func recipe(_ inputs: RecordedInputs, _ job: Job) -> RunRecipe {
+        var recipe = RunRecipe(
+            inputs, sha256: job.sha256, delivery: String(UInt64.random(in: 1...UInt64.max), radix: 36))
+        recipe.selection = TaskSelection(only: options.only, except: options.except)
+        recipe.changes.maximumConcurrentTasks = options.maximumConcurrentTasks
+        recipe.changes.bandwidth = options.bandwidth
+        recipe.changes.failsFast = options.failFast
+        recipe.changes.putsOffWhatWaits = options.noWait
+        recipe.changes.reportsUnchanged = options.exitUnchanged
+        recipe.changes.network = options.networkText
+        recipe.mask = OwnPlace.mask()
+        recipe.isDetached = options.detach
+        return recipe
+    }
+
+    private func accepted(_ job: Job, _ seam: JobSeam) -> AcceptedRun {
+        let used = Set(seam.background.job.tasks.map(\.session))
+        let working = Folders.working()
+        func place(_ path: String?) -> String? {
+            guard let path = path.map({ $0.hasPrefix("/") ? $0 : "\(working == "/" ? "" : working)/\($0)" }) else {
+                return nil
+            }
+            return seam.isWhole ? path : Self.besides(path)
+        }
+        return AcceptedRun(
+            identifiers: used.sorted().compactMap { job.sessions[Int($0.raw)].identifier }, job: job.name,
+            file: job.file, folder: working, report: place(RunOutputs.reportPath(job, options)),
+            events: place(RunOutputs.eventsPath(job, options)), createdAt: Clocks.wall(),
+            boot: Surroundings.bootID() ?? "")
+    }
+
+    /// `jobs.report.json` is the command's own where it carries a part: that of the other is `jobs.report.background.json`.
+    private static func besides(_ path: String) -> String {
+        let (folder, name) = Folders.split(path)
+        let dot = name.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : $0 } ?? name.endIndex
+        let other = "\(name[..<dot]).background\(name[dot...])"
+        return folder == "/" ? "/\(other)" : "\(folder)/\(other)"
+    }
+
+    private func refuse(_ problem: Handover.Problem) -> Int32 {
+        switch problem {
+        case .inUse(let holder):
+            console.errors(
+                "error: \(ErrorName.backgroundSessionInUseByAnotherProcess.rawValue): the identifier "
+                    + "`\(holder.identifier)` is in use by the job `\(holder.job)`\n"
+                    + "  hint: use another `identifier`, or wait for the other job\n")
+            return ExitStatus.overlapping.code
+        case .underWay(let holder):
+            console.errors(
+                "error: an earlier run of the session `\(holder.identifier)` is under way: `--new-run` cannot begin "
+                    + "another beside it\n"
+                    + "  hint: `transfer-run cancel \(holder.identifier)` ends it, `transfer-run attach "
+                    + "\(holder.identifier)` follows it\n")
+            return ExitStatus.overlapping.code
+        case .failed(let why):
+            console.errors("error: the job cannot be handed over: \(why)\n")
+            return ExitStatus.runnerFailed.code
+        }
+    }
+
+    // MARK: Afterwards
+
+    private func goOn(
+        _ result: Handover.Result, _ job: Job, _ identifiers: [String], _ folder: StateFolder,
+        _ networks: NetworkSettings
+    ) -> Int32 {
+        let starter = ServiceStarter.here(folder, options, environment)
+        guard let identifier = identifiers.first else { return ExitStatus.succeeded.code }
+        let seam = JobSeam(job)
+        if options.detach {
+            if let failure = leave(identifiers, starter) { return failure }
+            if seam.isWhole { return ExitStatus.succeeded.code }
+        }
+        if result.cameBack, options.amount != .quiet {
+            console.errors("came back to the session `\(identifier)`\n")
+        }
+        guard seam.isWhole else {
+            return join(result, identifier, seam, job, folder, starter, networks)
+        }
+        return FollowedRun(
+            run: result.run, identifier: identifier, cameBack: result.cameBack, options: options,
+            environment: environment, console: console, folder: folder, starter: starter
+        ).perform(result.job)
+    }
+
+    private func join(
+        _ result: Handover.Result, _ identifier: String, _ seam: JobSeam, _ job: Job, _ folder: StateFolder,
+        _ starter: ServiceStarter, _ networks: NetworkSettings
+    ) -> Int32 {
+        guard let memory = carrier.memory(seam.foreground.job, nil) else { return ExitStatus.runnerFailed.code }
+        return JoinedRun(
+            run: result.run, identifier: identifier, cameBack: result.cameBack, seam: seam, background: result.job,
+            carrier: carrier, folder: folder, starter: starter
+        ).perform(job, memory, networks)
+    }
+
+    /// It is durable already: a process that cannot be started now will be by the next command. `nil` when all is well.
+    private func leave(_ identifiers: [String], _ starter: ServiceStarter) -> Int32? {
+        console.output(identifiers.joined(separator: "\n") + "\n")
+        do throws(ServiceTrouble) {
+            let link = try starter.connect()
+            do throws(ServiceFailure) {
+                _ = try link.ask(.ring(identifiers.first))
+            } catch {
+                throw ServiceTrouble("it does not answer: \(error)")
+            }
+        } catch {
+            console.errors("error: the job was handed over, and the background process cannot be reached: \(error)\n")
+            return ExitStatus.runnerFailed.code
+        }
+        return nil
+    }
+}
+
+extension Quarantine {
+    /// Of a journal.
+    var warning: String { "warning: background runs cannot be gone on with: \(sentence)\n" }
+}
+
+extension ServiceStarter {
+    /// For this command.
+    static func here(
+        _ folder: StateFolder, _ options: RunOptions, _ environment: [String: String]
+    ) -> ServiceStarter {
+        here(folder, isNamed: options.stateDirectory != nil, environment)
+    }
+
+    /// `isNamed`: the folder is what `--state-dir` says.
+    static func here(_ folder: StateFolder, isNamed: Bool, _ environment: [String: String]) -> ServiceStarter {
+        ServiceStarter(
+            ServicePlace(folder), version: CommandLineTool.version, stateDirectory: isNamed ? folder.state : nil,
+            environment: environment)
+    }
+}

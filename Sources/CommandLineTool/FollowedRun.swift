@@ -1,0 +1,94 @@
+import BackgroundService
+import JobRunner
+import Reporting
+import Stores
+import Synchronization
+import SystemIO
+import TransferModel
+
+/// A run of the background process's, seen from a command: its events become report, lines and progress as its own would.
+struct FollowedRun {
+    let run: RunID
+    let identifier: String
+    /// An earlier command had begun it.
+    let cameBack: Bool
+    let options: RunOptions
+    let environment: [String: String]
+    let console: Console
+    let folder: StateFolder
+    let starter: ServiceStarter
+
+    func perform(_ job: Job) -> Int32 {
+        do {
+            let outputs = try RunOutputs(job, options, environment, isOneOfSeveral: cameBack)
+            if cameBack { outputs.cameBack(to: Set(job.tasks.map(\.session))) }
+            let follower = try Follower(run, identifier, folder: folder, starter: starter)
+            if outputs.tellEverything { follower.wantsProgress(of: job) }
+            switch try follow(follower, outputs) {
+            case .interrupted(let number): return interrupted(number)
+            case .finished(let end, let trouble):
+                outputs.heard(follower.hooks(of: job))
+                return try finish(end, trouble, outputs, follower)
+            }
+        } catch {
+            console.errors("error: \(error)\n")
+            return ExitStatus.runnerFailed.code
+        }
+    }
+
+    private func follow(_ follower: Follower, _ outputs: RunOutputs) throws(ServiceTrouble) -> Follower.End {
+        let heard = HeardSignal()
+        let interrupt = follower.interrupt
+        try? Signals.watch { number in
+            if !heard.note(number) { Terminal.endAtOnce(number) }
+            interrupt()
+        }
+        let consumers = outputs.consumers
+        return try follower.follow(
+            signal: { heard.number },
+            take: { events in
+                for consumer in consumers { try? consumer.consume(events) }
+            })
+    }
+
+    private func interrupted(_ number: Int32) -> Int32 {
+        console.errors(Self.goesOn(identifier))
+        return ExitStatus.signal(number).code
+    }
+
+    static func goesOn(_ identifier: String) -> String {
+        "the session `\(identifier)` goes on in the background: `transfer-run attach \(identifier)` follows it, "
+            + "`transfer-run cancel \(identifier)` ends it\n"
+    }
+
+    private func finish(
+        _ end: RunEnd, _ trouble: String?, _ outputs: RunOutputs, _ follower: Follower
+    ) throws -> Int32 {
+        if let trouble { console.errors("error: \(trouble)\n") }
+        outputs.correct((end.outcome, end.exitStatus))
+        do throws(OutputProblem) {
+            try outputs.write()
+        } catch {
+            // Who comes back for it finds it: its end counts as known to nobody.
+            console.errors("error: \(error)\n")
+            return ExitStatus.runnerFailed.code
+        }
+        try follower.deliver()
+        return Int32(end.exitStatus)
+    }
+}
+
+/// The first signal that came.
+private final class HeardSignal: Sendable {
+    private let first = Atomic<Int32>(0)
+
+    /// `false` for a second one.
+    func note(_ number: Int32) -> Bool {
+        first.compareExchange(expected: 0, desired: number, ordering: .acquiringAndReleasing).exchanged
+    }
+
+    var number: Int32? {
+        let number = first.load(ordering: .acquiring)
+        return number == 0 ? nil : number
+    }
+}

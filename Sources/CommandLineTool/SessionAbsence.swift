@@ -1,0 +1,50 @@
+import BackgroundService
+import Stores
+import TransferModel
+
+/// Why no run was found of a background session that somebody named.
+enum SessionAbsence: Error {
+    case wrong(UsageError)
+    case broken(String)
+
+    var text: String {
+        switch self {
+        case .wrong(let error): error.text
+        case .broken(let why): why
+        }
+    }
+
+    /// A run whose end nobody knows of yet.
+    static func run(_ identifier: String, _ folder: StateFolder) throws(SessionAbsence) -> JournalRun {
+        let named: NamedSession
+        do throws(StoreError) {
+            named = try NamedSession.find(identifier, folder)
+        } catch {
+            throw .broken(error.description)
+        }
+        switch named {
+        case .run(let run): return run
+        case .over(let run):
+            throw .wrong(
+                UsageError("the session `\(identifier)` has ended (\(outcome(run))), and its end is known"))
+        case .unknown(let known):
+            let names = known.prefix(10).map { "`\($0)`" } + (known.count > 10 ? ["…"] : [])
+            // Whoever met the damage told it, which may have been the background process, in its log.
+            let aside = Journal.putAside(folder: folder.state).map { "a damaged journal was put aside as \($0)" }
+            let hints = [known.isEmpty ? nil : "there are " + names.joined(separator: ", "), aside].compactMap { $0 }
+            throw .wrong(
+                UsageError(
+                    "there is no background session `\(identifier)`",
+                    hint: hints.isEmpty ? nil : hints.joined(separator: "; ")))
+        }
+    }
+
+    /// What can be said of one of which something is wanted that only a run under way can do.
+    static func ended(_ identifier: String, _ run: JournalRun) -> UsageError {
+        UsageError(
+            "the session `\(identifier)` has ended (\(outcome(run)))",
+            hint: "`transfer-run attach \(identifier)` tells how")
+    }
+
+    private static func outcome(_ run: JournalRun) -> String { run.end?.outcome.rawValue ?? "unknown" }
+}

@@ -1,0 +1,103 @@
+import HTTPRules
+import Scheduling
+import TransferEngine
+import TransferModel
+
+// A run that another process began, and one that another process is to go on with.
+
+/// What is to be told of what lies before this process.
+struct RunPast {
+    private let history: RunHistory
+    /// Attempts that began and whose end was not told.
+    private var open: [TaskIndex: TaskPast.OpenAttempt] = [:]
+    /// Files of tasks that had them and whose end was not told.
+    private var files: [TaskIndex: FileRecord] = [:]
+
+    init(_ history: RunHistory) {
+        self.history = history
+        for (index, past) in history.tasks.enumerated() where past.ending == nil {
+            let task = TaskIndex(raw: UInt32(index))
+            if let attempt = past.open { open[task] = attempt }
+            if let file = past.file { files[task] = file }
+        }
+    }
+
+    var isFinished: Bool { history.isFinished }
+    mutating func takeOpen(_ task: TaskIndex) -> TaskPast.OpenAttempt? { open.removeValue(forKey: task) }
+    mutating func takeFile(_ task: TaskIndex) -> FileRecord? { files.removeValue(forKey: task) }
+    func task(_ task: Int) -> TaskPast { history.tasks[task] }
+    func session(_ session: Int) -> SessionPast { history.sessions[session] }
+}
+
+extension JobRun {
+    /// Takes over what an earlier process told: who has ended, and with what.
+    func takeOver(_ resumption: RunResumption) {
+        past = RunPast(resumption.history)
+        for (id, captures) in resumption.captures { engine.keep(captures, of: id) }
+        captures = resumption.captures
+        for (index, task) in job.tasks.enumerated() {
+            guard let ending = resumption.history.tasks[index].ending else { continue }
+            facts.count(ending, type: task.type)
+            if ending.outcome == .succeeded {
+                engine.knowFile(of: TaskIndex(raw: UInt32(index)), at: resumption.history.tasks[index].path)
+            }
+            tasksLeft[Int(task.session.raw)] -= 1
+        }
+    }
+
+    /// Sessions whose tasks all ended before, and of whom that was not told.
+    func invalidateEnded() {
+        guard past != nil else { return }
+        for (index, left) in tasksLeft.enumerated() where left == 0 && hasTasks(index) {
+            invalidate(SessionIndex(raw: UInt16(index)))
+        }
+    }
+
+    /// With `existing: fail` nothing may stand at the destination; what this run itself put there is no hindrance.
+    static func knowingItsFiles(_ job: Job, _ history: RunHistory) -> Job {
+        var job = job
+        for (index, past) in history.tasks.enumerated() where past.ending == nil && past.file != nil {
+            var values = job.tasks[index].options.values
+            guard values.existing == .fail else { continue }
+            values.existing = .replace
+            job.tasks[index].options = TaskOptions(values)
+        }
+        return job
+    }
+
+    /// What was under way, and would be done twice if it were sent again.
+    static func unrepeatable(_ job: Job, _ history: RunHistory) -> Set<TaskIndex> {
+        var found: Set<TaskIndex> = []
+        for (index, task) in job.tasks.enumerated() where history.tasks[index].open != nil {
+            let options = task.options.values
+            if options.resumable || options.policies.retry.nonIdempotent { continue }
+            if !HTTPMethod.isIdempotent(task.effectiveMethod) { found.insert(TaskIndex(raw: UInt32(index))) }
+        }
+        return found
+    }
+
+    func hasTasks(_ session: Int) -> Bool { job.tasks.contains { Int($0.session.raw) == session } }
+
+    /// The end of an attempt that an earlier process began. It lasted until now: nobody knows better.
+    func endEarlierAttempt(_ task: TaskIndex, _ outcome: TaskOutcome, _ error: TransferError?, _ now: Now) {
+        guard let attempt = past?.takeOpen(task) else { return }
+        log.append(
+            .attemptFinished(
+                AttemptRecord(
+                    number: attempt.number, url: attempt.url, outcome: outcome, resumedFrom: attempt.resumedFrom,
+                    startedAt: attempt.startedAt,
+                    duration: now.instant - (beganAt.instant + attempt.beganAfter),
+                    error: outcome == .succeeded ? nil : error, backoff: nil, transactions: [])),
+            task: task, session: session(task))
+    }
+
+    /// Nothing more is told. What can be resumed is put where the next process finds it.
+    func leave(_ now: Now) {
+        for index in job.tasks.indices {
+            let task = TaskIndex(raw: UInt32(index))
+            guard scheduler.standing(of: task) != .finished else { continue }
+            engine.perform(.cancel(task, keepPartial: true), now: now)
+            engine.taskEnded(task, .cancelled)
+        }
+    }
+}

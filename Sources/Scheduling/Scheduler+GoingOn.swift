@@ -1,0 +1,220 @@
+import TransferModel
+
+// A run whose process ended goes on in another one. What its events told is put back: who has finished, which attempt is
+// the next, and every clock. What was under way is lost, and begins again.
+
+extension Scheduler {
+    /// So many crashes in a row, in each of which the task was under way, and it is taken for their cause.
+    static let mostCrashes = 3
+
+    /// What the events told all but the end of.
+    private enum Owed {
+        case success(status: Int?)
+        case failure(TransferError, status: Int?)
+    }
+
+    mutating func goOn(_ history: RunHistory, hasCrashed: Bool) {
+        precondition(history.tasks.count == tasks.count, "a history of another job")
+        bytesMoved = history.bytesMoved
+        for index in tasks.indices { restore(index, history.tasks[index], history) }
+        for group in groups.indices { restoreGroup(group, history) }
+        var owed: [(task: Int, end: Owed)] = []
+        for index in tasks.indices where tasks[index].phase != .finished {
+            let end = owedEnd(of: index, history.tasks[index], hasCrashed: hasCrashed)
+            endLost(index, history.tasks[index], end, hasCrashed: hasCrashed)
+            if let end { owed.append((index, end)) }
+        }
+        let ending = Set(owed.map(\.task))
+        for index in tasks.indices where tasks[index].phase != .finished && !ending.contains(index) {
+            revive(TaskIndex(raw: UInt32(index)), history)
+        }
+        // First what went well: a failure may end the rest.
+        for (task, end) in owed { if case .success = end { settle(task, end) } }
+        for (task, end) in owed { settle(task, end) }
+        endBrokenGroups()
+        if !isSkipping { skipAll() }
+        let hasFailed = history.tasks.contains { $0.ending.map { $0.outcome == .failed && !$0.isTolerated } ?? false }
+        if plan.failFast, hasFailed, stopping == nil { failFast() }
+        leaveOutWhatWasTold(history)
+    }
+
+    private mutating func restore(_ index: Int, _ past: TaskPast, _ history: RunHistory) {
+        tasks[index].attempt = UInt32(past.attempts)
+        guard past.ending == nil else {
+            tasks[index].phase = .finished
+            finishedCount += 1
+            if !mirrors.isEmpty { mirrors[TaskIndex(raw: UInt32(index))] = nil }
+            return
+        }
+        // Nothing holds it while it is not clear what does.
+        tasks[index].phase = .held
+        let isPatient = plan.sessions[Int(plan.tasks[index].session.raw)].isPatient
+        tasks[index].tries = UInt32(past.tries - (isPatient ? past.networkTries : 0))
+        tasks[index].networkFailures = isPatient ? UInt32(past.networkTries) : 0
+        tasks[index].waits = past.waits
+        let time = now.instant - beganAt
+        if past.createdAfter != .zero {
+            createdLate[TaskIndex(raw: UInt32(index))] = beganAt + (past.createdAfter ?? time)
+        }
+        if let open = past.open {
+            tasks[index].attemptBeganAt = beganAt + open.beganAfter
+        } else if past.createdAfter != nil {
+            // What it waited for went on holding it while nobody carried the run.
+            tasks[index].addWait(past.waitReason, time - past.explained)
+        }
+        if past.hasBegun {
+            tasks[index].hasBegun = true
+            let timeout = plan.policies[plan.tasks[index].policy].timeoutForResource
+            tasks[index].resourceTime = (timeout - past.resourceTime(at: time)).nanoseconds
+        }
+        guard let retryAt = past.retryAt else { return }
+        tasks[index].retryAt = beganAt + retryAt
+        tasks[index].backoffReason = past.waiting == .retryAfter ? .retryAfter : .backoff
+        parkHost(of: index, past)
+    }
+
+    /// The others keep away from it as well.
+    private mutating func parkHost(of index: Int, _ past: TaskPast) {
+        let rest = tasks[index].retryAt - now.instant
+        guard past.hostAskedForQuiet, rest > .zero, let origin = plan.tasks[index].origin,
+            !isMirrored(TaskIndex(raw: UInt32(index)))
+        else { return }
+        know(origin)
+        park(origin, for: rest)
+    }
+
+    // MARK: Groups
+
+    /// Nothing tells that a group was put in place but the ends of its members, or their files.
+    private mutating func restoreGroup(_ number: Int, _ history: RunHistory) {
+        let members = groupMembers.of(number).map { history.tasks[Int($0.raw)] }
+        guard !members.isEmpty else { return }
+        let missing = members.first { $0.ending.map { !$0.isGood } ?? false }
+        groups[number].open = members.reduce(0) { $0 + ($1.ending == nil ? 1 : 0) }
+        groups[number].isPublished = members.contains { $0.ending?.outcome == .succeeded || $0.file != nil }
+        if missing == nil, groups[number].open == 0 { groups[number].isPublished = true }
+        let group = GroupIndex(raw: UInt16(number))
+        if groups[number].isPublished {
+            actions.append(.groupFinished(group, published: true, nil))
+        } else if let missing {
+            groups[number].isBroken = true
+            groups[number].deferral = missing.ending?.deferral
+            // What was verified and failed all the same failed with its group.
+            let error = missing.lastEnd == .succeeded ? missing.ending?.error : nil
+            actions.append(.groupFinished(group, published: false, error))
+        }
+    }
+
+    private mutating func endBrokenGroups() {
+        for number in groups.indices where groups[number].isBroken && groups[number].open > 0 {
+            let group = GroupIndex(raw: UInt16(number))
+            for member in groupMembers.of(number) { end(member, missing(in: group)) }
+        }
+    }
+
+    // MARK: What was under way
+
+    private func owedEnd(of index: Int, _ past: TaskPast, hasCrashed: Bool) -> Owed? {
+        if let group = plan.tasks[index].group {
+            if groups[Int(group.raw)].isPublished { return .success(status: past.status) }
+        } else if past.lastEnd == .succeeded {
+            return .success(status: past.status)
+        }
+        if past.crashes(hasCrashed: hasCrashed) >= Self.mostCrashes {
+            return .failure(.crashedTooOften, status: nil)
+        }
+        if past.open != nil, plan.unrepeatable.contains(TaskIndex(raw: UInt32(index))) {
+            return .failure(.notSentAgain, status: nil)
+        }
+        guard past.open == nil, case .failed(let error)? = past.lastEnd, !mayGoOn(index, after: error) else {
+            return nil
+        }
+        return .failure(error, status: past.status)
+    }
+
+    /// A failure without a pause: the next of its `urls` may follow at once, or an attempt when a network is there.
+    private func mayGoOn(_ index: Int, after error: TransferError) -> Bool {
+        if isMirrored(TaskIndex(raw: UInt32(index))) { return true }
+        guard plan.policies[plan.tasks[index].policy].waitsForConnectivity else { return false }
+        return error.name == .noPermittedRoute || error.name.mayBeTheNetworks
+    }
+
+    /// Every attempt that began ends, and this one counts against no policy.
+    private mutating func endLost(_ index: Int, _ past: TaskPast, _ owed: Owed?, hasCrashed: Bool) {
+        guard past.open != nil else { return }
+        if case .success? = owed { return }
+        let error = hasCrashed ? TransferError.processCrashed : .processEnded
+        actions.append(
+            .attemptEnded(
+                TaskIndex(raw: UInt32(index)),
+                AttemptEnd(outcome: .cancelled, error: error, backoff: nil, held: .zero)))
+    }
+
+    private mutating func settle(_ index: Int, _ owed: Owed) {
+        let task = TaskIndex(raw: UInt32(index))
+        // Another's end may have been its own.
+        guard tasks[index].phase != .finished else { return }
+        switch owed {
+        case .failure(let error, let status): finish(task, .failed, error, status)
+        case .success(let status):
+            if plan.tasks[index].group != nil {
+                tasks[index].phase = .staged
+                idleCount += 1
+            }
+            finish(task, .succeeded, nil, status)
+        }
+    }
+
+    // MARK: What goes on
+
+    private mutating func revive(_ task: TaskIndex, _ history: RunHistory) {
+        let index = Int(task.raw)
+        let isByFile = plan.policies[plan.tasks[index].policy].isSuspended
+        let past = history.tasks[index]
+        tasks[index].isSuspendedByFile = isByFile && !past.wasResumed
+        tasks[index].isSuspended = past.isSuspended || tasks[index].isSuspendedByFile
+        // It ends with its group, also if it needed the member that is missing.
+        if let group = plan.tasks[index].group, groups[Int(group.raw)].isBroken {
+            return block(task, isTold: false)
+        }
+        switch standing(of: task, history) {
+        case .free: makeReady(task)
+        case .blocked: block(task)
+        case .lost(let deferral):
+            block(task, isTold: false)
+            skipped.append((task, deferral))
+        }
+    }
+
+    private enum Needs {
+        case free, blocked
+        case lost(Deferral?)
+    }
+
+    /// Of what it needs, only what has not ended well counts. What is verified and not put in place has to be fetched
+    /// again.
+    private mutating func standing(of task: TaskIndex, _ history: RunHistory) -> Needs {
+        let index = Int(task.raw)
+        var lost: TaskPast.Ending?
+        for need in plan.tasks[index].needs {
+            guard let ending = history.tasks[Int(need.raw)].ending else { continue }
+            tasks[index].openNeeds -= 1
+            if !ending.isGood { lost = lost ?? ending }
+        }
+        if let lost { return .lost(lost.deferral) }
+        for group in plan.tasks[index].neededGroups {
+            if groups[Int(group.raw)].isBroken { return .lost(groups[Int(group.raw)].deferral) }
+            if groups[Int(group.raw)].isPublished { tasks[index].openNeeds -= 1 }
+        }
+        return tasks[index].openNeeds == 0 ? .free : .blocked
+    }
+
+    /// What was told of a wait that goes on is not told again.
+    private mutating func leaveOutWhatWasTold(_ history: RunHistory) {
+        actions.removeAll { action in
+            guard case .waiting(let task, let reason) = action else { return false }
+            let past = history.tasks[Int(task.raw)]
+            return past.open == nil && past.waiting == reason
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Digests
+import Glibc
+import SystemIO
+
+/// The keys under which the journal's inputs are sealed: one of each run, in a file of its own beside the journal.
+///
+/// A key is on the disk before its run can be in the journal, and goes when the run's end was delivered: then no page that
+/// the journal left somewhere, and no copy of it, can be read any more. One without such a run is what a process left
+/// that died in between. Whoever makes or sweeps holds the journal's lock for writing (a transaction), so that nobody
+/// sweeps the key of a run that is just being accepted.
+extension StoreFiles {
+    private static let keyInfix = ".key-"
+    private func keyFile(_ run: String) -> String { "\(name)\(Self.keyInfix)\(run)" }
+
+    func makeKey(of run: String) throws(StoreError) -> SealingKey {
+        let key = SealingKey.random()
+        do throws(SystemError) {
+            let file = try folder.open(keyFile(run), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+            try file.writeAll(key.bytes)
+            try file.sync()
+            try folder.sync()
+        } catch {
+            eraseKey(of: run)
+            let isFull = error.errno == ENOSPC || error.errno == EDQUOT
+            throw StoreError(
+                isFull ? .diskFull : .other, "cannot keep the key \(path)/\(keyFile(run)): \(error.reason)")
+        }
+        return key
+    }
+
+    func key(of run: String) throws(StoreError) -> SealingKey {
+        let file = keyFile(run)
+        do throws(PrivacyProblem) {
+            try PrivateFolder.look(at: file, in: folder, at: path)
+        } catch {
+            throw error.isMissing
+                ? StoreError(.sealedForEver, "the key \(path)/\(file) is not there")
+                : StoreError(error, "the key", isFile: true)
+        }
+        let opened: Descriptor
+        do throws(SystemError) {
+            opened = try folder.open(file, O_RDONLY | O_NOFOLLOW)
+        } catch {
+            // It is there: whatever is short now may be there again.
+            throw StoreError(.other, "the key \(path)/\(file) cannot be opened: \(error.reason)")
+        }
+        guard let bytes = try? WholeFile.read(opened, limit: SealingKey.byteCount), let key = SealingKey(bytes) else {
+            throw StoreError(.sealedForEver, "the key \(path)/\(file) is not as it was written")
+        }
+        return key
+    }
+
+    /// Overwritten before its name goes. What cannot be done now is done when it is swept.
+    func eraseKey(of run: String) {
+        let file = keyFile(run)
+        if let open = try? folder.open(file, O_WRONLY | O_NOFOLLOW) {
+            try? open.writeAll([UInt8](repeating: 0, count: SealingKey.byteCount))
+            try? open.sync()
+        }
+        guard (try? folder.unlink(file)) != nil else { return }
+        try? folder.sync()
+    }
+
+    /// The runs of which keys are there.
+    func keys() -> [String] {
+        let start = keyFile("")
+        return ((try? folder.names()) ?? []).map(\.description).filter { $0.hasPrefix(start) }
+            .map { String($0.dropFirst(start.count)) }
+    }
+}

@@ -1,0 +1,93 @@
+import FileDelivery
+import HTTPRules
+import Stores
+import TransferModel
+
+/// What is kept of the files of tasks that are soon to begin, looked up many at a time: no connection stands idle while its
+/// next task waits for the store, and then for what stands at its destination.
+///
+/// That what it saw is a while ago harms nobody: a file that is to stay is looked at again when the server has answered.
+struct Foresight {
+    enum Sight {
+        /// Nobody looked, or it was taken already.
+        case none
+        /// Surely nothing is kept.
+        case nothing
+        case asked
+        case found(KeptValidators?, ResumeRecord?)
+        case looking(KeptValidators)
+        case seen(KeptValidators, FileStamp?)
+    }
+
+    private var sights: [Sight] = []
+    /// The next task that is to be thought of.
+    private var reached = 0
+    private let count: Int
+
+    private static let step = 64
+    private static let margin = 32
+
+    init(_ count: Int) { self.count = count }
+
+    /// The tasks to be thought of now that this one begins; from now on those count as thought of.
+    mutating func extend(from task: TaskIndex) -> Range<Int> {
+        let next = Int(task.raw) + 1
+        // Where another order than the file's led elsewhere, it begins anew from there.
+        let isNear = next <= reached && reached <= next + Self.margin + Self.step
+        if isNear, reached > next + Self.margin { return reached..<reached }
+        let start = isNear ? reached : next
+        reached = min(count, start + Self.step)
+        return min(start, count)..<reached
+    }
+
+    subscript(task: TaskIndex) -> Sight {
+        get { sights.isEmpty ? .none : sights[Int(task.raw)] }
+        set {
+            if sights.isEmpty { sights = Array(repeating: .none, count: count) }
+            sights[Int(task.raw)] = newValue
+        }
+    }
+
+    mutating func take(_ task: TaskIndex) -> Sight {
+        guard !sights.isEmpty else { return .none }
+        defer { sights[Int(task.raw)] = .none }
+        return sights[Int(task.raw)]
+    }
+}
+
+extension Engine {
+    /// A task begins; others will soon.
+    func lookAhead(of task: TaskIndex, _ memory: MemoryDesk) {
+        guard memory.isOpen else { return }
+        for index in foresight.extend(from: task) {
+            let next = TaskIndex(raw: UInt32(index))
+            let specification = job.tasks[index]
+            guard case .none = foresight[next], attempts[index] == nil,
+                !specification.options.values.awaitsCaptures
+            else { continue }
+            let keeps = memory.keeps(specification)
+            guard keeps.file || keeps.part else { continue }
+            foresight[next] = memory.find(next, specification) ? .asked : .nothing
+        }
+    }
+
+    /// What the store knows of a task that has not begun; `false` if it has, and waits for that itself.
+    func foresaw(_ task: TaskIndex, _ kept: KeptValidators?, _ record: ResumeRecord?) -> Bool {
+        guard case .asked = foresight[task] else { return false }
+        // A file that has to be read is read when its turn comes.
+        if let kept, record == nil, !Revalidation.mustRead(kept, boot: memory?.boot ?? 0) {
+            foresight[task] = .looking(kept)
+            outbox.add(.look(task, path: keptPath(job.tasks[Int(task.raw)], kept)))
+        } else {
+            foresight[task] = .found(kept, record)
+        }
+        return true
+    }
+
+    /// What stands where such a task's file would.
+    func foresaw(_ task: TaskIndex, _ stamp: FileStamp?) -> Bool {
+        guard case .looking(let kept) = foresight[task] else { return false }
+        foresight[task] = .seen(kept, stamp)
+        return true
+    }
+}

@@ -1,0 +1,70 @@
+/// Some tasks of a job, as a job of their own.
+package struct JobPart: Sendable {
+    package let job: Job
+    /// By the part's numbers: the whole job's.
+    package let numbers: [TaskIndex]
+    /// What the part's tasks need of tasks that are not in it, by their ids.
+    package let outside: [TaskIndex: [String]]
+}
+
+extension Job {
+    /// The job with some of its tasks only. What they need of the others counts as there.
+    package func keeping(_ isChosen: [Bool]) -> Job { part(isChosen).job }
+
+    /// Everything that names a task by its number follows.
+    package func part(_ isChosen: [Bool]) -> JobPart {
+        var places = [TaskIndex?](repeating: nil, count: tasks.count)
+        var numbers: [TaskIndex] = []
+        for index in isChosen.indices where isChosen[index] {
+            places[index] = TaskIndex(raw: UInt32(numbers.count))
+            numbers.append(TaskIndex(raw: UInt32(index)))
+        }
+        var outside: [TaskIndex: [String]] = [:]
+        var options = MovedOptions(job: self, places: places)
+        var result = self
+        result.tasks = numbers.enumerated().map { place, number in
+            var task = tasks[Int(number.raw)]
+            let missing = task.needs.filter { places[Int($0.raw)] == nil }
+            if !missing.isEmpty { outside[TaskIndex(raw: UInt32(place))] = missing.map { tasks[Int($0.raw)].id } }
+            task.needs = task.needs.compactMap { places[Int($0.raw)] }
+            if case .task? = task.options.values.checksum { task.options = options.moved(task.options) }
+            return task
+        }
+        return JobPart(job: result, numbers: numbers, outside: outside)
+    }
+}
+
+/// Options that name a task whose checksums count. Many tasks share theirs, and go on to.
+private struct MovedOptions {
+    let job: Job
+    let places: [TaskIndex?]
+    private var known: [ObjectIdentifier: TaskOptions] = [:]
+
+    init(job: Job, places: [TaskIndex?]) {
+        self.job = job
+        self.places = places
+    }
+
+    mutating func moved(_ options: TaskOptions) -> TaskOptions {
+        if let moved = known[ObjectIdentifier(options)] { return moved }
+        var values = options.values
+        if case .task(let task, let algorithm, let entry)? = values.checksum {
+            values.checksum =
+                places[Int(task.raw)].map { .task($0, algorithm: algorithm, entry: entry) }
+                ?? .url(file(of: job.tasks[Int(task.raw)]), algorithm: algorithm, entry: entry)
+        }
+        let moved = TaskOptions(values)
+        known[ObjectIdentifier(options)] = moved
+        return moved
+    }
+
+    /// Where a task that somebody else carries puts its file, or has put it already.
+    private func file(of task: TaskSpecification) -> ResourceURL {
+        var path = task.destination ?? "/\(task.id)"
+        if path.hasSuffix("/") { path += task.location.url?.lastPathComponent ?? task.id }
+        let text = "file://" + PercentEncoding.encode(path, keepingSlash: true)
+        // What is percent-encoded is always a URL.
+        guard let url = try? ResourceURL.parse(text) else { preconditionFailure("\(text) is no URL") }
+        return url
+    }
+}

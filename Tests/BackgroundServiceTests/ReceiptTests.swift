@@ -1,0 +1,70 @@
+import BackgroundService
+import Synchronization
+import TestSupport
+import Testing
+import TransferModel
+
+/// Nobody hears that something was done before the journal has it, and everybody does once it has.
+struct ReceiptTests {
+    private static func event(_ sequence: UInt64, isProgress: Bool) -> Event {
+        Event(
+            time: WallTime(nanoseconds: 0), sequence: sequence, session: nil, task: nil,
+            kind: isProgress ? .receivedData(Event.Progress(bytes: 1, expected: nil)) : .taskResumed)
+    }
+
+    /// Any order of asking, telling and writing.
+    @Test func answersComeWhenTheyAreTrue() {
+        var random = Seeded("answersComeWhenTheyAreTrue")
+        for _ in 0..<Rounds.scaled(2000) {
+            let receipts = Receipts()
+            let given = Mutex<[UInt64]>([])
+            let written = Mutex<UInt64>(0)
+            var (sequence, seen, journalled) = (UInt64(0), UInt64(0), [UInt64]())
+            var asked: [UInt64] = []
+            receipts.begin(after: 0)
+            var queue: [Event] = []
+            for _ in 0..<40 {
+                switch random.below(4) {
+                case 0:
+                    sequence += 1
+                    let isProgress = random.oneIn(3)
+                    queue.append(Self.event(sequence, isProgress: isProgress))
+                    if !isProgress { journalled.append(sequence) }
+                case 1:
+                    let number = sequence
+                    let needed = journalled.last ?? 0
+                    asked.append(number)
+                    receipts.hold(upTo: number) {
+                        #expect(written.withLock { $0 } >= needed)
+                        given.withLock { $0.append(number) }
+                    }
+                case 2:
+                    seen = queue.last?.sequence ?? seen
+                    receipts.consume(queue[...])
+                    queue = []
+                default:
+                    guard let last = journalled.last(where: { $0 <= seen }) else { continue }
+                    written.withLock { $0 = last }
+                    receipts.written(upTo: last)
+                }
+            }
+            receipts.consume(queue[...])
+            if let last = journalled.last {
+                written.withLock { $0 = last }
+                receipts.written(upTo: last)
+            }
+            #expect(given.withLock { $0.count } == asked.count)
+        }
+    }
+
+    @Test func theEndAnswersAll() {
+        let receipts = Receipts()
+        let count = Counter()
+        receipts.begin(after: 0)
+        receipts.hold(upTo: 5) { count.add() }
+        #expect(count.value == 0)
+        receipts.close()
+        receipts.hold(upTo: 9) { count.add() }
+        #expect(count.value == 2)
+    }
+}

@@ -1,0 +1,125 @@
+import BackgroundService
+import JobRunner
+import Stores
+import TestSupport
+import Testing
+import TransferModel
+
+/// What is told of sessions from the journal alone, and with the process's word.
+struct SessionReaderTests {
+    private let tree: TemporaryTree
+    private let folder: StateFolder
+    private let journal: Journal
+
+    init() throws {
+        tree = try TemporaryTree("state")
+        folder = try StateFolder(directory: tree.path, workingDirectory: "/") { _ in nil }
+        journal = try Journal.open(folder: folder.state)
+    }
+
+    private func accept(_ identifiers: [String], tasks: [String]) throws -> RunID {
+        let run = AcceptedRun(
+            identifiers: identifiers, job: "nightly", file: "job.yaml", folder: "/", report: "/r.json",
+            createdAt: WallTime(nanoseconds: 1))
+        return try journal.accept(run, inputs: [], tasks: tasks)
+    }
+
+    private func tell(_ run: RunID, _ kinds: [(Int?, Event.Kind)], from first: UInt64 = 1) throws {
+        let events = kinds.enumerated().map { place, told in
+            Event(
+                time: WallTime(nanoseconds: 1000 + Int64(place)), sequence: first + UInt64(place), session: nil,
+                task: told.0.map { TaskIndex(raw: UInt32($0)) }, kind: told.1)
+        }
+        _ = try journal.append(events, to: run)
+    }
+
+    private func start(_ number: Int) -> Event.Kind { .attemptStarted(AttemptStart(number: number, url: "http://x/")) }
+
+    private func end(_ outcome: TaskOutcome, received: Int64, backoff: TimeSpan? = nil) -> Event.Kind {
+        var transaction = TransactionMetrics(method: "GET", url: "http://x/", fetchStart: WallTime(nanoseconds: 0))
+        transaction.responseBodyBytesReceived = received
+        return .attemptFinished(
+            AttemptRecord(
+                number: 1, url: "http://x/", outcome: outcome, resumedFrom: 0, startedAt: WallTime(nanoseconds: 0),
+                duration: .zero, error: nil, backoff: backoff, transactions: [transaction]))
+    }
+
+    private func over(_ outcome: TaskOutcome, _ error: TransferError? = nil) -> Event.Kind {
+        .taskFinished(
+            TaskRecord(
+                outcome: outcome, tolerated: false, changed: nil, source: nil, waits: [], error: error, body: nil,
+                lengthUnverified: false, captures: [], duration: .zero, explanation: nil))
+    }
+
+    @Test func theJournalAloneTells() throws {
+        #expect(try SessionReader(folder).sessions(live: nil) == [])
+        let run = try accept(["a"], tasks: ["w", "x", "y", "z"])
+        let reader = SessionReader(folder)
+        try tell(
+            run,
+            [
+                (0, .taskCreated), (0, .waiting(.network, lacks: "a network: there is none")), (1, start(1)),
+                (2, start(1)), (2, .waiting(.suspended)), (2, end(.cancelled, received: 7)), (2, .waiting(.dependency)),
+                (3, start(1)), (3, end(.failed, received: 3, backoff: .seconds(1))), (3, .waiting(.backoff)),
+                (3, start(2)),
+                (3, end(.failed, received: 5)), (3, over(.failed, TransferError(.timedOut, "no byte came"))),
+            ])
+        let session = try #require(reader.sessions(live: nil).first)
+        #expect(session.identifier == "a" && session.job == "nightly" && session.report == "/r.json")
+        #expect(session.state == .waiting)
+        #expect(session.tasks.map(\.id) == ["w", "x", "y", "z"])
+        #expect(session.tasks.map(\.type) == [nil, nil, nil, nil], "no job was handed over with it")
+        // Nobody carries what was under way.
+        #expect(session.tasks.map(\.state) == [.waiting, .waiting, .suspended, .finished])
+        #expect(session.tasks.map(\.waitingFor) == [.network, nil, .suspended, nil])
+        #expect(session.tasks[0].lacks == "a network: there is none")
+        #expect(session.tasks.map(\.attempts) == [0, 1, 1, 2])
+        #expect(session.tasks.map(\.bytesReceived) == [0, 0, 7, 5])
+        #expect(session.tasks.map(\.outcome) == [nil, nil, nil, .failed])
+        #expect(session.tasks.map { $0.error?.name } == [nil, nil, nil, .timedOut])
+        // Asked again, it goes on from there.
+        try tell(run, [(2, .taskResumed), (2, start(2)), (2, over(.succeeded))], from: 14)
+        #expect(try reader.sessions(live: nil)[0].tasks[2].outcome == .succeeded)
+    }
+
+    @Test func theProcessAddsWhatItKnows() throws {
+        let run = try accept(["a"], tasks: ["x", "y", "z"])
+        try tell(run, [(0, start(1)), (1, start(1)), (1, over(.succeeded)), (2, .waiting(.hostLimit))])
+        var live = RunStatus(job: "nightly", startedAt: WallTime(nanoseconds: 0))
+        live.tasks = [
+            RunStatus.Task(id: "x", state: .running, bytesReceived: 10, expected: 20),
+            // It was asked before the journal was read.
+            RunStatus.Task(id: "y", state: .running, bytesReceived: 1),
+            RunStatus.Task(id: "z", state: .waiting, waitingFor: .credential),
+        ]
+        let session = try #require(SessionReader(folder).sessions("a", live: [SessionStatus("a", live)]).first)
+        #expect(session.state == .running)
+        #expect(session.tasks.map(\.state) == [.running, .finished, .waiting])
+        #expect(session.tasks[0].bytesReceived == 10 && session.tasks[0].expected == 20)
+        #expect(session.tasks[2].waitingFor == .credential)
+        // A process that is there and does not carry it.
+        #expect(try SessionReader(folder).sessions("a", live: [])[0].tasks[0].state == .waiting)
+    }
+
+    @Test func onlyWhatNobodyHasHeardOfIsTold() throws {
+        let run = try accept(["a", "b"], tasks: ["x"])
+        let reader = SessionReader(folder)
+        #expect(try reader.sessions(live: nil).map(\.identifier) == ["a", "b"])
+        #expect(try reader.sessions("b", live: nil).map(\.identifier) == ["b"])
+        try tell(run, [(0, start(1)), (0, over(.cancelled))])
+        try journal.finish(run, RunEnd(at: WallTime(nanoseconds: 5), outcome: .failed, exitStatus: 1))
+        #expect(try reader.sessions(live: nil).map(\.state) == [.finished, .finished])
+        guard case .run(let found) = try NamedSession.find("b", folder) else { throw ServiceTrouble("not found") }
+        #expect(found.id == run)
+        try journal.deliver(run, now: WallTime(nanoseconds: 6))
+        #expect(try reader.sessions(live: nil) == [])
+        guard case .over = try NamedSession.find("b", folder) else { throw ServiceTrouble("not over") }
+        guard case .unknown([]) = try NamedSession.find("c", folder) else { throw ServiceTrouble("known") }
+        // Forgotten, it never was.
+        try journal.erase(JournalledSession.told(of: "nightly", journal))
+        guard case .unknown([]) = try NamedSession.find("b", folder) else { throw ServiceTrouble("known") }
+        let next = try accept(["c"], tasks: ["x"])
+        try journal.erase([next])
+        #expect(try journal.run(next) != nil, "what nobody has heard of is not forgotten")
+    }
+}

@@ -1,0 +1,55 @@
+import Glibc
+import TestSupport
+import Testing
+import TextFormats
+
+/// Several who follow one run, or write its events: each file that they leave is whole.
+@Suite struct BackgroundFollowTests {
+    private func server() throws -> ScriptedServer {
+        try ScriptedServer { request in [.gate("open")] + .respond(200, body: "body of \(request.path)") }
+    }
+
+    private func job(_ server: ScriptedServer) -> String {
+        BackgroundScene.head("org.example.test", ", discretionary: false") + """
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a }
+              - { id: b, url: "\(server.url("/b"))", to: b, needs: [a] }
+            """
+    }
+
+    /// What was handed over and left writes its events itself, and so does whoever comes back to it.
+    @Test(arguments: [false, true]) func comingBackToWhatWasLeftLeavesWholeLines(_ isKilled: Bool) throws {
+        let server = try server()
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let left = try scene.stage.start(job(server), ["--detach"])
+        #expect(left.wait().exitStatus == 0)
+        #expect(server.waitForRequests(1, "/a"))
+        if isKilled { #expect(scene.end(SIGKILL)) }
+        let program = try scene.stage.start(job(server))
+        #expect(program.waitForOutput("came back"))
+        #expect(server.waitForRequests(isKilled ? 2 : 1, "/a"))
+        server.open(gate: "open")
+        let run = try scene.stage.finish(program)
+        #expect(run.status == 0, "\(run.errorText) \(scene.log)")
+        #expect(run.story(of: "b").last == "taskFinished")
+        #expect(scene.stage.files == ["a", "b"])
+    }
+
+    /// One follows from the beginning, others come.
+    @Test func manyWhoFollowLeaveOneStory() throws {
+        let server = try server()
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let program = try scene.stage.start(job(server))
+        #expect(server.waitForRequests(1, "/a"))
+        let others = try (1...3).map { _ in try scene.binary.start(["attach", "org.example.test"]) }
+        // Each has made its own outputs by the time that it counts as one who follows.
+        usleep(300_000)
+        server.open(gate: "open")
+        for other in others { #expect(other.wait().exitStatus == 0) }
+        let run = try scene.stage.finish(program)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(run.story(of: "a").count { $0 == "taskFinished" } == 1)
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+/// `onFinish` of background sessions, and tasks that wait to be told who they are.
+@Suite struct BackgroundHookTests {
+    private func job(_ server: ScriptedServer, _ script: String) -> String {
+        BackgroundScene.head("org.example.hook", ", onFinish: [sh, -c, \"\(script)\"]")
+            + "tasks: [{ id: t, url: \"\(server.url("/x"))\", to: x }]"
+    }
+
+    @Test func theEndIsToldOnce() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let run = try scene.stage.run(job(server, "env | grep ^TRANSFER_RUN_HOOK_ | sort >> told; pwd >> told"))
+        #expect(run.status == 0)
+        let told = try scene.stage.text("told").split(separator: "\n").map { String($0) }
+        #expect(told.count == 5 && told.last == scene.folder.path)
+        #expect(told.contains("TRANSFER_RUN_HOOK_OUTCOME=succeeded"))
+        #expect(told.contains("TRANSFER_RUN_HOOK_IDENTIFIER=org.example.hook"))
+        #expect(told.contains { $0.hasPrefix("TRANSFER_RUN_HOOK_DELIVERY_ID=") })
+        #expect(told.contains("TRANSFER_RUN_HOOK_REPORT=\(scene.folder.path)/.report.json"))
+        #expect(try run.values("$.hooks[*].exitStatus") == ["0"])
+    }
+
+    @Test func itsFailureIsTheRuns() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let run = try scene.stage.run(job(server, "exit 3"))
+        #expect(run.status == 1)
+        #expect(try run.values("$.hooks[*].exitStatus") == ["3"])
+        #expect(try run.task("t", "outcome") == "succeeded")
+    }
+
+    /// Killed before anybody could note that it had run, it is started again, and can know that it is the same end.
+    @Test func itRunsAgainOnlyIfItWasCutShort() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let program = try scene.stage.start(
+            job(server, "echo $TRANSFER_RUN_HOOK_DELIVERY_ID >> told; test -e go || sleep 60"))
+        for _ in 0..<5000 where !scene.folder.exists("told") { usleep(2000) }
+        #expect(scene.end(SIGKILL))
+        try scene.folder.write("go", "")
+        let run = try scene.stage.finish(program)
+        #expect(run.status == 0)
+        let told = try scene.stage.text("told").split(separator: "\n")
+        #expect(told.count == 2 && told.first == told.last && told.first?.isEmpty == false)
+    }
+
+    // MARK: Credentials
+
+    private func guarded() throws -> ScriptedServer {
+        try ScriptedServer { request in
+            guard request.header("Authorization") == "Basic YWRhOmxvdmVsYWNl" else {
+                return .respond(401, headers: [("WWW-Authenticate", "Basic realm=\"r\"")])
+            }
+            return .respond(200, body: "for ada")
+        }
+    }
+
+    @Test func aTaskWaitsToBeToldWhoItIs() throws {
+        let server = try guarded()
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        func job(_ more: String) -> String {
+            BackgroundScene.head("org.example.auth", more) + "tasks: [{ id: t, url: \"\(server.url("/x"))\", to: x }]"
+        }
+        let program = try scene.stage.start(job(""))
+        #expect(program.waitForOutput("t: waits for a credential"))
+        program.send(signal: SIGINT)
+        #expect(program.wait().exitStatus == 130)
+        // The same job that says nothing new changes nothing.
+        let run = try scene.stage.run(
+            job(", credentials: [{ host: \"127.0.0.1\", user: ada, password: lovelace }]"))
+        #expect(run.status == 0)
+        #expect(try scene.stage.text("x") == "for ada")
+        #expect(try run.values("$.tasks[0].attempts[*].outcome") == ["failed", "succeeded"])
+        #expect(try run.task("t", "waits[?@.reason=='credential'].duration") != nil)
+        #expect(server.requests().count <= 4)
+    }
+
+    /// What a file says is read anew when the task is resumed.
+    @Test func aResumedTaskAsksAgain() throws {
+        let server = try guarded()
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let program = try scene.stage.start(
+            BackgroundScene.head("org.example.auth", ", credentials: [{ netrc: true }]")
+                + "tasks: [{ id: t, url: \"\(server.url("/x"))\", to: x }]")
+        #expect(program.waitForOutput("t: waits for a credential"))
+        try scene.binary.home.write(".netrc", "machine 127.0.0.1 login ada password lovelace\n", mode: 0o600)
+        let resumed = try scene.binary.run("resume", "org.example.auth")
+        #expect(resumed.exitStatus == 0 && resumed.outputText == "resumed 1 task: t\n")
+        let run = try scene.stage.finish(program)
+        #expect(run.status == 0)
+        #expect(try scene.stage.text("x") == "for ada")
+    }
+}

@@ -1,0 +1,238 @@
+import Glibc
+import TestSupport
+import Testing
+import TextFormats
+import TransferModel
+
+/// Background sessions as people use them.
+@Suite struct BackgroundTests {
+    private let stage: BackgroundStage
+
+    init() throws { stage = try BackgroundStage() }
+
+    // MARK: Handing over
+
+    @Test func aJobIsHandedOverAndFollowed() throws {
+        stage.server.on("/a", .respond(200, body: "text"))
+        stage.server.on("/b", .respond(404, body: "none"))
+        let run = try stage.stage.run(stage.job(stage.task("a"), stage.task("b"), stage.task("c", ", needs: [b]")))
+        #expect(run.status == 1 && run.errorText.contains("b"))
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "failed", "skipped"])
+        #expect(try run.value("$.sessions[0].configuration") == "background")
+        #expect(try run.value("$.sessions[0].identifier") == BackgroundStage.identifier)
+        #expect(try run.value("$.sessions[0].reassociated") == "false")
+        #expect(run.events.contains { $0["event"] == .string("sessionFinishedEvents") })
+        #expect(try stage.stage.text("a") == "text")
+        // Its end is known: there is nothing left to tell.
+        #expect(try stage.status("$.sessions[*].identifier") == [])
+    }
+
+    /// Lines of progress as a run's own, in their order.
+    @Test func progressIsFollowed() throws {
+        let piece = [UInt8](repeating: 0x78, count: 20 << 10)
+        let head = Script.head(200, [("Content-Length", "\(8 * piece.count)")])
+        stage.server.on("/a") { _ in
+            Script([.bytes(head)] + (0..<8).flatMap { _ in [.bytes(piece), .wait(.milliseconds(210))] })
+        }
+        let run = try stage.stage.run(stage.job(stage.task("a")))
+        #expect(run.status == 0)
+        let story = run.story(of: "a")
+        let (response, data) = (story.firstIndex(of: "response"), story.firstIndex(of: "receivedData"))
+        #expect(try #require(response) < #require(data))
+        #expect(story.count { $0 == "receivedData" } > 1, "\(story)")
+        #expect(try stage.stage.folder.bytes("a").count == 8 * piece.count)
+    }
+
+    @Test func whoDetachesIsTaken() throws {
+        let body = stage.serveHalves("a")
+        let result = try stage.detach(stage.job(stage.task("a"), stage.task("b", ", needs: [a]")))
+        #expect(result.exitStatus == 0 && result.outputText == "\(BackgroundStage.identifier)\n", "\(result.errorText)")
+        stage.server.on("/b", .respond(200, body: "b"))
+        try stage.waitFor("$.sessions[0].tasks[?@.bytesReceived==\(100 << 10)].id", "a")
+        #expect(try stage.status("$.sessions[0].state") == ["running"])
+        #expect(try stage.status("$.sessions[0].job") == ["nightly"])
+        #expect(try stage.status("$.sessions[0].report") == [stage.stage.folder.path("job.report.json")])
+        #expect(try stage.status("$.sessions[0].tasks[*].id") == ["a", "b"])
+        #expect(try stage.status("$.sessions[0].tasks[*].type") == ["download", "download"])
+        #expect(try stage.status("$.sessions[0].tasks[*].state") == ["running", "waiting"])
+        #expect(try stage.status("$.sessions[0].tasks[*].waitingFor") == [nil, "dependency"])
+        #expect(try stage.status("$.sessions[0].tasks[*].expected") == ["\(200 << 10)", nil])
+        #expect(try stage.status("$.sessions[0].tasks[*].attempts") == ["1", "0"])
+        #expect(try stage.status("$.sessions[0].tasks[*].error") == [nil, nil])
+        let text = try stage.run("status", BackgroundStage.identifier).outputText
+        #expect(text.contains("sessions\n  \(BackgroundStage.identifier)  nightly: 1 waiting, 1 running\n"), "\(text)")
+        #expect(text.contains("    a: 100.0 KiB of 200.0 KiB\n    b waits for the tasks it needs\n"), "\(text)")
+        stage.server.open(gate: "a")
+        stage.waitForReport()
+        #expect(try stage.report()["outcome"] == .string("succeeded"))
+        #expect(try stage.stage.folder.bytes("a") == body)
+        try stage.waitFor("$.sessions", "[]")
+    }
+
+    // MARK: Coming back
+
+    @Test func whoIsInterruptedComesBack() throws {
+        _ = stage.serveHalves("a")
+        let job = stage.job(stage.task("a"))
+        let first = try stage.stage.start(job)
+        #expect(stage.server.waitForRequests(1))
+        first.send(signal: SIGINT)
+        let left = first.wait()
+        #expect(left.exitStatus == 130 && left.errorText.contains("transfer-run attach \(BackgroundStage.identifier)"))
+        let second = try stage.stage.start(job)
+        #expect(second.waitForOutput("came back to the session"))
+        stage.server.open(gate: "a")
+        let run = try stage.stage.finish(second)
+        #expect(try run.status == 0 && run.value("$.sessions[0].reassociated") == "true")
+        #expect(stage.server.requests().count == 1)
+    }
+
+    @Test func whatHasEndedIsAttachedToOnce() throws {
+        stage.server.on("/a", .respond(404, body: ""))
+        let job = stage.job(stage.task("a"))
+        let first = try stage.stage.start(job)
+        #expect(stage.server.waitForRequests(1))
+        first.send(signal: SIGINT)
+        // It may have been over already.
+        guard first.wait().exitStatus == 130 else { return }
+        try stage.waitFor("$.sessions[0].state", "finished")
+        #expect(try stage.status("$.sessions[0].tasks[0].error.name") == ["unexpectedResponse"])
+        #expect(try stage.status("$.sessions[0].tasks[0].outcome") == ["failed"])
+        let cancelled = try stage.run("cancel", BackgroundStage.identifier)
+        #expect(cancelled.exitStatus == 2 && cancelled.errorText.contains("has ended (failed)"))
+        let attached = try stage.run("attach", BackgroundStage.identifier)
+        #expect(attached.exitStatus == 1, "\(attached.errorText)")
+        let again = try stage.run("attach", BackgroundStage.identifier)
+        #expect(again.exitStatus == 2 && again.errorText.contains("its end is known"))
+    }
+
+    @Test func identifiersAreOneJobs() throws {
+        _ = stage.serveHalves("a")
+        #expect(try stage.detach(stage.job(stage.task("a"))).exitStatus == 0)
+        let other = try stage.detach(stage.job(stage.task("a"), name: "other"))
+        #expect(other.exitStatus == 5 && other.errorText.contains("backgroundSessionInUseByAnotherProcess"))
+        let new = try stage.detach(stage.job(stage.task("a")), "--new-run")
+        #expect(new.exitStatus == 5 && new.errorText.contains("--new-run"))
+        #expect(try stage.run("cancel", BackgroundStage.identifier).exitStatus == 0)
+        try stage.waitFor("$.sessions", "[]")
+        #expect(stage.server.requests().count == 1)
+    }
+
+    // MARK: Commands
+
+    @Test func whatIsSuspendedStaysSoAndGoesOn() throws {
+        let body = stage.serveHalves("a")
+        stage.server.on("/b", .respond(200, body: "b"))
+        #expect(try stage.detach(stage.job(stage.task("a"), stage.task("b", ", needs: [a]"))).exitStatus == 0)
+        #expect(stage.server.waitForRequests(1))
+        let suspended = try stage.run("suspend", BackgroundStage.identifier)
+        #expect(suspended.outputText == "suspended 2 tasks: a, b\n", "\(suspended.errorText)")
+        // Whatever happens to the process the moment that it was said.
+        stage.endProcess(signal: SIGKILL)
+        #expect(try stage.status("$.sessions[0].state") == ["suspended"])
+        #expect(try stage.status("$.sessions[0].tasks[0].waitingFor") == ["suspended"])
+        #expect(try stage.run("suspend", BackgroundStage.identifier).outputText == "suspended 0 tasks\n")
+        stage.server.open(gate: "a")
+        #expect(try stage.run("resume", BackgroundStage.identifier, "a").outputText == "resumed 1 task: a\n")
+        try stage.waitFor("$.sessions[0].tasks[?@.id=='a'].outcome", "succeeded")
+        #expect(try stage.status("$.sessions[0].tasks[1].state") == ["suspended"])
+        #expect(try stage.run("resume", BackgroundStage.identifier).outputText == "resumed 1 task: b\n")
+        stage.waitForReport()
+        #expect(try stage.stage.folder.bytes("a") == body)
+    }
+
+    @Test func aTaskThatTheFileSuspendsWaitsToBeResumed() throws {
+        stage.server.on("/a", .respond(200, body: "a"))
+        #expect(try stage.detach(stage.job(stage.task("a", ", suspended: true"))).exitStatus == 0)
+        try stage.waitFor("$.sessions[0].state", "suspended")
+        #expect(try stage.run("resume", BackgroundStage.identifier).outputText == "resumed 1 task: a\n")
+        stage.waitForReport()
+        #expect(try stage.report()["exitStatus"]?.plainText == "0")
+    }
+
+    @Test func whatIsCancelledEnds() throws {
+        _ = stage.serveHalves("a")
+        stage.server.on("/b", .respond(200, body: "b"))
+        #expect(try stage.detach(stage.job(stage.task("a"), stage.task("b", ", needs: [a]"))).exitStatus == 0)
+        #expect(stage.server.waitForRequests(1))
+        let unknown = try stage.run("cancel", BackgroundStage.identifier, "x")
+        #expect(unknown.exitStatus == 2)
+        #expect(unknown.errorText.contains("no task of the session `\(BackgroundStage.identifier)` matches `x`"))
+        #expect(try stage.run("cancel", BackgroundStage.identifier, "a").outputText == "cancelled 1 task: a\n")
+        stage.waitForReport()
+        let outcomes = try JSONPath("$.tasks[*].outcome").select(from: stage.report()).map { $0.plainText }
+        #expect(outcomes == ["cancelled", "skipped"])
+        #expect(stage.stage.files == ["job.report.json"])
+        let again = try stage.run("cancel", BackgroundStage.identifier)
+        #expect(again.exitStatus == 2 && again.errorText.contains("has ended (failed), and its end is known"))
+    }
+
+    @Test(arguments: ["status", "attach", "suspend", "resume", "cancel"])
+    func whatNobodyKnowsEndsWithTwo(command: String) throws {
+        _ = stage.serveHalves("a")
+        let none = try stage.run(command, "org.example.other")
+        #expect(none.exitStatus == 2 && none.output.isEmpty)
+        #expect(none.errorText.contains("there is no background session `org.example.other`"))
+        #expect(stage.stage.binary.home.list().isEmpty, "no folder is made for it")
+        #expect(try stage.detach(stage.job(stage.task("a"))).exitStatus == 0)
+        let other = try stage.run(command, "org.example.other")
+        #expect(other.exitStatus == 2 && other.errorText.contains("there are `\(BackgroundStage.identifier)`"))
+        #expect(try stage.run("cancel", BackgroundStage.identifier).exitStatus == 0)
+    }
+
+    @Test func whatIsWatchedIsShownAgain() throws {
+        _ = stage.serveHalves("a")
+        #expect(try stage.detach(stage.job(stage.task("a"))).exitStatus == 0)
+        let program = try stage.stage.binary.start(["status", "--watch", "--json", BackgroundStage.identifier])
+        #expect(program.waitForOutput("\"bytesReceived\":\(100 << 10)"))
+        #expect(try stage.run("suspend", BackgroundStage.identifier).exitStatus == 0)
+        #expect(program.waitForOutput("\"waitingFor\":\"suspended\""))
+        #expect(try stage.run("cancel", BackgroundStage.identifier).exitStatus == 0)
+        #expect(program.waitForOutput("{\"sessions\":[],"))
+        program.send(signal: SIGTERM)
+        _ = program.wait()
+    }
+
+    // MARK: Forgetting, going on
+
+    @Test func aSessionUnderWayIsNotForgotten() throws {
+        _ = stage.serveHalves("a")
+        // Of this one something is kept.
+        stage.server.on("/c", .respond(200, headers: [("ETag", "\"1\"")], body: "c"))
+        #expect(try stage.detach(stage.job(stage.task("c"), stage.task("a", ", needs: [c]"))).exitStatus == 0)
+        #expect(stage.server.waitForRequests(1, "/a"))
+        let refused = try stage.run("reset", "nightly/s")
+        #expect(refused.exitStatus == 5, "\(refused.errorText)")
+        #expect(refused.errorText.contains("`transfer-run cancel \(BackgroundStage.identifier)` ends it"))
+        #expect(try stage.run("cancel", BackgroundStage.identifier).exitStatus == 0)
+        try stage.waitFor("$.sessions", "[]")
+        let known = try stage.run("cancel", BackgroundStage.identifier)
+        #expect(known.errorText.contains("its end is known"))
+        #expect(try stage.run("reset", "s").exitStatus == 0)
+        let forgotten = try stage.run("cancel", BackgroundStage.identifier)
+        #expect(forgotten.exitStatus == 2 && forgotten.errorText.contains("there is no background session"))
+    }
+
+    /// Nobody asks for it: any command will do.
+    @Test func unfinishedWorkGoesOnWithAnyCommand() throws {
+        let body = stage.serveHalves("a")
+        stage.server.on("/c", .respond(200, body: "c"))
+        #expect(try stage.detach(stage.job(stage.task("a"))).exitStatus == 0)
+        #expect(stage.server.waitForRequests(1))
+        let first = try #require(stage.process)
+        stage.endProcess(signal: SIGKILL)
+        stage.server.open(gate: "a")
+        let other = try stage.stage.binary.run(
+            "-", "--no-report", input: "tasks: [{ id: c, url: \"\(stage.server.url("/c"))\", to: c }]")
+        #expect(other.exitStatus == 0 && other.errorText.contains("c"))
+        stage.waitForReport()
+        #expect(try stage.stage.folder.bytes("a") == body)
+        #expect(stage.process != first)
+        // Nothing is unfinished: no command looks for the process any more.
+        let mark = "state/transfer-run/background.unfinished"
+        stage.waitUntil("the mark goes") { !stage.stage.binary.home.exists(mark) }
+        stage.endProcess(signal: SIGTERM)
+        _ = try stage.run("status")
+        #expect(stage.process == nil)
+    }
+}

@@ -1,0 +1,71 @@
+import TestSupport
+import Testing
+
+/// The examples with their site in a folder of their own, and a server for them.
+final class ExamplePlace {
+    let stage: Stage
+    let server: ScriptedServer
+    private static let examples = "\(Binary.packageRoot)/examples"
+
+    init(_ given: Stage? = nil) throws {
+        stage = try given ?? Stage()
+        server = try ScriptedServer()
+        server.on("/search", .respond(200, headers: [("Content-Type", "application/json")], body: "[]"))
+        server.on("/subscriptions", .respond(201))
+        server.on("/builds", .respond(201, headers: [("Content-Type", "application/json")], body: "{}"))
+        for name in ["app-1.4.0-manual", "app-1.4.0-linux-amd64", "app-1.4.0-linux-arm64"] {
+            server.on("PUT /builds/2026.11/\(name).txt", .respond(201))
+        }
+        server.on("PUT /builds/album.txt", .respond(201))
+        for file in try Self.list("site") {
+            let bytes = try TemporaryTree.bytes(at: "\(Self.examples)/site/\(file)")
+            try stage.folder.write("site/\(file)", bytes)
+            var resource = ServedResource(bytes)
+            if file.hasSuffix(".json") { resource.contentType = "application/json" }
+            server.serve("/\(file)", resource)
+        }
+        for file in try Self.list("") where !file.hasPrefix("site/") {
+            try stage.folder.write(file, TemporaryTree.bytes(at: "\(Self.examples)/\(file)"))
+        }
+    }
+
+    deinit { server.stop() }
+
+    /// Regular files below a folder of the examples.
+    private static func list(_ folder: String) throws -> [String] {
+        let found = try Binary(program: "/usr/bin/find").run(
+            "\(examples)/\(folder)", "-type", "f", "-printf", "%P\\n")
+        return found.outputText.split(separator: "\n").map { String($0) }.sorted()
+    }
+
+    /// What `signed-in.yaml` signs in to.
+    func answerSignIn() {
+        server.on("/account/session") { request in
+            guard request.header("Authorization") == "Basic cm9ib3Q6b3Blbi1zZXNhbWU=" else {
+                return .respond(401, headers: [("WWW-Authenticate", "Basic realm=\"shop\"")], body: "who?")
+            }
+            return [.send("HTTP/1.1 204 No Content\r\nSet-Cookie: session=opened; Max-Age=3600\r\n\r\n")]
+        }
+        server.on("/account/prices.json") { request in
+            guard request.header("Cookie") == "session=opened" else { return .respond(403, body: "sign in first") }
+            return .respond(
+                200, headers: [("Content-Type", "application/json"), ("Cache-Control", "max-age=600")],
+                body: "{}")
+        }
+    }
+
+    /// `change` makes another job of the example's text.
+    func run(
+        _ example: String, near: String = "", environment: [String: String] = [:],
+        changed change: (String) -> String = { $0 }, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> Stage.Run {
+        try stage.run(
+            change(stage.text(example)), "--set", "site=\(server.origin)", "--set", "near=\(near)",
+            environment: environment, sourceLocation: sourceLocation)
+    }
+
+    func expectSame(_ file: String, as served: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let same = try stage.folder.bytes(file) == stage.folder.bytes("site/\(served)")
+        #expect(same, "\(file) is not site/\(served)", sourceLocation: sourceLocation)
+    }
+}

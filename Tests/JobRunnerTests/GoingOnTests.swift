@@ -1,0 +1,212 @@
+import JobRunner
+import SystemIO
+import TestSupport
+import Testing
+import TransferModel
+
+/// A run that another process goes on with.
+@Suite struct GoingOnTests {
+    private static let size = 8 << 20
+
+    /// A file whose first answer stops in the middle, after a pause in which what came is told.
+    private func stageWithBigFile() throws -> (RunStage, [UInt8]) {
+        let stage = try RunStage()
+        let body = Script.patternBytes(Self.size)
+        let resource = ServedResource(body)
+        let pause: [Script.Step] = [.wait(.milliseconds(300)), .bytes(Array(body[2 << 20..<3 << 20])), .stall]
+        stage.server.on("/big") { request in
+            guard request.number == 1 else { return resource.answer(request) }
+            let begin = resource.broken(after: 2 << 20, then: .wait(.zero))
+            return Script(begin.steps + pause)
+        }
+        try stage.add("big", "/big")
+        return (stage, body)
+    }
+
+    @Test func whoLeavesInMidTransferLeavesWhatIsThere() throws {
+        let (stage, body) = try stageWithBigFile()
+        defer { stage.server.stop() }
+        stage.server.on("/small", .respond(200, body: "x"))
+        try stage.add("small", "/small")
+        let status = try stage.run { event, inbox in
+            guard case .receivedData(let progress) = event.kind, progress.bytes >= 2 << 20 else { return }
+            inbox.post(.command(.leave))
+        }
+        #expect(status == nil)
+        #expect(stage.story(task: 0).last?.hasPrefix("ended") == false, "no end is told")
+        #expect(!stage.tree.exists("big.bin"))
+        #expect(try stage.run() == .succeeded)
+        let second = try #require(stage.server.requests("/big").last)
+        let range = try #require(second.header("Range"))
+        let offset = try #require(Int(range.dropFirst("bytes=".count).dropLast()))
+        #expect(offset >= 2 << 20 && offset <= 3 << 20)
+        #expect(try stage.tree.bytes("big.bin") == body)
+        #expect(stage.server.requests("/small").count == 1, "what has ended is not begun again")
+        #expect(stage.violations() == [])
+        let lost = stage.events.compactMap { event in
+            if case .attemptFinished(let record) = event.kind { record.error } else { nil }
+        }
+        #expect(lost == [.processEnded])
+        #expect(stage.story(task: 0).filter { $0 == "taskCreated" || $0 == "taskResumed" }.count == 2)
+        #expect(stage.story(session: 0) == ["sessionStarted", "sessionInvalidated"])
+    }
+
+    /// The process died between the file's name and the task's end: the file is no stranger's.
+    @Test func itsOwnFileIsNoHindrance() throws {
+        let stage = try RunStage()
+        defer { stage.server.stop() }
+        stage.server.on("/f", .respond(200, body: "mine"))
+        try stage.add("f", "/f")
+        var values = stage.job.tasks[0].options.values
+        values.existing = .fail
+        stage.job.tasks[0].options = TaskOptions(values)
+        #expect(try stage.run() == .succeeded)
+        let named = stage.events.firstIndex { event in if case .fileFinished = event.kind { true } else { false } }
+        stage.cut(to: try #require(named) + 1)
+        #expect(try stage.run() == .succeeded)
+        #expect(stage.violations(1) == [])
+        // A stranger's is.
+        stage.cut(to: try #require(named))
+        #expect(try stage.run() == .failed)
+    }
+
+    @Test func whereverItsEventsAreCutTheStoryIsOne() throws {
+        var random = Seeded("whereverItsEventsAreCutTheStoryIsOne")
+        for _ in 0..<Rounds.scaled(6) {
+            let stage = try RunStage()
+            defer { stage.server.stop() }
+            stage.job.sessions[0].kind = .background
+            stage.job.sessions[0].identifier = "org.example.stage"
+            for number in 0..<5 {
+                stage.server.on(
+                    "/\(number)", random.oneIn(3) ? .respond(503) : .respond(200, body: "file \(number)"),
+                    .respond(200, body: "file \(number)"))
+                try stage.add("f\(number)", "/\(number)", needs: number == 4 ? [0, 1] : [])
+            }
+            #expect(try stage.run() == .succeeded)
+            let cuts = 1 + random.below(4)
+            for _ in 0..<cuts {
+                stage.cut(to: 1 + random.below(stage.events.count))
+                #expect(try stage.run(hasCrashed: false) == .succeeded)
+            }
+            #expect(stage.violations(cuts) == [])
+            let session = stage.story(session: 0)
+            #expect(session == ["sessionStarted", "sessionFinishedEvents", "sessionInvalidated"])
+            for number in 0..<5 { #expect(try stage.tree.text("f\(number).bin") == "file \(number)") }
+        }
+    }
+
+    @Test func theNumbersAndTheClockOfTheRunGoOn() throws {
+        let stage = try RunStage()
+        defer { stage.server.stop() }
+        stage.server.on("/a", .respond(200, body: "a"))
+        stage.server.on("/b", .respond(200, body: "b"))
+        try stage.add("a", "/a")
+        try stage.add("b", "/b", needs: [0])
+        #expect(try stage.run() == .succeeded)
+        let first = try #require(stage.events.firstIndex { $0.word == "finished succeeded" })
+        stage.cut(to: first + 1)
+        let left = stage.events.count
+        #expect(try stage.run() == .succeeded)
+        #expect(stage.events.map(\.sequence) == (1...UInt64(stage.events.count)).map { $0 })
+        #expect(stage.events[left].sequence == UInt64(left + 1))
+        guard case .runFinished(let record)? = stage.events.last?.kind else {
+            Issue.record("the run has no end")
+            return
+        }
+        let lived = try #require(stage.events.last).time - stage.events[0].time
+        #expect((record.duration - lived).magnitude < .milliseconds(50))
+        #expect(stage.violations() == [])
+    }
+
+    @Test func aRunOfWhichOnlyTheEndWasNotToldTellsIt() throws {
+        let stage = try RunStage()
+        defer { stage.server.stop() }
+        stage.server.on("/a", .respond(200, body: "a"))
+        try stage.add("a", "/a")
+        #expect(try stage.run() == .succeeded)
+        let whole = stage.events.map(\.word)
+        for count in (whole.count - 2)..<whole.count {
+            stage.cut(to: count)
+            #expect(try stage.run() == .succeeded)
+            #expect(stage.events.map(\.word) == whole)
+        }
+        #expect(stage.server.requests("/a").count == 1)
+    }
+
+    // MARK: Crashes
+
+    @Test func aTaskThatWasThereInThreeCrashesFailsAndTheOthersGoOn() throws {
+        let stage = try RunStage()
+        defer { stage.server.stop() }
+        stage.server.on("/poison", [.stall])
+        stage.server.on("/good", .respond(200, body: "good"))
+        try stage.add("poison", "/poison")
+        try stage.add("good", "/good")
+        for crash in 1...3 {
+            let status = try stage.run(hasCrashed: crash > 1) { event, inbox in
+                // First when the other has ended, then as soon as it begins.
+                switch event.kind {
+                case .taskFinished where crash == 1, .attemptStarted where crash > 1: inbox.post(.command(.leave))
+                default: break
+                }
+            }
+            #expect(status == nil)
+            #expect(stage.history.suspects(hasCrashed: true).map(\.raw) == (crash == 2 || crash == 3 ? [0] : []))
+        }
+        #expect(try stage.run(hasCrashed: true) == .failed)
+        #expect(stage.end(0)?.error?.name == .taskCrashedRunner)
+        #expect(stage.end(1)?.outcome == .succeeded)
+        #expect(stage.violations(3) == [])
+    }
+
+    // MARK: What somebody else carries
+
+    @Test func aTaskWaitsForWhatSomebodyElseCarries() throws {
+        let stage = try RunStage()
+        defer { stage.server.stop() }
+        stage.server.on("/a", .respond(200, body: "a"))
+        stage.server.on("/b", .respond(200, body: "b"))
+        try stage.add("a", "/a")
+        try stage.add("b", "/b")
+        try stage.add("c", "/b")
+        stage.outside = OutsideNeeds([
+            TaskIndex(raw: 0): ["x"], TaskIndex(raw: 1): ["x", "y"], TaskIndex(raw: 2): ["z"],
+        ])
+        let status = try stage.run { event, inbox in
+            if event.task?.raw == 2, case .waiting(.dependency, _) = event.kind {
+                inbox.post(.outside(OutsideEnd(id: "x", succeeded: true)))
+                inbox.post(.outside(OutsideEnd(id: "x", succeeded: true)))
+            }
+            if event.task?.raw == 0, case .taskFinished = event.kind {
+                inbox.post(.outside(OutsideEnd(id: "z", succeeded: false, deferral: .window)))
+                inbox.post(.outside(OutsideEnd(id: "y", succeeded: false)))
+            }
+        }
+        #expect(status == .failed)
+        #expect(stage.end(0)?.outcome == .succeeded)
+        #expect(stage.end(1)?.outcome == .skipped)
+        #expect(stage.end(2)?.outcome == .deferred)
+        #expect(stage.story(task: 1).contains("waiting dependency"))
+    }
+
+    @Test func whatItCapturedIsKnownBeforeATaskIsLetGo() throws {
+        let stage = try RunStage()
+        defer { stage.server.stop() }
+        stage.server.on("/hidden-value", .respond(200, body: "a"))
+        try stage.add("a", "/none") { $0.awaitsCaptures = true }
+        stage.job.tasks[0].location = .awaitingCapture(
+            SecretText(pieces: [
+                .literal("\(stage.server.origin)/"), .capture(task: "x", name: "token", escaping: .none),
+            ]))
+        stage.outside = OutsideNeeds([TaskIndex(raw: 0): ["x"]])
+        let value = CapturedValue(name: "token", text: "hidden-value", isSecret: true)
+        let status = try stage.run { event, inbox in
+            guard case .waiting(.dependency, _) = event.kind else { return }
+            inbox.post(.outside(OutsideEnd(id: "x", succeeded: true, captures: [value])))
+        }
+        #expect(status == .succeeded)
+        #expect(try stage.tree.text("a.bin") == "a")
+        #expect(!stage.events.contains { "\($0.kind)".contains("hidden-value") })
+    }
+}

@@ -462,10 +462,11 @@ package final class Engine {
         handOver()
         let completions = loop.turn(wait: wait, others: hasCommands ? commandEntries : [])
         now = clock()
+        // First: what is told after this ends the next wait, and what was told before it is moved now.
+        if bodyStreams != nil { resumeStreams() }
         if hasCommands { moveCommands() }
         for attempt in news.takeAll() { reportProgress(attempt) }
         for completion in completions { complete(completion) }
-        if bodyStreams != nil { resumeStreams() }
         if nextIdleCheck <= now.instant { checkIdle() }
         for report in deliveries.takeAll() { delivered(report) }
         for report in memory?.takeAll() ?? [] { take(report) }

@@ -100,17 +100,22 @@ import TransferModel
         #expect(try run.task("a", "body.text") == "")
     }
 
-    /// As much as a pipe holds many times over, both ways, from a program that reads and writes as it likes.
+    /// As much as a pipe holds many times over, both ways, from programs that read and write as they like. One after the
+    /// other: alone, each waits for nobody but the other two ends of its own pipes.
     @Test func longOnes() throws {
         let stage = try stage("read -r request; printf '\\n'; cat")
         let body = Script.patternBytes(12 << 20)
         try stage.folder.write("in", body)
         let run = try stage.run(
-            sessions()
-                + "tasks: [{ id: a, method: PUT, url: 'gen://store/a', to: out, "
+            sessions("maximumConnectionsPerHost: 1")
+                + "tasks: [{ id: 'a-${n}', forEach: { n: 1..6 }, method: PUT, url: 'gen://store/a', to: 'out-${n}', "
                 + "type: download, body: { stream: { command: [cat, in] } } }]")
         #expect(run.status == 0)
-        #expect(try stage.folder.bytes("out") == body)
+        for number in 1...6 {
+            #expect(try stage.folder.bytes("out-\(number)") == body)
+            // It waits for its own pipes alone: a turn that was missed would last as long as a silence may.
+            #expect(try #require(run.task("a-\(number)", "attempts[0].duration").flatMap(Double.init)) < 30)
+        }
     }
 
     @Test func manyAtOnce() throws {

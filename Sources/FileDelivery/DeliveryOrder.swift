@@ -5,6 +5,14 @@ package import TransferModel
 package struct StagingID: Hashable, Sendable {
     package let raw: UInt64
     package init(raw: UInt64) { self.raw = raw }
+
+    /// Which thread carries it out is in its number: all that belongs to one task comes to the same, and what belongs to
+    /// groups to the first, which has the groups.
+    package init(_ count: UInt32, of task: TaskIndex, isGrouped: Bool) {
+        raw = UInt64(count) << 32 | (isGrouped ? 0 : UInt64(task.raw))
+    }
+
+    fileprivate func thread(of count: Int) -> Int { Int(raw & UInt64(UInt32.max)) % count }
 }
 
 /// Where a file shall stand and what must hold before it does.
@@ -99,6 +107,24 @@ package enum DeliveryOrder: Sendable {
     case discardGroup(GroupPlace)
     /// Nothing else is under way: do not wait for more before flushing.
     case hurry
+}
+
+extension DeliveryOrder {
+    /// Which of so many threads carries it out; `nil` for all of them.
+    func thread(of count: Int) -> Int? {
+        switch self {
+        case .append(let id, _, _, _, _, _, _, _), .announce(let id, _, _, _, _), .decode(let id, _, _),
+            .publish(_, let id, _, _, _), .settle(let id), .discard(let id), .keepPart(let id, _), .leave(let id, _),
+            .adopt(let id, _, _, _, _, _, _):
+            id.thread(of: count)
+        case .inspect(let task, _, _), .look(let task, _, _), .digest(let task, _, _), .examine(let task, _):
+            Int(task.raw) % count
+        case .copy(let task, _, let destination, _): destination.group == nil ? Int(task.raw) % count : 0
+        case .read(let task, _, _, let group): group == nil ? Int(task.raw) % count : 0
+        case .removePart, .sweep, .keep, .publishGroup, .discardGroup: 0
+        case .hurry: nil
+        }
+    }
 }
 
 /// What the delivery thread answers.

@@ -1,70 +1,33 @@
-import Glibc
-import Synchronization
-package import SystemIO
+import SystemIO
 import TransferModel
 
-/// What tests take away from the filesystems of this machine, so that the ways round it are walked.
-package struct FilesystemLack: OptionSet, Sendable {
-    package let rawValue: Int
-    package init(rawValue: Int) { self.rawValue = rawValue }
-    /// O_TMPFILE.
-    package static let unnamedFiles = FilesystemLack(rawValue: 1)
-    /// RENAME_EXCHANGE.
-    package static let exchange = FilesystemLack(rawValue: 2)
-}
-
-/// The thread that touches files, so that the loop never waits for a disk: it gets whole buffers, never single
-/// chunks, in batches, and answers in batches.
-package final class DeliveryThread: Sendable {
+/// One of the threads that touch files.
+final class DeliveryThread: Sendable {
     private let orders: Mailbox<DeliveryOrder>
-    /// Where full buffers come back to once they are written.
-    package let pool = BufferPool()
     private let thread = WorkThread()
-    /// Bytes handed over and not yet written: what bounds the memory of a loop that is faster than its disk.
-    private let outstanding = Atomic<Int>(0)
-    private let drained = WakeSignal()
-    private let isAwaited = Atomic<Bool>(false)
+    private let backlog: Backlog
 
-    /// At most so many bytes wait for the disk; then the loop waits.
-    package static let maximumOutstanding = 1 << 20
     static let flushCount = 1_000
     static let flushAfter = TimeSpan.milliseconds(200)
 
-    /// `reports` gets the answers; `run` goes into temporary names; with `makesSums` a file's record tells a sum of it.
-    /// For tests: what the filesystems lack, and a hook that is called on this thread at each step of a group's
-    /// publication.
-    package init(
-        run: String, reports: Mailbox<DeliveryReport>, makesSums: Bool = false, lacking: FilesystemLack = [],
-        groupHook: GroupHook? = nil
+    /// The first sweeps the folders that all of them meet.
+    init(
+        _ number: Int, _ commons: PublishersCommons, _ reports: Mailbox<DeliveryReport>, _ pool: BufferPool,
+        _ backlog: Backlog, groupHook: GroupHook?
     ) throws(SystemError) {
+        self.backlog = backlog
         let wake = thread.wake
         orders = Mailbox(wake: { wake.signal() })
-        let pool = pool
-        try thread.start(named: "delivery") { [self] in
-            var worker = DeliveryWorker(
-                run: run, reports: reports, pool: pool, makesSums: makesSums, lacking: lacking, groupHook: groupHook)
+        try thread.start(named: number == 0 ? "delivery" : "delivery \(number + 1)") { [self] in
+            var worker = DeliveryWorker(commons, reports, pool, sweeps: number == 0, groupHook: groupHook)
             work(&worker)
         }
     }
 
-    /// Hands over what a turn of the loop produced, in one piece. Waits while the disk is too far behind.
-    package func submit(_ batch: [DeliveryOrder], bytes: Int) {
-        guard !batch.isEmpty else { return }
-        let total = outstanding.add(bytes, ordering: .acquiringAndReleasing).newValue
-        orders.post(batch)
-        if total > Self.maximumOutstanding { waitForDisk() }
-    }
+    func post(_ batch: [DeliveryOrder]) { orders.post(batch) }
 
-    private func waitForDisk() {
-        isAwaited.store(true, ordering: .sequentiallyConsistent)
-        while outstanding.load(ordering: .sequentiallyConsistent) > Self.maximumOutstanding / 2 {
-            _ = drained.wait(nanoseconds: 100_000_000)
-        }
-        isAwaited.store(false, ordering: .sequentiallyConsistent)
-    }
-
-    /// Carries out what was submitted, flushes, and ends.
-    package func finish() { thread.finish() }
+    /// Carries out what was posted, flushes, and ends.
+    func finish() { thread.finish() }
 
     private func work(_ worker: inout DeliveryWorker) {
         while true {
@@ -74,7 +37,7 @@ package final class DeliveryThread: Sendable {
             for order in batch {
                 let bytes = order.byteCount
                 worker.perform(order)
-                noteWritten(bytes)
+                backlog.noteWritten(bytes)
             }
             worker.flushIfDue(isLast: isEnding)
             worker.tellPartsIfDue()
@@ -86,12 +49,6 @@ package final class DeliveryThread: Sendable {
             }
             if batch.isEmpty, !isBusy, !worker.sweepOne() { worker.wait(on: thread.wake) }
         }
-    }
-
-    private func noteWritten(_ bytes: Int) {
-        guard bytes > 0 else { return }
-        let left = outstanding.subtract(bytes, ordering: .sequentiallyConsistent).newValue
-        if isAwaited.load(ordering: .sequentiallyConsistent), left <= Self.maximumOutstanding / 2 { drained.signal() }
     }
 }
 
@@ -114,14 +71,17 @@ struct DeliveryWorker {
     private var answers: [DeliveryReport] = []
     private var unflushed: [(task: TaskIndex, folder: String)] = []
     private var flushDue: Instant?
-    private var copies: UInt64 = 1 << 63
+    /// Numbers of its own, of which no other's is one: those of attempts are smaller.
+    private var copies: UInt32 = 1 << 31
+    private let sweeps: Bool
 
     init(
-        run: String, reports: Mailbox<DeliveryReport>, pool: BufferPool, makesSums: Bool, lacking: FilesystemLack,
+        _ commons: PublishersCommons, _ reports: Mailbox<DeliveryReport>, _ pool: BufferPool, sweeps: Bool,
         groupHook: GroupHook?
     ) {
         self.pool = pool
-        publisher = Publisher(run: run, makesSums: makesSums, lacking: lacking, groupHook: groupHook)
+        self.sweeps = sweeps
+        publisher = Publisher(commons, groupHook: groupHook)
         self.reports = reports
     }
 
@@ -224,7 +184,7 @@ struct DeliveryWorker {
 
     private mutating func copy(_ task: TaskIndex, _ source: String, _ destination: Destination, _ maximum: Int64?) {
         copies += 1
-        let id = StagingID(raw: copies)
+        let id = StagingID(copies, of: task, isGrouped: false)
         do throws(TransferError) {
             let file = try LocalFiles.open(source)
             var destination = destination
@@ -282,7 +242,7 @@ struct DeliveryWorker {
     }
 
     /// Sweeps one folder; `false` when there is none left.
-    func sweepOne() -> Bool { publisher.sweepOne() }
+    func sweepOne() -> Bool { sweeps && publisher.sweepOne() }
 
     // MARK: Flushing in batches
 

@@ -1,12 +1,48 @@
 import Glibc
+import Synchronization
 import SystemIO
 import TransferModel
 
 /// Keeps transfers from filling a filesystem: counts what announced bodies still have to write, and looks at what is
-/// free before it is too late.
+/// free before it is too late. For all threads that write.
 ///
 /// A body that nobody announced and that keeps nothing free costs nothing here.
-final class DiskSpace {
+final class DiskSpace: Sendable {
+    private let claims = Mutex(DiskClaims())
+
+    /// So many bytes of one body go to disk between two looks, unless the filesystem is nearly full.
+    static let interval: Int64 = 16 << 20
+    /// A body shorter than this is worth no look.
+    static let smallest: Int64 = 1 << 20
+
+    /// Refuses a body for which there is no room beside those that were announced before.
+    func announce(_ id: StagingID, _ folder: String, length: Int64, reserve: Int64) throws(TransferError) {
+        try claims.withLock { claims throws(TransferError) in
+            try claims.announce(id, folder, length: length, reserve: reserve)
+        }
+    }
+
+    /// Before `count` bytes go to disk.
+    func willWrite(_ id: StagingID, _ folder: String, _ count: Int, reserve: Int64) throws(TransferError) {
+        try claims.withLock { claims throws(TransferError) in
+            try claims.willWrite(id, folder, count, reserve: reserve)
+        }
+    }
+
+    /// The staging is over, however that came.
+    func end(_ id: StagingID) { claims.withLock { $0.end(id) } }
+
+    /// The two ways in which the system says that there is no room: for anybody, or for this user.
+    static func isFull(_ error: SystemError) -> Bool { error.errno == ENOSPC || error.errno == EDQUOT }
+
+    static func full(_ error: SystemError, _ folder: String) -> TransferError {
+        let free = (try? FreeSpace.at(folder)).map { "; \($0.bytes) bytes are free" } ?? ""
+        return TransferError(
+            .notEnoughDiskSpace, "the file system of \(folder) has no room: \(error.reason)\(free)", errno: error.errno)
+    }
+}
+
+private struct DiskClaims {
     /// An announced body.
     private struct Claim {
         let device: UInt64
@@ -27,13 +63,7 @@ final class DiskSpace {
     private var watched: [StagingID: (device: UInt64, written: Int64)] = [:]
     private var rooms: [UInt64: Room] = [:]
 
-    /// So many bytes of one body go to disk between two looks, unless the filesystem is nearly full.
-    static let interval: Int64 = 16 << 20
-    /// A body shorter than this is worth no look.
-    static let smallest: Int64 = 1 << 20
-
-    /// Refuses a body for which there is no room beside those that were announced before.
-    func announce(_ id: StagingID, _ folder: String, length: Int64, reserve: Int64) throws(TransferError) {
+    mutating func announce(_ id: StagingID, _ folder: String, length: Int64, reserve: Int64) throws(TransferError) {
         end(id)
         let length = max(0, length)
         let space = try look(folder)
@@ -43,8 +73,7 @@ final class DiskSpace {
         self.promised[space.device] = promised + length
     }
 
-    /// Before `count` bytes go to disk.
-    func willWrite(_ id: StagingID, _ folder: String, _ count: Int, reserve: Int64) throws(TransferError) {
+    mutating func willWrite(_ id: StagingID, _ folder: String, _ count: Int, reserve: Int64) throws(TransferError) {
         guard reserve > 0 || !claims.isEmpty else { return }
         let count = Int64(count)
         let left = claims[id]?.left ?? 0
@@ -55,10 +84,10 @@ final class DiskSpace {
         promised[device, default: 0] -= used
     }
 
-    private func keepFree(
+    private mutating func keepFree(
         _ id: StagingID, _ folder: String, _ count: Int64, left: Int64, _ reserve: Int64
     ) throws(TransferError) {
-        if let watch = watched[id], watch.written + count <= Self.interval, let room = rooms[watch.device],
+        if let watch = watched[id], watch.written + count <= DiskSpace.interval, let room = rooms[watch.device],
             room.free - room.written - others(watch.device, left) >= saturated(reserve, count)
         {
             watched[id]?.written += count
@@ -75,8 +104,7 @@ final class DiskSpace {
     /// What others were promised.
     private func others(_ device: UInt64, _ own: Int64) -> Int64 { (promised[device] ?? 0) - own }
 
-    /// The staging is over, however that came.
-    func end(_ id: StagingID) {
+    mutating func end(_ id: StagingID) {
         if !watched.isEmpty { watched[id] = nil }
         guard !claims.isEmpty, let claim = claims.removeValue(forKey: id) else { return }
         promised[claim.device, default: 0] -= claim.left
@@ -100,15 +128,6 @@ final class DiskSpace {
         throw TransferError(
             .notEnoughDiskSpace,
             "the file system of \(folder) has \(space.bytes) bytes free\(claimed); \(needed) are needed\(kept)")
-    }
-
-    /// The two ways in which the system says that there is no room: for anybody, or for this user.
-    static func isFull(_ error: SystemError) -> Bool { error.errno == ENOSPC || error.errno == EDQUOT }
-
-    static func full(_ error: SystemError, _ folder: String) -> TransferError {
-        let free = (try? FreeSpace.at(folder)).map { "; \($0.bytes) bytes are free" } ?? ""
-        return TransferError(
-            .notEnoughDiskSpace, "the file system of \(folder) has no room: \(error.reason)\(free)", errno: error.errno)
     }
 
     private func saturated(_ left: Int64, _ right: Int64) -> Int64 {

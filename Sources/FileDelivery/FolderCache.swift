@@ -24,7 +24,7 @@ final class FolderCache {
         }
     }
 
-    let leftovers = Leftovers()
+    let leftovers: Leftovers
     private var folders: [String: Folder] = [:]
     private var last: (path: String, folder: Folder)?
     private var batch: UInt64 = 1
@@ -33,7 +33,10 @@ final class FolderCache {
     /// For tests: as if no filesystem here knew unnamed files.
     let lacksUnnamedFiles: Bool
 
-    init(lacksUnnamedFiles: Bool = false) { self.lacksUnnamedFiles = lacksUnnamedFiles }
+    init(_ leftovers: Leftovers, lacksUnnamedFiles: Bool = false) {
+        self.leftovers = leftovers
+        self.lacksUnnamedFiles = lacksUnnamedFiles
+    }
 
     /// From here on each folder is looked for anew, once: somebody may have moved it away since the last batch, and
     /// an open folder stays usable wherever it went.

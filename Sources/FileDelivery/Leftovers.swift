@@ -1,35 +1,41 @@
 import Glibc
+import Synchronization
 import SystemIO
 import TransferModel
 
 /// What killed runs left in the folders that this run meets: files and folders under way. Whoever is alive has them
-/// locked, and what a later run may go on with is known by its path.
-final class Leftovers {
+/// locked, and what a later run may go on with is known by its path. All threads note folders, one sweeps them.
+final class Leftovers: Sendable {
     private enum Knowledge {
         /// Nobody said yet what is to be kept.
         case none
         case kept(Set<String>?)
     }
-    private var knowledge = Knowledge.none
     private struct Place {
         let folder: String
         /// Trees that this link led to lie there.
         let link: String?
     }
-    private var places: [Place] = []
-    private var noted: Set<String> = []
+    private struct State {
+        var knowledge = Knowledge.none
+        var places: [Place] = []
+        var noted: Set<String> = []
+    }
+    private let state = Mutex(State())
     /// Where nobody can say what is to be kept, a file of this size may be somebody's half-done download for so long.
     private static let patience = TimeSpan.seconds(24 * 60 * 60)
 
-    func begin(keeping: Set<String>?) { knowledge = .kept(keeping) }
+    func begin(keeping: Set<String>?) { state.withLock { $0.knowledge = .kept(keeping) } }
 
     /// A folder that was there before this run came. A link to a tree in it has trees of its own there.
     func note(_ folder: String, treesOf link: String? = nil) {
-        if noted.insert(link ?? folder).inserted { places.append(Place(folder: folder, link: link)) }
+        state.withLock { state in
+            if state.noted.insert(link ?? folder).inserted { state.places.append(Place(folder: folder, link: link)) }
+        }
     }
 
     func sweepOne() -> Bool {
-        guard case .kept(let kept) = knowledge, let place = places.popLast() else { return false }
+        guard let (place, kept) = next() else { return false }
         // A folder that cannot be read is swept by nobody.
         guard let folder = try? FolderCache.Folder(Descriptor.openFolder(place.folder)),
             let names = try? folder.descriptor.names()
@@ -40,6 +46,13 @@ final class Leftovers {
             if isKept != true { Self.remove(name, in: folder, isKnown: isKept != nil) }
         }
         return true
+    }
+
+    private func next() -> (Place, Set<String>?)? {
+        state.withLock { state in
+            guard case .kept(let kept) = state.knowledge, let place = state.places.popLast() else { return nil }
+            return (place, kept)
+        }
     }
 
     /// Those that the link does not lead to.

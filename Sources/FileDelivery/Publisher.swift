@@ -12,11 +12,21 @@ enum Placing {
     case kept(bytes: Int64)
 }
 
+/// What the threads that write have in common.
+struct PublishersCommons: Sendable {
+    let names: TemporaryNames
+    let space = DiskSpace()
+    let leftovers = Leftovers()
+    /// Of what is written a later run may want to know whether it is still there.
+    let makesSums: Bool
+    let lacking: FilesystemLack
+}
+
 /// Carries out deliveries, one after the other, on one thread: writes, verifies, gives the final name.
 final class Publisher {
     let folders: FolderCache
     let names: TemporaryNames
-    private let space = DiskSpace()
+    private let space: DiskSpace
     let groups: Groups
     var stagings: [StagingID: Staging] = [:]
     /// Why a body is lost already; told when it is published.
@@ -32,14 +42,14 @@ final class Publisher {
     var partsDue: Instant?
     var adoptions: [Adoption] = []
 
-    /// Of what is written a later run may want to know whether it is still there.
     private let makesSums: Bool
 
-    init(run: String, makesSums: Bool, lacking: FilesystemLack, groupHook: GroupHook?) {
-        self.makesSums = makesSums
-        names = TemporaryNames(run: run)
-        folders = FolderCache(lacksUnnamedFiles: lacking.contains(.unnamedFiles))
-        groups = Groups(folders, names, hook: groupHook, lacksExchange: lacking.contains(.exchange))
+    init(_ commons: PublishersCommons, groupHook: GroupHook?) {
+        makesSums = commons.makesSums
+        names = commons.names
+        space = commons.space
+        folders = FolderCache(commons.leftovers, lacksUnnamedFiles: commons.lacking.contains(.unnamedFiles))
+        groups = Groups(folders, names, hook: groupHook, lacksExchange: commons.lacking.contains(.exchange))
     }
 
     deinit {

@@ -1,5 +1,6 @@
 import Digests
 import Glibc
+import Synchronization
 import SystemIO
 import TransferModel
 
@@ -263,13 +264,12 @@ final class Staging {
 }
 
 /// `.transfer-run-<run>-<n>`: short whatever the final name is, and telling whose it is.
-final class TemporaryNames {
+final class TemporaryNames: Sendable {
     static let prefix = ".transfer-run-"
     private let run: String
-    private var count = 0
+    private let count = Atomic<Int>(0)
     init(run: String) { self.run = run }
     func next() -> String {
-        count += 1
-        return "\(Self.prefix)\(run)-\(count)"
+        "\(Self.prefix)\(run)-\(count.add(1, ordering: .relaxed).newValue)"
     }
 }

@@ -11,10 +11,10 @@ import TransferModel
 final class Outbox {
     private var orders: [DeliveryOrder] = []
     private var bytes = 0
-    private let delivery: DeliveryThread
+    private let delivery: Delivery
     private static let manyBytes = 256 << 10
 
-    init(_ delivery: DeliveryThread) { self.delivery = delivery }
+    init(_ delivery: Delivery) { self.delivery = delivery }
 
     var isEmpty: Bool { orders.isEmpty }
 

@@ -8,6 +8,16 @@ import TextFormats
 import TransferModel
 
 extension Engine {
+    /// Two files can be written at once where a job has many: a file's pages are filled by whoever writes it. A few files
+    /// are not worth a thread.
+    static func deliveryThreads(for job: Job) -> Int { job.tasks.count < manyTasks ? 1 : 2 }
+    private static let manyTasks = 32
+
+    func newStaging(_ specification: TaskSpecification, _ task: TaskIndex) -> StagingID {
+        stagingCount += 1
+        return StagingID(stagingCount, of: task, isGrouped: specification.group != nil)
+    }
+
     /// Where a download goes, as far as the task alone says; a folder gets its name from the answer.
     func plannedDestination(_ attempt: Attempt) -> Destination {
         let options = attempt.specification.options

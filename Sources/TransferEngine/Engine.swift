@@ -50,7 +50,7 @@ package final class Engine {
     let loop: CurlLoop
     let sessions: [EngineSession]
     let events: any EventSink
-    let delivery: DeliveryThread
+    let delivery: Delivery
     let deliveries: Mailbox<DeliveryReport>
     let outbox: Outbox
     /// `nil` when nothing of this run's sessions is kept for the next.
@@ -111,7 +111,7 @@ package final class Engine {
     /// Attempts that wait until it is known what their session knows.
     var awaitingLore: [TaskIndex] = []
     var nextIdleCheck = Instant.distantFuture
-    private var stagingCount: UInt64 = 0
+    var stagingCount: UInt32 = 0
     private let receiveBuffer: Int
     /// Some transfers are under a `bandwidth`.
     private let isMetered: Bool
@@ -173,7 +173,8 @@ package final class Engine {
             if memory?.isEmpty == true { session.cache?.open(nil) }
         }
         do throws(SystemError) {
-            delivery = try DeliveryThread(run: run, reports: deliveries, makesSums: memory != nil)
+            delivery = try Delivery(
+                run: run, reports: deliveries, threads: Self.deliveryThreads(for: job), makesSums: memory != nil)
         } catch {
             throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
         }
@@ -270,11 +271,10 @@ package final class Engine {
             return
         }
         let partial = takePartial(of: task, at: mirror)
-        stagingCount += 1
         let attempt = Attempt(
             task: task, number: number, mirror: mirror, specification: specification,
             session: sessions[Int(specification.session.raw)], url: url,
-            staging: partial?.staging ?? StagingID(raw: stagingCount), resume: partial?.point,
+            staging: partial?.staging ?? newStaging(specification, task), resume: partial?.point,
             rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
             loop: loop, now: now)
         attempts[Int(task.raw)] = attempt
@@ -602,8 +602,7 @@ package final class Engine {
         // What an earlier attempt left is still of use on the next hop.
         if attempt.life.resume != nil { return }
         discard(attempt.staging)
-        stagingCount += 1
-        attempt.staging = StagingID(raw: stagingCount)
+        attempt.staging = newStaging(attempt.specification, attempt.task)
     }
 
     /// Keeps what the attempt received for the task's next one, when that can ask for the rest of it.

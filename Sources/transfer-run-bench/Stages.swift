@@ -236,7 +236,7 @@ struct Stages {
     private func publish(_ round: Int) throws {
         let body = [UInt8](repeating: 0x61, count: 1024)
         let reports = Mailbox<DeliveryReport>()
-        let delivery = try DeliveryThread(run: "bench", reports: reports)
+        let delivery = try Delivery(run: "bench", reports: reports)
         for start in stride(from: 0, to: tasks, by: 32) {
             let orders = (start..<min(start + 32, tasks)).map { index in
                 DeliveryOrder.publish(

@@ -141,7 +141,7 @@ struct DeliveryThreadTests {
         for count in 1...15 {
             desk.submit(.append(id, folder: tree.path, algorithm: .sha512, .bytes(piece)))
             let written = (try? FileFacts.of(tree.path(".transfer-run-test-1")).size) ?? 0
-            #expect(Int64(count * piece.count) - written <= Int64(DeliveryThread.maximumOutstanding))
+            #expect(Int64(count * piece.count) - written <= Int64(desk.thread.maximumOutstanding))
         }
         desk.submit(
             .publish(

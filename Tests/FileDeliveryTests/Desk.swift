@@ -7,7 +7,7 @@ import TransferModel
 
 /// A delivery thread with somebody who waits for its answers.
 final class Desk {
-    let thread: DeliveryThread
+    let thread: Delivery
     private let wake: WakeSignal
     private let box: Mailbox<DeliveryReport>
     private var waiting: [DeliveryReport] = []
@@ -15,14 +15,15 @@ final class Desk {
     private var isFinished = false
 
     init(
-        lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, run: String = "test", groupHook: GroupHook? = nil
+        lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, run: String = "test", threads: Int = 1,
+        groupHook: GroupHook? = nil
     ) throws {
         var lacking: FilesystemLack = lacksUnnamedFiles ? .unnamedFiles : []
         if lacksExchange { lacking.insert(.exchange) }
         let wake = WakeSignal()
         self.wake = wake
         box = Mailbox(wake: { wake.signal() })
-        thread = try DeliveryThread(run: run, reports: box, lacking: lacking, groupHook: groupHook)
+        thread = try Delivery(run: run, reports: box, threads: threads, lacking: lacking, groupHook: groupHook)
     }
 
     deinit { finish() }

@@ -12,11 +12,12 @@ struct RandomDeliveryTests {
         var content: [UInt8] = []
     }
 
-    @Test(arguments: [false, true]) func theTreeIsWhatTheModelSays(lacksUnnamedFiles: Bool) throws {
+    @Test(arguments: [false, true], [1, 3])
+    func theTreeIsWhatTheModelSays(lacksUnnamedFiles: Bool, threads: Int) throws {
         var random = Seeded("theTreeIsWhatTheModelSays")
         for round in 0..<Rounds.scaled(20) {
             let tree = try TemporaryTree("random")
-            let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles, run: "r\(round)")
+            let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles, run: "r\(round)", threads: threads)
             var files: [String: [UInt8]] = [:]
             var open: [Open] = []
             for _ in 0..<60 {

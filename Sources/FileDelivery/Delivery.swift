@@ -1,0 +1,105 @@
+import Synchronization
+package import SystemIO
+import TransferModel
+
+/// What tests take away from the filesystems of this machine, so that the ways round it are walked.
+package struct FilesystemLack: OptionSet, Sendable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+    /// O_TMPFILE.
+    package static let unnamedFiles = FilesystemLack(rawValue: 1)
+    /// RENAME_EXCHANGE.
+    package static let exchange = FilesystemLack(rawValue: 2)
+}
+
+/// The threads that touch files, so that the loop never waits for a disk: they get whole buffers, never single chunks, in
+/// batches, and answer in batches. A task belongs to one of them, so that its orders are carried out as they were given.
+package final class Delivery: Sendable {
+    /// Where full buffers come back to once they are written.
+    package let pool = BufferPool()
+    private let threads: [DeliveryThread]
+    private let backlog: Backlog
+
+    /// At most so many bytes wait for the disk; then the loop waits.
+    package let maximumOutstanding: Int
+
+    /// `reports` gets the answers; `run` goes into temporary names; with `makesSums` a file's record tells a sum of it.
+    /// For tests: what the filesystems lack, and a hook that is called at each step of a group's publication, on the
+    /// first thread.
+    package init(
+        run: String, reports: Mailbox<DeliveryReport>, threads: Int = 1, makesSums: Bool = false,
+        lacking: FilesystemLack = [], groupHook: GroupHook? = nil
+    ) throws(SystemError) {
+        let commons = PublishersCommons(names: TemporaryNames(run: run), makesSums: makesSums, lacking: lacking)
+        maximumOutstanding = threads << 20
+        backlog = Backlog(maximumOutstanding)
+        var started: [DeliveryThread] = []
+        for number in 0..<threads {
+            do throws(SystemError) {
+                let hook = number == 0 ? groupHook : nil
+                started.append(try DeliveryThread(number, commons, reports, pool, backlog, groupHook: hook))
+            } catch {
+                // The first can do all of it.
+                guard number > 0 else { throw error }
+            }
+        }
+        self.threads = started
+    }
+
+    /// Hands over what a turn of the loop produced, in one piece. Waits while the disk is too far behind.
+    package func submit(_ batch: [DeliveryOrder], bytes: Int) {
+        guard !batch.isEmpty else { return }
+        let isTooMuch = backlog.add(bytes)
+        if threads.count == 1 { threads[0].post(batch) } else { share(batch) }
+        if isTooMuch { backlog.waitForHalf() }
+    }
+
+    private func share(_ batch: [DeliveryOrder]) {
+        var shares = [[DeliveryOrder]](repeating: [], count: threads.count)
+        for order in batch {
+            if let thread = order.thread(of: threads.count) {
+                shares[thread].append(order)
+            } else {
+                for thread in shares.indices { shares[thread].append(order) }
+            }
+        }
+        for (thread, share) in zip(threads, shares) { thread.post(share) }
+    }
+
+    /// Carries out what was submitted, flushes, and ends. The first thread comes last: it sweeps the folders that the
+    /// others met.
+    package func finish() {
+        for thread in threads.reversed() { thread.finish() }
+    }
+}
+
+/// Bytes handed over and not yet written: what bounds the memory of a loop that is faster than its disk.
+final class Backlog: Sendable {
+    private let outstanding = Atomic<Int>(0)
+    private let drained = WakeSignal()
+    private let isAwaited = Atomic<Bool>(false)
+    private let maximum: Int
+
+    init(_ maximum: Int) { self.maximum = maximum }
+
+    /// Whether that is too much now.
+    func add(_ bytes: Int) -> Bool {
+        outstanding.add(bytes, ordering: .acquiringAndReleasing).newValue > maximum
+    }
+
+    func waitForHalf() {
+        isAwaited.store(true, ordering: .sequentiallyConsistent)
+        while outstanding.load(ordering: .sequentiallyConsistent) > maximum / 2 {
+            _ = drained.wait(nanoseconds: 100_000_000)
+        }
+        isAwaited.store(false, ordering: .sequentiallyConsistent)
+    }
+
+    func noteWritten(_ bytes: Int) {
+        guard bytes > 0 else { return }
+        let left = outstanding.subtract(bytes, ordering: .sequentiallyConsistent).newValue
+        if isAwaited.load(ordering: .sequentiallyConsistent), left <= maximum / 2 {
+            drained.signal()
+        }
+    }
+}

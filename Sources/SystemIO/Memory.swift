@@ -12,4 +12,8 @@ package enum Memory {
     /// Gives to the system what nobody uses any more, whichever thread used it: some milliseconds, for a process that
     /// lives long.
     package static func giveBack() { tr_give_memory_back() }
+
+    /// Before something long that needs little of the program: what of its code was needed until now leaves this process's
+    /// memory, and what is needed again is taken from the system's. Costs some hundred page faults.
+    package static func forgetCode() { tr_forget_code() }
 }

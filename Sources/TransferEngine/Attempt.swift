@@ -4,6 +4,7 @@ import CurlCore
 import FileDelivery
 import HTTPRules
 import Stores
+import SystemIO
 import TransferModel
 
 /// Orders for the delivery thread, collected over one turn of the loop and handed over in one piece; earlier when a
@@ -312,6 +313,9 @@ final class Attempt: TransferReceiver {
     /// This turn's time, as the clock on the wall would have it had nobody set it since.
     private var answerTime: WallTime { startedAt.wall + (loop.now - startedAt.instant) }
 
+    /// To receive it takes a while, and little of what it took to get here.
+    private static let longBody: Int64 = 64 << 20
+
     func received(head: ResponseHead) -> Bool {
         noteNews()
         self.head = head
@@ -342,6 +346,7 @@ final class Attempt: TransferReceiver {
                 outbox.add(.keepPart(staging, task))
             }
             let length = life.announcedLength ?? (16 << 10)
+            if length >= Self.longBody { Memory.forgetCode() }
             start.reserveCapacity(Int(min(length, Int64(BodyBuffer.capacity))))
         }
         return decision != .abort

@@ -88,7 +88,8 @@ def downloads(kind, server, root, folder, rounds=5):
     names = sorted(os.listdir(docroot))
     times = {name: [] for name in ["transfer-run", "curl -Z", "wget2", "aria2c"]}
     for number in range(rounds):
-        for name in times:
+        # In turn first: whoever comes after another that filled the disk's cache waits for it to be written.
+        for name in list(times)[number % 4 :] + list(times)[: number % 4]:
             place = f"{folder}/{kind}-{name.split()[0]}{number}"
             os.makedirs(place)
             if name == "transfer-run":

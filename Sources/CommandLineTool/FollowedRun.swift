@@ -27,7 +27,7 @@ struct FollowedRun {
             switch try follow(follower, outputs) {
             case .interrupted(let number): return interrupted(number)
             case .finished(let end, let trouble):
-                outputs.heard(follower.hooks(of: job))
+                outputs.heard(end.hooks.map { $0.result(in: job) })
                 return try finish(end, trouble, outputs, follower)
             }
         } catch {

@@ -70,10 +70,9 @@ struct JoinedRun {
             if let trouble { carrier.console.errors("error: \(trouble)\n") }
             let code = ExitStatus.joined(end.exitStatus, Int(status.code))
             outputs.correct((code == end.exitStatus ? end.outcome : status.outcome, code))
-            let follower = try Follower(run, identifier, folder: folder, starter: starter)
-            outputs.heard(follower.hooks(of: background))
+            outputs.heard(end.hooks.map { $0.result(in: background) })
             try outputs.write()
-            try follower.deliver()
+            try Follower(run, identifier, folder: folder, starter: starter).deliver()
             return Int32(code)
         }
     }

@@ -35,6 +35,22 @@ import TransferModel
         #expect(try run.task("t", "outcome") == "succeeded")
     }
 
+    /// What was left is reported by the process, and once more by who attached meanwhile: both know of the command.
+    @Test func whoAttachedReportsItToo() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        server.on("/x", [.gate("go")] + .respond(200, body: "x"))
+        let scene = try BackgroundScene()
+        #expect(try scene.stage.start(job(server, "exit 3"), ["--detach"]).wait().exitStatus == 0)
+        let program = try scene.binary.start(
+            ["attach", "org.example.hook", "--report", "seen.json", "--events", "seen.ndjson"])
+        for _ in 0..<5000 where (try? scene.stage.text("seen.ndjson").isEmpty) != false { usleep(2000) }
+        server.open(gate: "go")
+        #expect(program.wait().exitStatus == 1)
+        let hook = #""hooks":[{"command":["sh","-c","exit 3"],"exitStatus":3,"#
+        #expect(try scene.stage.text("seen.json").contains(hook))
+    }
+
     /// Killed before anybody could note that it had run, it is started again, and can know that it is the same end.
     @Test func itRunsAgainOnlyIfItWasCutShort() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }

@@ -1,5 +1,4 @@
 import JobRunner
-package import Reporting
 package import Stores
 import SystemIO
 package import TransferModel
@@ -80,15 +79,6 @@ package final class Follower {
         }
         // It is waited for no more than a process that is not there.
         if let link { _ = try? link.ask(.ring(identifier), patience: .seconds(1)) }
-    }
-
-    /// How the commands ended that heard of the run's end.
-    package func hooks(of job: Job) -> [HookResult] {
-        guard let notes = try? journal.inputs(of: run, kind: InputKind.hook) else { return [] }
-        return notes.compactMap { note in
-            let words = job.sessions.first { $0.name == note.name }?.onFinish ?? []
-            return HookNote(note.bytes)?.result(words.map(\.redacted))
-        }
     }
 
     /// What a task captured, as the process noted it.

@@ -1,7 +1,7 @@
-import Reporting
-import Stores
+package import Reporting
+package import Stores
 import SystemIO
-import TransferModel
+package import TransferModel
 
 /// What is to be done when all events of a run are in the journal: its report where nobody else writes it, its sessions'
 /// `onFinish`, and the note that it has ended. Each step can be done again by the next process.
@@ -42,8 +42,9 @@ struct RunEnding {
         var end = tail.end
         if writesReport, !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
         if !sessions.isEmpty {
-            report.hooks = try perform(sessions, end, journal)
-            if report.hooks.contains(where: { $0.exitStatus != 0 }), end.exitStatus == 0 {
+            end.hooks = try perform(sessions, end, journal)
+            report.hooks = end.hooks.map { $0.result(in: job) }
+            if end.hooks.contains(where: { $0.exitStatus != 0 }), end.exitStatus == 0 {
                 (end.outcome, end.exitStatus) = (.failed, Int(ExitStatus.failed.code))
                 report.correction = (end.outcome, end.exitStatus)
             }
@@ -75,28 +76,25 @@ struct RunEnding {
 
     private static let timeout = TimeSpan.seconds(600)
 
-    private func perform(_ sessions: [SessionIndex], _ end: RunEnd, _ journal: Journal) throws -> [HookResult] {
-        let known = Dictionary(
-            try journal.inputs(of: id).filter { $0.kind == InputKind.hook }.map { ($0.name, $0.bytes) },
-            uniquingKeysWith: { first, _ in first })
-        var results: [HookResult] = []
-        for index in sessions {
+    private func perform(_ sessions: [SessionIndex], _ end: RunEnd, _ journal: Journal) throws -> [HookEnd] {
+        let known = try journal.inputs(of: id, kind: InputKind.hook)
+        return try sessions.map { index in
             let session = job.sessions[Int(index.raw)]
-            let words = session.onFinish ?? []
-            if let bytes = known[session.name], let result = HookNote(bytes) {
-                results.append(result.result(words.map(\.redacted)))
-                continue
+            if let note = known.first(where: { $0.name == session.name }),
+                let hook = HookEnd(session: note.name, String(decoding: note.bytes, as: UTF8.self))
+            {
+                return hook
             }
-            let note = try run(words.map(\.revealed), session, end)
+            let hook = try run(session, end)
             // Whoever is killed between the command's end and this line starts it again.
-            try journal.keep(JournalInput(kind: InputKind.hook, name: session.name, bytes: note.bytes), of: id)
-            results.append(note.result(words.map(\.redacted)))
+            let note = JournalInput(kind: InputKind.hook, name: hook.session, bytes: Array(hook.text.utf8))
+            try journal.keep(note, of: id)
+            return hook
         }
-        return results
     }
 
-    private func run(_ words: [String], _ session: SessionConfiguration, _ end: RunEnd) throws -> HookNote {
-        var command = Command(words)
+    private func run(_ session: SessionConfiguration, _ end: RunEnd) throws -> HookEnd {
+        var command = Command((session.onFinish ?? []).map(\.revealed))
         var environment = Surroundings.environment()
         environment["TRANSFER_RUN_HOOK_REPORT"] = accepted.report ?? ""
         environment["TRANSFER_RUN_HOOK_OUTCOME"] = end.outcome.rawValue
@@ -106,48 +104,31 @@ struct RunEnding {
         command.folder = job.baseDirectory
         command.timeout = Self.timeout
         let began = Clocks.instant()
-        var note = HookNote(exitStatus: nil, duration: .zero)
+        var hook = HookEnd(session: session.name, exitStatus: nil, duration: .zero)
         do throws(SystemError) {
             let result = try unsafe command.run(cancellation: cancellation) { _ in true }
             switch result.ending {
-            case .exited(let status): note.exitStatus = Int(status)
+            case .exited(let status): hook.exitStatus = Int(status)
             case .cancelled: throw SystemError(call: "onFinish", errno: 4)
             case .killed, .timedOut: break
             }
-            if note.exitStatus != 0 {
+            if hook.exitStatus != 0 {
                 tools.log("run \(id.raw): onFinish of `\(session.name)` ended badly: \(result.errors.suffix(500))")
             }
         } catch {
             if error.call == "onFinish" { throw Left() }
             tools.log("run \(id.raw): onFinish of `\(session.name)` cannot be started: \(error)")
         }
-        note.duration = Clocks.instant() - began
-        return note
+        hook.duration = Clocks.instant() - began
+        return hook
     }
 }
 
-/// How an `onFinish` ended, as the journal keeps it: text, so that a person can read it.
-struct HookNote: Hashable {
-    /// `nil`: it could not be started, or was killed.
-    var exitStatus: Int?
-    var duration: TimeSpan
-
-    init(exitStatus: Int?, duration: TimeSpan) {
-        self.exitStatus = exitStatus
-        self.duration = duration
-    }
-
-    var bytes: [UInt8] { Array("\(exitStatus.map { "\($0)" } ?? "-") \(duration.nanoseconds)".utf8) }
-
-    init?(_ bytes: [UInt8]) {
-        let words = String(decoding: bytes, as: UTF8.self).split(separator: " ")
-        guard words.count == 2, let nanoseconds = Int64(words[1]) else { return nil }
-        exitStatus = Int(words[0])
-        duration = TimeSpan(nanoseconds: nanoseconds)
-    }
-
-    func result(_ words: [String]) -> HookResult {
-        HookResult(command: words, exitStatus: exitStatus, duration: duration)
+extension HookEnd {
+    /// As the report of `job` tells it.
+    package func result(in job: Job) -> HookResult {
+        let words = job.sessions.first { $0.name == session }?.onFinish ?? []
+        return HookResult(command: words.map(\.redacted), exitStatus: exitStatus, duration: duration)
     }
 }
 

@@ -170,8 +170,8 @@ extension Journal {
     func update(_ run: JournalRun) throws(StoreError) {
         let update = try database.prepare(
             """
-            UPDATE runs SET tasks = ?2, state = ?3, ended = ?4, outcome = ?5, exitStatus = ?6, delivered = ?7, last = ?8,
-                chain = ?9, isWhole = ?10, seal = ?11
+            UPDATE runs SET tasks = ?2, state = ?3, ended = ?4, outcome = ?5, exitStatus = ?6, hooks = ?7,
+                delivered = ?8, last = ?9, chain = ?10, isWhole = ?11, seal = ?12
             WHERE id = ?1
             """)
         update.bind(1, run.id.raw)
@@ -241,28 +241,40 @@ enum RunRow {
         return try? reader.list { (reader) throws(RecordProblem) in try reader.text() }
     }
 
+    /// Session and text in turn.
+    static func texts(of hooks: [HookEnd]) -> [String] { hooks.flatMap { [$0.session, $0.text] } }
+
+    /// `nil` where nobody wrote that.
+    private static func hooks(_ texts: [String]) -> [HookEnd]? {
+        let hooks = stride(from: 0, to: texts.count - 1, by: 2).compactMap {
+            HookEnd(session: texts[$0], texts[$0 + 1])
+        }
+        return hooks.count * 2 == texts.count ? hooks : nil
+    }
+
     static func bindChanging(_ run: JournalRun, to statement: borrowing Statement, from column: Int32) {
         statement.bind(column, Int64(run.taskCount))
         statement.bind(column + 1, run.state.rawValue)
         statement.bind(column + 2, run.end?.at.nanoseconds)
         statement.bind(column + 3, run.end?.outcome.rawValue)
         statement.bind(column + 4, run.end.map { Int64($0.exitStatus) })
-        statement.bind(column + 5, run.deliveredAt?.nanoseconds)
-        statement.bind(column + 6, Int64(bitPattern: run.lastSequence))
-        statement.bind(column + 7, run.chain)
-        statement.bind(column + 8, run.isWhole ? 1 : 0)
-        statement.bind(column + 9, JournalSeal.run(run))
+        statement.bind(column + 5, run.end.map { bytes(texts(of: $0.hooks)) })
+        statement.bind(column + 6, run.deliveredAt?.nanoseconds)
+        statement.bind(column + 7, Int64(bitPattern: run.lastSequence))
+        statement.bind(column + 8, run.chain)
+        statement.bind(column + 9, run.isWhole ? 1 : 0)
+        statement.bind(column + 10, JournalSeal.run(run))
     }
 
     private static let query: StaticString = """
         SELECT id, identifiers, job, file, folder, arguments, report, events, created, boot, tasks, state, ended, outcome,
-            exitStatus, delivered, last, chain, isWhole, name, seal
+            exitStatus, delivered, last, chain, isWhole, name, seal, hooks
         FROM runs WHERE id >= ?1 AND id <= ?2 ORDER BY id
         """
     /// By the index of those (`Migration.journal`).
     private static let undeliveredQuery: StaticString = """
         SELECT id, identifiers, job, file, folder, arguments, report, events, created, boot, tasks, state, ended, outcome,
-            exitStatus, delivered, last, chain, isWhole, name, seal
+            exitStatus, delivered, last, chain, isWhole, name, seal, hooks
         FROM runs WHERE delivered IS NULL ORDER BY id
         """
 
@@ -309,7 +321,9 @@ enum RunRow {
         let outcome = row.text(13).flatMap { RunOutcome(rawValue: $0) }
         var end: RunEnd?
         if let date = row.integer(12), let outcome, let status = row.integer(14) {
+            guard let hooks = texts(row.blob(21)).flatMap(hooks) else { return nil }
             end = RunEnd(at: WallTime(nanoseconds: date), outcome: outcome, exitStatus: Int(status))
+            end?.hooks = hooks
         }
         let accepted = AcceptedRun(
             identifiers: identifiers, job: row.text(2) ?? "", file: row.text(3) ?? "", folder: row.text(4) ?? "",

@@ -117,6 +117,7 @@ enum JournalSeal {
         seal.add(Int64(run.taskCount))
         seal.add(run.end?.at.nanoseconds)
         seal.add(run.end.map { Int64($0.exitStatus) })
+        if let hooks = run.end?.hooks, !hooks.isEmpty { seal.add(RunRow.texts(of: hooks)) }
         seal.add(run.deliveredAt?.nanoseconds)
         seal.add(Int64(bitPattern: run.lastSequence))
         seal.add(run.chain)

@@ -60,10 +60,34 @@ package struct RunEnd: Hashable, Sendable {
     package var at: WallTime
     package var outcome: RunOutcome
     package var exitStatus: Int
+    /// Of the commands that heard of it. Part of the end, so that whoever tells it later tells this too.
+    package var hooks: [HookEnd] = []
     package init(at: WallTime, outcome: RunOutcome, exitStatus: Int) {
         self.at = at
         self.outcome = outcome
         self.exitStatus = exitStatus
+    }
+}
+
+/// How a session's `onFinish` ended. As text, so that a person can read it.
+package struct HookEnd: Hashable, Sendable {
+    package let session: String
+    /// `nil`: it could not be started, or was killed.
+    package var exitStatus: Int?
+    package var duration: TimeSpan
+
+    package init(session: String, exitStatus: Int?, duration: TimeSpan) {
+        self.session = session
+        self.exitStatus = exitStatus
+        self.duration = duration
+    }
+
+    package var text: String { "\(exitStatus.map { "\($0)" } ?? "-") \(duration.nanoseconds)" }
+
+    package init?(session: String, _ text: String) {
+        let words = text.split(separator: " ")
+        guard words.count == 2, let nanoseconds = Int64(words[1]) else { return nil }
+        self.init(session: session, exitStatus: Int(words[0]), duration: TimeSpan(nanoseconds: nanoseconds))
     }
 }
 

@@ -28,6 +28,7 @@ extension Migration {
                     ended INTEGER,
                     outcome TEXT,
                     exitStatus INTEGER,
+                    hooks BLOB,
                     delivered INTEGER,
                     last INTEGER NOT NULL,
                     chain INTEGER NOT NULL,
@@ -63,6 +64,6 @@ extension Migration {
                     payload BLOB NOT NULL
                 ) STRICT;
                 """,
-            fingerprint: "sha256:3a52fca0df9ca4d5d81e4ac39d71bbf71f7dc49eb0f96f60b3761ed5a51a5c85")
+            fingerprint: "sha256:e7be2688238683d8070466894e5052818e131cfa9a90b03f2899c56b11234b80")
     ]
 }

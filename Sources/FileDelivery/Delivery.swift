@@ -13,14 +13,15 @@ package struct FilesystemLack: OptionSet, Sendable {
 }
 
 /// The threads that touch files, so that the loop never waits for a disk: they get whole buffers, never single chunks, in
-/// batches, and answer in batches. A task belongs to one of them, so that its orders are carried out as they were given.
+/// batches, and answer in batches. A body belongs to one of them, so that what is ordered for it is carried out as it was
+/// given; whoever asks what stands somewhere waits for the answer before anything else is ordered.
 package final class Delivery: Sendable {
     /// Where full buffers come back to once they are written.
     package let pool = BufferPool()
     private let threads: [DeliveryThread]
     private let backlog: Backlog
 
-    /// At most so many bytes wait for the disk; then the loop waits.
+    /// At most so many bytes wait for the disk, over all threads; then the loop waits.
     package let maximumOutstanding: Int
 
     /// `reports` gets the answers; `run` goes into temporary names; with `makesSums` a file's record tells a sum of it.

@@ -6,8 +6,8 @@ package struct StagingID: Hashable, Sendable {
     package let raw: UInt64
     package init(raw: UInt64) { self.raw = raw }
 
-    /// Which thread carries it out is in its number: all that belongs to one task comes to the same, and what belongs to
-    /// groups to the first, which has the groups.
+    /// Which thread carries it out is in its number: a task's bodies come to the same, and those of groups to the first,
+    /// which has the groups.
     package init(_ count: UInt32, of task: TaskIndex, isGrouped: Bool) {
         raw = UInt64(count) << 32 | (isGrouped ? 0 : UInt64(task.raw))
     }
@@ -111,7 +111,7 @@ package enum DeliveryOrder: Sendable {
 
 extension DeliveryOrder {
     /// Which of so many threads carries it out; `nil` for all of them.
-    func thread(of count: Int) -> Int? {
+    package func thread(of count: Int) -> Int? {
         switch self {
         case .append(let id, _, _, _, _, _, _, _), .announce(let id, _, _, _, _), .decode(let id, _, _),
             .publish(_, let id, _, _, _), .settle(let id), .discard(let id), .keepPart(let id, _), .leave(let id, _),
@@ -127,7 +127,7 @@ extension DeliveryOrder {
     }
 }
 
-/// What the delivery thread answers.
+/// What the delivery threads answer.
 package enum DeliveryReport: Sendable {
     /// Stands under its final name.
     case published(TaskIndex, FileRecord)

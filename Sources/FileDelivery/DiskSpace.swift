@@ -4,7 +4,7 @@ import SystemIO
 import TransferModel
 
 /// Keeps transfers from filling a filesystem: counts what announced bodies still have to write, and looks at what is
-/// free before it is too late. For all threads that write.
+/// free before it is too late. For all threads that write; it sees what the others are just writing to within a piece.
 ///
 /// A body that nobody announced and that keeps nothing free costs nothing here.
 final class DiskSpace: Sendable {

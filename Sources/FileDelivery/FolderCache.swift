@@ -80,6 +80,7 @@ final class FolderCache {
             guard error.errno == ENOENT else { throw error }
         }
         try Folders.makeAll(path)
+        leftovers.noteNew(path)
         return try made(Descriptor.openFolder(path))
     }
 

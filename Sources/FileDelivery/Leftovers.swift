@@ -20,6 +20,8 @@ final class Leftovers: Sendable {
         var knowledge = Knowledge.none
         var places: [Place] = []
         var noted: Set<String> = []
+        /// Names that this run has left for the next: nobody has them locked any more.
+        var spared: Set<String> = []
     }
     private let state = Mutex(State())
     /// Where nobody can say what is to be kept, a file of this size may be somebody's half-done download for so long.
@@ -34,6 +36,14 @@ final class Leftovers: Sendable {
         }
     }
 
+    /// A folder that this run made: nothing can have been left in it.
+    func noteNew(_ folder: String) { state.withLock { _ = $0.noted.insert(folder) } }
+
+    /// What is left under this name is for the next run.
+    func spare(_ name: String) { state.withLock { _ = $0.spared.insert(name) } }
+
+    private func isSpared(_ name: String) -> Bool { state.withLock { $0.spared.contains(name) } }
+
     func sweepOne() -> Bool {
         guard let (place, kept) = next() else { return false }
         // A folder that cannot be read is swept by nobody.
@@ -43,7 +53,9 @@ final class Leftovers: Sendable {
         if let link = place.link { sweepTrees(of: link, names, in: folder) }
         for name in names where name.bytes.starts(with: TemporaryNames.prefix.utf8) {
             let isKept = kept?.contains("\(place.folder == "/" ? "" : place.folder)/\(name)")
-            if isKept != true { Self.remove(name, in: folder, isKnown: isKept != nil) }
+            if isKept != true, !isSpared(name.description) {
+                Self.remove(name, in: folder, isKnown: isKept != nil)
+            }
         }
         return true
     }

@@ -35,6 +35,7 @@ extension Publisher {
         let staging = stagings.removeValue(forKey: id)
         staging?.settle()
         if kept[id] != nil, failures[id] == nil, let staging, let part = staging.part(names) {
+            folders.leftovers.spare(part.name)
             staging.leave()
             return task.map { .part(id, $0, part) }
         }

@@ -9,8 +9,6 @@ import TransferModel
 /// That what it saw is a while ago harms nobody: a file that is to stay is looked at again when the server has answered.
 struct Foresight {
     enum Sight {
-        /// Nobody looked, or it was taken already.
-        case none
         /// Surely nothing is kept.
         case nothing
         case asked
@@ -19,7 +17,9 @@ struct Foresight {
         case seen(KeptValidators, FileStamp?)
     }
 
-    private var sights: [Sight] = []
+    private var sights: [TaskIndex: Sight] = [:]
+    /// Which tasks have begun, each at its number: for those nobody looks any more.
+    private var begun: [Bool] = []
     /// The next task that is to be thought of.
     private var reached = 0
     private let count: Int
@@ -40,29 +40,32 @@ struct Foresight {
         return min(start, count)..<reached
     }
 
-    subscript(task: TaskIndex) -> Sight {
-        get { sights.isEmpty ? .none : sights[Int(task.raw)] }
-        set {
-            if sights.isEmpty { sights = Array(repeating: .none, count: count) }
-            sights[Int(task.raw)] = newValue
-        }
+    subscript(task: TaskIndex) -> Sight? {
+        get { sights[task] }
+        set { sights[task] = newValue }
     }
 
-    mutating func take(_ task: TaskIndex) -> Sight {
-        guard !sights.isEmpty else { return .none }
-        defer { sights[Int(task.raw)] = .none }
-        return sights[Int(task.raw)]
+    /// `nil` where nobody looked, or it was taken already.
+    mutating func take(_ task: TaskIndex) -> Sight? { sights.removeValue(forKey: task) }
+
+    /// `false` when it had begun before.
+    mutating func begin(_ task: TaskIndex) -> Bool {
+        if begun.isEmpty { begun = Array(repeating: false, count: count) }
+        defer { begun[Int(task.raw)] = true }
+        return !begun[Int(task.raw)]
     }
+
+    func hasBegun(_ task: TaskIndex) -> Bool { !begun.isEmpty && begun[Int(task.raw)] }
 }
 
 extension Engine {
     /// A task begins; others will soon.
     func lookAhead(of task: TaskIndex, _ memory: MemoryDesk) {
-        guard memory.isOpen else { return }
+        guard memory.isOpen, foresight.begin(task) else { return }
         for index in foresight.extend(from: task) {
             let next = TaskIndex(raw: UInt32(index))
             let specification = job.tasks[index]
-            guard case .none = foresight[next], attempts[index] == nil,
+            guard foresight[next] == nil, !foresight.hasBegun(next), attempts[index] == nil,
                 !specification.options.values.awaitsCaptures
             else { continue }
             let keeps = memory.keeps(specification)

@@ -20,7 +20,7 @@ extension Engine {
         guard keeps.file || keeps.part, attempt.life.resume == nil else { return begin(attempt, url) }
         lookAhead(of: attempt.task, memory)
         switch foresight.take(attempt.task) {
-        case .none:
+        case nil:
             guard memory.find(attempt.task, attempt.specification) else { return begin(attempt, url) }
             attempt.phase = .recalling(url, nil)
         case .nothing: begin(attempt, url)

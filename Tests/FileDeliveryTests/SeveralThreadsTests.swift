@@ -101,6 +101,8 @@ struct SeveralThreadsTests {
             destination.flush = true
             desk.submit(publish(number, StagingID(1, of: task(number), isGrouped: false), destination, [1]))
         }
+        // A thread that was not told would flush by itself after a while.
+        #expect(DeliveryOrder.hurry.thread(of: Self.threads) == nil)
         desk.submit(.hurry)
         var flushed: Set<UInt32> = []
         for _ in 0..<(2 * Self.threads) {
@@ -122,23 +124,46 @@ struct SeveralThreadsTests {
         for number in 0..<Self.threads { #expect(tree.list("d\(number)") == ["f"]) }
     }
 
+    /// Left by one thread while the first has still to sweep the folder, or meets it only then.
+    @Test(arguments: ["old", "new"]) func whatWasLeftIsNotSwept(_ folder: String) throws {
+        let desk = try Desk(threads: Self.threads)
+        try tree.makeFolder("old")
+        desk.submit(.sweep(keeping: []))
+        let place = tree.path(folder)
+        for number in 0..<Self.threads {
+            let id = StagingID(1, of: task(number), isGrouped: false)
+            desk.submit(
+                .keepPart(id, task(number)),
+                .append(id, folder: place, algorithm: nil, .bytes([UInt8](repeating: 7, count: 2 << 20))),
+                .leave(id, task(number)))
+        }
+        for _ in 0..<Self.threads {
+            guard case .part(_, _, let part) = try desk.next() else { throw Desk.Silence() }
+            #expect(part?.size == 2 << 20)
+        }
+        desk.finish()
+        #expect(tree.list(folder).count == Self.threads)
+    }
+
     /// Copies have numbers of their own, on whichever thread they are made.
     @Test func copiesDoNotMeetBodies() throws {
         let desk = try Desk(threads: Self.threads)
         try tree.write("source", [UInt8](repeating: 5, count: 3 << 20))
+        let ids = (0..<12).map { StagingID(UInt32($0 + 1), of: task($0), isGrouped: false) }
+        for number in 0..<12 {
+            desk.submit(.append(ids[number], folder: tree.path, algorithm: nil, .bytes([8])))
+        }
         for number in 0..<12 {
             desk.submit(
                 .copy(task(number), from: tree.path("source"), Destination(path: tree.path("c\(number)")), maximum: nil)
             )
             desk.submit(
-                publish(
-                    100 + number, StagingID(UInt32(number + 1), of: task(number), isGrouped: false),
-                    Destination(path: tree.path("p\(number)")), [1]))
+                publish(100 + number, ids[number], Destination(path: tree.path("p\(number)")), [9]))
         }
         for _ in 0..<24 { _ = try desk.outcome().get() }
         for number in 0..<12 {
             #expect(try FileFacts.of(tree.path("c\(number)")).size == 3 << 20)
-            #expect(try FileFacts.of(tree.path("p\(number)")).size == 1)
+            #expect(try tree.bytes("p\(number)") == [8, 9])
         }
     }
 }

@@ -66,6 +66,9 @@ struct BackgroundJob {
         var handover = Handover(folder)
         handover.isNew = options.newRun
         handover.tell = { console.errors($0.warning) }
+        handover.tellLost = {
+            console.errors("warning: an earlier run cannot be gone on with, and the job begins anew: \($0)\n")
+        }
         do throws(Handover.Problem) {
             let result = try handover.perform(accepted, recipe, seam.background.job)
             return goOn(result, recipe.changed(job), accepted.identifiers, folder, networks)

@@ -27,24 +27,25 @@ package enum CommandLineReference {
 
         ## A run under way
 
-        `suspend`, `resume` and `cancel` ask a run by its process's number, which stands in its report as `runner.pid`.
-        TASK is an id or a pattern of ids such as `debs-*`; without one, every task is meant. Background sessions, which
-        have an identifier instead of a number, are not built yet.
+        `suspend`, `resume` and `cancel` ask a run by its process's number, which stands in its report as `runner.pid`, and a
+        background session by its identifier. TASK is an id or a pattern of ids such as `debs-*`; without one, every task is
+        meant. `--detach`, `--new-run` and `attach` are explained in [background.md](background.md).
 
         `onOverlap` says what a second run of the same job does. One that waits runs the job as it had read it before.
         SIGINT or SIGTERM ends a run with its report, and a wait at once; a second one ends the process there and then.
 
         ## Networks and power
 
-        `status` shows the networks that can be used now first, then the others, with the power there is and the runs under
-        way; a PID after it shows that run alone. `--json` prints one line:
+        `status` shows the networks that can be used now first, then the others, with the power there is, the background
+        sessions and the runs under way; an identifier or a PID after it shows that one alone. `--json` prints one line:
 
         ```
-        {"sessions":[],"runs":[{"pid","job","startedAt","counts","tasks"}],
+        {"sessions":[{"identifier","job","state","report","tasks"}],
+         "runs":[{"pid","job","startedAt","counts","tasks"}],
          "networks":[{"interface","class","metered","constrained","why","usable"}],"power":{"source","battery"}}
         ```
 
-        `sessions` are those of background runs, which are not built yet. Of a run's tasks the first 1,000 that have not
+        `sessions` are those of background runs whose end nobody knows of yet. Of a run's tasks the first 1,000 that have not
         finished are told, each with `id`, `state`, `waitingFor` and, where a network or power is missing, `lacks`. How
         classes are known, and how to say it better, stands in [networks.md](networks.md).
 

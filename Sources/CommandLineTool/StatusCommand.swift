@@ -97,6 +97,7 @@ private struct StatusShow {
         }
         guard options.isWatching else {
             show(try view(watch.first))
+            if let quarantined = source?.quarantined { console.errors(quarantined.warning) }
             if let trouble = source?.trouble { console.errors("warning: \(trouble)\n") }
             return ExitStatus.succeeded.code
         }
@@ -110,9 +111,14 @@ private struct StatusShow {
         let newest = Mailbox<Conditions> { changed.signal() }
         try watch.start(onChange: { newest.post($0) })
         var (conditions, shown) = (watch.first, StatusView?.none)
+        var told: Quarantine?
         defer { watch.stop() }
         while isHeard {
             let found = try view(conditions)
+            if let quarantined = source?.quarantined, quarantined != told {
+                console.errors(quarantined.warning)
+                told = quarantined
+            }
             if found != shown {
                 if shown != nil, !options.asJSON { console.output("\n") }
                 show(found)

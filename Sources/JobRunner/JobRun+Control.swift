@@ -26,6 +26,13 @@ extension JobRun {
         owed = []
     }
 
+    /// Of one that is left nothing more is told: what was done for them since the last turn is not in the log.
+    func refuseRequests() {
+        let reason = "the process that carries it is about to end; ask again"
+        for (request, _) in owed { request.reply(.refused(reason), 0) }
+        owed = []
+    }
+
     private func refusal(of pattern: TaskPattern, _ identifier: String?) -> String {
         let all = TaskChoice([], of: job, in: identifier).tasks.map { job.tasks[Int($0.raw)].id }
         let known = all.prefix(5).map { "`\($0)`" } + (all.count > 5 ? ["…"] : [])

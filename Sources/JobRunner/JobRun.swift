@@ -148,7 +148,10 @@ package final class JobRun {
             for report in reports { take(report, now) }
         }
         networks.end()
-        if isLeaving { leave(now) }
+        if isLeaving {
+            leave(now)
+            refuseRequests()
+        }
         storeProblems = engine.close()
         credentialProblems = engine.credentialProblems
         return isLeaving ? nil : conclude(Clocks.now())

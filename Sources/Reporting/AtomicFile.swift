@@ -35,10 +35,22 @@ final class AtomicFile: ByteSink {
         try Descriptor.writeAll(bytes, to: descriptor, name: target)
     }
 
-    func commit() throws(OutputProblem) {
+    func commit(isDurable: Bool) throws(OutputProblem) {
         guard let from = temporary else { return }
+        if isDurable { guard fsync(descriptor) == 0 else { throw .system("flush", target) } }
         guard rename(from, target) == 0 else { throw .system("write", target) }
         temporary = nil
+        if isDurable { try flushFolder() }
+    }
+
+    private func flushFolder() throws(OutputProblem) {
+        let slash = target.lastIndex(of: "/")
+        let folder = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
+        let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard opened >= 0 else { throw .system("flush", folder) }
+        defer { close(opened) }
+        // Of a file system that cannot do it nothing more can be had.
+        guard fsync(opened) == 0 || errno == EINVAL else { throw .system("flush", folder) }
     }
 
     /// Makes and removes a file in the folder, the one proof that it can be done.

@@ -7,11 +7,12 @@ extension JSONReport {
         try AtomicFile.preflight(path)
     }
 
-    /// Puts the whole report at `path` in one step, or changes nothing. Can be called again when hooks have run.
-    package func write(to path: String) throws(OutputProblem) {
+    /// Puts the whole report at `path` in one step, or changes nothing. Can be called again when hooks have run. With
+    /// `isDurable` a power cut that comes after it does not take it away.
+    package func write(to path: String, isDurable: Bool = false) throws(OutputProblem) {
         let file = try AtomicFile(path)
         try write(to: file)
-        try file.commit()
+        try file.commit(isDurable: isDurable)
     }
 
     /// Writes the whole report piece by piece, straight from the rendered tasks.

@@ -63,9 +63,9 @@ struct TaskState: Sendable {
     /// Its `timeoutForResource` has begun.
     var hasBegun = false
     var resourceClockRuns = false
-    /// It is to be held back: by the job file, or by a command.
     /// Failures of the network's since somebody answered last, where those use up no tries.
     var networkFailures: UInt32 = 0
+    /// It is to be held back: by the job file, or by a command.
     var isSuspended = false
     /// It is, because nobody knew a credential.
     var lacksCredential = false

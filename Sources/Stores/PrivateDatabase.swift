@@ -8,10 +8,10 @@ struct DatabaseKind: Sendable {
     /// By this number in the file's header it is known as ours.
     let applicationID: Int64
     let steps: [Migration]
-    /// What is deleted makes the file shorter, when asked for.
     /// So many pages of the log are taken into the file, with two waits for the disk, by whoever commits then: mostly
     /// while the run goes on. Who opens the database reads the log first, 1 ms for 500.
     var longLog = 500
+    /// What is deleted makes the file shorter, when asked for.
     var givesRoomBack = false
     /// Reads all that SQLite's own check says nothing of. Only where somebody met damage.
     var prove: @Sendable (borrowing Database) throws(StoreError) -> Void = { _ in }

@@ -34,7 +34,7 @@ struct ReceiptTests {
                     let number = sequence
                     let needed = journalled.last ?? 0
                     asked.append(number)
-                    receipts.hold(upTo: number) {
+                    receipts.hold(upTo: number) { _ in
                         #expect(written.withLock { $0 } >= needed)
                         given.withLock { $0.append(number) }
                     }
@@ -57,14 +57,15 @@ struct ReceiptTests {
         }
     }
 
-    @Test func theEndAnswersAll() {
+    @Test(arguments: [false, true]) func theEndAnswersAll(_ isWritten: Bool) {
         let receipts = Receipts()
-        let count = Counter()
+        let answers = Mutex<[Bool]>([])
         receipts.begin(after: 0)
-        receipts.hold(upTo: 5) { count.add() }
-        #expect(count.value == 0)
-        receipts.close()
-        receipts.hold(upTo: 9) { count.add() }
-        #expect(count.value == 2)
+        receipts.hold(upTo: 5) { isWritten in answers.withLock { $0.append(isWritten) } }
+        #expect(answers.withLock { $0.isEmpty })
+        receipts.close(isWritten: isWritten)
+        receipts.close(isWritten: !isWritten)
+        receipts.hold(upTo: 9) { isWritten in answers.withLock { $0.append(isWritten) } }
+        #expect(answers.withLock { $0 } == [isWritten, isWritten])
     }
 }

@@ -87,6 +87,37 @@ import TransferModel
         _ = scene.end(SIGKILL)
     }
 
+    /// Without its key a run is lost, and nobody waits for it: who attached or asked for it again is told.
+    @Test(arguments: ["attach", "again"]) func aRunWithoutItsKeyIsTold(_ how: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        _ = try leftRun(server, scene)
+        let keys = scene.binary.home.list("state/transfer-run").filter { $0.hasPrefix("journal.key-") }
+        for key in keys { scene.binary.home.remove("state/transfer-run/\(key)") }
+        #expect(keys.count == 1)
+        if how != "again" {
+            let seen = try scene.binary.run("attach", "org.example.test", "--report", "seen.json")
+            #expect(seen.exitStatus == 4 && seen.errorText.contains("is not there"), "\(seen.errorText)")
+        }
+        let again = try scene.stage.run(job(server))
+        #expect(again.status == 0 && again.errorText.contains("begins anew"), "\(again.errorText)")
+        #expect(scene.stage.files == ["done", "x"])
+    }
+
+    /// Whoever only asks how things stand is told as well, and once.
+    @Test func statusTellsOfIt() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        _ = try leftRun(server, scene)
+        try scene.binary.home.write(Self.journal, Array(repeating: UInt8(ascii: "x"), count: 20_000), mode: 0o600)
+        scene.binary.home.remove("state/transfer-run/background.unfinished")
+        let first = try scene.binary.run("status", "--json")
+        #expect(first.exitStatus == 0 && first.errorText.contains(scene.binary.home.path(Self.aside)))
+        #expect(try scene.binary.run("status", "--json").errorText.isEmpty)
+    }
+
     @Test(arguments: Damage.allCases, Comer.allCases) func itIsPutAsideAndTold(
         _ damage: Damage, _ comer: Comer
     ) throws {

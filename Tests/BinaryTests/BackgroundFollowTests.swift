@@ -36,6 +36,24 @@ import TextFormats
         #expect(scene.stage.files == ["a", "b"])
     }
 
+    /// Who only watches reports nothing: when the one who followed is gone, the process does.
+    @Test func whoWatchesReportsNothing() throws {
+        let server = try server()
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let program = try scene.stage.start(job(server))
+        #expect(server.waitForRequests(1, "/a"))
+        let watching = try scene.binary.start(["status", "--watch"])
+        #expect(watching.waitForOutput("org.example.test"))
+        program.send(signal: SIGKILL)
+        _ = program.wait()
+        server.open(gate: "open")
+        for _ in 0..<2500 where !scene.folder.exists(".report.json") { usleep(2000) }
+        #expect(try scene.stage.text(".report.json").contains(#""outcome":"succeeded""#))
+        watching.send(signal: SIGTERM)
+        _ = watching.wait()
+    }
+
     /// One follows from the beginning, others come.
     @Test func manyWhoFollowLeaveOneStory() throws {
         let server = try server()

@@ -211,6 +211,36 @@ import TransferModel
         #expect(scene.log.contains("the process before this one crashed"))
     }
 
+    /// A run that is held back until the suspect of another has ended was under way at the crash all the same.
+    @Test func whoIsHeldBackRemembersTheCrash() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for path in ["/poison", "/other"] {
+            server.on(path) { request in path == "/other" && request.number > 1 ? .respond(200, body: "x") : [.stall] }
+        }
+        let scene = try BackgroundScene()
+        let first = try scene.stage.start(
+            BackgroundScene.head() + "tasks: [{ id: poison, url: \"\(server.url("/poison"))\", to: poison }]")
+        #expect(server.waitForRequests(1, "/poison") && scene.waitForEvents(of: "poison", attempts: 1))
+        #expect(scene.end(SIGSEGV))
+        #expect(server.waitForRequests(2, "/poison") && scene.waitForEvents(of: "poison", attempts: 2))
+        try scene.folder.write(
+            "other.yaml",
+            BackgroundScene.head("org.example.other")
+                + "tasks: [{ id: t, url: \"\(server.url("/other"))\", to: other }]")
+        let second = try scene.binary.start(["other.yaml", "--report", "other.json"])
+        #expect(server.waitForRequests(1, "/other") && scene.waitForEvents(of: "t", attempts: 1))
+        #expect(scene.end(SIGSEGV))
+        #expect(server.waitForRequests(3, "/poison") && scene.waitForEvents(of: "poison", attempts: 3, run: 0))
+        #expect(server.requests("/other").count == 1)
+        #expect(scene.end(SIGSEGV))
+        #expect(try scene.stage.finish(first).status == 1)
+        #expect(second.wait().exitStatus == 0)
+        let report = try JSONParser.parse(scene.folder.bytes("other.json"))
+        let errors = try JSONPath("$.tasks[0].attempts[*].error.message").select(from: report)
+        #expect(errors.first?.plainText?.contains("crashed") == true, "\(errors)")
+    }
+
     /// What the server may have heard already is not said twice, unless the job says that it may be.
     @Test(arguments: [false, true]) func aRequestThatMayHaveBeenHeardIsNotSentAgain(_ mayRepeat: Bool) throws {
         let server = try ScriptedServer()

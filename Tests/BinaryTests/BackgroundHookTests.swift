@@ -51,6 +51,24 @@ import TransferModel
         #expect(try scene.stage.text("seen.json").contains(hook))
     }
 
+    /// What was added while the command ran is a run that goes on, and its end is told as well.
+    @Test func anEndAfterAllIsToldToo() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let script = "echo $TRANSFER_RUN_HOOK_DELIVERY_ID >> told; while ! test -e go; do sleep 0.01; done"
+        #expect(try scene.stage.start(job(server, script), ["--detach"]).wait().exitStatus == 0)
+        for _ in 0..<5000 where !scene.folder.exists("told") { usleep(2000) }
+        let more = "tasks: [{ id: u, url: \"\(server.url("/y"))\", to: y }, "
+        let changed = job(server, script).replacing("tasks: [", with: more)
+        #expect(try scene.stage.start(changed, ["--detach"]).wait().exitStatus == 0)
+        try scene.folder.write("go", "")
+        for _ in 0..<5000 where !scene.folder.exists("y") { usleep(2000) }
+        #expect(scene.waitForEnd())
+        let told = try scene.stage.text("told").split(separator: "\n")
+        #expect(told.count == 2 && told.first != told.last, "\(scene.log)")
+    }
+
     /// Killed before anybody could note that it had run, it is started again, and can know that it is the same end.
     @Test func itRunsAgainOnlyIfItWasCutShort() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }

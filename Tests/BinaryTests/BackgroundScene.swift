@@ -40,25 +40,25 @@ final class BackgroundScene {
         return number
     }
 
-    /// Waits until so many attempts of a task are in the journal.
-    func waitForEvents(of task: String, attempts: Int) -> Bool {
-        waitForHistory { $0.id == task && $0.attempts >= attempts }
+    /// Waits until so many attempts of a task are in the journal: of the last run, or of that one.
+    func waitForEvents(of task: String, attempts: Int, run number: Int? = nil) -> Bool {
+        waitForHistory(run: number) { $0.id == task && $0.attempts >= attempts }
     }
 
     /// Waits until the end of a task is in the journal.
     func waitForEnd(of task: String) -> Bool { waitForHistory { $0.id == task && $0.outcome != nil } }
 
-    private func waitForHistory(_ isSo: (TaskStory) -> Bool) -> Bool {
-        wait { journal, run in try TaskStory.all(of: run, journal).contains(where: isSo) }
+    private func waitForHistory(run number: Int? = nil, _ isSo: (TaskStory) -> Bool) -> Bool {
+        wait(run: number) { journal, run in try TaskStory.all(of: run, journal).contains(where: isSo) }
     }
 
     /// Waits until the last run in the journal has ended.
     func waitForEnd() -> Bool { wait { _, run in run.state == .finished } }
 
-    private func wait(_ isSo: (Journal, JournalRun) throws -> Bool) -> Bool {
+    private func wait(run number: Int? = nil, _ isSo: (Journal, JournalRun) throws -> Bool) -> Bool {
         for _ in 0..<2000 {
-            if let journal = try? Journal.open(folder: state), let run = try? journal.runs().last,
-                (try? isSo(journal, run)) == true
+            if let journal = try? Journal.open(folder: state), let runs = try? journal.runs(), !runs.isEmpty,
+                (try? isSo(journal, runs[number ?? runs.count - 1])) == true
             {
                 return true
             }

@@ -74,9 +74,8 @@ enum JournalCase {
         let tree = try TemporaryTree()
         let journal = try Journal.open(folder: tree.path)
         let id = try journal.accept(JournalCase.run(["i", "j"], job: "first"), inputs: [], tasks: [])
-        for state in [JournalRun.State.accepted, .running, .suspended, .finished] {
+        for state in [JournalRun.State.accepted, .finished] {
             if state == .finished { try journal.finish(id, JournalCase.end) }
-            if state == .running || state == .suspended { try journal.setState(state, of: id) }
             let problem = #expect(throws: AcceptProblem.self) {
                 try journal.accept(JournalCase.run(["new", "j"], job: "second"), inputs: [], tasks: ["x"])
             }
@@ -93,15 +92,28 @@ enum JournalCase {
         #expect(try journal.holder(of: "i") == nil)
     }
 
+    /// Where nobody else is to hear of it.
+    @Test func anEndCanBeDeliveredInTheSameMoment() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let id = try journal.accept(
+            JournalCase.run(["i"]), inputs: [JournalInput(kind: "k", bytes: [1])], tasks: ["a", "b"])
+        #expect(try !journal.finish(id, JournalCase.end, tasks: 1, deliveredAt: now))
+        #expect(try journal.run(id)?.deliveredAt == nil && journal.inputs(of: id).count == 1)
+        #expect(try journal.finish(id, JournalCase.end, tasks: 2, deliveredAt: now))
+        let run = try #require(try journal.run(id))
+        #expect(run.end == JournalCase.end && run.deliveredAt == now && run.state == .finished)
+        #expect(try journal.holder(of: "i") == nil && journal.inputs(of: id).isEmpty)
+        #expect(!tree.list("").contains { $0.contains("key-") })
+    }
+
     @Test func whoEndsOnceHasEnded() throws {
         let tree = try TemporaryTree()
         let journal = try Journal.open(folder: tree.path)
         let id = try journal.accept(JournalCase.run(), inputs: [], tasks: [])
         #expect(throws: StoreError.self) { try journal.deliver(id, now: now) }
-        #expect(throws: StoreError.self) { try journal.setState(.finished, of: id) }
         try journal.finish(id, JournalCase.end)
         try journal.finish(id, RunEnd(at: now, outcome: .succeeded, exitStatus: 0))
-        #expect(throws: StoreError.self) { try journal.setState(.running, of: id) }
         try journal.deliver(id, now: now)
         try journal.deliver(id, now: now + .seconds(9))
         let run = try #require(try journal.run(id))
@@ -177,13 +189,12 @@ enum JournalCase {
         let id = try journal.accept(
             JournalCase.run(), inputs: [JournalInput(kind: "recording", bytes: [1]), learned], tasks: ["a", "b"])
         try journal.append([JournalCase.event(1, JournalCase.finish(.succeeded), task: 1)], to: id)
-        try journal.setState(.suspended, of: id)
         let recording = JournalInput(kind: "recording", bytes: [3])
         try journal.extend(id, inputs: [recording], tasks: ["c", "d"])
         #expect(try journal.tasks(of: id) == ["a", "b", "c", "d"])
         #expect(try journal.inputs(of: id) == [learned, recording])
         let run = try #require(try journal.run(id))
-        #expect(run.taskCount == 4 && run.state == .suspended && run.lastSequence == 1)
+        #expect(run.taskCount == 4 && run.state != .finished && run.lastSequence == 1)
         try journal.append([JournalCase.event(2, JournalCase.finish(.failed), task: 3)], to: id)
         #expect(throws: StoreError.self) { try journal.append([JournalCase.event(3, .taskResumed, task: 4)], to: id) }
         try journal.extend(id, inputs: [], tasks: [])

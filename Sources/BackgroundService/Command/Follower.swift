@@ -57,14 +57,19 @@ package final class Follower {
         return { wake.signal() }
     }
 
-    /// `take` gets every event once, in order, and progress between them where it is wanted. `signal` is asked whenever nothing has come for a while.
+    /// `take` gets every event once, in order, and progress between them where it is wanted. `signal` is asked whenever
+    /// nothing has come for a while.
     package func follow(
         signal: () -> Int32?, take: (ArraySlice<Event>) -> Void
     ) throws(ServiceTrouble) -> End {
         while true {
             if try read(take) { deaths = 0 }
             if let progress = placing?.placed(), !progress.isEmpty { take(progress[...]) }
-            if let end = try end() { return end }
+            if let end = try end() {
+                // What came between the last look at its events and this one.
+                _ = try read(take)
+                return end
+            }
             if let number = signal() { return .interrupted(number) }
             try wait()
         }
@@ -123,9 +128,11 @@ package final class Follower {
 
     private func trouble() throws(StoreError) -> String? {
         do throws(StoreError) {
-            let note = try journal.inputs(of: run).first { $0.kind == InputKind.trouble }
+            let note = try journal.inputs(of: run, kind: InputKind.trouble).first
             return note.map { String(decoding: $0.bytes, as: UTF8.self) }
         } catch {
+            // That is the trouble: it was given up for want of its key.
+            if error.kind == .sealedForEver { return error.description }
             // Somebody else made its end known in between: what the run was given went, and first of all the key to it.
             guard try journal.run(run)?.deliveredAt != nil else { throw error }
             return nil

@@ -27,6 +27,8 @@ package struct Handover {
     package var isNew = false
     /// Is told of a journal that was put aside, with the runs in it.
     package var tell: (Quarantine) -> Void = { _ in }
+    /// Is told why an earlier run is lost, of which another takes the place.
+    package var tellLost: (String) -> Void = { _ in }
 
     package init(_ folder: StateFolder) { self.folder = folder }
 
@@ -58,6 +60,7 @@ package struct Handover {
         for _ in 0..<3 {
             if let found = try holder(of: run, journal) {
                 if found.job != run.job { return .failure(.inUse(found)) }
+                if try isLost(found, journal) { continue }
                 guard isNew else { return try comeBack(found.run, run.identifiers, recipe, background, journal) }
                 guard found.state == .finished else { return .failure(.underWay(found)) }
                 try journal.deliver(found.run, now: Clocks.wall())
@@ -71,6 +74,23 @@ package struct Handover {
             }
         }
         return .failure(.failed("other commands take the identifiers of this job again and again"))
+    }
+
+    /// Nobody can ever read what it was given: its end is made known here, for whoever carries it cannot go on with it.
+    private func isLost(_ found: IdentifierHolder, _ journal: Journal) throws(StoreError) -> Bool {
+        do throws(ServiceTrouble) {
+            _ = try HandedJob(of: found.run, journal)
+            return false
+        } catch {
+            if error.mayPass { return false }
+            tellLost("\(error)")
+        }
+        let now = Clocks.wall()
+        let end = RunEnd(at: now, outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code))
+        try journal.finish(found.run, end, deliveredAt: now)
+        // Somebody else may have noted its end.
+        try journal.deliver(found.run, now: now)
+        return true
     }
 
     /// Tasks that are new in the file are added to those that were accepted.

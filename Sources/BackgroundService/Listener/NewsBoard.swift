@@ -21,8 +21,8 @@ package final class NewsBoard: Sendable {
     private struct State {
         /// By session: the last event in the journal.
         var last: [String: UInt64] = [:]
-        /// How many follow a session.
-        var followers: [String: Int] = [:]
+        /// How many follow a session, and how many of them report what became of it.
+        var followers: [String: (all: Int, reporting: Int)] = [:]
         var news: Set<String> = []
         /// An end is among the news, which is told before the listener's pace allows.
         var isHurried = false
@@ -96,6 +96,11 @@ package final class NewsBoard: Sendable {
         state.withLock { $0.followers[identifier] != nil }
     }
 
+    /// Whether somebody writes its report.
+    package func isReported(_ identifier: String) -> Bool {
+        state.withLock { ($0.followers[identifier]?.reporting ?? 0) > 0 }
+    }
+
     /// The run is over and its last events were told: its number is forgotten once they went out.
     package func forget(_ identifier: String) {
         state.withLock { state in
@@ -115,19 +120,25 @@ package final class NewsBoard: Sendable {
 
     // MARK: For the listener
 
-    /// One more follows; the session's last number, 0 when it is not known.
-    package func follow(_ identifier: String) -> UInt64 {
+    /// One more follows, and with `reports` writes what becomes of it; the session's last number, 0 when it is not known.
+    package func follow(_ identifier: String, reports: Bool = true) -> UInt64 {
         state.withLock { state in
-            state.followers[identifier, default: 0] += 1
+            var followers = state.followers[identifier] ?? (0, 0)
+            followers.all += 1
+            if reports { followers.reporting += 1 }
+            state.followers[identifier] = followers
             return state.last[identifier] ?? 0
         }
     }
 
-    package func unfollow(_ identifier: String) {
+    /// As it followed.
+    package func unfollow(_ identifier: String, reports: Bool = true) {
         state.withLock { state in
-            let left = (state.followers[identifier] ?? 0) - 1
-            state.followers[identifier] = left > 0 ? left : nil
-            guard left <= 0 else { return }
+            var left = state.followers[identifier] ?? (0, 0)
+            left.all -= 1
+            if reports { left.reporting -= 1 }
+            state.followers[identifier] = left.all > 0 ? left : nil
+            guard left.all <= 0 else { return }
             state.news.remove(identifier)
             state.forgetIfOver(identifier)
             state.progress[identifier] = nil

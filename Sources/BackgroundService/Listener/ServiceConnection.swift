@@ -12,7 +12,8 @@ final class ServiceConnection {
     private var asked = 0
     /// Why nothing more is heard, until that is said: after the answers to what was asked before.
     private var lastWord: String?
-    private(set) var follows: Set<String> = []
+    /// By session, whether it writes the report.
+    private(set) var follows: [String: Bool] = [:]
     /// When whoever owes us the rest of a frame, or has taken nothing of what we owe, has had long enough.
     private(set) var deadline: Instant
     /// What is waited for at present.
@@ -151,10 +152,10 @@ final class ServiceConnection {
     // MARK: Following
 
     /// `nil` when it follows too many already; whether it is one more.
-    func follow(_ identifier: String) -> Bool? {
-        if follows.contains(identifier) { return false }
+    func follow(_ identifier: String, reports: Bool) -> Bool? {
+        if follows[identifier] != nil { return false }
         guard follows.count < limits.follows else { return nil }
-        follows.insert(identifier)
+        follows[identifier] = reports
         return true
     }
 }

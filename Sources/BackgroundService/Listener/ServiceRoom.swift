@@ -126,8 +126,8 @@ final class ServiceRoom {
         guard connections.removeValue(forKey: one.number) != nil else { return }
         set.remove(one.descriptor)
         impatient.remove(one.number)
-        for identifier in one.follows {
-            desk.board.unfollow(identifier)
+        for (identifier, reports) in one.follows {
+            desk.board.unfollow(identifier, reports: reports)
             followers[identifier]?.remove(one.number)
             if followers[identifier]?.isEmpty == true { followers[identifier] = nil }
         }
@@ -164,7 +164,8 @@ final class ServiceRoom {
             change(one) { $0.answer(number, .done, now) }
         case .status(let identifier): desk.host.status(identifier) { reply(.status($0)) }
         case .control(let control): desk.host.control(control) { reply(ServiceAnswer($0)) }
-        case .follow(let identifier, let sequence): follow(identifier, sequence, number, one, now)
+        case .follow(let identifier, let sequence, let watches):
+            follow(identifier, sequence, reports: !watches, number, one, now)
         case .stop:
             change(one) { $0.answer(number, .done, now) }
             desk.end(.asked)
@@ -172,15 +173,20 @@ final class ServiceRoom {
     }
 
     private func follow(
-        _ identifier: String, _ sequence: UInt64, _ number: UInt32, _ one: ServiceConnection, _ now: Instant
+        _ identifier: String, _ sequence: UInt64, reports: Bool, _ number: UInt32, _ one: ServiceConnection,
+        _ now: Instant
     ) {
         guard connections[one.number] != nil else { return }
-        guard let isNew = one.follow(identifier) else {
+        guard let isNew = one.follow(identifier, reports: reports) else {
             let most = "one connection follows \(desk.limits.follows) sessions at most"
             return change(one) { $0.answer(number, .refused(most), now) }
         }
-        let last = desk.board.follow(identifier)
-        if isNew { followers[identifier, default: []].insert(one.number) } else { desk.board.unfollow(identifier) }
+        let last = desk.board.follow(identifier, reports: reports)
+        if isNew {
+            followers[identifier, default: []].insert(one.number)
+        } else {
+            desk.board.unfollow(identifier, reports: reports)
+        }
         change(one) { one in
             one.answer(number, .following(last), now)
             guard last > sequence, !one.isGone else { return }

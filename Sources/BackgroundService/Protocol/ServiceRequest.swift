@@ -17,8 +17,9 @@ package enum ServiceWish: Hashable, Sendable {
     case ring(String?)
     /// What the journal does not tell, of one session or of all.
     case status(String?)
-    /// News of a session from here on; whoever follows has read its events up to this number.
-    case follow(String, after: UInt64)
+    /// News of a session from here on; whoever follows has read its events up to this number, and writes the run's report
+    /// unless it only watches.
+    case follow(String, after: UInt64, watches: Bool = false)
     case control(ServiceControl)
     /// Leave all runs to the next process, and end.
     case stop
@@ -50,10 +51,11 @@ extension ServiceRequest {
         switch wish {
         case .ring(let identifier): write("ring") { if let identifier { $0.member("identifier", identifier) } }
         case .status(let identifier): write("status") { if let identifier { $0.member("identifier", identifier) } }
-        case .follow(let identifier, let sequence):
+        case .follow(let identifier, let sequence, let watches):
             write("follow") {
                 $0.member("identifier", identifier)
                 $0.member("after", sequence)
+                if watches { $0.member("watches", true) }
             }
         case .control(let control):
             write("control") {
@@ -97,7 +99,9 @@ extension ServiceRequest {
         "ring": { members throws(ServiceProblem) in .ring(try members.identifierIfAny()) },
         "status": { members throws(ServiceProblem) in .status(try members.identifierIfAny()) },
         "follow": { members throws(ServiceProblem) in
-            .follow(try members.identifier(), after: try members.number("after", UInt64.self))
+            .follow(
+                try members.identifier(), after: try members.number("after", UInt64.self),
+                watches: try members.flag("watches"))
         },
         "control": { members throws(ServiceProblem) in .control(try ServiceControl(&members)) },
         "stop": { _ throws(ServiceProblem) in .stop },

@@ -63,7 +63,9 @@ final class CarriedRun: Sendable {
                 patterns: control.patterns.map { TaskPattern($0) }, identifier: control.identifier,
                 reply: { [receipts] answer, sequence in
                     guard case .changed = answer else { return reply(answer) }
-                    receipts.hold(upTo: sequence) { reply(answer) }
+                    receipts.hold(upTo: sequence) { isWritten in
+                        reply(isWritten ? answer : .refused("what was done cannot be written down; ask again"))
+                    }
                 }))
     }
 
@@ -132,7 +134,7 @@ final class CarriedRun: Sendable {
             outcome = .failed("\(error)")
         }
         for case .control(let request) in inbox.close() { Self.refuse(request) }
-        receipts.close()
+        receipts.close(isWritten: true)
         for identifier in identifiers { board.forget(identifier) }
         return outcome
     }
@@ -146,6 +148,8 @@ final class CarriedRun: Sendable {
             return error.mayPass ? .failed(error.description) : try giveUp(error, journal)
         }
         notes.took(handed)
+        // What was added before that was told to nobody who knew how to compare.
+        if let run = try journal.run(id), try notes.isOutgrown(by: run, journal) { return .left }
         OwnPlace.take(folder: accepted.folder, mask: handed.recipe.mask)
         let job = handed.part.job
         let past = try JournalledPast(of: id, job, journal)
@@ -158,7 +162,7 @@ final class CarriedRun: Sendable {
             guard try transfer(handed, past, report) else { return .left }
         }
         do {
-            try ending.perform(journal, report, isFollowed: identifiers.contains { board.isFollowed($0) })
+            try ending.perform(journal, report, isReported: identifiers.contains { board.isReported($0) })
         } catch is RunEnding.Left {
             return .left
         }
@@ -170,7 +174,8 @@ final class CarriedRun: Sendable {
     /// Nothing can ever be made of it: whoever waits for its end is told why.
     private func giveUp(_ why: ServiceTrouble, _ journal: Journal) throws -> Outcome {
         tools.log("run \(id.raw) is given up: \(why)")
-        try journal.keep(JournalInput(kind: InputKind.trouble, bytes: Array(why.description.utf8)), of: id)
+        // Where its key is gone nothing can be kept for it any more, and whoever asks finds that out.
+        try? journal.keep(JournalInput(kind: InputKind.trouble, bytes: Array(why.description.utf8)), of: id)
         try journal.finish(
             id, RunEnd(at: Clocks.wall(), outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code)))
         for identifier in identifiers { board.ended(identifier) }
@@ -192,17 +197,24 @@ final class CarriedRun: Sendable {
             case .failed(let error): tools.log("run \(id.raw): events wait to be written: \(error)")
             }
         }
+        let lines: EventLines?
         let log: EventLog
-        let run: JobRun
         do {
             let last = past.history.lastSequence
             receipts.begin(after: last)
+            lines = recipe.isDetached ? try eventLines(job) : nil
             var consumers: [any EventConsumer] = [writer, receipts, ProgressTeller(job, board, after: last)]
             if let report { consumers.append(report) }
-            if recipe.isDetached, let lines = try eventLines(job) { consumers.append(lines) }
+            if let lines { consumers.append(lines) }
             log = try EventLog(
                 consumers: consumers, redactor: Redactor(job.secrets), now: Clocks.now(),
                 patience: hasCrashed ? .zero : .milliseconds(20), after: last)
+        } catch {
+            _ = writer.finish()
+            throw error
+        }
+        let run: JobRun
+        do {
             var settings = settings(recipe)
             settings.outside = OutsideNeeds(handed.part.outside)
             // Before the event of its end: who goes on from that must find what came of it.
@@ -220,12 +232,17 @@ final class CarriedRun: Sendable {
                 return mailbox
             }
         } catch {
+            _ = log.finish()
             _ = writer.finish()
             throw error
         }
         let status = run.run()
         if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }
-        if let failure = writer.finish() { throw failure }
+        if let problem = lines?.problem { tools.log("run \(id.raw): \(problem)") }
+        if let failure = writer.finish() {
+            receipts.close(isWritten: false)
+            throw failure
+        }
         for problem in run.storeProblems + run.credentialProblems { tools.log("run \(id.raw): \(problem)") }
         return status != nil
     }

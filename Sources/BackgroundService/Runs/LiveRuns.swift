@@ -20,10 +20,12 @@ final class LiveRuns: @unchecked Sendable {
     private var trouble: ServiceTrouble?
     /// Nobody knew of their end at the last look.
     private var known: Set<RunID> = []
-    /// Runs that have ended, and of whose end somebody is to hear from a command.
-    private var awaited: Set<RunID> = []
-    /// The process before this one died by its own fault: asked once, of the runs that it carried.
+    private var nextForgetting = Clocks.instant() + LiveRuns.forgettingPause
+    private static let forgettingPause = TimeSpan.seconds(60)
+    /// The process before this one died by its own fault: asked once.
     private var hasCrashed: Bool
+    /// The runs that it may have carried, until they are begun.
+    private var crashed: Set<RunID> = []
     /// Runs with a task that may be the cause of crashes: each is carried alone until that has ended.
     private var suspected: [RunID] = []
 
@@ -53,27 +55,30 @@ final class LiveRuns: @unchecked Sendable {
         nextLook = .distantFuture
         do throws(StoreError) {
             let journal = try opened()
-            var hasForgotten = false
             let all = try journal.undelivered()
             try scrubIfDelivered(all, journal)
-            if hasCrashed { suspected = all.filter { isSuspected($0, journal) }.map(\.id) }
-            defer { hasCrashed = false }
+            if hasCrashed { learnFromCrash(all, journal) }
             for run in all {
                 if let carried = live[run.id] {
                     if run.state != .finished { try carried.look(journal, run) }
-                } else if run.state == .finished {
-                    if awaited.contains(run.id) { continue }
-                    hasForgotten = try settle(run, journal) || hasForgotten
-                } else {
+                } else if run.state != .finished {
                     begin(run)
                 }
             }
-            if hasForgotten || live.isEmpty { try journal.forget(now: Clocks.wall()) }
+            try forgetIfDue(journal)
             if live.isEmpty { try removeMark(journal) }
         } catch {
             journal = nil
             throw ServiceTrouble(error.description)
         }
+    }
+
+    /// When there is nothing else to do, and now and then where there always is.
+    private func forgetIfDue(_ journal: Journal) throws(StoreError) {
+        let now = Clocks.instant()
+        guard live.isEmpty || now >= nextForgetting else { return }
+        nextForgetting = now + Self.forgettingPause
+        try journal.forget(now: Clocks.wall())
     }
 
     /// From here on no command need look for us.
@@ -116,14 +121,11 @@ final class LiveRuns: @unchecked Sendable {
         return opened
     }
 
-    /// One that ended, and whose report was written, before anybody could note that nobody waits for it.
-    private func settle(_ run: JournalRun, _ journal: Journal) throws(StoreError) -> Bool {
-        guard CarriedRun.isDelivered(run, journal) else {
-            awaited.insert(run.id)
-            return false
-        }
-        try journal.deliver(run.id, now: Clocks.wall())
-        return true
+    private func learnFromCrash(_ all: [JournalRun], _ journal: Journal) {
+        hasCrashed = false
+        let unfinished = all.filter { $0.state != .finished }
+        crashed = Set(unfinished.map(\.id))
+        suspected = unfinished.filter { isSuspected($0, journal) }.map(\.id)
     }
 
     /// Commands that deliver an end leave the log to us: taking it into the file would keep their users waiting.
@@ -131,14 +133,13 @@ final class LiveRuns: @unchecked Sendable {
         let now = Set(undelivered.map(\.id))
         defer { known = now }
         guard !known.isSubset(of: now) else { return }
-        awaited.formIntersection(now)
         journal.scrub()
     }
 
     // MARK: Runs
 
     private func isSuspected(_ run: JournalRun, _ journal: Journal) -> Bool {
-        guard run.state != .finished, let handed = try? HandedJob(of: run.id, journal),
+        guard let handed = try? HandedJob(of: run.id, journal),
             let past = try? JournalledPast(of: run.id, handed.part.job, journal)
         else { return false }
         return !past.history.suspects(hasCrashed: true).isEmpty
@@ -152,7 +153,8 @@ final class LiveRuns: @unchecked Sendable {
             return
         }
         do throws(SystemError) {
-            live[run.id] = try CarriedRun(run, tools, board, hasCrashed: hasCrashed, ended: ended)
+            live[run.id] = try CarriedRun(run, tools, board, hasCrashed: crashed.contains(run.id), ended: ended)
+            crashed.remove(run.id)
         } catch {
             tools.log("run \(run.id.raw) cannot be begun: \(error)")
             nextLook = min(nextLook, now + .seconds(5))

@@ -5,16 +5,20 @@ package import TransferModel
 /// Answers that are held back until the journal has the events that tell what was done: whoever heard that a task is
 /// suspended finds it suspended, whatever dies in between.
 package final class Receipts: EventConsumer, Sendable {
+    /// Told whether what was done was written.
+    package typealias Give = @Sendable (_ isWritten: Bool) -> Void
+
     private struct State {
         /// Not covered by a batch yet; each with the number of the last event before it was given.
-        var new: [(upTo: UInt64, give: @Sendable () -> Void)] = []
+        var new: [(upTo: UInt64, give: Give)] = []
         /// The journal must have this event.
-        var waiting: [(event: UInt64, give: @Sendable () -> Void)] = []
+        var waiting: [(event: UInt64, give: Give)] = []
         /// Of the last event that came by, of the last of those that are journalled, and of the last that is written.
         var seen: UInt64 = 0
         var lastJournalled: UInt64 = 0
         var written: UInt64 = 0
-        var isClosed = false
+        /// Nothing more will be written; whether all is.
+        var isWritten: Bool?
     }
     private let state = Mutex(State())
 
@@ -26,9 +30,9 @@ package final class Receipts: EventConsumer, Sendable {
     }
 
     /// On the loop, before the events up to that number are handed over.
-    package func hold(upTo sequence: UInt64, _ give: @escaping @Sendable () -> Void) {
-        let due = state.withLock { state in
-            if state.isClosed { return [give] }
+    package func hold(upTo sequence: UInt64, _ give: @escaping Give) {
+        let due = state.withLock { (state) -> [Give] in
+            if let isWritten = state.isWritten { return [{ _ in give(isWritten) }] }
             if sequence > state.seen {
                 state.new.append((sequence, give))
             } else {
@@ -37,13 +41,13 @@ package final class Receipts: EventConsumer, Sendable {
             }
             return Self.due(&state)
         }
-        for give in due { give() }
+        for give in due { give(true) }
     }
 
     /// Progress is numbered too, and never written.
     package func consume(_ events: ArraySlice<Event>) {
         guard let last = events.last?.sequence else { return }
-        let due = state.withLock { state in
+        let due = state.withLock { (state) -> [Give] in
             for (upTo, give) in state.new where upTo <= last {
                 let event = events.last { $0.sequence <= upTo && $0.isJournalled }?.sequence
                 state.waiting.append((event ?? state.lastJournalled, give))
@@ -53,31 +57,32 @@ package final class Receipts: EventConsumer, Sendable {
             state.seen = last
             return Self.due(&state)
         }
-        for give in due { give() }
+        for give in due { give(true) }
     }
 
     package func written(upTo sequence: UInt64) {
-        let due = state.withLock { state in
+        let due = state.withLock { (state) -> [Give] in
             state.written = max(state.written, sequence)
             return Self.due(&state)
         }
-        for give in due { give() }
+        for give in due { give(true) }
     }
 
-    /// Nothing more will be written.
-    package func close() {
-        let left = state.withLock { state in
-            let left = state.new.map(\.give) + state.waiting.map(\.give)
-            (state.new, state.waiting, state.isClosed) = ([], [], true)
+    /// Nothing more will be written; with `isWritten` all is.
+    package func close(isWritten: Bool) {
+        let left = state.withLock { (state) -> [Give] in
+            let left = state.new.map { $0.give } + state.waiting.map { $0.give }
+            (state.new, state.waiting) = ([], [])
+            state.isWritten = state.isWritten ?? isWritten
             return left
         }
-        for give in left { give() }
+        for give in left { give(isWritten) }
     }
 
-    private static func due(_ state: inout State) -> [@Sendable () -> Void] {
+    private static func due(_ state: inout State) -> [Give] {
         guard !state.waiting.isEmpty else { return [] }
         let written = state.written
-        let due = state.waiting.filter { $0.event <= written }.map(\.give)
+        let due = state.waiting.filter { $0.event <= written }.map { $0.give }
         state.waiting.removeAll { $0.event <= written }
         return due
     }

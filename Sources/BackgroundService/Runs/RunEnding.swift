@@ -31,15 +31,13 @@ struct RunEnding {
         return report
     }
 
-    /// A followed run is reported by who follows it; what nobody follows, here. `report` is the one that was begun, if it
-    /// has everything.
-    func perform(_ journal: Journal, _ begun: JSONReport?, isFollowed: Bool) throws {
+    /// A run is reported by who follows it; what nobody follows, here. `begun` is the report that was begun, if it has
+    /// everything.
+    func perform(_ journal: Journal, _ begun: JSONReport?, isReported: Bool) throws {
         let sessions = hooked
-        let tail = RunTail()
-        try tail.read(id, journal)
-        let writesReport = recipe.isDetached || !sessions.isEmpty || !isFollowed
+        let writesReport = recipe.isDetached || !sessions.isEmpty || !isReported
         let report = writesReport ? try begun ?? report(journal) : JSONReport(job: job, runner: tools.runner)
-        var end = tail.end
+        var end = try told(journal)
         if writesReport, !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
         if !sessions.isEmpty {
             end.hooks = try perform(sessions, end, journal)
@@ -50,15 +48,27 @@ struct RunEnding {
             }
             if !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
         }
+        let isDelivered = recipe.isDetached || (!sessions.isEmpty && !isReported)
+        let delivered = isDelivered ? Clocks.wall() : nil
         // A command may have added tasks to it in the last moment.
-        guard try journal.finish(id, end, tasks: job.tasks.count) else { throw Left() }
-        if recipe.isDetached || (!sessions.isEmpty && !isFollowed) { try journal.deliver(id, now: Clocks.wall()) }
+        guard try journal.finish(id, end, tasks: job.tasks.count, deliveredAt: delivered) else { throw Left() }
+    }
+
+    /// As its last event says.
+    private func told(_ journal: Journal) throws -> RunEnd {
+        if let last = try journal.run(id)?.lastSequence, last > 0,
+            let event = try journal.events(of: id, after: last - 1).last, case .runFinished(let record) = event.kind
+        {
+            return RunEnd(at: event.time, outcome: record.outcome, exitStatus: record.exitStatus)
+        }
+        throw ServiceTrouble("run \(id.raw) has no end in the journal")
     }
 
     private func write(_ report: JSONReport) -> Bool {
         guard let path = accepted.report else { return true }
         do throws(OutputProblem) {
-            try report.write(to: path)
+            // The journal forgets the run soon: a power cut must not leave neither.
+            try report.write(to: path, isDurable: true)
             return true
         } catch {
             tools.log("run \(id.raw): \(error)")
@@ -80,14 +90,16 @@ struct RunEnding {
         let known = try journal.inputs(of: id, kind: InputKind.hook)
         return try sessions.map { index in
             let session = job.sessions[Int(index.raw)]
-            if let note = known.first(where: { $0.name == session.name }),
-                let hook = HookEnd(session: note.name, String(decoding: note.bytes, as: UTF8.self))
+            // A run to which tasks were added ends once more, and that is told as well.
+            let name = "\(session.name) \(end.at.nanoseconds)"
+            if let note = known.first(where: { $0.name == name }),
+                let hook = HookEnd(session: session.name, String(decoding: note.bytes, as: UTF8.self))
             {
                 return hook
             }
             let hook = try run(session, end)
             // Whoever is killed between the command's end and this line starts it again.
-            let note = JournalInput(kind: InputKind.hook, name: hook.session, bytes: Array(hook.text.utf8))
+            let note = JournalInput(kind: InputKind.hook, name: name, bytes: Array(hook.text.utf8))
             try journal.keep(note, of: id)
             return hook
         }
@@ -99,7 +111,8 @@ struct RunEnding {
         environment["TRANSFER_RUN_HOOK_REPORT"] = accepted.report ?? ""
         environment["TRANSFER_RUN_HOOK_OUTCOME"] = end.outcome.rawValue
         environment["TRANSFER_RUN_HOOK_IDENTIFIER"] = session.identifier ?? ""
-        environment["TRANSFER_RUN_HOOK_DELIVERY_ID"] = "\(recipe.delivery).\(session.identifier ?? "")"
+        environment["TRANSFER_RUN_HOOK_DELIVERY_ID"] =
+            "\(recipe.delivery).\(end.at.nanoseconds).\(session.identifier ?? "")"
         command.environment = environment.map { "\($0.key)=\($0.value)" }
         command.folder = job.baseDirectory
         command.timeout = Self.timeout
@@ -129,30 +142,5 @@ extension HookEnd {
     package func result(in job: Job) -> HookResult {
         let words = job.sessions.first { $0.name == session }?.onFinish ?? []
         return HookResult(command: words.map(\.redacted), exitStatus: exitStatus, duration: duration)
-    }
-}
-
-/// How a run ended, from its last event.
-final class RunTail {
-    private(set) var end = RunEnd(at: WallTime(nanoseconds: 0), outcome: .failed, exitStatus: 4)
-
-    func consume(_ event: Event) {
-        guard case .runFinished(let record) = event.kind else { return }
-        end = RunEnd(at: event.time, outcome: record.outcome, exitStatus: record.exitStatus)
-    }
-
-    /// From the few last events.
-    func read(_ id: RunID, _ journal: Journal) throws(StoreError) {
-        guard let last = try journal.run(id)?.lastSequence, last > 0 else { return }
-        for event in try journal.events(of: id, after: last - 1) { consume(event) }
-    }
-}
-
-extension CarriedRun {
-    /// Whether a run that ended was to be told to nobody.
-    static func isDelivered(_ run: JournalRun, _ journal: Journal) -> Bool {
-        // What was handed over first says it; the job itself need not be read.
-        guard let first = try? journal.inputs(of: run.id, kind: InputKind.recipe).first else { return false }
-        return (try? RunRecipe(first.bytes))?.isDetached ?? false
     }
 }

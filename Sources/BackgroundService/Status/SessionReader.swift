@@ -7,6 +7,8 @@ import TransferModel
 package final class SessionReader {
     private let folder: StateFolder
     private var folds: [RunID: RunFold] = [:]
+    /// A journal that was put aside when it was looked at.
+    package private(set) var quarantined: Quarantine?
 
     package init(_ folder: StateFolder) { self.folder = folder }
 
@@ -16,6 +18,7 @@ package final class SessionReader {
     ) throws(StoreError) -> [BackgroundSession] {
         guard Journal.isThere(folder: folder.state) else { return [] }
         let journal = try Journal.open(folder: folder.state)
+        quarantined = journal.quarantined ?? quarantined
         let runs = try journal.runs().filter { $0.deliveredAt == nil }
         folds = folds.filter { id, _ in runs.contains { $0.id == id } }
         var sessions: [BackgroundSession] = []

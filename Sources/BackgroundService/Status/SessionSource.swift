@@ -15,6 +15,9 @@ package final class SessionSource {
     /// Why the process told nothing, the last time.
     package private(set) var trouble: String?
 
+    /// A journal that was put aside when it was looked at.
+    package var quarantined: Quarantine? { reader.quarantined }
+
     /// For an answer that people wait for.
     private static let patience = TimeSpan.seconds(5)
 
@@ -81,7 +84,7 @@ package final class SessionSource {
 
     private func follow(_ identifiers: [String]) {
         for name in identifiers where followed.insert(name).inserted {
-            _ = try? link?.ask(.follow(name, after: 0), patience: Self.patience)
+            _ = try? link?.ask(.follow(name, after: 0, watches: true), patience: Self.patience)
         }
     }
 

@@ -102,28 +102,27 @@ extension Journal {
 
     // MARK: What becomes of it
 
-    /// Of a run that has not ended.
-    package func setState(_ state: JournalRun.State, of id: RunID) throws(StoreError) {
-        try change(id) { run throws(StoreError) in
-            guard state != .finished, run.state != .finished else {
-                throw StoreError(.other, "\(database.title): run \(id.raw) ends by `finish`, once")
-            }
-            run.state = state
-        }
-    }
-
     /// All its events were appended. Once is enough: what was said first is the truth. `tasks` is how many whoever says so
     /// knows of: `false` when there are more by now, and the run has not ended.
+    ///
+    /// With `deliveredAt` nobody else is to hear of it: its end is delivered in the same moment.
     @discardableResult
-    package func finish(_ id: RunID, _ end: RunEnd, tasks: Int? = nil) throws(StoreError) -> Bool {
+    package func finish(
+        _ id: RunID, _ end: RunEnd, tasks: Int? = nil, deliveredAt: WallTime? = nil
+    ) throws(StoreError) -> Bool {
         var isOver = true
-        try change(id) { run in
+        var delivered: String?
+        try change(id) { run throws(StoreError) in
             guard run.state != .finished else { return }
             isOver = tasks.map { $0 >= run.taskCount } ?? true
             if !isOver { return }
             run.state = .finished
             run.end = end
+            guard let deliveredAt else { return }
+            try deliver(&run, deliveredAt)
+            delivered = run.name
         }
+        if let delivered { erase(delivered) }
         return isOver
     }
 
@@ -136,11 +135,20 @@ extension Journal {
             guard run.state == .finished else {
                 throw StoreError(.other, "\(database.title): run \(id.raw) has not ended, so its end cannot be known")
             }
-            run.deliveredAt = run.deliveredAt ?? now
-            try remove("DELETE FROM identifiers WHERE run = ?", id)
-            try remove("DELETE FROM inputs WHERE run = ?", id)
+            try deliver(&run, now)
             return run.name
         }
+        erase(name, leavesLog: leavesLog)
+    }
+
+    private func deliver(_ run: inout JournalRun, _ now: WallTime) throws(StoreError) {
+        run.deliveredAt = run.deliveredAt ?? now
+        try remove("DELETE FROM identifiers WHERE run = ?", run.id)
+        try remove("DELETE FROM inputs WHERE run = ?", run.id)
+    }
+
+    /// Once that is in the journal.
+    private func erase(_ name: String, leavesLog: Bool = false) {
         files.eraseKey(of: name)
         if !leavesLog { scrub() }
     }
@@ -258,7 +266,7 @@ enum RunRow {
         statement.bind(column + 2, run.end?.at.nanoseconds)
         statement.bind(column + 3, run.end?.outcome.rawValue)
         statement.bind(column + 4, run.end.map { Int64($0.exitStatus) })
-        statement.bind(column + 5, run.end.map { bytes(texts(of: $0.hooks)) })
+        statement.bind(column + 5, run.end.flatMap { $0.hooks.isEmpty ? nil : bytes(texts(of: $0.hooks)) })
         statement.bind(column + 6, run.deliveredAt?.nanoseconds)
         statement.bind(column + 7, Int64(bitPattern: run.lastSequence))
         statement.bind(column + 8, run.chain)
@@ -321,9 +329,11 @@ enum RunRow {
         let outcome = row.text(13).flatMap { RunOutcome(rawValue: $0) }
         var end: RunEnd?
         if let date = row.integer(12), let outcome, let status = row.integer(14) {
-            guard let hooks = texts(row.blob(21)).flatMap(hooks) else { return nil }
             end = RunEnd(at: WallTime(nanoseconds: date), outcome: outcome, exitStatus: Int(status))
-            end?.hooks = hooks
+            if let bytes = row.blob(21) {
+                guard let hooks = texts(bytes).flatMap(hooks) else { return nil }
+                end?.hooks = hooks
+            }
         }
         let accepted = AcceptedRun(
             identifiers: identifiers, job: row.text(2) ?? "", file: row.text(3) ?? "", folder: row.text(4) ?? "",

@@ -28,7 +28,6 @@ extension Migration {
                     ended INTEGER,
                     outcome TEXT,
                     exitStatus INTEGER,
-                    hooks BLOB,
                     delivered INTEGER,
                     last INTEGER NOT NULL,
                     chain INTEGER NOT NULL,
@@ -64,6 +63,10 @@ extension Migration {
                     payload BLOB NOT NULL
                 ) STRICT;
                 """,
-            fingerprint: "sha256:e7be2688238683d8070466894e5052818e131cfa9a90b03f2899c56b11234b80")
+            fingerprint: "sha256:3a52fca0df9ca4d5d81e4ac39d71bbf71f7dc49eb0f96f60b3761ed5a51a5c85"),
+        // How the commands ended that heard of a run's end; NULL where there were none.
+        Migration(
+            sql: "ALTER TABLE runs ADD COLUMN hooks BLOB;",
+            fingerprint: "sha256:565ef1940d593cc8b17003889117eb127332209a26c061e0af6aed39d0502796"),
     ]
 }

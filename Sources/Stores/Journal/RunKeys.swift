@@ -44,7 +44,16 @@ extension StoreFiles {
             // It is there: whatever is short now may be there again.
             throw StoreError(.other, "the key \(path)/\(file) cannot be opened: \(error.reason)")
         }
-        guard let bytes = try? WholeFile.read(opened, limit: SealingKey.byteCount), let key = SealingKey(bytes) else {
+        var bytes: [UInt8] = []
+        do throws(WholeFile.Problem) {
+            bytes = try WholeFile.read(opened, limit: SealingKey.byteCount)
+        } catch {
+            // A longer one was written by nobody.
+            if case .system(let error) = error {
+                throw StoreError(.other, "the key \(path)/\(file) cannot be read: \(error.reason)")
+            }
+        }
+        guard let key = SealingKey(bytes) else {
             throw StoreError(.sealedForEver, "the key \(path)/\(file) is not as it was written")
         }
         return key

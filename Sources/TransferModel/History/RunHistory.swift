@@ -33,6 +33,7 @@ package struct RunHistory: Sendable {
         lastSequence = event.sequence
         if case .attemptFinished(let record) = event.kind { bytesMoved += record.bodyBytes }
         if let task = event.task.map({ Int($0.raw) }) {
+            wasEndTold = false
             guard tasks.indices.contains(task) else { return }
             return tasks[task].apply(event.kind, at: elapsed, date: event.time)
         }
@@ -49,13 +50,10 @@ package struct RunHistory: Sendable {
 
     /// Unfinished tasks that were under way at the last two crashes of the process that carried them: one more, and they
     /// fail. Before a run goes on after a crash whose end nobody has told yet, that one is counted with `hasCrashed`.
-    package func suspects(hasCrashed: Bool = false) -> [TaskIndex] {
+    package func suspects(hasCrashed: Bool) -> [TaskIndex] {
         tasks.indices.filter { tasks[$0].ending == nil && tasks[$0].crashes(hasCrashed: hasCrashed) >= 2 }
             .map { TaskIndex(raw: UInt32($0)) }
     }
-
-    /// The same where all ends are told.
-    package var suspects: [TaskIndex] { suspects(hasCrashed: false) }
 }
 
 /// What was told of a session.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A piece of memory for body bytes, filled by the loop and written by the delivery thread: handed from one to the
+/// A piece of memory for body bytes, filled by the loop and written by a delivery thread: handed from one to the
 /// other whole, never shared, and used again, so that a long download touches the same few pages all along.
 ///
 /// Unchecked, for that handing over goes through a mailbox's lock.

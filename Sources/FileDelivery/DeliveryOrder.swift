@@ -50,7 +50,7 @@ package struct Destination: Sendable {
     package var folder: String { Folders.split(path).folder }
 }
 
-/// What the loop asks of the delivery thread. Orders of one staging are carried out in the order given.
+/// What the loop asks of a delivery thread. Orders of one staging are carried out in the order given.
 package enum DeliveryOrder: Sendable {
     /// A full buffer of a body that is longer than one; `algorithm` and `sent` are hashed along. These, the group and
     /// the reserve are those of the destination. It follows what was appended before, or belongs `at` a place of the

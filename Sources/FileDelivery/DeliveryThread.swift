@@ -63,7 +63,7 @@ extension DeliveryOrder {
     }
 }
 
-/// The delivery thread's own state.
+/// A delivery thread's own state.
 struct DeliveryWorker {
     private let publisher: Publisher
     private let pool: BufferPool

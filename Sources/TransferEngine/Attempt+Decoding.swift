@@ -3,7 +3,7 @@ import Codecs
 import FileDelivery
 import TransferModel
 
-/// Bodies that come packed and are not to stay so. A download's is unpacked by the delivery thread; an answer's here, as
+/// Bodies that come packed and are not to stay so. A download's is unpacked by a delivery thread; an answer's here, as
 /// it comes, so that the loop never stands still for the whole of one.
 extension Attempt {
     /// The headers said that the body is worth keeping. `false` ends the transfer.

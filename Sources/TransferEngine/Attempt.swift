@@ -7,7 +7,7 @@ import Stores
 import SystemIO
 import TransferModel
 
-/// Orders for the delivery thread, collected over one turn of the loop and handed over in one piece; earlier when a
+/// Orders for the delivery threads, collected over one turn of the loop and handed over in one piece; earlier when a
 /// fast transfer brings many bytes in one turn, so that they are written while still in the processor's cache.
 final class Outbox {
     private var orders: [DeliveryOrder] = []
@@ -48,7 +48,7 @@ final class News {
 /// leave notes for the engine, which acts between its calls.
 final class Attempt: TransferReceiver {
     enum Phase {
-        /// Asked the delivery thread what stands at the destination.
+        /// Asked a delivery thread what stands at the destination.
         case inspecting
         /// Asked what is kept of the last time, and then what stands there.
         case recalling(ResourceURL, KeptValidators?)

@@ -99,7 +99,7 @@ extension Engine {
         return true
     }
 
-    /// An answer of the delivery thread.
+    /// An answer of a delivery thread.
     func delivered(_ report: DeliveryReport) {
         switch report {
         case .published(let task, let record): published(task, record)

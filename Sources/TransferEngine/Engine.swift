@@ -122,7 +122,7 @@ package final class Engine {
     var claims: [String: TaskIndex]?
     /// Of tasks whose `checksum` says where it stands.
     var checksumFiles: ChecksumFiles
-    /// Files published since the delivery thread was last told not to wait for more.
+    /// Files published since the delivery threads were last told not to wait for more.
     var unhurriedFlushes = 0
     /// The clocks as read after the last wait, once for all that a turn does.
     package private(set) var now: Now
@@ -176,7 +176,7 @@ package final class Engine {
             delivery = try Delivery(
                 run: run, reports: deliveries, threads: Self.deliveryThreads(for: job), makesSums: memory != nil)
         } catch {
-            throw TransferError(.unknown, "the delivery thread could not be started: \(error)")
+            throw TransferError(.unknown, "a delivery thread could not be started: \(error)")
         }
         outbox = Outbox(delivery)
         // Otherwise the store says what is to stay. Where nobody can say, only what is surely of no use goes.

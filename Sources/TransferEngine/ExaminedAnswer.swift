@@ -2,7 +2,7 @@ import HTTPRules
 import Synchronization
 import TransferModel
 
-/// An answer that is looked into, by the loop or by the delivery thread, and what was found.
+/// An answer that is looked into, by the loop or by a delivery thread, and what was found.
 final class ExaminedAnswer: Sendable {
     private let rules: AnswerRules
     private let charset: String?

@@ -70,7 +70,7 @@ struct BackgroundJob {
             console.errors("warning: an earlier run cannot be gone on with, and the job begins anew: \($0)\n")
         }
         do throws(Handover.Problem) {
-            let result = try handover.perform(accepted, recipe, seam.background.job)
+            let result = try handover.perform(accepted, recipe, seam.background)
             return goOn(result, recipe.changed(job), accepted.identifiers, folder, networks)
         } catch {
             return refuse(error)
@@ -145,32 +145,33 @@ struct BackgroundJob {
     ) -> Int32 {
         let starter = ServiceStarter.here(folder, options, environment)
         guard let identifier = identifiers.first else { return ExitStatus.succeeded.code }
-        let seam = JobSeam(job)
+        let rest = result.rest(of: job)
         if options.detach {
             if let failure = leave(identifiers, starter) { return failure }
-            if seam.isWhole { return ExitStatus.succeeded.code }
+            if rest.numbers.isEmpty { return ExitStatus.succeeded.code }
         }
         if result.cameBack, options.amount != .quiet {
             console.errors("came back to the session `\(identifier)`\n")
         }
-        guard seam.isWhole else {
-            return join(result, identifier, seam, job, folder, starter, networks)
+        guard rest.numbers.isEmpty else {
+            return join(result, rest, identifier, job, folder, starter, networks)
         }
         return FollowedRun(
             run: result.run, identifier: identifier, cameBack: result.cameBack, options: options,
             environment: environment, console: console, folder: folder, starter: starter
-        ).perform(result.job)
+        ).perform(result.part.job)
     }
 
     private func join(
-        _ result: Handover.Result, _ identifier: String, _ seam: JobSeam, _ job: Job, _ folder: StateFolder,
+        _ result: Handover.Result, _ rest: JobPart, _ identifier: String, _ job: Job, _ folder: StateFolder,
         _ starter: ServiceStarter, _ networks: NetworkSettings
     ) -> Int32 {
-        guard let memory = carrier.memory(seam.foreground.job, nil) else { return ExitStatus.runnerFailed.code }
+        guard let memory = carrier.memory(rest.job, nil) else { return ExitStatus.runnerFailed.code }
+        let background = HandedPart(
+            run: result.run, identifier: identifier, part: result.part, folder: folder, starter: starter)
         return JoinedRun(
-            run: result.run, identifier: identifier, cameBack: result.cameBack, seam: seam, background: result.job,
-            carrier: carrier, folder: folder, starter: starter
-        ).perform(job, memory, networks)
+            background: background, cameBack: result.cameBack, foreground: rest, carrier: carrier
+        ).perform(result.whole(job), memory, networks)
     }
 
     /// It is durable already: a process that cannot be started now will be by the next command. `nil` when all is well.

@@ -79,7 +79,7 @@ struct FollowedRun {
 }
 
 /// The first signal that came.
-private final class HeardSignal: Sendable {
+final class HeardSignal: Sendable {
     private let first = Atomic<Int32>(0)
 
     /// `false` for a second one.

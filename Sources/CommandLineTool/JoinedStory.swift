@@ -3,20 +3,136 @@ import SystemIO
 package import TransferModel
 
 /// Two runs of two parts of one job, told as one run of all of it.
-///
-/// Unchecked: everything is done under one lock, from two threads.
-package final class JoinedStory: @unchecked Sendable {
-    package enum Side: Hashable { case here, background }
+package final class JoinedStory: Sendable {
+    package enum Side: Hashable, Sendable { case here, background }
 
-    private struct Part {
-        /// By the part's numbers: the whole job's. A task that the job no longer has is told of by nobody.
-        let numbers: [TaskIndex?]
-        var end: RunRecord?
+    /// What happens in the background is heard of through the journal, and later than what happens here.
+    private static let lag = TimeSpan.milliseconds(250)
+
+    private let state: Mutex<State>
+
+    /// `background` is the part as it was accepted: in a changed job tasks, sessions and groups may have other places.
+    package init(_ job: Job, here: Job, background: Job, _ consumers: [any EventConsumer]) {
+        let places = Places(job)
+        let background = Part(tasks: places.tasks(of: background), sessions: places.backgroundSessions(of: background))
+        // Each part knows all sessions, and tells of its own.
+        let others = Set(background.sessions.compactMap { $0 })
+        let here = Part(
+            tasks: places.tasks(of: here),
+            sessions: places.sessions(of: here).map { $0.flatMap { others.contains($0) ? nil : $0 } })
+        state = Mutex(State(job: job, consumers: Consumers(all: consumers), here: here, background: background))
     }
-    private let lock = Mutex(())
+
+    package func take(_ events: ArraySlice<Event>, from side: Side, now: WallTime = Clocks.wall()) {
+        state.withLock { $0.take(events, side, upTo: Self.due(now)) }
+    }
+
+    /// Time has passed. Whether something is held back still.
+    @discardableResult
+    package func tellWhatIsDue(now: WallTime = Clocks.wall()) -> Bool {
+        state.withLock { state in
+            state.tellWhatIsDue(upTo: Self.due(now))
+            return state.holdsSomething
+        }
+    }
+
+    /// Nobody will hear of anything more from there.
+    package func hearsNoMore(of side: Side) { state.withLock { $0[side].isSilent = true } }
+
+    /// What is told of this run ends with what this process carried of it, if that is not told already. `end` is what the
+    /// command comes to, where that is something else.
+    package func endAlone(
+        _ end: (outcome: RunOutcome, exitStatus: Int)? = nil, now: WallTime = Clocks.wall()
+    ) {
+        state.withLock { $0.endAlone(end, now) }
+    }
+
+    private static func due(_ now: WallTime) -> WallTime { now + (.zero - lag) }
+}
+
+/// Unchecked: they are called under the story's lock, and used by whoever made them when nobody tells any more.
+private struct Consumers: @unchecked Sendable {
+    let all: [any EventConsumer]
+}
+
+/// Where tasks and sessions of a part stand in the whole job, by their names.
+private struct Places {
+    private let tasks: [String: TaskIndex]
+    private let sessions: [String: SessionIndex]
+    private let kinds: [SessionConfiguration.Kind]
+
+    init(_ job: Job) {
+        tasks = Dictionary(
+            job.tasks.enumerated().map { ($1.id, TaskIndex(raw: UInt32($0))) }, uniquingKeysWith: { first, _ in first })
+        sessions = Dictionary(
+            job.sessions.enumerated().map { ($1.name, SessionIndex(raw: UInt16($0))) },
+            uniquingKeysWith: { first, _ in first })
+        kinds = job.sessions.map(\.kind)
+    }
+
+    func tasks(of part: Job) -> [TaskIndex?] { part.tasks.map { tasks[$0.id] } }
+
+    func sessions(of part: Job) -> [SessionIndex?] { part.sessions.map { sessions[$0.name] } }
+
+    /// Of sessions that are the background's then and now.
+    func backgroundSessions(of part: Job) -> [SessionIndex?] {
+        part.sessions.map { session in
+            sessions[session.name].flatMap { number in
+                session.kind == .background && kinds[Int(number.raw)] == .background ? number : nil
+            }
+        }
+    }
+}
+
+/// Of what one side tells.
+private struct Part {
+    /// By the part's numbers: the whole job's. What the job no longer has is told of by nobody.
+    let tasks: [TaskIndex?]
+    let sessions: [SessionIndex?]
+    var end: RunRecord?
+    /// Nothing more comes.
+    var isSilent = false
+    /// The date of what was heard last.
+    private(set) var last = WallTime(nanoseconds: .min)
+
+    init(tasks: [TaskIndex?], sessions: [SessionIndex?]) {
+        self.tasks = tasks
+        self.sessions = sessions
+    }
+
+    /// What comes from here is of no earlier date.
+    var heard: WallTime { isSilent ? WallTime(nanoseconds: .max) : last }
+
+    mutating func note(_ event: Event) {
+        last = max(last, event.time)
+        guard case .runFinished(let record) = event.kind else { return }
+        end = record
+        isSilent = true
+    }
+
+    func translated(_ event: Event, _ job: Job) -> Event? {
+        var translated = event
+        guard let number = event.task else {
+            translated.session = event.session.flatMap { place(Int($0.raw), sessions) }
+            return translated.session == nil ? nil : translated
+        }
+        guard let own = place(Int(number.raw), tasks) else { return nil }
+        translated.task = own
+        translated.session = job.tasks[Int(own.raw)].session
+        return translated
+    }
+
+    private func place<Index>(_ number: Int, _ places: [Index?]) -> Index? {
+        number < places.count ? places[number] : nil
+    }
+}
+
+/// Under the story's lock.
+private struct State {
     private let job: Job
-    private let consumers: [any EventConsumer]
-    private var parts: [Side: Part]
+    private let consumers: Consumers
+    private var here: Part
+    private var background: Part
     /// What may have to stand behind something that the other part has not told yet.
     private var held: [(order: Int, event: Event)] = []
     private var heldCount = 0
@@ -25,62 +141,51 @@ package final class JoinedStory: @unchecked Sendable {
     private var began: WallTime?
     /// The date of what was told last. What comes later than the lag is told with this date: a story never goes back.
     private var told: WallTime?
+    private var isOver = false
 
-    /// What happens in the background is heard of through the journal, and later than what happens here.
-    private static let lag = TimeSpan.milliseconds(250)
-
-    package init(_ job: Job, here: [TaskIndex?], background: [TaskIndex?], _ consumers: [any EventConsumer]) {
+    init(job: Job, consumers: Consumers, here: Part, background: Part) {
         self.job = job
         self.consumers = consumers
-        parts = [.here: Part(numbers: here), .background: Part(numbers: background)]
+        self.here = here
+        self.background = background
     }
 
-    package func take(_ events: ArraySlice<Event>, from side: Side, now: WallTime = Clocks.wall()) {
-        lock.withLock { _ in
-            for event in events { take(event, side) }
-            tell(until: now + (.zero - Self.lag))
+    subscript(side: JoinedStory.Side) -> Part {
+        get { side == .here ? here : background }
+        set { if side == .here { here = newValue } else { background = newValue } }
+    }
+
+    mutating func take(_ events: ArraySlice<Event>, _ side: JoinedStory.Side, upTo date: WallTime) {
+        if isOver { return }
+        for event in events {
+            began = min(began ?? event.time, event.time)
+            self[side].note(event)
+            guard let translated = self[side].translated(event, job) else { continue }
+            heldCount += 1
+            held.append((heldCount, translated))
         }
+        if let record = joinedEnd() { return end(with: record, at: max(here.last, background.last)) }
+        tellWhatIsDue(upTo: date)
     }
 
-    /// Time has passed.
-    func tellWhatIsDue() { lock.withLock { _ in tell(until: Clocks.wall() + (.zero - Self.lag)) } }
+    var holdsSomething: Bool { !held.isEmpty }
 
-    /// The background part was left to itself: what is told of this run ends with its own.
-    package func endAlone() {
-        lock.withLock { _ in
-            guard let here = parts[.here]?.end else { return }
-            end(with: .runFinished(here), at: began.map { $0 + here.duration } ?? Clocks.wall())
-        }
+    /// What was heard of that long ago, and what neither part can tell anything before any more.
+    mutating func tellWhatIsDue(upTo date: WallTime) { tell(until: max(date, min(here.heard, background.heard))) }
+
+    mutating func endAlone(_ end: (outcome: RunOutcome, exitStatus: Int)?, _ now: WallTime) {
+        guard !isOver, let record = here.end else { return }
+        let (outcome, status) = end ?? (record.outcome, record.exitStatus)
+        self.end(
+            with: RunRecord(
+                outcome: outcome, exitStatus: status, duration: began.map { now - $0 } ?? .zero, groups: groups()),
+            at: now)
     }
 
-    // MARK: Under the lock
-
-    private func take(_ event: Event, _ side: Side) {
-        began = min(began ?? event.time, event.time)
-        if case .runFinished(let record) = event.kind {
-            parts[side]?.end = record
-            if let last = joinedEnd(at: event.time) { end(with: last, at: event.time) }
-            return
-        }
-        guard let translated = translated(event, side) else { return }
-        heldCount += 1
-        held.append((heldCount, translated))
-    }
-
-    private func translated(_ event: Event, _ side: Side) -> Event? {
-        var translated = event
-        guard let number = event.task else {
-            // Each part knows all sessions and tells of its own.
-            return event.session.map { (isBackground($0) ? .background : .here) == side } == true ? event : nil
-        }
-        guard let numbers = parts[side]?.numbers, Int(number.raw) < numbers.count, let own = numbers[Int(number.raw)]
-        else { return nil }
-        translated.task = own
-        return translated
-    }
+    // MARK: Telling
 
     /// In the order of their dates, and of each part as it told them.
-    private func tell(until date: WallTime) {
+    private mutating func tell(until date: WallTime) {
         guard held.contains(where: { $0.event.time <= date }) else { return }
         held.sort { ($0.event.time, $0.order) < ($1.event.time, $1.order) }
         let due = held.prefix { $0.event.time <= date }.map(\.event)
@@ -88,24 +193,25 @@ package final class JoinedStory: @unchecked Sendable {
         tell(due)
     }
 
-    private func end(with kind: Event.Kind, at time: WallTime) {
-        tell(until: held.map(\.event.time).max() ?? time)
-        tell([Event(time: max(time, began ?? time), sequence: 0, session: nil, task: nil, kind: kind)])
+    private mutating func end(with record: RunRecord, at time: WallTime) {
+        tell(until: WallTime(nanoseconds: .max))
+        tell([Event(time: time, sequence: 0, session: nil, task: nil, kind: .runFinished(record))])
+        isOver = true
     }
 
     /// Consumers keep what went wrong with them, for whoever puts the run's outputs together.
-    private func tell(_ events: [Event]) {
-        let numbered = events.compactMap { event -> Event? in
+    private mutating func tell(_ events: [Event]) {
+        var numbered: [Event] = []
+        for var event in events {
             if case .taskFinished = event.kind, let task = event.task { finished.insert(task) }
-            if isStale(event) { return nil }
+            if isStale(event) { continue }
             sequence += 1
-            var event = event
             event.sequence = sequence
             event.time = max(event.time, told ?? event.time)
             told = event.time
-            return event
+            numbered.append(event)
         }
-        for consumer in consumers { try? consumer.consume(numbered[...]) }
+        for consumer in consumers.all { try? consumer.consume(numbered[...]) }
     }
 
     /// A part says that it waits for a task of the other that has ended meanwhile: only the news of it was on its way.
@@ -115,21 +221,25 @@ package final class JoinedStory: @unchecked Sendable {
         return !needs.isEmpty && needs.allSatisfy { finished.contains($0) }
     }
 
-    private func isBackground(_ session: SessionIndex) -> Bool {
-        Int(session.raw) < job.sessions.count && job.sessions[Int(session.raw)].kind == .background
-    }
+    // MARK: The end
 
     /// When both parts are over.
-    private func joinedEnd(at time: WallTime) -> Event.Kind? {
-        guard let here = parts[.here]?.end, let background = parts[.background]?.end else { return nil }
-        let status = ExitStatus.joined(here.exitStatus, background.exitStatus)
-        let worse = status == here.exitStatus ? here : background
-        let groups = zip(here.groups, background.groups).map { own, other in
-            own.published || own.error != nil ? own : other
-        }
-        return .runFinished(
-            RunRecord(
-                outcome: worse.outcome, exitStatus: status, duration: began.map { time - $0 } ?? .zero, groups: groups))
+    private func joinedEnd() -> RunRecord? {
+        guard let own = here.end, let other = background.end else { return nil }
+        let status = ExitStatus.joined(own.exitStatus, other.exitStatus)
+        return RunRecord(
+            outcome: status == own.exitStatus ? own.outcome : other.outcome, exitStatus: status,
+            duration: began.map { max(here.last, background.last) - $0 } ?? .zero, groups: groups())
+    }
+
+    /// Each part tells of all groups that it knows, and has put its own in place.
+    private func groups() -> [RunRecord.Group] {
+        let (own, others) = (here.end?.groups ?? [], background.end?.groups ?? [])
+        let known = Set(own.map(\.name))
+        return own.map { group in
+            if group.published || group.error != nil { return group }
+            return others.first { $0.name == group.name } ?? group
+        } + others.filter { !known.contains($0.name) }
     }
 }
 

@@ -9,9 +9,22 @@ package struct Handover {
     package struct Result: Sendable {
         package let run: RunID
         /// What the background process carries, as it was accepted.
-        package let job: Job
+        package let part: JobPart
         /// An earlier command had handed it over, and nobody has seen its end yet.
         package let cameBack: Bool
+
+        /// What is left of the job for the command. A task that was accepted is the background process's, whatever session
+        /// it is in by now.
+        package func rest(of job: Job) -> JobPart {
+            let accepted = Set(part.job.tasks.map(\.id))
+            return job.part(job.tasks.map { !accepted.contains($0.id) })
+        }
+
+        /// The job, and after its tasks those that were accepted and are no longer in its file.
+        package func whole(_ job: Job) -> Job {
+            let known = Set(job.tasks.map(\.id))
+            return part.job.tasks.allSatisfy { known.contains($0.id) } ? job : job.adding(part.job)
+        }
     }
 
     package enum Problem: Error, Hashable, Sendable {
@@ -33,7 +46,7 @@ package struct Handover {
     package init(_ folder: StateFolder) { self.folder = folder }
 
     /// `background` is what is handed over of the job that `recipe` makes.
-    package func perform(_ run: AcceptedRun, _ recipe: RunRecipe, _ background: Job) throws(Problem) -> Result {
+    package func perform(_ run: AcceptedRun, _ recipe: RunRecipe, _ background: JobPart) throws(Problem) -> Result {
         // Whatever happens to this process: the next command sees that there may be something to go on with.
         let mark: UnfinishedMark.Hold
         do throws(PrivacyProblem) {
@@ -54,7 +67,7 @@ package struct Handover {
     }
 
     private func perform(
-        _ run: AcceptedRun, _ recipe: RunRecipe, _ background: Job, _ journal: Journal
+        _ run: AcceptedRun, _ recipe: RunRecipe, _ background: JobPart, _ journal: Journal
     ) throws(StoreError) -> Swift.Result<Result, Problem> {
         // Between a look and an accept another command may be faster: then what it did is looked at.
         for _ in 0..<3 {
@@ -67,8 +80,8 @@ package struct Handover {
                 continue
             }
             do throws(AcceptProblem) {
-                let id = try journal.accept(run, inputs: [recipe.input(0)], tasks: background.tasks.map(\.id))
-                return .success(Result(run: id, job: background, cameBack: false))
+                let id = try journal.accept(run, inputs: [recipe.input(0)], tasks: background.job.tasks.map(\.id))
+                return .success(Result(run: id, part: background, cameBack: false))
             } catch {
                 if case .failed(let error) = error { throw error }
             }
@@ -95,14 +108,14 @@ package struct Handover {
 
     /// Tasks that are new in the file are added to those that were accepted.
     private func comeBack(
-        _ run: RunID, _ identifiers: [String], _ recipe: RunRecipe, _ background: Job, _ journal: Journal
+        _ run: RunID, _ identifiers: [String], _ recipe: RunRecipe, _ background: JobPart, _ journal: Journal
     ) throws(StoreError) -> Swift.Result<Result, Problem> {
         do throws(ServiceTrouble) {
             let handed = try HandedJob(of: run, journal)
             let known = Set(handed.part.job.tasks.map(\.id))
-            let new = background.tasks.map(\.id).filter { !known.contains($0) }
+            let new = background.job.tasks.map(\.id).filter { !known.contains($0) }
             if new.isEmpty, !asksForCredential(run, handed, recipe, journal) {
-                return .success(Result(run: run, job: handed.part.job, cameBack: true))
+                return .success(Result(run: run, part: handed.part, cameBack: true))
             }
             do throws(StoreError) {
                 try journal.extend(
@@ -110,7 +123,7 @@ package struct Handover {
             } catch {
                 throw ServiceTrouble(error.description)
             }
-            return .success(Result(run: run, job: try HandedJob(of: run, journal).part.job, cameBack: true))
+            return .success(Result(run: run, part: try HandedJob(of: run, journal).part, cameBack: true))
         } catch {
             return .failure(.failed(error.description))
         }

@@ -1,0 +1,113 @@
+import BackgroundService
+import Glibc
+import JobRunner
+import Stores
+import Synchronization
+import SystemIO
+import TransferModel
+
+/// Follows the background part on a thread of its own, and tells this process's part what it waits for.
+final class BackgroundWatch: Sendable {
+    private enum Outcome: Sendable {
+        case end(Follower.End)
+        case failed(ServiceTrouble)
+    }
+    private let background: HandedPart
+    private let tasksHere: Int
+    private let failsFast: Bool
+    private let wanted: Set<String>
+    private let story: JoinedStory
+    private let tellsProgress: Bool
+    private let thread = WorkThread()
+    private let heard = HeardSignal()
+    private let wake = Mutex<(@Sendable () -> Void)?>(nil)
+    private let outcome = Mutex<Outcome?>(nil)
+
+    init(_ joined: JoinedRun, _ story: JoinedStory, tellsProgress: Bool) throws(SystemError) {
+        background = joined.background
+        tasksHere = joined.foreground.numbers.count
+        failsFast = joined.foreground.job.failFast || joined.carrier.options.failFast
+        wanted = Set(joined.foreground.outside.values.joined())
+        self.story = story
+        self.tellsProgress = tellsProgress
+    }
+
+    func begin(_ inbox: Mailbox<RunInput>) {
+        do throws(SystemError) {
+            try thread.start(named: "background") { [self] in work(inbox) }
+        } catch {
+            fail(ServiceTrouble(error.description), inbox)
+        }
+    }
+
+    /// It follows no longer. When this returns nothing more is told.
+    func interrupt() {
+        _ = heard.note(SIGTERM)
+        wake.withLock { $0 }?()
+        thread.finish()
+    }
+
+    func wait() throws(ServiceTrouble) -> Follower.End {
+        thread.finish()
+        switch outcome.withLock({ $0 }) {
+        case .end(let end): return end
+        case .failed(let trouble): throw trouble
+        case nil: throw ServiceTrouble("nobody followed the background tasks")
+        }
+    }
+
+    private func fail(_ trouble: ServiceTrouble, _ inbox: Mailbox<RunInput>) {
+        outcome.withLock { $0 = .failed(trouble) }
+        story.hearsNoMore(of: .background)
+        // Nobody would ever tell what tasks here wait for.
+        if !wanted.isEmpty {
+            let all = (0..<tasksHere).map { TaskIndex(raw: UInt32($0)) }
+            inbox.post(.command(.cancel(all, keepPartial: true)))
+        }
+        tellTheRest()
+    }
+
+    private func work(_ inbox: Mailbox<RunInput>) {
+        do throws(ServiceTrouble) {
+            let follower = try Follower(background)
+            if tellsProgress { follower.wantsProgress(of: background.job) }
+            wake.withLock { $0 = follower.interrupt }
+            let end = try follower.follow(
+                signal: { [self] in
+                    story.tellWhatIsDue()
+                    return heard.number
+                },
+                take: { [self] events in
+                    for event in events { release(event, follower, inbox) }
+                    story.take(events, from: .background)
+                })
+            outcome.withLock { $0 = .end(end) }
+            tellTheRest()
+        } catch {
+            fail(error, inbox)
+        }
+    }
+
+    /// What came last from there may have to stand behind something that happens here just now. Nobody looks after it later.
+    private func tellTheRest() {
+        while !thread.isEnding, story.tellWhatIsDue() { Polling.sleep(milliseconds: 20) }
+    }
+
+    private func release(_ event: Event, _ follower: Follower, _ inbox: Mailbox<RunInput>) {
+        let tasks = background.job.tasks
+        guard case .taskFinished(let record) = event.kind, let number = event.task, Int(number.raw) < tasks.count
+        else { return }
+        let succeeded = record.outcome == .succeeded || record.tolerated
+        if failsFast, !succeeded {
+            let all = (0..<tasksHere).map { TaskIndex(raw: UInt32($0)) }
+            inbox.post(.command(.cancel(all, keepPartial: true)))
+        }
+        let id = tasks[Int(number.raw)].id
+        guard wanted.contains(id) else { return }
+        inbox.post(
+            .outside(
+                OutsideEnd(
+                    id: id, succeeded: succeeded, deferral: record.deferral,
+                    captures: record.captures.isEmpty ? [] : follower.captures(of: id))))
+    }
+}

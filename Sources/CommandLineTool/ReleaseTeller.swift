@@ -1,0 +1,48 @@
+import BackgroundService
+import JobRunner
+import Stores
+import Synchronization
+import SystemIO
+import TransferModel
+
+/// Notes the ends for which background tasks wait, apart from the loop: each is to be durable.
+final class ReleaseTeller: Sendable {
+    private let ends: Mailbox<OutsideEnd>
+    private let thread = WorkThread()
+    private let trouble = Mutex<ServiceTrouble?>(nil)
+    /// By what was accepted: the job's file may say something else by now.
+    private let wanted: Set<String>
+
+    init(_ background: HandedPart) throws(SystemError) {
+        wanted = Set(background.part.outside.values.joined())
+        let wake = thread.wake
+        ends = Mailbox { wake.signal() }
+        if wanted.isEmpty { return }
+        try thread.start(named: "releases") { [self] in
+            while true {
+                let isEnding = thread.isEnding
+                let batch = ends.takeAll()
+                if !batch.isEmpty { release(batch, background) }
+                if isEnding, batch.isEmpty { return }
+                if batch.isEmpty { thread.wake.wait() }
+            }
+        }
+    }
+
+    func tell(_ end: OutsideEnd) { if wanted.contains(end.id) { ends.post(end) } }
+
+    /// Why something could not be told: whoever waits for it would wait for ever.
+    func finish() -> ServiceTrouble? {
+        thread.finish()
+        return trouble.withLock { $0 }
+    }
+
+    private func release(_ ends: [OutsideEnd], _ background: HandedPart) {
+        do throws(ServiceTrouble) {
+            try Handover.release(
+                ends, of: background.run, background.identifier, background.folder, background.starter)
+        } catch {
+            trouble.withLock { $0 = error }
+        }
+    }
+}

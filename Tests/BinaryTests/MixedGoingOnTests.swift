@@ -1,0 +1,125 @@
+import Glibc
+import TestSupport
+import Testing
+import TextFormats
+import TransferModel
+
+/// Jobs of which the command carries a part: how it leaves the other, and how it comes back to it.
+@Suite struct MixedGoingOnTests {
+    private let server: ScriptedServer
+    private let scene: BackgroundScene
+
+    init() throws {
+        server = try ScriptedServer { request in .respond(200, body: "body of \(request.path)") }
+        scene = try BackgroundScene()
+    }
+
+    private static let sessions = """
+        sessions:
+          day: {}
+          night: { configuration: background, identifier: org.example.mixed }
+
+        """
+
+    private func task(_ id: String, _ session: String, _ more: String = "") -> String {
+        "  - { id: \(id), session: \(session), url: \"\(server.url("/\(id)"))\", to: \(id)\(more) }\n"
+    }
+
+    private func job(_ tasks: String..., sessions: String = Self.sessions) -> String {
+        sessions + "tasks:\n" + tasks.joined()
+    }
+
+    /// Answers as soon as the gate of that name is open.
+    private func hold(_ ids: String...) {
+        for id in ids { server.on("/\(id)") { _ in [.gate(id)] + .respond(200, body: "body of /\(id)") } }
+    }
+
+    private func report() throws -> JSONValue { try JSONParser.parse(scene.folder.bytes(".report.json")) }
+
+    private func outcomes() throws -> [String?] {
+        try JSONPath("$.tasks[*].outcome").select(from: report()).map(\.plainText)
+    }
+
+    private func killCommand(_ program: RunningProgram) {
+        program.send(signal: SIGKILL)
+        _ = program.wait()
+    }
+
+    // MARK: Coming back with a changed file
+
+    /// Sessions and tasks have other places in the file than in what was handed over.
+    @Test func theOtherPartIsKnownByItsNames() throws {
+        defer { server.stop() }
+        hold("here", "slow")
+        killCommand(
+            try {
+                let program = try scene.stage.start(
+                    job(task("here", "day"), task("slow", "night"), task("quick", "night")))
+                #expect(server.waitForRequests(1, "/here") && server.waitForRequests(1, "/slow"))
+                return program
+            }())
+        for gate in ["here", "slow"] { server.open(gate: gate) }
+        let run = try scene.stage.run(
+            job(
+                task("quick", "night"), task("here", "day"), task("slow", "night"),
+                sessions: """
+                    sessions:
+                      night: { configuration: background, identifier: org.example.mixed }
+                      dusk: {}
+                      day: {}
+
+                    """))
+        #expect(run.status == 0)
+        #expect(try run.values("$.tasks[*].id") == ["quick", "here", "slow"])
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "succeeded", "succeeded"])
+        #expect(try run.values("$.sessions[*].reassociated") == ["true", "false", "false"])
+        for event in run.events where event["task"]?.plainText != nil {
+            #expect(event["session"]?.plainText == (event["task"]?.plainText == "here" ? "day" : "night"))
+        }
+        #expect(server.requests("/slow").count == 1 && server.requests("/quick").count == 1)
+    }
+
+    /// What was handed over waits for what it was handed over with.
+    @Test func whatTheAcceptedPartNeedsIsTold() throws {
+        defer { server.stop() }
+        hold("here")
+        let program = try scene.stage.start(job(task("here", "day"), task("there", "night", ", needs: [here]")))
+        #expect(server.waitForRequests(1, "/here"))
+        killCommand(program)
+        server.open(gate: "here")
+        let again = try scene.stage.start(job(task("here", "day"), task("there", "night")))
+        #expect(again.wait().exitStatus == 0)
+        #expect(server.requests("/there").count == 1)
+    }
+
+    /// It stays where it is: the command does not carry it a second time.
+    @Test func aTaskThatChangedItsSessionStaysInTheBackground() throws {
+        defer { server.stop() }
+        hold("here", "moved", "there")
+        let program = try scene.stage.start(
+            job(task("here", "day"), task("moved", "night"), task("there", "night")))
+        for path in ["/here", "/moved", "/there"] { #expect(server.waitForRequests(1, path)) }
+        killCommand(program)
+        for gate in ["here", "moved", "there"] { server.open(gate: gate) }
+        let run = try scene.stage.run(job(task("here", "day"), task("moved", "day"), task("there", "night")))
+        #expect(run.status == 0)
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "succeeded", "succeeded"])
+        #expect(server.requests("/moved").count == 1)
+    }
+
+    /// It goes on, and its outcome counts: so it is told of.
+    @Test func aTaskThatLeftTheFileIsToldOf() throws {
+        defer { server.stop() }
+        hold("here")
+        server.on("/gone", [.gate("gone")] + .respond(404, body: "none"))
+        let program = try scene.stage.start(
+            job(task("here", "day"), task("gone", "night"), task("there", "night")))
+        #expect(server.waitForRequests(1, "/here") && server.waitForRequests(1, "/gone"))
+        killCommand(program)
+        for gate in ["here", "gone"] { server.open(gate: gate) }
+        let again = try scene.stage.start(job(task("here", "day"), task("there", "night")))
+        #expect(again.wait().exitStatus == 1)
+        #expect(try JSONPath("$.tasks[*].id").select(from: report()).map(\.plainText) == ["here", "there", "gone"])
+        #expect(try outcomes() == ["succeeded", "succeeded", "failed"])
+    }
+}

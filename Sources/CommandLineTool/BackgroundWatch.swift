@@ -40,10 +40,15 @@ final class BackgroundWatch: Sendable {
         }
     }
 
-    /// It follows no longer. When this returns nothing more is told.
-    func interrupt() {
-        _ = heard.note(SIGTERM)
+    /// It follows no longer, as if a signal had come; from any thread. Its end says which, if it had not come before.
+    func end(_ number: Int32) {
+        _ = heard.note(number)
         wake.withLock { $0 }?()
+    }
+
+    /// The same, and nobody asks which it was. When this returns nothing more is told.
+    func interrupt() {
+        end(SIGTERM)
         thread.finish()
     }
 
@@ -59,11 +64,8 @@ final class BackgroundWatch: Sendable {
     private func fail(_ trouble: ServiceTrouble, _ inbox: Mailbox<RunInput>) {
         outcome.withLock { $0 = .failed(trouble) }
         story.hearsNoMore(of: .background)
-        // Nobody would ever tell what tasks here wait for.
-        if !wanted.isEmpty {
-            let all = (0..<tasksHere).map { TaskIndex(raw: UInt32($0)) }
-            inbox.post(.command(.cancel(all, keepPartial: true)))
-        }
+        // Nobody would ever tell what tasks here wait for. The others go on.
+        for id in wanted { inbox.post(.outside(OutsideEnd(id: id, succeeded: false))) }
         tellTheRest()
     }
 

@@ -50,40 +50,84 @@ struct JoinedRun {
         let story = JoinedStory(job, here: foreground.job, background: background.job, outputs.consumers)
         let teller = try ReleaseTeller(background)
         let watch = try BackgroundWatch(self, story, tellsProgress: outputs.tellEverything)
-        let status = try carrier.transfer(
-            foreground.job, [JoinedStory.Side.here.consumer(story)], tellsEverything: outputs.tellEverything, memory,
-            networks,
-            other: RunningJob.OtherPart(
-                outside: OutsideNeeds(foreground.outside), heard: { teller.tell($0) }, opened: { watch.begin($0) })
-        )
-        let untold = teller.finish()
-        let isSignal = if case .signal = status { true } else { false }
-        guard isSignal || carrier.options.detach || untold != nil else {
-            return try finish(watch.wait(), status, outputs)
+        let status: ExitStatus
+        do {
+            status = try carrier.transfer(
+                foreground.job, [JoinedStory.Side.here.consumer(story)], tellsEverything: outputs.tellEverything,
+                memory,
+                networks,
+                other: RunningJob.OtherPart(
+                    outside: OutsideNeeds(foreground.outside), heard: { teller.tell($0) },
+                    opened: { watch.begin($0) },
+                    signalled: { number in
+                        teller.keepFailures()
+                        watch.end(number)
+                    }))
+        } catch {
+            _ = teller.finish()
+            watch.interrupt()
+            throw ServiceTrouble("the run could not be carried out: \(RunningJob.words(error))")
         }
-        // What this process carried has ended, and has its report; the rest goes on without it.
-        watch.interrupt()
-        story.endAlone()
+        return try finish(status, untold: teller.finish(), watch, story, outputs)
+    }
+
+    /// What this process carried has ended.
+    private func finish(
+        _ status: ExitStatus, untold: ServiceTrouble?, _ watch: BackgroundWatch, _ story: JoinedStory,
+        _ outputs: RunOutputs
+    ) throws -> Int32 {
+        let isSignal = if case .signal = status { true } else { false }
+        if isSignal || carrier.options.detach {
+            watch.interrupt()
+            return try leave(status, isSignal: isSignal, story, outputs)
+        }
+        let end: Follower.End
+        do throws(ServiceTrouble) {
+            end = try self.end(watch, untold)
+        } catch {
+            // Nobody knows how the other part goes on: what is known has its report all the same.
+            _ = try leave(.runnerFailed, isSignal: false, story, outputs)
+            throw error
+        }
+        switch end {
+        case .finished(let end, let trouble): return try finish(end, trouble, status, story, outputs)
+        case .interrupted(let number): return try leave(.signal(number), isSignal: true, story, outputs)
+        }
+    }
+
+    /// Of the background part. What it was not told matters only while it goes on.
+    private func end(_ watch: BackgroundWatch, _ untold: ServiceTrouble?) throws(ServiceTrouble) -> Follower.End {
+        if untold != nil { watch.interrupt() }
+        let end = try watch.wait()
+        if case .interrupted = end, let untold { throw untold }
+        return end
+    }
+
+    /// The rest goes on without this command.
+    private func leave(
+        _ status: ExitStatus, isSignal: Bool, _ story: JoinedStory, _ outputs: RunOutputs
+    ) throws -> Int32 {
+        let end = (outcome: status.outcome, exitStatus: Int(status.code))
+        story.endAlone(end)
+        outputs.correct(end)
         try outputs.write()
-        if let untold { throw untold }
         if isSignal { carrier.console.errors(FollowedRun.goesOn(background.identifier)) }
         return status.code
     }
 
-    private func finish(_ end: Follower.End, _ status: ExitStatus, _ outputs: RunOutputs) throws -> Int32 {
-        switch end {
-        case .interrupted(let number):
-            carrier.console.errors(FollowedRun.goesOn(background.identifier))
-            return ExitStatus.signal(number).code
-        case .finished(let end, let trouble):
-            if let trouble { carrier.console.errors("error: \(trouble)\n") }
-            let code = ExitStatus.joined(end.exitStatus, Int(status.code))
-            outputs.correct((code == end.exitStatus ? end.outcome : status.outcome, code))
-            outputs.heard(end.hooks.map { $0.result(in: background.job) })
-            try outputs.write()
-            try Follower(background).deliver()
-            return Int32(code)
-        }
+    private func finish(
+        _ end: RunEnd, _ trouble: String?, _ status: ExitStatus, _ story: JoinedStory, _ outputs: RunOutputs
+    ) throws -> Int32 {
+        if let trouble { carrier.console.errors("error: \(trouble)\n") }
+        let code = ExitStatus.joined(end.exitStatus, Int(status.code))
+        let joined = (outcome: code == end.exitStatus ? end.outcome : status.outcome, exitStatus: code)
+        // One that was given up has an end, and no event tells it.
+        story.endAlone(joined)
+        outputs.correct(joined)
+        outputs.heard(end.hooks.map { $0.result(in: background.job) })
+        try outputs.write()
+        try Follower(background).deliver()
+        return Int32(code)
     }
 }
 

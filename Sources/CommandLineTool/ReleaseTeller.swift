@@ -10,6 +10,7 @@ final class ReleaseTeller: Sendable {
     private let ends: Mailbox<OutsideEnd>
     private let thread = WorkThread()
     private let trouble = Mutex<ServiceTrouble?>(nil)
+    private let keepsFailures = Atomic<Bool>(false)
     /// By what was accepted: the job's file may say something else by now.
     private let wanted: Set<String>
 
@@ -29,7 +30,14 @@ final class ReleaseTeller: Sendable {
         }
     }
 
-    func tell(_ end: OutsideEnd) { if wanted.contains(end.id) { ends.post(end) } }
+    func tell(_ end: OutsideEnd) {
+        guard wanted.contains(end.id), end.succeeded || !keepsFailures.load(ordering: .acquiring) else { return }
+        ends.post(end)
+    }
+
+    /// From now on a task ends because this command does. Whoever waits for it there waits for the next run, which begins
+    /// it again.
+    func keepFailures() { keepsFailures.store(true, ordering: .releasing) }
 
     /// Why something could not be told: whoever waits for it would wait for ever.
     func finish() -> ServiceTrouble? {

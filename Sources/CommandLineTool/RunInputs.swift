@@ -11,13 +11,19 @@ final class RunInputs {
     private let options: RunOptions
     private let environment: [String: String]
     private let console: Console
+    private let signalled: (@Sendable (Int32) -> Void)?
     private var listener: ControlListener?
 
-    init(_ job: Job, _ options: RunOptions, _ environment: [String: String], _ console: Console) {
+    /// `signalled` hears of the first signal, for as long as the process lives: longer than the run does.
+    init(
+        _ job: Job, _ options: RunOptions, _ environment: [String: String], _ console: Console,
+        signalled: (@Sendable (Int32) -> Void)? = nil
+    ) {
         self.job = job
         self.options = options
         self.environment = environment
         self.console = console
+        self.signalled = signalled
     }
 
     /// The run's inbox, with somebody at its other end.
@@ -38,11 +44,12 @@ final class RunInputs {
     /// Signals become commands; a second one ends the process at once.
     private func watchSignals(_ inbox: Mailbox<RunInput>, _ listener: ControlListener?) {
         let count = SignalCount()
-        try? Signals.watch { number in
+        try? Signals.watch { [signalled] number in
             if count.next() > 1 {
                 listener?.hide()
                 Terminal.endAtOnce(number)
             }
+            signalled?(number)
             inbox.post(.command(.stop(signal: number)))
         }
     }

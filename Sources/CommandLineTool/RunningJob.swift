@@ -148,6 +148,8 @@ struct RunningJob {
         var heard: @Sendable (OutsideEnd) -> Void
         /// Ends of tasks there go into this box.
         var opened: (Mailbox<RunInput>) -> Void
+        /// The command is to end. Called before what is carried here hears of it, and also when that is over already.
+        var signalled: @Sendable (Int32) -> Void
     }
 
     func transfer(
@@ -162,7 +164,7 @@ struct RunningJob {
         settings.reportsUnchanged = options.exitUnchanged
         settings.networks = networks
         if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }
-        let inputs = RunInputs(job, options, environment, console)
+        let inputs = RunInputs(job, options, environment, console, signalled: other?.signalled)
         defer { inputs.close() }
         try CurlLibrary.prepare()
         let log = try EventLog(
@@ -191,7 +193,7 @@ struct RunningJob {
         return status
     }
 
-    private static func words(_ error: any Error) -> String {
+    static func words(_ error: any Error) -> String {
         (error as? TransferError)?.message ?? "\(error)"
     }
 

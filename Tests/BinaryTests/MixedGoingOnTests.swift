@@ -40,9 +40,79 @@ import TransferModel
         try JSONPath("$.tasks[*].outcome").select(from: report()).map(\.plainText)
     }
 
+    /// Waits until the command has told the end of a task.
+    private func waitForEnd(of id: String) -> Bool {
+        for _ in 0..<2000 {
+            let lines = String(decoding: (try? scene.stage.eventsSoFar()) ?? [], as: UTF8.self).split(separator: "\n")
+            let isTold = lines.contains { $0.contains("taskFinished") && $0.contains("\"task\":\"\(id)\"") }
+            if isTold { return true }
+            usleep(5000)
+        }
+        return false
+    }
+
     private func killCommand(_ program: RunningProgram) {
         program.send(signal: SIGKILL)
         _ = program.wait()
+    }
+
+    // MARK: Leaving
+
+    /// What the command carried is over, and it only follows.
+    @Test func aSignalEndsTheFollowing() throws {
+        defer { server.stop() }
+        hold("there")
+        let job = job(task("here", "day"), task("there", "night"))
+        let program = try scene.stage.start(job)
+        #expect(server.waitForRequests(1, "/here") && server.waitForRequests(1, "/there"))
+        #expect(waitForEnd(of: "here"))
+        // Until the loop that carried it is over too.
+        usleep(300_000)
+        program.send(signal: SIGINT)
+        let result = program.wait()
+        #expect(result.exitStatus == 130)
+        #expect(result.errorText.contains("the session `org.example.mixed` goes on in the background"))
+        #expect(try outcomes() == ["succeeded", "deferred"])
+        #expect(try report()["exitStatus"]?.plainText == "130" && report()["outcome"]?.plainText == "cancelled")
+        server.open(gate: "there")
+        #expect(try scene.stage.run(job).status == 0)
+        #expect(server.requests("/there").count == 1)
+    }
+
+    /// What waits in the background for a task that ended with the command waits for the next run.
+    @Test func aSignalSkipsNothingInTheBackground() throws {
+        defer { server.stop() }
+        hold("here")
+        let job = job(task("here", "day"), task("there", "night", ", needs: [here]"))
+        let program = try scene.stage.start(job)
+        #expect(server.waitForRequests(1, "/here"))
+        program.send(signal: SIGINT)
+        #expect(program.wait().exitStatus == 130)
+        server.open(gate: "here")
+        let run = try scene.stage.run(job)
+        #expect(run.status == 0)
+        #expect(run.errorText.contains("came back to the session"))
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "succeeded"])
+    }
+
+    /// Nobody can be asked any more: what needs nothing there goes on, and all that is known is reported.
+    @Test func whatIsKnownIsReportedWhenNobodyCanBeFollowed() throws {
+        defer { server.stop() }
+        hold("here", "there")
+        let program = try scene.stage.start(
+            job(task("here", "day"), task("there", "night"), task("waits", "day", ", needs: [there]")))
+        #expect(server.waitForRequests(1, "/here") && server.waitForRequests(1, "/there"))
+        let process = scene.process
+        scene.binary.home.remove("state/transfer-run/journal.sqlite")
+        #expect(waitForEnd(of: "waits"))
+        server.open(gate: "here")
+        let result = program.wait()
+        #expect(result.exitStatus == 4)
+        #expect(try outcomes() == ["succeeded", "deferred", "skipped"])
+        #expect(try report()["exitStatus"]?.plainText == "4" && report()["outcome"]?.plainText == "failed")
+        let events = try scene.stage.eventsSoFar().split(separator: 0x0A).map { try JSONParser.parse(Array($0)) }
+        #expect(events.count { $0["event"]?.plainText == "runFinished" } == 1)
+        if let process { kill(process, SIGKILL) }
     }
 
     // MARK: Coming back with a changed file

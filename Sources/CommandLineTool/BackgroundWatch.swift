@@ -99,8 +99,8 @@ final class BackgroundWatch: Sendable {
         let tasks = background.job.tasks
         guard case .taskFinished(let record) = event.kind, let number = event.task, Int(number.raw) < tasks.count
         else { return }
-        let succeeded = record.outcome == .succeeded || record.tolerated
-        if failsFast, !succeeded {
+        // What was cancelled, skipped or put off is no failure.
+        if failsFast, record.outcome == .failed, !record.tolerated {
             let all = (0..<tasksHere).map { TaskIndex(raw: UInt32($0)) }
             inbox.post(.command(.cancel(all, keepPartial: true)))
         }
@@ -109,7 +109,7 @@ final class BackgroundWatch: Sendable {
         inbox.post(
             .outside(
                 OutsideEnd(
-                    id: id, succeeded: succeeded, deferral: record.deferral,
+                    id: id, succeeded: record.outcome == .succeeded || record.tolerated, deferral: record.deferral,
                     captures: record.captures.isEmpty ? [] : follower.captures(of: id))))
     }
 }

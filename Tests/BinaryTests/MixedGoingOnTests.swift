@@ -115,6 +115,31 @@ import TransferModel
         if let process { kill(process, SIGKILL) }
     }
 
+    // MARK: Failing fast
+
+    /// Only a failure is one: a task that somebody cancelled there ends nothing here.
+    @Test func whatIsCancelledThereFailsNothingHere() throws {
+        defer { server.stop() }
+        hold("here", "there")
+        let program = try scene.stage.start("failFast: true\n" + job(task("here", "day"), task("there", "night")))
+        #expect(server.waitForRequests(1, "/here") && server.waitForRequests(1, "/there"))
+        #expect(try scene.binary.run("cancel", "org.example.mixed", "there").exitStatus == 0)
+        #expect(waitForEnd(of: "there"))
+        usleep(200_000)
+        server.open(gate: "here")
+        _ = program.wait()
+        #expect(try outcomes() == ["succeeded", "cancelled"])
+    }
+
+    @Test func aFailureThereEndsWhatRunsHere() throws {
+        defer { server.stop() }
+        hold("here")
+        server.on("/there", .respond(404, body: "none"))
+        let program = try scene.stage.start("failFast: true\n" + job(task("here", "day"), task("there", "night")))
+        #expect(program.wait().exitStatus == 1)
+        #expect(try outcomes() == ["cancelled", "failed"])
+    }
+
     // MARK: Coming back with a changed file
 
     /// Sessions and tasks have other places in the file than in what was handed over.

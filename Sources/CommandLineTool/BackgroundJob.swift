@@ -30,9 +30,13 @@ struct BackgroundJob {
 
     private func refuse(_ problems: [Diagnostic], _ loaded: JobSource.Loaded) -> Int32 {
         let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
+        let places = TaskPlaces(loaded.text)
         let found = problems.map { problem in
             var problem = problem
             problem.source = loaded.text
+            problem.span = problem.span.map { span in
+                places.span(ofTask: span.line, problem.code == "detached-needs" ? "needs" : nil) ?? span
+            }
             return problem
         }
         console.errors(
@@ -167,6 +171,7 @@ struct BackgroundJob {
         _ starter: ServiceStarter, _ networks: NetworkSettings
     ) -> Int32 {
         guard let memory = carrier.memory(rest.job, nil) else { return ExitStatus.runnerFailed.code }
+        for warning in BatchRoom.warnings(rest.job) { console.errors(warning) }
         let background = HandedPart(
             run: result.run, identifier: identifier, part: result.part, folder: folder, starter: starter)
         return JoinedRun(

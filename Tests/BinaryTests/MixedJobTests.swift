@@ -106,5 +106,22 @@ import TransferModel
         let detached = try stage.run(job.replacing(", group: set", with: ""), "--detach")
         #expect(detached.status == 2 && detached.errorText.contains("[detached-needs]"))
         #expect(detached.errorText.contains("`b` is to be handed over and left, and needs `a`"))
+        // At what is wrong, not at the line's beginning.
+        #expect(run.errorText.contains("job.yaml:7:5: error: the group `set`"), "\(run.errorText)")
+        #expect(detached.errorText.contains("job.yaml:7:73: error: `b` is"), "\(detached.errorText)")
+    }
+
+    @Test func whatCannotFitHereIsWarnedAbout() throws {
+        let server = try server()
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let run = try scene.stage.run(
+            Self.sessions + """
+                tasks:
+                  - { id: here, session: day, url: "\(server.url("/here"))", to: here, expect: { size: \(1 << 50) } }
+                  - { id: there, session: night, url: "\(server.url("/there"))", to: there }
+                """)
+        #expect(run.status == 1)
+        #expect(run.errorText.contains("warning: the job is to bring \(1 << 50) bytes to the file system of "))
     }
 }

@@ -37,19 +37,19 @@ struct AttachedRun {
         if Journal.isThere(folder: folder.state), let quarantined = try Journal.open(folder: folder.state).quarantined {
             console.errors(quarantined.warning)
         }
-        do throws(SessionAbsence) {
+        do throws(CommandTrouble) {
             let run = try SessionAbsence.run(identifier, folder)
             return (run, try handed(run, identifier, folder))
         } catch {
-            guard case .wrong(let usage) = error else { throw ServiceTrouble(error.text) }
-            console.errors(usage.text)
+            if case .broken(let why) = error { throw ServiceTrouble(why) }
+            console.errors(error.text)
             return nil
         }
     }
 
     private func handed(
         _ run: JournalRun, _ identifier: String, _ folder: StateFolder
-    ) throws(SessionAbsence) -> Job {
+    ) throws(CommandTrouble) -> Job {
         do {
             return try HandedJob(of: run.id, Journal.open(folder: folder.state)).part.job
         } catch {

@@ -71,7 +71,7 @@ extension CommandLineTool {
     static func control(_ options: ControlOptions, _ environment: [String: String], _ console: Console) -> Int32 {
         let starter = ServiceStarter.here(options.folder, isNamed: options.isFolderNamed, environment)
         starter.goOn()
-        do throws(ControlTrouble) {
+        do throws(CommandTrouble) {
             let reply: ControlReply
             switch options.target {
             case .process(let process): reply = try ask(process, options)
@@ -91,20 +91,7 @@ extension CommandLineTool {
         }
     }
 
-    private enum ControlTrouble: Error {
-        case wrong(UsageError)
-        case broken(String)
-
-        var text: String {
-            switch self {
-            case .wrong(let error): error.text
-            case .broken(let why): "error: \(why)\n"
-            }
-        }
-        var status: ExitStatus { if case .wrong = self { .invalidInput } else { .runnerFailed } }
-    }
-
-    private static func ask(_ process: Int32, _ options: ControlOptions) throws(ControlTrouble) -> ControlReply {
+    private static func ask(_ process: Int32, _ options: ControlOptions) throws(CommandTrouble) -> ControlReply {
         let message = ControlMessage(options.action, patterns: options.tasks, keepPartial: options.keepPartial)
         do throws(ControlFailure) {
             return try ControlClient(folder: options.folder.runtime).ask(message, of: process)
@@ -115,16 +102,8 @@ extension CommandLineTool {
 
     private static func ask(
         _ identifier: String, _ options: ControlOptions, _ starter: ServiceStarter
-    ) throws(ControlTrouble) -> ControlReply {
-        let run: JournalRun
-        do throws(SessionAbsence) {
-            run = try SessionAbsence.run(identifier, options.folder)
-        } catch {
-            switch error {
-            case .wrong(let error): throw .wrong(error)
-            case .broken(let why): throw .broken(why)
-            }
-        }
+    ) throws(CommandTrouble) -> ControlReply {
+        let run = try SessionAbsence.run(identifier, options.folder)
         if run.state == .finished { throw .wrong(SessionAbsence.ended(identifier, run)) }
         let control = ServiceControl(
             options.action, of: identifier, patterns: options.tasks, keepPartial: options.keepPartial)

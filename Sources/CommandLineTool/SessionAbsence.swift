@@ -2,20 +2,10 @@ import BackgroundService
 import Stores
 import TransferModel
 
-/// Why no run was found of a background session that somebody named.
-enum SessionAbsence: Error {
-    case wrong(UsageError)
-    case broken(String)
-
-    var text: String {
-        switch self {
-        case .wrong(let error): error.text
-        case .broken(let why): why
-        }
-    }
-
+/// Background sessions that somebody named, and why none was found of that name.
+enum SessionAbsence {
     /// A run whose end nobody knows of yet.
-    static func run(_ identifier: String, _ folder: StateFolder) throws(SessionAbsence) -> JournalRun {
+    static func run(_ identifier: String, _ folder: StateFolder) throws(CommandTrouble) -> JournalRun {
         let named: NamedSession
         do throws(StoreError) {
             named = try NamedSession.find(identifier, folder)

@@ -197,12 +197,11 @@ private struct StatusShow {
         guard let folder = options.folder else {
             return ("error: there is no place for state: set HOME or --state-dir\n", .runnerFailed)
         }
-        do throws(SessionAbsence) {
+        do throws(CommandTrouble) {
             _ = try SessionAbsence.run(identifier, folder)
             return nil
         } catch {
-            if case .broken(let why) = error { return ("error: \(why)\n", .runnerFailed) }
-            return (error.text, .invalidInput)
+            return (error.text, error.status)
         }
     }
 

@@ -1,4 +1,5 @@
 internal import Diagnostics
+import TransferModel
 
 /// A command line that cannot be meant: told on standard error, and the process ends with 2.
 package struct UsageError: Error, Hashable, Sendable {
@@ -18,6 +19,21 @@ package struct UsageError: Error, Hashable, Sendable {
     static func notBuilt(_ what: String) -> UsageError {
         UsageError("\(what) is not built yet", hint: "`transfer-run help` lists what this version can do")
     }
+}
+
+/// Why a command that wants something of a run ends without it.
+enum CommandTrouble: Error {
+    case wrong(UsageError)
+    case broken(String)
+
+    /// What is printed.
+    var text: String {
+        switch self {
+        case .wrong(let error): error.text
+        case .broken(let why): "error: \(why)\n"
+        }
+    }
+    var status: ExitStatus { if case .wrong = self { .invalidInput } else { .runnerFailed } }
 }
 
 extension UsageError {

@@ -220,7 +220,8 @@ struct ListenerTests {
         }
         defer { listener.close() }
         var random = Seeded("randomBytesHarmNobody")
-        let whole = ControlMessage(.suspend, patterns: ["a"]).line
+        // A request needs no end of its line, and blanks may follow it: so one byte more is left out.
+        let whole = ControlMessage(.suspend, patterns: ["a"]).line.dropLast()
         for _ in 0..<Rounds.scaled(150) {
             let noise = random.bytes(random.below(2000))
             let bytes = random.oneIn(3) ? Array(whole.prefix(random.below(whole.count))) + noise : noise

@@ -31,6 +31,10 @@ int tr_write_out(int descriptor) {
         descriptor, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
+void tr_begin_write_out(int descriptor, int64_t offset, int64_t count) {
+    (void)sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE);
+}
+
 int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds) {
     struct timespec time = {.tv_sec = monotonic_nanoseconds / 1000000000, .tv_nsec = monotonic_nanoseconds % 1000000000};
     return sem_clockwait(semaphore, CLOCK_MONOTONIC, &time);

@@ -20,7 +20,7 @@ struct RunOutputs {
         reportPath = Self.reportPath(job, options)
         if let reportPath {
             try JSONReport.preflight(reportPath)
-            report.spool(in: Folders.split(reportPath).folder)
+            report.grow(at: reportPath)
         }
         do throws(OutputProblem) {
             events = try Self.eventSink(job, options).map { EventLines(job: job, sink: $0) }

@@ -40,12 +40,11 @@ final class AtomicFile: ByteSink {
         if isDurable { guard fsync(descriptor) == 0 else { throw .system("flush", target) } }
         guard rename(from, target) == 0 else { throw .system("write", target) }
         temporary = nil
-        if isDurable { try flushFolder() }
+        if isDurable { try Self.flush(Self.folder(of: target)) }
     }
 
-    private func flushFolder() throws(OutputProblem) {
-        let slash = target.lastIndex(of: "/")
-        let folder = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
+    /// What has which name in a folder is on the disk when it returns.
+    static func flush(_ folder: String) throws(OutputProblem) {
         let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard opened >= 0 else { throw .system("flush", folder) }
         defer { close(opened) }
@@ -63,7 +62,24 @@ final class AtomicFile: ByteSink {
     }
 }
 
+// What has a file's name is put there in one step: where that is.
 extension AtomicFile {
+    /// The file that would be replaced; `nil` when nothing can be.
+    static func replaceable(_ path: String) -> String? {
+        guard let kind = try? kind(of: path), kind != .special else { return nil }
+        return resolved(path)
+    }
+
+    static func folder(of path: String) -> String {
+        let start = nameStart(path)
+        if start == path.startIndex { return "." }
+        return start == path.index(after: path.startIndex) ? "/" : String(path[..<path.index(before: start)])
+    }
+
+    static func nameStart(_ path: String) -> String.Index {
+        path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    }
+
     private enum Kind { case absent, regular, special }
 
     private static func kind(of path: String) throws(OutputProblem) -> Kind {
@@ -84,8 +100,8 @@ extension AtomicFile {
         return String(cString: real)
     }
 
-    private static func nameBeside(_ path: String) -> String {
-        let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    static func nameBeside(_ path: String) -> String {
+        let slash = nameStart(path)
         let random = UInt32.random(in: 0...UInt32.max)
         // A long name is cut: with what is added it must stay a name the file system takes.
         return "\(path[..<slash]).\(path[slash...].prefix(60)).\(getpid())-\(random).tmp"

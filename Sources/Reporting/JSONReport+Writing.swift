@@ -10,10 +10,16 @@ extension JSONReport {
     /// Puts the whole report at `path` in one step, or changes nothing. Can be called again when hooks have run. With
     /// `isDurable` a power cut that comes after it does not take it away.
     package func write(to path: String, isDurable: Bool = false) throws(OutputProblem) {
+        if let draft = complete(path, head(), Self.end), (try? draft.publish(isDurable: isDurable)) != nil { return }
         let file = try AtomicFile(path)
         try write(to: file)
         try file.commit(isDurable: isDurable)
     }
+
+    private static let end = Array("\n]}\n".utf8)
+
+    /// What will stand before the tasks is as long as that at most, but for what nobody can foresee.
+    var roomForHead: Int { head().count + 512 + 256 * job.sessions.count + 64 * job.groups.count }
 
     /// Writes the whole report piece by piece, straight from the rendered tasks.
     package func write(to sink: some ByteSink) throws(OutputProblem) {
@@ -26,7 +32,7 @@ extension JSONReport {
                 buffer.removeAll(keepingCapacity: true)
             }
         }
-        buffer += Array("\n]}\n".utf8)
+        buffer += Self.end
         try sink.write(buffer)
     }
 

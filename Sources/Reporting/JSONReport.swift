@@ -35,8 +35,9 @@ package final class JSONReport: EventConsumer {
         sessions = [SessionRecord?](repeating: nil, count: job.sessions.count)
     }
 
-    /// Keeps rendered tasks in a file without a name below `folder` from now on, where that can be done.
-    package func spool(in folder: String) { rendered.spool = Spool(folder: folder) }
+    /// Where it is going to be put: a long one grows there while tasks end, in a file without a name.
+    package func grow(at path: String) { ownPlace = path }
+    private var ownPlace: String?
 
     package func consume(_ events: ArraySlice<Event>) {
         if startedAt == nil { startedAt = events.first?.time }
@@ -72,6 +73,15 @@ package final class JSONReport: EventConsumer {
                 .render(folds.folds[place], to: &writer)
         }
         folds.close(task)
+        guard rendered.isLong, let path = ownPlace else { return }
+        ownPlace = nil
+        rendered.begin(ReportDraft(path, room: roomForHead), Spool(folder: AtomicFile.folder(of: path)))
+    }
+
+    /// The report, if it has grown where it is to be put.
+    func complete(_ path: String, _ head: [UInt8], _ end: [UInt8]) -> ReportDraft? {
+        renderUnfinished()
+        return rendered.complete(path, head, end)
     }
 
     /// Tasks whose end was never told.

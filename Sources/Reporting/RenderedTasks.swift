@@ -1,8 +1,9 @@
 internal import TextFormats
 
-/// The rendered tasks: bytes in the order the tasks ended, read out in the order of the file.
+/// The rendered tasks: bytes in the order the tasks ended, put into the order of the file.
 ///
-/// They lie in chunks that are never moved or doubled. Each task is followed by `,` and a line break, so that tasks
+/// They lie in chunks that are never moved or doubled, until all tasks before them in the file have ended as well: then
+/// they go into the draft of the report, where there is one. Each task is followed by `,` and a line break, so that tasks
 /// that ended in the file's order are one run of bytes.
 struct RenderedTasks {
     private struct Place {
@@ -15,25 +16,48 @@ struct RenderedTasks {
     private static let chunkSize = 256 << 10
     /// A task that is larger than this grows the chunk it ends.
     private static let usualTask = 8 << 10
+    /// So many full chunks wait in memory for tasks before theirs.
+    private static let mostWaiting = 16
     private static let separator: [UInt8] = [UInt8(ascii: ","), UInt8(ascii: "\n")]
 
-    /// A chunk that is full: in memory, or at a place in the spool.
+    /// A chunk that is full.
     private enum Chunk {
         case memory([UInt8])
+        /// At a place in the spool.
         case spooled(Int64)
+        /// All its tasks are in the draft.
+        case drafted
     }
 
-    /// Where full chunks go, if anywhere.
-    var spool: Spool?
+    private var draft: ReportDraft?
+    /// Where chunks go that wait too long, if anywhere.
+    private var spool: Spool?
     private var full: [Chunk] = []
+    /// Of each full chunk, how many of its tasks are not in the draft.
+    private var undrafted: [UInt32] = []
+    private var waiting = 0
+    /// The first chunk that may be in memory.
+    private var firstWaiting = 0
     private var current: [UInt8] = []
+    private var currentTasks: UInt32 = 0
     private var places: [Place]
+    /// The first task in the file that is not in the draft.
+    private var next = 0
 
     init(count: Int) {
         places = [Place](repeating: Place(chunk: 0, start: 0, count: 0), count: count)
     }
 
     func contains(_ task: Int) -> Bool { places[task].count > 0 }
+
+    /// Enough is there for a draft.
+    var isLong: Bool { !full.isEmpty }
+
+    /// From here on what can go into the draft goes there, and what has to wait long into the spool.
+    mutating func begin(_ draft: ReportDraft?, _ spool: Spool?) {
+        (self.draft, self.spool) = (draft, spool)
+        makeRoom()
+    }
 
     /// Renders one task at the end of the current chunk.
     mutating func append(_ task: Int, _ render: (inout JSONWriter) -> Void) {
@@ -46,34 +70,108 @@ struct RenderedTasks {
         places[task] = Place(
             chunk: UInt32(full.count), start: UInt32(start), count: UInt32(writer.bytes.count - start))
         swap(&writer.bytes, &current)
+        currentTasks += 1
     }
 
     private mutating func startChunk() {
-        guard !current.isEmpty else { return current.reserveCapacity(Self.chunkSize) }
-        if let offset = spool?.append(current) {
-            full.append(.spooled(offset))
-            current.removeAll(keepingCapacity: true)
-        } else {
-            full.append(.memory(current))
-            current = []
-            current.reserveCapacity(Self.chunkSize)
+        closeChunk()
+        makeRoom()
+        current.reserveCapacity(Self.chunkSize)
+    }
+
+    private mutating func closeChunk() {
+        if current.isEmpty { return }
+        full.append(.memory(current))
+        undrafted.append(currentTasks)
+        waiting += 1
+        (current, currentTasks) = ([], 0)
+    }
+
+    private mutating func makeRoom() {
+        advance()
+        while waiting > Self.mostWaiting, putAside() {}
+    }
+
+    /// Puts into the draft what is next there.
+    private mutating func advance() {
+        guard let draft, !draft.hasFailed, !draft.hasName else { return }
+        while let piece = piece(from: next), Int(piece.chunk) < full.count {
+            guard let bytes = try? bytes(of: piece), draft.append(bytes) else { return }
+            let (chunk, first) = (Int(piece.chunk), next)
+            next = end(of: piece, from: next)
+            undrafted[chunk] -= UInt32(next - first)
+            guard undrafted[chunk] == 0 else { continue }
+            if case .memory = full[chunk] { waiting -= 1 }
+            full[chunk] = .drafted
         }
+    }
+
+    /// The oldest that is in memory. `false` where there is nowhere to put it.
+    private mutating func putAside() -> Bool {
+        while firstWaiting < full.count {
+            guard case .memory(let chunk) = full[firstWaiting] else {
+                firstWaiting += 1
+                continue
+            }
+            guard let offset = spool?.append(chunk) else { return false }
+            full[firstWaiting] = .spooled(offset)
+            waiting -= 1
+            return true
+        }
+        return false
+    }
+
+    /// As many tasks from this one on as are one run of bytes; `nil` when it is not rendered.
+    private func piece(from task: Int) -> Place? {
+        guard task < places.count, places[task].count > 0 else { return nil }
+        var piece = places[task]
+        for place in places[(task + 1)...] {
+            guard place.count > 0, place.chunk == piece.chunk, place.start == piece.start + piece.count else { break }
+            piece.count += place.count
+        }
+        return piece
+    }
+
+    /// The task after the last of a piece that begins with this one.
+    private func end(of piece: Place, from first: Int) -> Int {
+        var (task, length) = (first, UInt32(0))
+        while length < piece.count {
+            length += places[task].count
+            task += 1
+        }
+        return task
+    }
+
+    // MARK: The end
+
+    /// Makes the draft the whole report; `nil` where that cannot be, and the pieces have to be copied.
+    mutating func complete(_ path: String, _ head: [UInt8], _ end: [UInt8]) -> ReportDraft? {
+        guard let draft, draft.path == path, !draft.hasFailed, !draft.hasName else { return nil }
+        closeChunk()
+        advance()
+        guard next == places.count, draft.close(head, end, replacing: Self.separator.count) else { return nil }
+        return draft
     }
 
     /// Hands out the tasks in file order in as few pieces as can be, the last without its comma.
     func forEachPiece(_ body: (ArraySlice<UInt8>) throws(OutputProblem) -> Void) throws(OutputProblem) {
         guard let last = places.lastIndex(where: { $0.count > 0 }) else { return }
-        var piece = Place(chunk: 0, start: 0, count: 0)
-        for place in places[...last] where place.count > 0 {
-            if place.chunk == piece.chunk, place.start == piece.start + piece.count {
-                piece.count += place.count
-            } else {
-                if piece.count > 0 { try body(try bytes(of: piece)) }
-                piece = place
+        if let draft, next > 0 {
+            let end = draft.count - (last < next ? Self.separator.count : 0)
+            for start in stride(from: 0, to: end, by: Self.chunkSize) {
+                try body(try draft.read(start..<min(end, start + Self.chunkSize))[...])
             }
         }
-        piece.count -= UInt32(Self.separator.count)
-        try body(try bytes(of: piece))
+        var task = next
+        while task <= last {
+            guard var piece = piece(from: task) else {
+                task += 1
+                continue
+            }
+            task = end(of: piece, from: task)
+            if task > last { piece.count -= UInt32(Self.separator.count) }
+            try body(try bytes(of: piece))
+        }
     }
 
     private func bytes(of place: Place) throws(OutputProblem) -> ArraySlice<UInt8> {
@@ -83,6 +181,7 @@ struct RenderedTasks {
         case .spooled(let offset):
             guard let spool else { throw OutputProblem("the report's spool is gone") }
             return try spool.read(Int(place.count), at: offset + Int64(place.start))[...]
+        case .drafted: throw OutputProblem("a task is asked for that is in the report already")
         }
     }
 }

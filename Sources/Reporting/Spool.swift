@@ -1,7 +1,7 @@
 import SystemIO
 
-/// Where rendered tasks lie until the report is put together: a file without a name beside the report, so that a
-/// report of a million tasks never sits in memory, and nothing is left of it whatever happens.
+/// Where rendered tasks lie that wait for others before them in the job file: a file without a name beside the report, so
+/// that a report of a million tasks never sits in memory, and nothing is left of it whatever happens.
 final class Spool {
     private let file: SystemIO.Descriptor
     private var length: Int64 = 0
@@ -30,15 +30,6 @@ final class Spool {
     }
 
     func read(_ count: Int, at offset: Int64) throws(OutputProblem) -> [UInt8] {
-        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            while filled < count {
-                let rest = UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[filled...]))
-                let got = (try? file.read(into: rest, at: offset + Int64(filled))) ?? 0
-                guard got > 0 else { return }
-                filled += got
-            }
-        }
-        guard bytes.count == count else { throw OutputProblem("cannot read what was put aside for the report") }
-        return bytes
+        try file.readWhole(count, at: offset)
     }
 }

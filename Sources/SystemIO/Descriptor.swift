@@ -54,6 +54,14 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
+    package borrowing func writeAll(_ bytes: ArraySlice<UInt8>, at offset: Int64) throws(SystemError) {
+        var failure: SystemError?
+        unsafe bytes.withUnsafeBytes { buffer in
+            do throws(SystemError) { try unsafe writeAll(buffer, at: offset) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
     package borrowing func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         var failure: SystemError?
         unsafe bytes.withUnsafeBytes { buffer in
@@ -175,6 +183,11 @@ package struct Descriptor: ~Copyable, Sendable {
             // Some filesystems know no such thing: then the flush that follows must do.
             guard error.errno == EINVAL || error.errno == ENOSYS || error.errno == ESPIPE else { throw error }
         }
+    }
+
+    /// The disk begins to take these bytes, and nobody waits for it: what cannot be begun now is done later.
+    package borrowing func beginWriteOut(from offset: Int64, count: Int64) {
+        tr_begin_write_out(raw, offset, count)
     }
 
     /// Everything written to this descriptor's filesystem is on the disk when it returns; a lost write is an error.

@@ -26,7 +26,7 @@ struct RunEnding {
     /// With all that is in the journal.
     private func report(_ journal: Journal) throws(StoreError) -> JSONReport {
         let report = JSONReport(job: job, runner: tools.runner)
-        if let path = accepted.report { report.spool(in: Folders.split(path).folder) }
+        if let path = accepted.report { report.grow(at: path) }
         try JournalledPast.read(id, journal) { report.consume([$0][...]) }
         return report
     }

@@ -18,6 +18,8 @@ int tr_syncfs(int descriptor);
 int tr_renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
 // The whole file is handed to the disk, and awaited.
 int tr_write_out(int descriptor);
+// The same of a part, and nobody waits.
+void tr_begin_write_out(int descriptor, int64_t offset, int64_t count);
 // 0, or -1 and errno: ETIMEDOUT when the monotonic clock reached the time first. `semaphore` is a sem_t.
 int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds);
 int64_t tr_copy_file_range(int from, int to, size_t count);

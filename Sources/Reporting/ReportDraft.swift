@@ -1,0 +1,113 @@
+internal import Glibc
+import SystemIO
+
+/// The report as it grows: a file without a name in the report's folder, with room for what stands before the tasks. It
+/// gets its name when it is whole, so that the end of a run need not copy what was written while it went on; of a run
+/// that dies nothing is left.
+final class ReportDraft {
+    let path: String
+    private let target: String
+    private let folder: SystemIO.Descriptor
+    private let file: SystemIO.Descriptor
+    /// What stands before the tasks has so much room.
+    private let room: Int64
+    private var length: Int64
+    /// Up to there the disk was asked to take it.
+    private var begunLength: Int64 = 0
+    private(set) var hasFailed = false
+    private(set) var hasName = false
+
+    private static let writeOutSize: Int64 = 256 << 10
+
+    /// `nil` where it cannot be made: the place is no file, or the file system has no files without a name.
+    init?(_ path: String, room: Int) {
+        guard let target = AtomicFile.replaceable(path) else { return nil }
+        do throws(SystemError) {
+            folder = try SystemIO.Descriptor.openFolder(AtomicFile.folder(of: target))
+            // 0644 less umask, as a file of that name would have.
+            file = try folder.openUnnamed(mode: 0o644)
+        } catch {
+            return nil
+        }
+        self.path = path
+        self.target = target
+        self.room = Int64(room)
+        length = Int64(room)
+    }
+
+    /// The bytes of the tasks.
+    var count: Int { Int(length - room) }
+
+    /// `false` when they could not be written, for good.
+    func append(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard !hasFailed, !hasName, write(bytes, at: length) else { return false }
+        length += Int64(bytes.count)
+        if length - begunLength >= Self.writeOutSize {
+            // With all of it before the disk at the end, a file system may make the renaming wait for that.
+            file.beginWriteOut(from: begunLength, count: length - begunLength)
+            begunLength = length
+        }
+        return true
+    }
+
+    private func write(_ bytes: ArraySlice<UInt8>, at offset: Int64) -> Bool {
+        do throws(SystemError) {
+            try file.writeAll(bytes, at: offset)
+            return true
+        } catch {
+            hasFailed = true
+            return false
+        }
+    }
+
+    func read(_ range: Range<Int>) throws(OutputProblem) -> [UInt8] {
+        try file.readWhole(range.count, at: room + Int64(range.lowerBound))
+    }
+
+    /// Puts `head` before the tasks and `end` in the place of the last `replacing` bytes of them. `false` when there is not
+    /// the room; then it is as it was.
+    func close(_ head: [UInt8], _ end: [UInt8], replacing: Int) -> Bool {
+        guard !hasFailed, !hasName, length > room, head.count <= room, head.last == UInt8(ascii: "\n") else {
+            return false
+        }
+        let blanks = [UInt8](repeating: UInt8(ascii: " "), count: Int(room) - head.count)
+        let whole = head.dropLast() + blanks + [UInt8(ascii: "\n")]
+        return write(whole[...], at: 0) && write(end[...], at: length - Int64(replacing))
+    }
+
+    /// Gives it its name, in one step with the loss of what had that name.
+    func publish(isDurable: Bool) throws(OutputProblem) {
+        let (folder, name) = (AtomicFile.folder(of: target), AtomicFile.nameBeside(target))
+        let beside = String(name[AtomicFile.nameStart(name)...])
+        let own = String(target[AtomicFile.nameStart(target)...])
+        do throws(SystemError) {
+            if isDurable { try file.sync() }
+            try file.link(into: self.folder, as: beside)
+        } catch {
+            throw OutputProblem("cannot write \(target): \(error.reason)", errno: error.errno)
+        }
+        do throws(SystemError) {
+            try self.folder.rename(beside, to: own)
+        } catch {
+            try? self.folder.unlink(beside)
+            throw OutputProblem("cannot write \(target): \(error.reason)", errno: error.errno)
+        }
+        hasName = true
+        if isDurable { try AtomicFile.flush(folder) }
+    }
+}
+
+extension SystemIO.Descriptor {
+    borrowing func readWhole(_ count: Int, at offset: Int64) throws(OutputProblem) -> [UInt8] {
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count {
+                let rest = UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[filled...]))
+                let got = (try? read(into: rest, at: offset + Int64(filled))) ?? 0
+                guard got > 0 else { return }
+                filled += got
+            }
+        }
+        guard bytes.count == count else { throw OutputProblem("cannot read what was put aside for the report") }
+        return bytes
+    }
+}

@@ -5,6 +5,7 @@ struct Problems {
     private(set) var list = DiagnosticList()
     private(set) var notBuilt = DiagnosticList()
     private var seen: Set<Place> = []
+    var count: Int { seen.count }
 
     private struct Place: Hashable {
         let code: String

@@ -53,6 +53,7 @@ final class EngineSession {
     private let boundaryWord: String
     private let hasOwnSchemes: Bool
     private var lastOptions: TaskOptions?
+    private var lastBodyType: SecretText?
     private var lastType = TaskType.data
     private var lastRules: AttemptRules?
     /// The header lines of the first request under `lastRules`: ten thousand requests share one list.
@@ -127,12 +128,16 @@ final class EngineSession {
         return likeness
     }
 
-    /// The rules of a task. Tasks that say nothing of their own share their options, and so their rules.
+    /// The rules of a task. Tasks that say nothing of their own, or all the same, share their options, and so their rules:
+    /// of which file a body is they only say its kind.
     func rules(for task: TaskSpecification, _ index: TaskIndex, isMetered: Bool) -> AttemptRules {
-        if let lastRules, lastOptions === task.options, lastType == task.type { return lastRules }
+        let kin = task.options.kin
+        let bodyType = task.options.values.body.flatMap { PlannedBody.contentType(of: $0) }
+        if let lastRules, lastOptions === kin, lastType == task.type, lastBodyType == bodyType { return lastRules }
         let rules = makeRules(task, index, isMetered: isMetered)
+        lastBodyType = bodyType
         // A boundary is a task's own.
-        if case .multipart? = task.options.values.body { lastOptions = nil } else { lastOptions = task.options }
+        if case .multipart? = task.options.values.body { lastOptions = nil } else { lastOptions = kin }
         lastType = task.type
         lastRules = rules
         headerLines = Self.lines(rules.headers)

@@ -86,7 +86,16 @@ package struct QueryField: Hashable, Sendable {
 /// The keys that few tasks set. Immutable and shared: change a copy of `values` and make a new one.
 package final class TaskOptions: Sendable {
     package let values: Values
-    package init(_ values: Values) { self.values = values }
+    private let first: TaskOptions?
+
+    /// `other` differs in nothing but the file of its body.
+    package init(_ values: Values, like other: TaskOptions? = nil) {
+        self.values = values
+        first = other?.kin
+    }
+
+    /// The same for all that differ in nothing but the file of their body.
+    package var kin: TaskOptions { first ?? self }
 
     package struct Values: Sendable {
         /// `nil`: GET, or POST with a body.

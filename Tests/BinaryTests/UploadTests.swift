@@ -52,6 +52,27 @@ import Testing
         #expect(try run.value("$.totals.bytesSent") == "\(2 * given.bytes.count)")
     }
 
+    /// Tasks that differ in their file alone are made alike, and each sends its own.
+    @Test func alikeTasksSendTheirOwnFiles() throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let stage = try Stage()
+        var (lines, expected) = ("tasks:\n", [String: [String]]())
+        for number in 0..<24 {
+            let (name, type) = [("csv", "text/csv"), ("json", "application/json"), ("csv", "text/csv")][number % 3]
+            let method = number < 12 ? "PUT" : "POST"
+            try stage.folder.write("f\(number).\(name)", "content \(number)")
+            lines += "  - { id: t\(number), type: upload, method: \(method), url: \"\(server.url("/\(number)"))\", "
+            lines += "body: { file: f\(number).\(name) } }\n"
+            expected["/\(number)"] = [method, "content \(number)", type]
+        }
+        #expect(try stage.run(lines).status == 0)
+        for (path, said) in expected {
+            let request = try #require(server.requests(path).first)
+            #expect([request.method, request.bodyText, request.header("Content-Type")] == said)
+        }
+    }
+
     @Test func formFieldsAreEncoded() throws {
         let server = try ScriptedServer { _ in .respond(201) }
         defer { server.stop() }

@@ -19,6 +19,8 @@ final class TaskLoader {
     var written: WrittenKeys
     /// The options of tasks that set none, by session.
     private var bases: [SessionBase?]
+    /// The last task that wrote options of its own.
+    var last: OwnOptions?
     var isOverBudget = false
 
     /// What the tasks of a session start from.
@@ -119,7 +121,7 @@ final class TaskLoader {
         if let shared {
             options = shared
         } else if hasOwnOptions {
-            options = TaskOptions(readOptions(over: base.values))
+            options = ownOptions(session, over: base.values)
             if isShared { shared = options }
         }
         finish(node, head, session, options)

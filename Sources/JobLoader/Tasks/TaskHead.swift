@@ -26,14 +26,20 @@ extension TaskOptions.Values: Blank {
 
 /// The rows of a task: those that every task has are read into its head, the rest into options that tasks share.
 struct TaskTable: Sendable {
+    /// Looked up for each key of each task, and never copied.
+    final class SharedKey<Target>: Sendable {
+        let key: Key<Target>
+        init(_ key: Key<Target>) { self.key = key }
+    }
+
     enum Row: Sendable {
-        case head(Key<TaskHead>)
-        case options(Key<TaskOptions.Values>)
+        case head(SharedKey<TaskHead>)
+        case options(SharedKey<TaskOptions.Values>)
 
         var document: KeyDocument {
             switch self {
-            case .head(let key): key.document
-            case .options(let key): key.document
+            case .head(let row): row.key.document
+            case .options(let row): row.key.document
             }
         }
     }
@@ -49,7 +55,7 @@ struct TaskTable: Sendable {
     private let rowsByType: [UInt64]
 
     private init() {
-        rows = Sections.taskHead.map { .head($0) } + Sections.taskOptions.map { .options($0) }
+        rows = Sections.taskHead.map { .head(SharedKey($0)) } + Sections.taskOptions.map { .options(SharedKey($0)) }
         precondition(rows.count <= 64, "more task keys than a bit set holds")
         let documents = rows.map(\.document)
         let names = documents.map(\.name.description)

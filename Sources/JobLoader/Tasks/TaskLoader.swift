@@ -18,16 +18,10 @@ final class TaskLoader {
     var defaults: Defaults
     var written: WrittenKeys
     /// The options of tasks that set none, by session.
-    private var bases: [SessionBase?]
+    private var bases: [TaskOptions?]
     /// The last task that wrote options of its own.
     var last: OwnOptions?
     var isOverBudget = false
-
-    /// What the tasks of a session start from.
-    private struct SessionBase {
-        let values: TaskOptions.Values
-        let options: TaskOptions
-    }
 
     /// `defaults`: what is the same for every task is read once, what is interpolated in each.
     struct Defaults {
@@ -117,7 +111,7 @@ final class TaskLoader {
         readHead(&head)
         let session = session(of: head, node)
         let base = base(session)
-        var options = base.options
+        var options = base
         if let shared {
             options = shared
         } else if hasOwnOptions {
@@ -145,10 +139,12 @@ final class TaskLoader {
     }
 
     func apply(_ row: Int, _ written: WrittenKeys, to head: inout TaskHead) {
-        guard case .head(let key) = table.rows[row] else { return }
-        reader.key = key.document.name
-        key.decode(&head, written.value(row), reader)
-        if let needsLater = key.needsLater, needsLater(head) { reader.notBuilt(written.key(row), key.document.name) }
+        guard case .head(let shared) = table.rows[row] else { return }
+        reader.key = shared.key.document.name
+        shared.key.decode(&head, written.value(row), reader)
+        if let needsLater = shared.key.needsLater, needsLater(head) {
+            reader.notBuilt(written.key(row), shared.key.document.name)
+        }
     }
 
     var hasOwnOptions: Bool {
@@ -161,7 +157,7 @@ final class TaskLoader {
             apply(row, defaults.written, to: &values)
         }
         for row in Bits(written.nulls & ~table.headRows) {
-            if case .options(let key) = table.rows[row] { key.reset(&values) }
+            if case .options(let shared) = table.rows[row] { shared.key.reset(&values) }
         }
         for row in Bits(written.present & ~table.headRows) { apply(row, written, to: &values) }
         return values
@@ -173,24 +169,26 @@ final class TaskLoader {
     }
 
     func apply(_ row: Int, _ written: WrittenKeys, to values: inout TaskOptions.Values) {
-        guard case .options(let key) = table.rows[row] else { return }
-        reader.key = key.document.name
-        key.decode(&values, written.value(row), reader)
-        if let needsLater = key.needsLater, needsLater(values) { reader.notBuilt(written.key(row), key.document.name) }
+        guard case .options(let shared) = table.rows[row] else { return }
+        reader.key = shared.key.document.name
+        shared.key.decode(&values, written.value(row), reader)
+        if let needsLater = shared.key.needsLater, needsLater(values) {
+            reader.notBuilt(written.key(row), shared.key.document.name)
+        }
     }
 
-    private func base(_ session: SessionIndex) -> SessionBase {
+    private func base(_ session: SessionIndex) -> TaskOptions {
         if let base = bases[Int(session.raw)] { return base }
         let configuration = sessions.configurations[Int(session.raw)]
         var values = TaskOptions.Values(policies: configuration.taskDefaults)
         values.headers = configuration.headers
         for row in Bits(defaults.written.nulls & ~table.headRows) {
-            if case .options(let key) = table.rows[row] { key.reset(&values) }
+            if case .options(let shared) = table.rows[row] { shared.key.reset(&values) }
         }
         for row in Bits(defaults.written.present & ~defaults.dynamic & ~table.headRows) {
             apply(row, defaults.written, to: &values)
         }
-        let base = SessionBase(values: values, options: TaskOptions(values))
+        let base = TaskOptions(values)
         bases[Int(session.raw)] = base
         return base
     }

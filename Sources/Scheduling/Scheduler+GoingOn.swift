@@ -48,9 +48,11 @@ extension Scheduler {
         }
         // Nothing holds it while it is not clear what does.
         tasks[index].phase = .held
-        let isPatient = plan.sessions[Int(plan.tasks[index].session.raw)].isPatient
-        tasks[index].tries = UInt32(past.tries - (isPatient ? past.networkTries : 0))
-        tasks[index].networkFailures = isPatient ? UInt32(past.networkTries) : 0
+        // A round over several `urls` counts as a whole, whatever it failed by.
+        let forgives =
+            plan.sessions[Int(plan.tasks[index].session.raw)].isPatient && !isMirrored(TaskIndex(raw: UInt32(index)))
+        tasks[index].tries = UInt32(past.tries - (forgives ? past.networkTries : 0))
+        tasks[index].networkFailures = forgives ? UInt32(past.networkTriesInARow) : 0
         tasks[index].waits = past.waits
         let time = now.instant - beganAt
         if past.createdAfter != .zero {

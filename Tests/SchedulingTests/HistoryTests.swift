@@ -94,6 +94,30 @@ import TransferModel
         #expect(stage.wait(0, .backoff) == .seconds(61))
     }
 
+    /// What the network does lengthens the pauses until somebody answers, whoever goes on with the run.
+    @Test func whatTheNetworkDidBeforeAnAnswerIsOver() {
+        func pauses(_ ends: [TransferError]) -> [TimeSpan] {
+            var teller = Teller(tasks: 1)
+            for error in ends {
+                teller.start(0)
+                teller.end(0, error, backoff: .seconds(1), lasted: .seconds(1))
+                teller.tell(0, .waiting(.backoff), after: .seconds(1))
+            }
+            let patient = plan(1) {
+                $0.sessions[0].isPatient = true
+                $0.policies[0].retry.attempts = 100
+            }
+            var stage = Stage(patient, goingOn: teller.history, at: teller.reboot(after: .seconds(60)))
+            stage.end(0, Verdict(.failed(Self.cut)))
+            stage.turn()
+            return stage.backoffs
+        }
+        let busy = TransferError(.unexpectedResponse, "503")
+        #expect(pauses([busy, Self.cut]).count == 1)
+        #expect(pauses([Self.cut, Self.cut, Self.cut, busy, Self.cut]) == pauses([busy, Self.cut]))
+        #expect(pauses([busy, Self.cut, Self.cut])[0] > pauses([busy, Self.cut])[0])
+    }
+
     @Test func aPauseKeepsItsMomentAndItsHostItsQuiet() {
         var teller = Teller(tasks: 2)
         teller.start(0)

@@ -46,6 +46,8 @@ package struct TaskPast: Sendable {
     package private(set) var tries = 0
     /// Those of them that were the network's fault.
     package private(set) var networkTries = 0
+    /// Those that came last, one after the other.
+    package private(set) var networkTriesInARow = 0
     /// Attempts in a row that ended by a crash, as told.
     package private(set) var crashes = 0
     /// What it waited for until `explained`, each reason once.
@@ -157,7 +159,12 @@ package struct TaskPast: Sendable {
             return
         }
         tries += 1
-        if record.error?.name.mayBeTheNetworks == true { networkTries += 1 }
+        if record.error?.name.mayBeTheNetworks == true {
+            networkTries += 1
+            networkTriesInARow += 1
+        } else {
+            networkTriesInARow = 0
+        }
         retryAt = time + backoff
         waiting = .backoff
     }

@@ -1,4 +1,5 @@
 internal import Glibc
+import SystemIO
 
 /// A file that appears under its name whole, or not at all: written beside it and renamed over it.
 ///
@@ -18,7 +19,8 @@ final class AtomicFile: ByteSink {
             descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
             guard descriptor >= 0 else { throw .system("write", path) }
         } else {
-            let beside = Self.nameBeside(target)
+            let (folder, name) = Folders.split(target)
+            let beside = "\(folder == "/" ? "" : folder)/\(Self.temporary(name))"
             temporary = beside
             // 0644 less umask.
             descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
@@ -40,16 +42,22 @@ final class AtomicFile: ByteSink {
         if isDurable { guard fsync(descriptor) == 0 else { throw .system("flush", target) } }
         guard rename(from, target) == 0 else { throw .system("write", target) }
         temporary = nil
-        if isDurable { try Self.flush(Self.folder(of: target)) }
+        guard isDurable else { return }
+        do throws(SystemError) {
+            try Self.flush(SystemIO.Descriptor.openFolder(Folders.split(target).folder))
+        } catch {
+            throw OutputProblem("cannot flush \(target): \(error.reason)", errno: error.errno)
+        }
     }
 
     /// What has which name in a folder is on the disk when it returns.
-    static func flush(_ folder: String) throws(OutputProblem) {
-        let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard opened >= 0 else { throw .system("flush", folder) }
-        defer { close(opened) }
-        // Of a file system that cannot do it nothing more can be had.
-        guard fsync(opened) == 0 || errno == EINVAL else { throw .system("flush", folder) }
+    static func flush(_ folder: borrowing SystemIO.Descriptor) throws(SystemError) {
+        do throws(SystemError) {
+            try folder.sync()
+        } catch {
+            // Of a file system that cannot do it nothing more can be had.
+            guard error.errno == EINVAL else { throw error }
+        }
     }
 
     /// Makes and removes a file in the folder, the one proof that it can be done.
@@ -68,16 +76,6 @@ extension AtomicFile {
     static func replaceable(_ path: String) -> String? {
         guard let kind = try? kind(of: path), kind != .special else { return nil }
         return resolved(path)
-    }
-
-    static func folder(of path: String) -> String {
-        let start = nameStart(path)
-        if start == path.startIndex { return "." }
-        return start == path.index(after: path.startIndex) ? "/" : String(path[..<path.index(before: start)])
-    }
-
-    static func nameStart(_ path: String) -> String.Index {
-        path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
     }
 
     private enum Kind { case absent, regular, special }
@@ -100,10 +98,10 @@ extension AtomicFile {
         return String(cString: real)
     }
 
-    static func nameBeside(_ path: String) -> String {
-        let slash = nameStart(path)
+    /// Of a file that is going to have this name.
+    static func temporary(_ name: String) -> String {
         let random = UInt32.random(in: 0...UInt32.max)
         // A long name is cut: with what is added it must stay a name the file system takes.
-        return "\(path[..<slash]).\(path[slash...].prefix(60)).\(getpid())-\(random).tmp"
+        return ".\(name.prefix(60)).\(getpid())-\(random).tmp"
     }
 }

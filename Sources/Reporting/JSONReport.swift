@@ -1,3 +1,4 @@
+import SystemIO
 internal import TextFormats
 package import TransferModel
 
@@ -36,8 +37,8 @@ package final class JSONReport: EventConsumer {
     }
 
     /// Where it is going to be put: a long one grows there while tasks end, in a file without a name.
-    package func grow(at path: String) { ownPlace = path }
-    private var ownPlace: String?
+    package func grow(at path: String) { draftPath = path }
+    private var draftPath: String?
 
     package func consume(_ events: ArraySlice<Event>) {
         if startedAt == nil { startedAt = events.first?.time }
@@ -73,9 +74,9 @@ package final class JSONReport: EventConsumer {
                 .render(folds.folds[place], to: &writer)
         }
         folds.close(task)
-        guard rendered.isLong, let path = ownPlace else { return }
-        ownPlace = nil
-        rendered.begin(ReportDraft(path, room: roomForHead), Spool(folder: AtomicFile.folder(of: path)))
+        guard rendered.isLong, let path = draftPath else { return }
+        draftPath = nil
+        rendered.begin(ReportDraft(path, room: roomForHead), Spool(folder: Folders.split(path).folder))
     }
 
     /// The report, if it has grown where it is to be put.

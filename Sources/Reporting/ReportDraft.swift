@@ -23,7 +23,7 @@ final class ReportDraft {
     init?(_ path: String, room: Int) {
         guard let target = AtomicFile.replaceable(path) else { return nil }
         do throws(SystemError) {
-            folder = try SystemIO.Descriptor.openFolder(AtomicFile.folder(of: target))
+            folder = try SystemIO.Descriptor.openFolder(Folders.split(target).folder)
             // 0644 less umask, as a file of that name would have.
             file = try folder.openUnnamed(mode: 0o644)
         } catch {
@@ -77,20 +77,27 @@ final class ReportDraft {
 
     /// Gives it its name, in one step with the loss of what had that name.
     func publish(isDurable: Bool) throws(OutputProblem) {
-        let (folder, name) = (AtomicFile.folder(of: target), AtomicFile.nameBeside(target))
-        let beside = String(name[AtomicFile.nameStart(name)...])
-        let own = String(target[AtomicFile.nameStart(target)...])
         do throws(SystemError) {
-            if isDurable { try file.sync() }
-            try file.link(into: self.folder, as: beside)
+            try name(isDurable: isDurable)
         } catch {
             throw OutputProblem("cannot write \(target): \(error.reason)", errno: error.errno)
         }
+    }
+
+    private func name(isDurable: Bool) throws(SystemError) {
+        let own = Folders.split(target)
+        // Somebody may have moved the folder away, or put a link where the report goes.
+        guard AtomicFile.replaceable(path) == target, try FileFacts.of(own.folder).isSameFile(as: folder.facts()) else {
+            throw SystemError(call: "link", errno: ESTALE)
+        }
+        if isDurable { try file.sync() }
+        let beside = AtomicFile.temporary(own.name)
+        try file.link(into: folder, as: beside)
         do throws(SystemError) {
-            try self.folder.rename(beside, to: own)
+            try folder.rename(beside, to: own.name)
         } catch {
-            try? self.folder.unlink(beside)
-            throw OutputProblem("cannot write \(target): \(error.reason)", errno: error.errno)
+            try? folder.unlink(beside)
+            throw error
         }
         hasName = true
         if isDurable { try AtomicFile.flush(folder) }

@@ -117,6 +117,27 @@ import TransferModel
         #expect(tree.list("") == ["elsewhere/", "elsewhere/r.json", "r.json"])
     }
 
+    /// A folder that is moved away takes no report along, and a link that came is followed.
+    @Test(arguments: ["moved", "linked"]) func whoChangesThePlaceGetsItThere(_ what: String) throws {
+        var random = Seeded("whoChangesThePlaceGetsItThere")
+        let story = story(&random)
+        try tree.makeFolder("place")
+        let report = JSONReport(job: story.job, runner: runner)
+        report.grow(at: tree.path("place/r.json"))
+        try feed(story.events, to: report, &random)
+        if what == "moved" {
+            #expect(rename(tree.path("place"), tree.path("away")) == 0)
+            try tree.makeFolder("place")
+        } else {
+            try tree.write("real.json", "old")
+            #expect(symlink("../real.json", tree.path("place/r.json")) == 0)
+        }
+        try report.write(to: tree.path("place/r.json"))
+        let moved = ["away/", "place/", "place/r.json"]
+        #expect(tree.list("") == (what == "moved" ? moved : ["place/", "place/r.json@", "real.json"]))
+        expectSame(try tree.bytes("place/r.json"), try written(report))
+    }
+
     /// A disk that is full in between: what went before is still there, and the rest in memory.
     @Test(.enabled(if: geteuid() == 0)) func aFullDiskLosesNothing() throws {
         var random = Seeded("aFullDiskLosesNothing")

@@ -73,11 +73,25 @@ package struct Handover {
         for _ in 0..<3 {
             if let found = try holder(of: run, journal) {
                 if found.job != run.job { return .failure(.inUse(found)) }
-                if try isLost(found, journal) { continue }
-                guard isNew else { return try comeBack(found.run, run.identifiers, recipe, background, journal) }
-                guard found.state == .finished else { return .failure(.underWay(found)) }
-                try journal.deliver(found.run, now: Clocks.wall())
-                continue
+                if isNew, found.state == .finished {
+                    try journal.deliver(found.run, now: Clocks.wall())
+                    continue
+                }
+                let handed: HandedJob
+                do throws(ServiceTrouble) {
+                    handed = try HandedJob(of: found.run, journal)
+                } catch {
+                    if error.mayPass { return .failure(isNew ? .underWay(found) : .failed(error.description)) }
+                    tellLost(error.description)
+                    try giveUp(found.run, journal)
+                    continue
+                }
+                if isNew { return .failure(.underWay(found)) }
+                do throws(ServiceTrouble) {
+                    return .success(try comeBack(found.run, handed, run.identifiers, recipe, background, journal))
+                } catch {
+                    return .failure(.failed(error.description))
+                }
             }
             do throws(AcceptProblem) {
                 let id = try journal.accept(run, inputs: [recipe.input(0)], tasks: background.job.tasks.map(\.id))
@@ -89,44 +103,30 @@ package struct Handover {
         return .failure(.failed("other commands take the identifiers of this job again and again"))
     }
 
-    /// Nobody can ever read what it was given: its end is made known here, for whoever carries it cannot go on with it.
-    private func isLost(_ found: IdentifierHolder, _ journal: Journal) throws(StoreError) -> Bool {
-        do throws(ServiceTrouble) {
-            _ = try HandedJob(of: found.run, journal)
-            return false
-        } catch {
-            if error.mayPass { return false }
-            tellLost("\(error)")
-        }
+    /// Nobody can ever read what it was given: its end is known here, for whoever carries it cannot go on with it.
+    private func giveUp(_ run: RunID, _ journal: Journal) throws(StoreError) {
         let now = Clocks.wall()
-        let end = RunEnd(at: now, outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code))
-        try journal.finish(found.run, end, deliveredAt: now)
-        // Somebody else may have noted its end.
-        try journal.deliver(found.run, now: now)
-        return true
+        try journal.finish(
+            run, RunEnd(at: now, outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code)))
+        try journal.deliver(run, now: now)
     }
 
     /// Tasks that are new in the file are added to those that were accepted.
     private func comeBack(
-        _ run: RunID, _ identifiers: [String], _ recipe: RunRecipe, _ background: JobPart, _ journal: Journal
-    ) throws(StoreError) -> Swift.Result<Result, Problem> {
-        do throws(ServiceTrouble) {
-            let handed = try HandedJob(of: run, journal)
-            let known = Set(handed.part.job.tasks.map(\.id))
-            let new = background.job.tasks.map(\.id).filter { !known.contains($0) }
-            if new.isEmpty, !asksForCredential(run, handed, recipe, journal) {
-                return .success(Result(run: run, part: handed.part, cameBack: true))
-            }
-            do throws(StoreError) {
-                try journal.extend(
-                    run, inputs: [recipe.input(handed.count)], tasks: new, identifiers: identifiers)
-            } catch {
-                throw ServiceTrouble(error.description)
-            }
-            return .success(Result(run: run, part: try HandedJob(of: run, journal).part, cameBack: true))
-        } catch {
-            return .failure(.failed(error.description))
+        _ run: RunID, _ handed: HandedJob, _ identifiers: [String], _ recipe: RunRecipe, _ background: JobPart,
+        _ journal: Journal
+    ) throws(ServiceTrouble) -> Result {
+        let known = Set(handed.part.job.tasks.map(\.id))
+        let new = background.job.tasks.map(\.id).filter { !known.contains($0) }
+        if new.isEmpty, !asksForCredential(run, handed, recipe, journal) {
+            return Result(run: run, part: handed.part, cameBack: true)
         }
+        do throws(StoreError) {
+            try journal.extend(run, inputs: [recipe.input(handed.count)], tasks: new, identifiers: identifiers)
+        } catch {
+            throw ServiceTrouble(error.description)
+        }
+        return Result(run: run, part: try HandedJob(of: run, journal).part, cameBack: true)
     }
 
     /// A task waits to be told who it is, and the job may say so by now.

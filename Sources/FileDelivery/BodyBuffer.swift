@@ -1,4 +1,5 @@
 import Synchronization
+import SystemIO
 
 /// A piece of memory for body bytes, filled by the loop and written by a delivery thread: handed from one to the
 /// other whole, never shared, and used again, so that a long download touches the same few pages all along.
@@ -18,8 +19,7 @@ package final class BodyBuffer: @unchecked Sendable {
     /// `bytes` must fit.
     package func append(_ bytes: UnsafeRawBufferPointer) {
         precondition(bytes.count <= space, "a body buffer was overfilled")
-        guard let source = bytes.baseAddress else { return }
-        (memory + count).copyMemory(from: source, byteCount: bytes.count)
+        Memory.copy(bytes, to: memory + count)
         count += bytes.count
     }
 

@@ -347,7 +347,11 @@ final class Attempt: TransferReceiver {
             }
             let length = life.announcedLength ?? (16 << 10)
             if length >= Self.longBody { Memory.forgetCode() }
-            start.reserveCapacity(Int(min(length, Int64(BodyBuffer.capacity))))
+            if length > BodyBuffer.capacity {
+                buffer = pool.take()
+            } else {
+                start.reserveCapacity(Int(length))
+            }
         }
         return decision != .abort
     }
@@ -436,19 +440,32 @@ final class Attempt: TransferReceiver {
     /// Everything received is handed over; the staging stays.
     func handOverRest() { hand(takeRest()) }
 
-    /// The one copy a body byte makes in this process.
+    /// The one copy a body byte makes in this process. A long body is handed over in whole buffers: one that
+    /// begins at 0 writes each page of the file once.
     func coalesce(_ bytes: UnsafeRawBufferPointer) {
-        if let current = buffer {
-            if current.space >= bytes.count { return current.append(bytes) }
-            hand(.buffer(current))
+        if buffer == nil, start.count + bytes.count <= BodyBuffer.capacity { return start.append(copying: bytes) }
+        var rest = bytes[...]
+        var current: BodyBuffer
+        if let buffer {
+            current = buffer
         } else {
-            if start.count + bytes.count <= BodyBuffer.capacity { return start.append(contentsOf: bytes) }
+            let room = BodyBuffer.capacity - start.count
+            start.append(copying: .init(rebasing: rest.prefix(room)))
+            rest = rest.dropFirst(room)
             hand(.bytes(start))
             start = []
+            current = pool.take()
         }
-        let next = pool.take()
-        next.append(bytes)
-        buffer = next
+        while rest.count > 0 {
+            if current.space == 0 {
+                hand(.buffer(current))
+                current = pool.take()
+            }
+            let taken = rest.prefix(current.space)
+            current.append(.init(rebasing: taken))
+            rest = rest.dropFirst(taken.count)
+        }
+        buffer = current
     }
 
     /// `at`: where it belongs when it does not follow what was handed over before.

@@ -25,6 +25,36 @@ import Testing
         #expect(Set(server.requests().map { $0.target }) == ["/replace", "/same"])
     }
 
+    /// However the network cuts it: the pages of the file are written whole, and each once.
+    @Test(.enabled(if: Strace.isUsable)) func aLongBodyIsWrittenInWholeBuffers() throws {
+        var random = Seeded("aLongBodyIsWrittenInWholeBuffers")
+        let body = random.bytes(1_300_000)
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/told", .respond(200, body: body))
+        server.on("/untold", [.bytes(Script.head(200, [("Connection", "close")])), .bytes(body), .close])
+        let stage = try Stage()
+        let trace = stage.binary.home.path("trace")
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: told, url: "\(server.url("/told"))", to: told }
+              - { id: untold, url: "\(server.url("/untold"))", to: untold }
+            """, under: Strace().command(trace: trace, calls: ["pwrite64"]))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("told") == body && stage.folder.bytes("untold") == body)
+        let buffer = 256 << 10
+        // pwrite64(5, "bytes"..., count, offset
+        let written = try stage.binary.home.text("trace").split(separator: "\n").compactMap { line -> (Int, Int)? in
+            guard line.contains("pwrite64(") else { return nil }
+            let rest = line.split(separator: "\"").last ?? ""
+            let numbers = rest.split { !("0"..."9").contains($0) }.compactMap { Int($0) }
+            return numbers.count < 2 ? nil : (numbers[0], numbers[1])
+        }
+        let whole = written.filter { $0.0 == buffer && $0.1 % buffer == 0 }
+        #expect(whole.count == 2 * (body.count / buffer), "\(written)")
+    }
+
     @Test func modesTimesAndFolders() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -82,10 +82,14 @@ final class Staging {
         if failure == nil { digests.updateSent(bytes) }
     }
 
+    /// The longer a write, the larger the pieces of memory that Linux keeps it in. Where a virtual machine's host takes free
+    /// memory back, the large ones are those that it took, and each costs a fault of the host's.
+    private static let writtenAtOnce = 64 << 10
+
     func append(_ bytes: UnsafeRawBufferPointer) {
         guard failure == nil, bytes.count > 0 else { return }
         do throws(SystemError) {
-            try file.writeAll(bytes, at: size)
+            try file.writeAll(bytes, at: size, step: Self.writtenAtOnce)
             grow(bytes)
         } catch {
             failure = error
@@ -108,7 +112,7 @@ final class Staging {
             return append(bytes)
         }
         do throws(SystemError) {
-            try file.writeAll(bytes, at: offset)
+            try file.writeAll(bytes, at: offset, step: Self.writtenAtOnce)
             ahead.add(offset..<(offset + Int64(bytes.count)))
         } catch {
             failure = error

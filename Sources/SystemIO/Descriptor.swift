@@ -43,14 +43,17 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
-    /// The same from `offset` on, wherever the last write ended.
-    package borrowing func writeAll(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+    /// The same from `offset` on, wherever the last write ended. No call writes across a multiple of `step`.
+    package borrowing func writeAll(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, step: Int = .max
+    ) throws(SystemError) {
         var done = 0
         let raw = raw
         while done < bytes.count {
             let start = unsafe bytes.baseAddress.unsafelyUnwrapped + done
-            let (left, place) = (bytes.count - done, Int(offset) + done)
-            done += try Syscall.count("write") { unsafe pwrite(raw, start, left, place) }
+            let place = Int(offset) + done
+            let count = min(bytes.count - done, step - place % step)
+            done += try Syscall.count("write") { unsafe pwrite(raw, start, count, place) }
         }
     }
 

@@ -26,8 +26,8 @@ import Testing
     }
 
     /// However the network cuts it: the pages of the file are written whole, and each once.
-    @Test(.enabled(if: Strace.isUsable)) func aLongBodyIsWrittenInWholeBuffers() throws {
-        var random = Seeded("aLongBodyIsWrittenInWholeBuffers")
+    @Test(.enabled(if: Strace.isUsable)) func aLongBodyIsWrittenInWholePages() throws {
+        var random = Seeded("aLongBodyIsWrittenInWholePages")
         let body = random.bytes(1_300_000)
         let server = try ScriptedServer()
         defer { server.stop() }
@@ -43,7 +43,7 @@ import Testing
             """, under: Strace().command(trace: trace, calls: ["pwrite64"]))
         #expect(run.status == 0)
         #expect(try stage.folder.bytes("told") == body && stage.folder.bytes("untold") == body)
-        let buffer = 256 << 10
+        let step = 64 << 10
         // pwrite64(5, "bytes"..., count, offset
         let written = try stage.binary.home.text("trace").split(separator: "\n").compactMap { line -> (Int, Int)? in
             guard line.contains("pwrite64(") else { return nil }
@@ -51,8 +51,8 @@ import Testing
             let numbers = rest.split { !("0"..."9").contains($0) }.compactMap { Int($0) }
             return numbers.count < 2 ? nil : (numbers[0], numbers[1])
         }
-        let whole = written.filter { $0.0 == buffer && $0.1 % buffer == 0 }
-        #expect(whole.count == 2 * (body.count / buffer), "\(written)")
+        let whole = written.filter { $0.0 == step && $0.1 % step == 0 }
+        #expect(whole.count == 2 * (body.count / step), "\(written)")
     }
 
     @Test func modesTimesAndFolders() throws {

@@ -36,6 +36,10 @@ struct KeyDocument: Sendable {
     var isRequired: Bool { standard == "required" }
 }
 
+/// Where in a target a value belongs. Asked for when it is needed: to make a key path takes the runtime some microseconds,
+/// and a job uses few of the keys there are.
+typealias PathTo<Target, Value> = @Sendable () -> any WritableKeyPath<Target, Value> & Sendable
+
 /// One row of the table of keys: how a key is called, what it means, and how its value is read into a `Target`.
 struct Key<Target>: Sendable {
     typealias Decode = @Sendable (_ target: inout Target, _ value: NodeID, _ reader: Reader) -> Void
@@ -82,7 +86,7 @@ enum Availability<Target>: Sendable {
 extension Key where Target: Blank {
     /// A key whose value is read whole.
     init<Value>(
-        _ name: StaticString, _ path: any WritableKeyPath<Target, Value> & Sendable, _ shape: Shape,
+        _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, Value>, _ shape: Shape,
         default standard: String,
         _ meaning: String, _ availability: Availability<Target> = .built,
         read: @escaping @Sendable (_ value: NodeID, _ reader: Reader) -> Value?
@@ -91,45 +95,45 @@ extension Key where Target: Blank {
             name: name, shape: shape, standard: standard, meaning: meaning, state: availability.state)
         needsLater = availability.check
         decode = { target, value, reader in
-            if let read = read(value, reader) { target[keyPath: path] = read }
+            if let read = read(value, reader) { target[keyPath: path()] = read }
         }
-        reset = { $0[keyPath: path] = Target.blank[keyPath: path] }
+        reset = { $0[keyPath: path()] = Target.blank[keyPath: path()] }
     }
 
     /// A key that reads over what stands there already.
     init<Value>(
-        _ name: StaticString, over path: any WritableKeyPath<Target, Value> & Sendable, _ shape: Shape,
+        _ name: StaticString, over path: @autoclosure @escaping PathTo<Target, Value>, _ shape: Shape,
         default standard: String, _ meaning: String, _ availability: Availability<Target> = .built,
         decode: @escaping @Sendable (_ target: inout Value, _ value: NodeID, _ reader: Reader) -> Void
     ) {
         document = KeyDocument(
             name: name, shape: shape, standard: standard, meaning: meaning, state: availability.state)
         needsLater = availability.check
-        self.decode = { target, value, reader in decode(&target[keyPath: path], value, reader) }
-        reset = { $0[keyPath: path] = Target.blank[keyPath: path] }
+        self.decode = { target, value, reader in decode(&target[keyPath: path()], value, reader) }
+        reset = { $0[keyPath: path()] = Target.blank[keyPath: path()] }
     }
 
     /// A key whose map is described by a section of its own.
     init<Value: SendableMetatype>(
-        _ name: StaticString, _ path: any WritableKeyPath<Target, Value> & Sendable, section: Section<Value>,
+        _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, Value>, section: Section<Value>,
         default standard: String, _ meaning: String, _ availability: Availability<Target> = .built
     ) {
         document = KeyDocument(
             name: name, shape: .object(section.name), standard: standard, meaning: meaning, state: availability.state)
         needsLater = availability.check
-        decode = { target, value, reader in section.decode(value, into: &target[keyPath: path], reader) }
-        reset = { $0[keyPath: path] = Target.blank[keyPath: path] }
+        decode = { target, value, reader in section.decode(value, into: &target[keyPath: path()], reader) }
+        reset = { $0[keyPath: path()] = Target.blank[keyPath: path()] }
     }
 }
 
 extension Key {
     /// The same row, seen from a target that holds this one's.
-    func lifted<Outer>(_ path: any WritableKeyPath<Outer, Target> & Sendable) -> Key<Outer> {
+    func lifted<Outer>(_ path: @autoclosure @escaping PathTo<Outer, Target>) -> Key<Outer> {
         let (decode, reset) = (decode, reset)
         var check: Key<Outer>.Check?
-        if let needsLater { check = { outer in needsLater(outer[keyPath: path]) } }
-        let outerDecode: Key<Outer>.Decode = { outer, value, reader in decode(&outer[keyPath: path], value, reader) }
-        let outerReset: @Sendable (inout Outer) -> Void = { outer in reset(&outer[keyPath: path]) }
+        if let needsLater { check = { outer in needsLater(outer[keyPath: path()]) } }
+        let outerDecode: Key<Outer>.Decode = { outer, value, reader in decode(&outer[keyPath: path()], value, reader) }
+        let outerReset: @Sendable (inout Outer) -> Void = { outer in reset(&outer[keyPath: path()]) }
         return Key<Outer>(document: document, needsLater: check, decode: outerDecode, reset: outerReset)
     }
 

@@ -69,11 +69,11 @@ extension Sections {
         ])
 
     private static func node(
-        _ name: StaticString, _ path: any WritableKeyPath<JobDraft, NodeID?> & Sendable, _ shape: Shape,
+        _ name: StaticString, _ path: @autoclosure @escaping PathTo<JobDraft, NodeID?>, _ shape: Shape,
         _ standard: String,
         _ meaning: String
     ) -> Key<JobDraft> {
-        Key(name, path, shape, default: standard, meaning) { node, _ in .some(node) }
+        Key(name, path(), shape, default: standard, meaning) { node, _ in .some(node) }
     }
 
     static let secret = Section<SecretDraft>(
@@ -182,10 +182,10 @@ extension Sections {
         ])
 
     private static func output(
-        _ name: StaticString, _ path: any WritableKeyPath<ReportPlan, String?> & Sendable, _ meaning: String
+        _ name: StaticString, _ path: @autoclosure @escaping PathTo<ReportPlan, String?>, _ meaning: String
     ) -> Key<ReportPlan> {
         let isLater = name.description != "events"
-        return Key(name, path, .path, default: "none", meaning, isLater ? .later : .built) {
+        return Key(name, path(), .path, default: "none", meaning, isLater ? .later : .built) {
             $1.outputPath($0).map { .some($0) }
         }
     }

@@ -157,9 +157,9 @@ extension Sections {
         ])
 
     private static func proxyKey(
-        _ name: StaticString, _ path: any WritableKeyPath<ProxyDraft, ProxyServer?> & Sendable, _ meaning: String
+        _ name: StaticString, _ path: @autoclosure @escaping PathTo<ProxyDraft, ProxyServer?>, _ meaning: String
     ) -> Key<ProxyDraft> {
-        Key(name, path, .url, default: "none", meaning) { $1.proxyURL($0).map { .some($0) } }
+        Key(name, path(), .url, default: "none", meaning) { $1.proxyURL($0).map { .some($0) } }
     }
 
     struct ProxyDraft: Blank, Sendable {

@@ -31,6 +31,7 @@ struct Stages {
         Table.row("publish over its system calls", publishing, budget: 2)
         let libcurl = try Measure.cost(per: tasks, libcurlAlone)
         print("\nlibcurl alone, with its system calls: \(Table.number(libcurl.microseconds, 1)) us a task")
+        Self.copies()
         try once()
         try store()
         try cache()

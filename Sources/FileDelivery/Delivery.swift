@@ -21,7 +21,8 @@ package final class Delivery: Sendable {
     private let threads: [DeliveryThread]
     private let backlog: Backlog
 
-    /// At most so many bytes wait for the disk, over all threads; then the loop waits.
+    /// At most so many bytes wait for the disk, over all threads; then the loop waits. Of several threads each is to have
+    /// enough while another's bodies are many, so that the loop waits for none alone.
     package let maximumOutstanding: Int
 
     /// `reports` gets the answers; `run` goes into temporary names; with `makesSums` a file's record tells a sum of it.
@@ -32,7 +33,7 @@ package final class Delivery: Sendable {
         lacking: FilesystemLack = [], groupHook: GroupHook? = nil
     ) throws(SystemError) {
         let commons = PublishersCommons(names: TemporaryNames(run: run), makesSums: makesSums, lacking: lacking)
-        maximumOutstanding = threads << 20
+        maximumOutstanding = threads == 1 ? 1 << 20 : threads << 22
         backlog = Backlog(maximumOutstanding)
         var started: [DeliveryThread] = []
         for number in 0..<threads {

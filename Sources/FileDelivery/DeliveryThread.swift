@@ -7,6 +7,8 @@ final class DeliveryThread: Sendable {
     private let thread = WorkThread()
     private let backlog: Backlog
 
+    /// A long batch is answered in between: whose file stands is not to wait for those behind it.
+    private static let answeredAfter = 256 << 10
     static let flushCount = 1_000
     static let flushAfter = TimeSpan.milliseconds(200)
 
@@ -34,10 +36,16 @@ final class DeliveryThread: Sendable {
             let isEnding = thread.isEnding
             let batch = orders.takeAll()
             worker.beginBatch()
+            var written = 0
             for order in batch {
                 let bytes = order.byteCount
                 worker.perform(order)
                 backlog.noteWritten(bytes)
+                written += bytes
+                if written >= Self.answeredAfter {
+                    worker.handOver()
+                    written = 0
+                }
             }
             worker.flushIfDue(isLast: isEnding)
             worker.tellPartsIfDue()

@@ -82,9 +82,10 @@ final class Staging {
         if failure == nil { digests.updateSent(bytes) }
     }
 
-    /// The longer a write, the larger the pieces of memory that Linux keeps it in. Where a virtual machine's host takes free
-    /// memory back, the large ones are those that it took, and each costs a fault of the host's.
-    private static let writtenAtOnce = 64 << 10
+    /// The longer a write, the larger the pieces of memory that Linux keeps it in. Up to this size each processor has some
+    /// at hand that were used before; larger ones may be those that a virtual machine's host had taken back, and each of
+    /// their pages costs a fault of the host's.
+    private static let writtenAtOnce = 32 << 10
 
     func append(_ bytes: UnsafeRawBufferPointer) {
         guard failure == nil, bytes.count > 0 else { return }

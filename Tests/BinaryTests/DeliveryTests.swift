@@ -43,7 +43,7 @@ import Testing
             """, under: Strace().command(trace: trace, calls: ["pwrite64"]))
         #expect(run.status == 0)
         #expect(try stage.folder.bytes("told") == body && stage.folder.bytes("untold") == body)
-        let step = 64 << 10
+        let step = 32 << 10
         // pwrite64(5, "bytes"..., count, offset
         let written = try stage.binary.home.text("trace").split(separator: "\n").compactMap { line -> (Int, Int)? in
             guard line.contains("pwrite64(") else { return nil }

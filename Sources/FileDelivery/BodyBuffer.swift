@@ -23,6 +23,13 @@ package final class BodyBuffer: @unchecked Sendable {
         count += bytes.count
     }
 
+    /// As much of the beginning as there is room for; gives back the rest.
+    package func fill(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        let taken = min(space, bytes.count)
+        append(UnsafeRawBufferPointer(rebasing: bytes[..<taken]))
+        return UnsafeRawBufferPointer(rebasing: bytes[taken...])
+    }
+
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
 
     fileprivate func empty() { count = 0 }

@@ -250,13 +250,7 @@ final class Staging {
         while offset < size {
             let count = left.withUnsafeMutableBytes { (try? old.read(into: $0, at: offset)) ?? 0 }
             let other = right.withUnsafeMutableBytes { (try? file.read(into: $0, at: offset)) ?? 0 }
-            guard count > 0, count == other else { return false }
-            let areSame = left.withUnsafeBytes { left in
-                right.withUnsafeBytes { right in
-                    Memory.areSame(.init(rebasing: left[..<count]), .init(rebasing: right[..<count]))
-                }
-            }
-            guard areSame else { return false }
+            guard count > 0, count == other, Memory.areSame(left, right, first: count) else { return false }
             offset += Int64(count)
         }
         return true

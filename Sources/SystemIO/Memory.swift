@@ -31,11 +31,10 @@ package enum Memory {
     }
     private static let step = 2 << 10
 
-    /// Whether both hold the same bytes.
-    package static func areSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        guard left.count == right.count else { return false }
-        guard let first = left.baseAddress, let second = right.baseAddress else { return true }
-        return unsafe memcmp(first, second, left.count) == 0
+    /// Whether both begin with the same `count` bytes: by `memcmp`, for `==` compares one byte after the other.
+    package static func areSame(_ left: [UInt8], _ right: [UInt8], first count: Int) -> Bool {
+        precondition(count <= left.count && count <= right.count, "compares more than there is")
+        return unsafe memcmp(left, right, count) == 0
     }
 }
 

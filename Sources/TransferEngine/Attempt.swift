@@ -444,14 +444,14 @@ final class Attempt: TransferReceiver {
     /// begins at 0 writes each page of the file once.
     func coalesce(_ bytes: UnsafeRawBufferPointer) {
         if buffer == nil, start.count + bytes.count <= BodyBuffer.capacity { return start.append(copying: bytes) }
-        var rest = bytes[...]
+        var rest = bytes
         var current: BodyBuffer
         if let buffer {
             current = buffer
         } else {
             let room = BodyBuffer.capacity - start.count
-            start.append(copying: .init(rebasing: rest.prefix(room)))
-            rest = rest.dropFirst(room)
+            start.append(copying: UnsafeRawBufferPointer(rebasing: bytes[..<room]))
+            rest = UnsafeRawBufferPointer(rebasing: bytes[room...])
             hand(.bytes(start))
             start = []
             current = pool.take()
@@ -461,9 +461,7 @@ final class Attempt: TransferReceiver {
                 hand(.buffer(current))
                 current = pool.take()
             }
-            let taken = rest.prefix(current.space)
-            current.append(.init(rebasing: taken))
-            rest = rest.dropFirst(taken.count)
+            rest = current.fill(rest)
         }
         buffer = current
     }

@@ -97,11 +97,9 @@ final class Segment: TransferReceiver {
         var rest = bytes
         while rest.count > 0 {
             let current = buffer ?? attempt.takeBuffer()
-            let count = min(current.space, rest.count)
-            current.append(UnsafeRawBufferPointer(rebasing: rest[..<count]))
+            rest = current.fill(rest)
             buffer = current
             if current.space == 0 { handOver() }
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         }
     }
 

@@ -149,6 +149,21 @@ struct DeliveryThreadTests {
         #expect(try desk.outcome().get().bytes == 15 * (4 << 20) + 1)
     }
 
+    /// Whose file stands is told while others of the same batch are still carried out.
+    @Test func aLongBatchIsAnsweredInBetween() throws {
+        let desk = try Desk()
+        let (goOn, wasTold) = (WakeSignal(), Flag())
+        desk.submit(
+            .publish(
+                TaskIndex(raw: 1), desk.staging(), Destination(path: tree.path("long")),
+                rest: .bytes([UInt8](repeating: 1, count: 300 << 10)), lengthUnverified: false),
+            .examine(TaskIndex(raw: 2)) { if goOn.wait(nanoseconds: 10_000_000_000) { wasTold.set() } })
+        #expect(try desk.outcome().get().bytes == 300 << 10)
+        goOn.signal()
+        guard case .examined = try desk.next() else { throw Desk.Silence() }
+        #expect(wasTold.isSet)
+    }
+
     /// However an order ends, its buffer comes back empty for the next.
     @Test func buffersAreUsedAgain() throws {
         let desk = try Desk()

@@ -46,6 +46,15 @@ struct OriginState: Sendable {
         }
     }
 
+    /// Its pause is over, whether or not a timer said so by now: the next good answer opens it.
+    func mayBeProbed(at now: Instant) -> Bool {
+        switch quiet {
+        case .no: false
+        case .until(let due): due <= now
+        case .probing: true
+        }
+    }
+
     /// Whether a change here concerns lanes other than the one that it came from.
     var isShared: Bool {
         if maximumConnections != nil || rate != nil || quota != nil { return true }

@@ -48,7 +48,7 @@ extension Scheduler {
         tasks[index].chargedProbes = 0
         guard answer.status != 429, answer.status != 503 else { return }
         origins[number].parks = 0
-        if case .probing = origins[number].quiet {
+        if origins[number].mayBeProbed(at: now.instant) {
             setQuiet(number, .no)
             noteAll(lanesOf: origin)
         }

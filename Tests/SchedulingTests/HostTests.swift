@@ -250,6 +250,19 @@ struct HostTests {
         #expect(stage.turn().count == 1)
     }
 
+    /// The pause is over when it is over, not when somebody looks at the clock.
+    @Test func anAnswerAfterThePauseOpensTheHostBeforeItsTimerDoes() {
+        var stage = Stage(plan(8, perHost: 3))
+        let busy = TransferError(.unexpectedResponse, "the server answered 429")
+        for task in [0, 1] {
+            stage.end(task, Verdict(.failed(busy), status: 429, retryAfter: .seconds(4), sentSomething: true))
+        }
+        #expect(stage.turn() == [])
+        _ = stage.clock.advance(.seconds(4))
+        stage.answer(2)
+        #expect(stage.turn().count == 2)
+    }
+
     /// Six connections that break together are one failure, not six.
     @Test func failuresOfOneMomentAreOneRound() {
         var stage = Stage(plan(20, perHost: 6))

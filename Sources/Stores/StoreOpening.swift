@@ -17,17 +17,17 @@ package final class StoreOpening: Sendable {
     private let place = Place()
     private let thread: Mutex<Thread?>
 
-    /// `nil` where no store is. `before` is run first, for what else can be made ready meanwhile.
-    package init?(folder: String, before: @escaping @Sendable () -> Void) {
+    /// `nil` where no store is. `others` is run after it, for what else can be made ready meanwhile: the store's first
+    /// answers are what a run waits for.
+    package init?(folder: String, others: @escaping @Sendable () -> Void) {
         guard Store.isThere(folder: folder) else { return nil }
         let place = place
         let started = try? Signals.holding { () throws(SystemError) in
             try Thread(named: "opening") {
-                before()
                 // What is wrong with it is found again, and told, by whoever opens it in earnest.
-                guard let store = try? Store.connected(folder: folder, now: Clocks.wall(), mends: false) else { return }
-                let opened = Opened(store: store)
+                let opened = (try? Store.connected(folder: folder, now: Clocks.wall(), mends: false)).map(Opened.init)
                 place.opened.withLock { $0 = opened }
+                others()
             }
         }
         guard let started else { return nil }

@@ -112,6 +112,8 @@ package final class Engine {
     var awaitingLore: [TaskIndex] = []
     var nextIdleCheck = Instant.distantFuture
     var stagingCount: UInt32 = 0
+    /// Of each transfer. All together they take about as much as a processor keeps at hand: what came is copied from
+    /// there at once.
     private let receiveBuffer: Int
     /// Some transfers are under a `bandwidth`.
     private let isMetered: Bool
@@ -162,7 +164,7 @@ package final class Engine {
         isMetered =
             job.limits.bandwidth != nil || job.sessions.contains { $0.bandwidth != nil }
             || job.tasks.contains { $0.options.values.bandwidth != nil }
-        receiveBuffer = concurrency <= 8 ? 512 << 10 : 64 << 10
+        receiveBuffer = min(max((1 << 20) / concurrency, 64 << 10), 512 << 10)
         groups = EngineGroup.all(of: job)
         checksumFiles = ChecksumFiles(job)
         let waker = loop.waker

@@ -11,7 +11,10 @@ enum FileTypes {
     ]
 
     static func type(ofPath path: String) -> String {
-        guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return "application/octet-stream" }
-        return known[path[path.index(after: dot)...].lowercased()] ?? "application/octet-stream"
+        let bytes = path.utf8
+        guard let mark = bytes.lastIndex(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "/") }),
+            bytes[mark] == UInt8(ascii: ".")
+        else { return "application/octet-stream" }
+        return known[path[bytes.index(after: mark)...].lowercased()] ?? "application/octet-stream"
     }
 }

@@ -50,16 +50,19 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
 
     package func schemeIs(_ name: StaticString) -> Bool {
         guard Int(schemeEnd) == name.utf8CodeUnitCount else { return false }
-        for (place, byte) in text.utf8.prefix(Int(schemeEnd)).enumerated() where byte != name.utf8Start[place] {
-            return false
+        var text = text
+        return text.withUTF8 { bytes in
+            name.withUTF8Buffer { bytes.prefix($0.count).elementsEqual($0) }
         }
-        return true
     }
 
     /// Whether both lead to one scheme, host and port, without making strings of them.
     package func hasSameOrigin(as other: ResourceURL) -> Bool {
-        hostEnd == other.hostEnd && port == other.port && schemeEnd == other.schemeEnd
-            && text.utf8.prefix(Int(hostEnd)).elementsEqual(other.text.utf8.prefix(Int(hostEnd)))
+        guard hostEnd == other.hostEnd, port == other.port, schemeEnd == other.schemeEnd else { return false }
+        var (left, right) = (text, other.text)
+        return left.withUTF8 { left in
+            right.withUTF8 { left.prefix(Int(hostEnd)).elementsEqual($0.prefix(Int(hostEnd))) }
+        }
     }
 
     /// The same URL with `query` after what it has already; the text must be encoded.

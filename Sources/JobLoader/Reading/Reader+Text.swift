@@ -57,8 +57,8 @@ extension Reader {
     }
 
     private func refuse(_ text: SecretText, _ node: NodeID, _ what: String, _ bytes: [UInt8]) -> Bool {
-        let revealed = text.plain ?? text.revealed
-        guard let found = revealed.utf8.first(where: { $0 < 0x0E && bytes.contains($0) }) else { return true }
+        var revealed = text.plain ?? text.revealed
+        guard let found = revealed.withUTF8({ $0.first { $0 < 0x0E && bytes.contains($0) } }) else { return true }
         let name = found == 0x0D ? "CR" : found == 0x0A ? "LF" : "NUL"
         error("control-character", "\(what) cannot hold \(name)", node)
         return false
@@ -82,10 +82,6 @@ extension Reader {
     private func absolute(_ text: String, _ node: NodeID) -> String? {
         guard !text.isEmpty else {
             error("invalid-value", "`\(key)` must be a path, not empty", node)
-            return nil
-        }
-        guard !text.utf8.contains(0) else {
-            error("control-character", "`\(key)` cannot hold NUL", node)
             return nil
         }
         return Paths.absolute(text, in: baseDirectory)
@@ -174,12 +170,15 @@ enum Paths {
 
     /// Whether `..` stands anywhere in it: cheap, and nearly always the whole answer.
     static func hasTwoDots(_ path: String) -> Bool {
-        var previous: UInt8 = 0
-        for byte in path.utf8 {
-            if byte == UInt8(ascii: "."), previous == byte { return true }
-            previous = byte
+        var path = path
+        return path.withUTF8 { bytes in
+            var previous: UInt8 = 0
+            for byte in bytes {
+                if byte == UInt8(ascii: "."), previous == byte { return true }
+                previous = byte
+            }
+            return false
         }
-        return false
     }
 
     /// Everything before the last `/`; `/` for a name in the root.

@@ -32,10 +32,11 @@ extension Reader {
     }
 
     private func destination(_ node: NodeID, _ text: String) -> String? {
-        if text.isEmpty || text.utf8.contains(0) || tree.kind(node) != .scalar {
+        if text.isEmpty || tree.kind(node) != .scalar {
             error("invalid-value", "`to` must be a file, or a folder ending in `/`", node)
             return nil
         }
+        guard checked(SecretText(text), node, .path) else { return nil }
         if text == "." || text == ".." || text.hasSuffix("/.") || text.hasSuffix("/..") {
             error("invalid-value", "`to` names a folder: end it in `/`", hint: "write `\(Self.short(text))/`", node)
             return nil

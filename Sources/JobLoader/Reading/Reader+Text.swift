@@ -47,7 +47,7 @@ extension Reader {
         if case .scalar = shape { true } else { false }
     }
 
-    private func checked(_ text: SecretText, _ node: NodeID, _ place: Place) -> Bool {
+    func checked(_ text: SecretText, _ node: NodeID, _ place: Place) -> Bool {
         switch place {
         case .header: return refuse(text, node, "a header", [0x0D, 0x0A, 0x00])
         case .url: return refuse(text, node, "a URL", [0x0D, 0x0A, 0x00])

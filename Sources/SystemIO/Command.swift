@@ -40,11 +40,13 @@ package struct Command: Sendable {
     /// So long after it was asked to end it is ended.
     package static let grace = TimeSpan.seconds(2)
 
-    /// `take` gets what it writes, piece by piece; `false` ends it.
+    /// `take` gets what it writes, piece by piece; `false` ends it. With `awaitsWholeOutput` its end alone is not the end:
+    /// something that it started may still write, and only the end of the stream says that nothing is missing.
     package func run(
-        input: [UInt8] = [], cancellation: Cancellation? = nil, take: (UnsafeRawBufferPointer) -> Bool
+        input: [UInt8] = [], cancellation: Cancellation? = nil, awaitsWholeOutput: Bool = false,
+        take: (UnsafeRawBufferPointer) -> Bool
     ) throws(SystemError) -> Result {
-        let conversation = Conversation(try RunningCommand(self), input)
+        let conversation = Conversation(try RunningCommand(self), input, awaitsWholeOutput: awaitsWholeOutput)
         return try unsafe conversation.hold(timeout: timeout, cancellation: cancellation, take)
     }
 
@@ -65,14 +67,20 @@ package struct Command: Sendable {
 /// A program under way whose streams are moved, by one thread that waits for nothing else, until it has ended.
 private final class Conversation {
     private let program: RunningCommand
+    private let awaitsWholeOutput: Bool
     private var unsent: ArraySlice<UInt8>
+    private var hasEnded = false
     private var ending: Command.Ending?
     private var killDue: Instant?
 
-    init(_ program: RunningCommand, _ bytes: [UInt8]) {
+    init(_ program: RunningCommand, _ bytes: [UInt8], awaitsWholeOutput: Bool) {
         self.program = program
+        self.awaitsWholeOutput = awaitsWholeOutput
         unsent = bytes[...]
     }
+
+    /// Whoever told it to end has no use for what else might come.
+    private var isOver: Bool { hasEnded && (!awaitsWholeOutput || program.output == nil || ending != nil) }
 
     func hold(
         timeout: TimeSpan?, cancellation: Command.Cancellation?, _ take: (UnsafeRawBufferPointer) -> Bool
@@ -80,16 +88,15 @@ private final class Conversation {
         if unsent.isEmpty { program.closeInput() }
         let due = timeout.map { Clocks.instant() + $0 } ?? .distantFuture
         var cancel = cancellation?.wake
-        var hasEnded = false
-        while !hasEnded {
-            var entries = [program.end]
+        while !isOver {
+            var entries = hasEnded ? [] : [program.end]
             entries += [program.input, program.output, program.errors].compactMap { $0 }
             if let cancel { entries.append(cancel.entry) }
             Polling.wait(&entries, milliseconds: wait(due))
             let ready = Set(entries.lazy.filter(\.isReady).map(\.descriptor))
             func isReady(_ entry: PollEntry?) -> Bool { entry.map { ready.contains($0.descriptor) } ?? false }
             // Before the streams: what was written before the end is still in them.
-            hasEnded = isReady(program.end)
+            if isReady(program.end) { hasEnded = true }
             if isReady(program.input) { feed() }
             if isReady(program.output) || hasEnded, unsafe !drainOutput(take) { stop(.cancelled) }
             if isReady(program.errors) || hasEnded { program.drainErrors() }

@@ -1,3 +1,4 @@
+import Glibc
 import SystemIO
 import TestSupport
 import Testing
@@ -44,6 +45,35 @@ import TransferModel
         let run = try stage.run(job(server, "command: [cat, here.txt, './here.txt']"))
         #expect(run.status == 0)
         #expect(server.requests("/a").first?.bodyText == "in the folderin the folder")
+    }
+
+    /// The command's end is not its output's: what it started may still write.
+    @Test(arguments: ["", ", length: 1000005"])
+    func whatTheCommandStartedIsWaitedFor(_ length: String) throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let command = "(sleep 0.3; head -c 1000000 /dev/zero; printf rest) & printf a"
+        let run = try Stage().run(job(server, "command: [sh, -c, '\(command)']\(length)"))
+        #expect(run.status == 0)
+        let body = server.requests("/a").first?.body
+        #expect(body?.count == 1_000_005 && body?.suffix(5) == Array("\0rest".utf8)[...])
+    }
+
+    @Test func aStreamThatIsHeldOpenTimesOut() throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            job(
+                server, "command: [sh, -c, 'sleep 100 & echo $! > pid; printf a']",
+                ", timeoutForRequest: 300ms, retry: { attempts: 1 }"))
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "timedOut")
+        server.stop()
+        #expect(server.requests("/a").allSatisfy { !$0.isComplete })
+        let process = try #require(Int32(try stage.text("pid").filter { $0 != "\n" }))
+        for _ in 0..<500 where Surroundings.isRunning(process) { usleep(10_000) }
+        #expect(!Surroundings.isRunning(process))
     }
 
     /// A command that is slower than the network is waited for, and what it wrote goes out meanwhile.

@@ -192,11 +192,46 @@ import TransferModel
 
     @Test func whatIsCompleteNeedsNoRest() {
         for header in [("Upload-Complete", "?1"), ("Upload-Incomplete", "?0")] {
-            let upload = next(begun())
+            let first = begun()
+            first.noteSent(100)
+            let upload = next(first)
             #expect(upload.answered(204, HeaderBlock([header, ("Upload-Offset", "100")])) == nil)
             #expect(upload.point == nil)
             #expect(upload.resumedFrom == 100)
         }
+    }
+
+    /// That all is there is a word like any other.
+    @Test(arguments: [
+        (60, [("Upload-Offset", "100")], "60 were sent"), (100, [], "does not say how much"),
+        (100, [("Upload-Offset", "99")], "99 bytes of 100"), (100, [("Upload-Offset", "101")], "101 bytes of 100"),
+        (100, [("Upload-Offset", "100"), ("Upload-Length", "99")], "99 bytes there, and not of 100"),
+    ])
+    func whatCannotBeCompleteStartsOver(_ sent: Int64, _ headers: [(String, String)], _ reason: String) {
+        for complete in [("Upload-Complete", "?1"), ("Upload-Incomplete", "?0")] {
+            let first = begun()
+            first.noteSent(sent)
+            let upload = next(first)
+            #expect(upload.answered(204, HeaderBlock([complete] + headers)) == .create)
+            #expect(upload.startedOver?.contains(reason) == true, "\(upload.startedOver ?? "")")
+            #expect(upload.point == nil && upload.resumedFrom == 0)
+        }
+    }
+
+    /// Who contradicts itself after the last byte is asked, or where there is no place to ask at gets it once more.
+    @Test func aLastAnswerThatContradictsItselfIsNoEnd() {
+        let doubtful = HeaderBlock([("Upload-Complete", "?1"), ("Upload-Offset", "40")])
+        let created = begun()
+        #expect(created.answered(201, doubtful) == .ask)
+        let first = begun()
+        first.noteSent(50)
+        let appended = next(first)
+        #expect(appended.answered(204, HeaderBlock([("Upload-Offset", "50")])) == .append(50..<100))
+        #expect(appended.answered(200, doubtful) == .ask)
+        let plain = Machine(length: 100, dialect: .draft6, mayRepeat: true)
+        #expect(plain.answered(201, doubtful) == .create)
+        let whole = Machine(length: 100, dialect: .draft6, mayRepeat: true)
+        #expect(whole.answered(201, HeaderBlock([("Upload-Complete", "?1"), ("Upload-Offset", "100")])) == nil)
     }
 
     /// After these answers the next attempt asks; after others there is nothing to ask about.

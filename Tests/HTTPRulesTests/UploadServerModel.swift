@@ -13,6 +13,8 @@ struct UploadServerModel {
         case forgets
         /// Answers questions without an offset.
         case isSilent
+        /// Says sometimes that it has all, and beside it how much it has, or nothing of that.
+        case claims
     }
     enum Way { case whole, cut }
 
@@ -97,6 +99,9 @@ struct UploadServerModel {
         }
         if random.oneIn(12) { return (503, HeaderBlock()) }
         if honesty == .isSilent { return (204, named(HeaderBlock())) }
+        if honesty == .claims, held.count < length, random.oneIn(2) {
+            return (204, named(state(offset: random.oneIn(3) ? nil : held.count, isComplete: true)))
+        }
         let boast = honesty == .boasts ? 1 + random.below(length) : 0
         return (204, named(state(offset: held.count + boast, isComplete: false)))
     }

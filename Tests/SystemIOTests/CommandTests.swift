@@ -104,6 +104,33 @@ struct CommandTests {
         if let left = Int32(output.split(separator: "\n").last ?? "") { kill(left, SIGKILL) }
     }
 
+    /// Unless all that is written is wanted: then whoever holds the stream may still write.
+    @Test func theEndOfItsOutputIsTheEnd() throws {
+        var output: [UInt8] = []
+        let command = Command(["sh", "-c", "(sleep 0.3; echo rest) & echo said; exit 4"])
+        let result = try command.run(awaitsWholeOutput: true) { bytes in
+            output += bytes
+            return true
+        }
+        #expect(result.ending == .exited(4) && String(decoding: output, as: UTF8.self) == "said\nrest\n")
+    }
+
+    /// What still holds the stream when nobody wants more of it is ended too.
+    @Test func whatItStartedIsEndedWithIt() throws {
+        let cancellation = try Command.Cancellation()
+        var output: [UInt8] = []
+        let command = Command(["sh", "-c", "sleep 100 & echo $!"])
+        let result = try command.run(cancellation: cancellation, awaitsWholeOutput: true) { bytes in
+            output += bytes
+            cancellation.cancel()
+            return true
+        }
+        #expect(result.ending == .cancelled)
+        let left = try #require(Int32(String(decoding: output, as: UTF8.self).dropLast()))
+        for _ in 0..<500 where Surroundings.isRunning(left) && !isZombie(left) { usleep(10_000) }
+        #expect(!Surroundings.isRunning(left) || isZombie(left))
+    }
+
     @Test func onlyTheEndOfItsErrorsIsKept() throws {
         let (result, _) = try run("sh", "-c", "i=0; while [ $i -lt 20000 ]; do echo line-$i >&2; i=$((i+1)); done")
         #expect(result.errors.hasSuffix("line-19999\n") && result.errors.utf8.count <= 16 << 10)

@@ -160,6 +160,9 @@ package struct ResumableUpload: Sendable {
     }
 
     private mutating func created(_ status: Int, _ facts: UploadFacts) -> Step? {
+        if (200..<300).contains(status), let doubt = doubt(facts) {
+            return point == nil ? startOver(doubt) : idle(then: .asking)
+        }
         guard let point else {
             // It speaks another draft, and says which.
             guard (400..<500).contains(status), case .some(.some(let other)) = facts.dialect,
@@ -177,14 +180,18 @@ package struct ResumableUpload: Sendable {
     private mutating func told(_ status: Int, _ facts: UploadFacts) -> Step? {
         switch status {
         case 200..<300:
-            if facts.isComplete == true {
-                (point, resumedFrom) = (nil, isContinued && startedOver == nil ? length : 0)
-                return nil
-            }
             if let told = facts.length, told != length {
                 return startOver("the server has an upload of \(told) bytes there, and not of \(length)")
             }
-            return goOn(at: facts.offset)
+            guard facts.isComplete == true else { return goOn(at: facts.offset) }
+            // What an offset short of the end is held to, this word is too.
+            if let doubt = doubt(facts) { return startOver(doubt) }
+            guard facts.offset != nil else { return startOver("the server does not say how much it has") }
+            if let sent, sent < length {
+                return startOver("the server says it has all of \(length) bytes, and \(sent) were sent")
+            }
+            (point, resumedFrom) = (nil, isContinued && startedOver == nil ? length : 0)
+            return nil
         case 300..<400: return startOver("the server does not say how much it has, but sends elsewhere (\(status))")
         case 401, 403, 407, 408, 425, 429: return nil
         case 400..<500: return startOver("the server does not know the upload any more (\(status))")
@@ -194,6 +201,7 @@ package struct ResumableUpload: Sendable {
 
     private mutating func appended(_ status: Int, _ facts: UploadFacts, _ range: Range<Int64>) -> Step? {
         switch status {
+        case 200..<300 where doubt(facts) != nil: return idle(then: .asking)
         case _ where facts.isComplete == true:
             point = nil
             return nil
@@ -218,6 +226,12 @@ package struct ResumableUpload: Sendable {
         }
         settle(status, facts)
         return nil
+    }
+
+    /// Why an answer that says that all is there is not to be believed, as far as it shows from that alone.
+    private func doubt(_ facts: UploadFacts) -> String? {
+        guard facts.isComplete == true, let offset = facts.offset, offset != length else { return nil }
+        return "the server says it has all, and that it has \(offset) bytes of \(length)"
     }
 
     /// The rest from there on, if that can be.

@@ -46,7 +46,9 @@ final class BodyStreams {
         let name = words.first?.redacted ?? ""
         return try start(for: task, cancel: { cancellation.cancel() }) { [command] stream in
             do throws(SystemError) {
-                let result = try command.run(cancellation: cancellation) { stream.offer($0) }
+                let result = try command.run(cancellation: cancellation, awaitsWholeOutput: true) {
+                    stream.offer($0)
+                }
                 return Self.outcome(of: result.ending, name)
             } catch {
                 let reason = "the body's command `\(name)` cannot be run: \(error.reason)"

@@ -201,7 +201,7 @@ package final class AttemptLife {
         offset = 0
         codings = []
         (target, isDeclined) = (nil, false)
-        let framing: BodyFraming
+        var framing: BodyFraming
         do throws(TransferError) {
             let told = try BodyFraming.of(headers, status: status, method: request.method, version: version)
             framing = told == .untilClose ? heldLength.map { .length($0) } ?? endless : told
@@ -227,7 +227,7 @@ package final class AttemptLife {
         case .refuse(let target, let refusal):
             return refuse(target, refusal, status: status, headers: headers, framing)
         case .final:
-            if let decision = judgeRange(status: status, headers: headers) { return decision }
+            if let decision = judgeRange(status: status, headers: headers, &framing) { return decision }
             return judge(status: status, headers: headers, framing, nil)
         }
     }
@@ -265,12 +265,17 @@ package final class AttemptLife {
     }
 
     /// What an answer to a request for the rest means; `nil` when it is judged like any other.
-    private func judgeRange(status: Int, headers: HeaderBlock) -> HeadDecision? {
+    private func judgeRange(status: Int, headers: HeaderBlock, _ framing: inout BodyFraming) -> HeadDecision? {
         guard let point = resume, point.isFrom(request.url) else { return judgeWhole(status: status) }
         switch Resuming.judge(point, status: status, headers) {
         case nil: return nil
-        case .append:
-            offset = point.offset
+        case .append(let length):
+            guard let held = framing.holding(length) else {
+                dropResume("the server announced another length than that of the \(length) bytes that were missing")
+                answer = .rangeOfNoUse
+                return .discard
+            }
+            (offset, framing) = (point.offset, held)
             return nil
         case .whole(let why):
             dropResume(why)
@@ -307,7 +312,8 @@ package final class AttemptLife {
     ) -> HeadDecision {
         if let decision = obeyRules(status: status, headers, framing) { return decision }
         let unknownCoding = readCodings(headers, framing)
-        if let miss = rules.missedStatus(status, isAccepted: accepted != nil) {
+        // A part that was asked for to complete what is there stands for the whole.
+        if let miss = rules.missedStatus(offset > 0 ? 200 : status, isAccepted: accepted != nil) {
             return decline(miss, accepted)
         }
         if case .length(let length) = framing,

@@ -11,6 +11,16 @@ package enum BodyFraming: Hashable, Sendable {
     /// Only the end of the connection, or of the HTTP/2 stream, ends it.
     case untilClose
 
+    /// The same of a body whose length is known from elsewhere; `nil` when that contradicts it.
+    package func holding(_ length: Int64) -> BodyFraming? {
+        switch self {
+        case .none: nil
+        case .length(let told): told == length ? self : nil
+        case .chunked(let told): told ?? length == length ? .chunked(announced: length) : nil
+        case .untilClose: .length(length)
+        }
+    }
+
     /// Reads it off a response's headers (RFC 9112, section 6.3).
     package static func of(
         _ headers: HeaderBlock, status: Int, method: String, version: HTTPProtocol

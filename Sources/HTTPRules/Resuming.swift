@@ -13,13 +13,18 @@ package struct ResumePoint: Hashable, Sendable {
     package var total: Int64?
     /// What the first answer said of the whole.
     package var sent: SentDigest?
+    /// How the first answer said that its bytes are packed.
+    package var coding: String?
 
-    package init(url: String, offset: Int64, validator: String, total: Int64?, sent: SentDigest? = nil) {
+    package init(
+        url: String, offset: Int64, validator: String, total: Int64?, sent: SentDigest? = nil, coding: String? = nil
+    ) {
         self.url = url
         self.offset = offset
         self.validator = validator
         self.total = total
         self.sent = sent
+        self.coding = coding
     }
 
     /// Whether the bytes came from there. A query may be another: it often holds a signature that is new each time.
@@ -61,8 +66,8 @@ package enum Resuming {
     }
 
     package enum Verdict: Hashable, Sendable {
-        /// Its bytes follow those that are there.
-        case append(total: Int64?)
+        /// Its bytes follow those that are there: so many, which end the file.
+        case append(length: Int64)
         /// A whole answer: what is there is of no use.
         case whole(why: String)
         /// Neither: ask again, for all of it.
@@ -97,15 +102,33 @@ package enum Resuming {
             if let known = point.total, known != total {
                 return .askAgain(why: "the file was \(known) bytes long and is \(total) now")
             }
-            guard range.last == total - 1 else { return .askAgain(why: "the server sent only a part of the rest") }
-        } else if let known = point.total, range.last != known - 1 {
-            return .askAgain(why: "the server sent only a part of the rest")
         }
+        guard let total = range.total ?? point.total else {
+            return .askAgain(why: "the server does not say where the file ends")
+        }
+        guard range.last == total - 1 else { return .askAgain(why: "the server sent only a part of the rest") }
         // `If-Range` should have seen to that; a server that ignores it must not mix two versions.
         if isOtherVersion(headers, than: point.validator) {
             return .askAgain(why: "the server has another version")
         }
-        return .append(total: range.total ?? point.total)
+        if let why = otherBytes(headers, point) { return .askAgain(why: why) }
+        return .append(length: total - range.first)
+    }
+
+    /// Why a part of the same version is none of what is there.
+    private static func otherBytes(_ headers: HeaderBlock, _ point: ResumePoint) -> String? {
+        if coding(headers) != point.coding { return "the server packed the rest in another way" }
+        guard let told = SentDigests.strongest(headers, status: 206) else { return nil }
+        guard let known = point.sent else { return "the server tells a digest that it did not tell at first" }
+        let isAnother = told.checksum.algorithm == known.checksum.algorithm && told.checksum != known.checksum
+        return isAnother ? "the server tells another digest than at first" : nil
+    }
+
+    /// How an answer says that its bytes are packed; `nil` for not at all.
+    package static func coding(_ headers: HeaderBlock) -> String? {
+        let codings = headers.all("content-encoding").flatMap { $0.lowercased().split(separator: ",") }
+            .map { String($0.utf8.trimmed()) }.filter { !$0.isEmpty && $0 != "identity" }
+        return codings.isEmpty ? nil : codings.joined(separator: ",")
     }
 
     /// Whether a part is, by its own word, of another version than the one with this validator.

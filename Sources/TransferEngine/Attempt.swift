@@ -137,7 +137,7 @@ final class Attempt: TransferReceiver {
     private var buffer: BodyBuffer?
     private(set) var decision = HeadDecision.discard
     /// By what the rest of this answer could be asked for, and how long the whole is.
-    private var continuation: (validator: String, total: Int64?)?
+    private var continuation: (validator: String, total: Int64?, coding: String?)?
     var kept: [UInt8] = []
     /// Of an answer that came packed.
     var decoder: Decoder?
@@ -418,7 +418,7 @@ final class Attempt: TransferReceiver {
             head.status == 200 || life.offset > 0
         else { return }
         let validator = life.offset > 0 ? life.resume?.validator : Resuming.validator(head.headers)
-        continuation = validator.map { ($0, life.announcedLength) }
+        continuation = validator.map { ($0, life.announcedLength, Resuming.coding(head.headers)) }
     }
 
     /// What the next attempt can go on from; `nil` when it must begin at 0.
@@ -433,7 +433,7 @@ final class Attempt: TransferReceiver {
         continuation.map { continuation in
             ResumePoint(
                 url: life.request.url.text, offset: prefix, validator: continuation.validator,
-                total: continuation.total, sent: destination?.sent)
+                total: continuation.total, sent: destination?.sent, coding: continuation.coding)
         }
     }
 

@@ -106,6 +106,69 @@ import TransferModel
         #expect(stage.files == ["f"])
     }
 
+    /// A range says how long it is; a body that is not so long is no rest, however it is framed.
+    @Test(arguments: [
+        "a shorter length", "a longer length", "too few in chunks", "too many in chunks", "closed early", "closed late",
+        "an unknown total", "packed",
+    ]) func theRestIsAsLongAsItsRange(_ kind: String) throws {
+        let rest = Array(Self.body[Self.cut...])
+        let (short, long) = (Array(rest.dropLast(7)), rest + Array("no more".utf8))
+        let range = ("Content-Range", "bytes \(Self.cut)-\(Self.body.count - 1)/\(Self.body.count)")
+        let tag = ("ETag", "\"v1\"")
+        let bad: Script
+        switch kind {
+        case "a shorter length": bad = .respond(206, headers: [range, tag], body: short)
+        case "a longer length": bad = .respond(206, headers: [range, tag], body: long)
+        case "too few in chunks": bad = chunked([range, tag], short)
+        case "too many in chunks": bad = chunked([range, tag], long)
+        case "closed early", "closed late":
+            let head = Script.head(206, [range, tag, ("Connection", "close")])
+            bad = Script([.bytes(head), .bytes(kind == "closed early" ? short : long), .close])
+        case "an unknown total":
+            let server = try ScriptedServer()
+            defer { server.stop() }
+            let part = [("Content-Range", "bytes \(Self.cut)-\(Self.cut + 99)/*"), tag]
+            let first = Script([
+                .bytes(Script.head(200, [("Transfer-Encoding", "chunked"), tag])),
+                .bytes(Array("\(String(Self.cut, radix: 16))\r\n".utf8) + Self.body[..<Self.cut]), .close,
+            ])
+            let answers = [first, .respond(206, headers: part, body: Array(rest[..<100])), whole]
+            server.on("/f") { answers[min($0.number, 3) - 1] }
+            return try expectWhole(server)
+        default: bad = .respond(206, headers: [range, tag, ("Content-Encoding", "gzip")], body: rest.reversed())
+        }
+        let server = try server(then: [bad, whole])
+        defer { server.stop() }
+        try expectWhole(server)
+    }
+
+    private func chunked(_ headers: [Script.Header], _ bytes: [UInt8]) -> Script {
+        let size = Array("\(String(bytes.count, radix: 16))\r\n".utf8)
+        return Script([
+            .bytes(Script.head(206, headers + [("Transfer-Encoding", "chunked")])),
+            .bytes(size + bytes + Array("\r\n0\r\n\r\n".utf8)),
+        ])
+    }
+
+    private func expectWhole(_ server: ScriptedServer) throws {
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == Self.body)
+        #expect(stage.files == ["f"])
+    }
+
+    /// A part that was asked for to complete what is there stands for the whole.
+    @Test func whoExpects200GoesOnWithAPart() throws {
+        let server = try server(then: [part()])
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server, ", expect: { status: 200 }"))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == Self.body)
+        #expect(try run.value("$.tasks[0].source") == "resumed")
+    }
+
     /// As release servers do: the place is the same, the signature in its query is new each time.
     @Test func aRedirectMayBeSignedAnew() throws {
         let server = try ScriptedServer()

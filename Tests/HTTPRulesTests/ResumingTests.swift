@@ -33,7 +33,7 @@ struct ResumingTests {
     private func judge(_ status: Int, _ headers: [(String, String)], _ point: ResumePoint? = nil) -> String {
         switch Resuming.judge(point ?? self.point, status: status, HeaderBlock(headers)) {
         case nil: "other"
-        case .append(let total): "append \(total.map { "\($0)" } ?? "?")"
+        case .append(let length): "append \(length)"
         case .whole: "whole"
         case .askAgain: "again"
         }
@@ -41,10 +41,10 @@ struct ResumingTests {
 
     @Test(
         arguments: [
-            (206, [("Content-Range", "bytes 100-999/1000")], "append 1000"),
-            (206, [("Content-Range", "bytes 100-999/1000"), ("ETag", "\"v\"")], "append 1000"),
-            (206, [("Content-Range", "bytes 100-999/*")], "append 1000"),
-            (206, [("content-range", "BYTES 100-999/1000")], "append 1000"),
+            (206, [("Content-Range", "bytes 100-999/1000")], "append 900"),
+            (206, [("Content-Range", "bytes 100-999/1000"), ("ETag", "\"v\"")], "append 900"),
+            (206, [("Content-Range", "bytes 100-999/*")], "append 900"),
+            (206, [("content-range", "BYTES 100-999/1000")], "append 900"),
             (206, [("Content-Range", "bytes 100-999/1000"), ("ETag", "\"w\"")], "again"),
             (206, [("Content-Range", "bytes 99-999/1000")], "again"),
             (206, [("Content-Range", "bytes 0-999/1000")], "again"),
@@ -53,6 +53,9 @@ struct ResumingTests {
             (206, [("Content-Range", "bytes 100-998/*")], "again"),
             (206, [("Content-Range", "bytes 100-999/900")], "again"),
             (206, [("Content-Range", "bytes 999-100/1000")], "again"),
+            (206, [("Content-Range", "bytes 100-999/1000"), ("Content-Encoding", "gzip")], "again"),
+            (206, [("Content-Range", "bytes 100-999/1000"), ("Content-Encoding", "identity")], "append 900"),
+            (206, [("Content-Range", "bytes 100-999/1000"), ("Repr-Digest", Self.digest(1))], "again"),
             (206, [("Content-Range", "bytes */1000")], "again"),
             (206, [("Content-Range", "lines 100-999/1000")], "again"),
             (206, [("Content-Range", "bytes 100-99999999999999999999/*")], "again"),
@@ -69,10 +72,43 @@ struct ResumingTests {
         #expect(judge(status, headers) == means)
     }
 
+    private static func digest(_ byte: UInt8) -> String {
+        "sha-256=:\(String(repeating: byte == 1 ? "AQEB" : "AgIC", count: 10))\(byte == 1 ? "AQE=" : "AgI="):"
+    }
+
+    /// What says no total may be any part of the rest.
+    @Test func anEndThatNobodyToldIsNone() {
+        let unknown = ResumePoint(url: "http://a/", offset: 100, validator: "\"v\"", total: nil)
+        #expect(judge(206, [("Content-Range", "bytes 100-199/*")], unknown) == "again")
+        #expect(judge(206, [("Content-Range", "bytes 100-199/200")], unknown) == "append 100")
+    }
+
+    /// What is there and what follows must be packed alike, and be of one digest.
+    @Test func theRestIsLikeTheBeginning() throws {
+        let range = ("Content-Range", "bytes 100-999/1000")
+        var packed = point
+        packed.coding = "gzip"
+        #expect(judge(206, [range, ("Content-Encoding", "GZIP")], packed) == "append 900")
+        #expect(judge(206, [range], packed) == "again")
+        var proved = point
+        proved.sent = SentDigests.strongest(HeaderBlock([("Repr-Digest", Self.digest(1))]), status: 200)
+        #expect(proved.sent != nil)
+        #expect(judge(206, [range], proved) == "append 900")
+        #expect(judge(206, [range, ("Repr-Digest", Self.digest(1))], proved) == "append 900")
+        #expect(judge(206, [range, ("Repr-Digest", Self.digest(2))], proved) == "again")
+    }
+
+    @Test func framingsAreHeldAgainstTheRange() {
+        #expect(BodyFraming.length(9).holding(9) == .length(9) && BodyFraming.length(8).holding(9) == nil)
+        #expect(BodyFraming.chunked(announced: nil).holding(9) == .chunked(announced: 9))
+        #expect(BodyFraming.chunked(announced: 8).holding(9) == nil)
+        #expect(BodyFraming.untilClose.holding(9) == .length(9) && BodyFraming.none.holding(9) == nil)
+    }
+
     @Test func aDateIsComparedAsItWasSent() {
         let dated = ResumePoint(url: "http://a/", offset: 5, validator: "Sat, 21 Nov 2026 07:00:00 GMT", total: nil)
         let range = ("Content-Range", "bytes 5-9/10")
-        #expect(judge(206, [range, ("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT")], dated) == "append 10")
+        #expect(judge(206, [range, ("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT")], dated) == "append 5")
         #expect(judge(206, [range, ("Last-Modified", "Sat, 21 Nov 2026 07:00:01 GMT")], dated) == "again")
     }
 

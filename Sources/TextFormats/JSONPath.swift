@@ -188,7 +188,7 @@ package struct JSONPath: Sendable {
 
     private static func areEqual(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
         switch (left, right) {
-        case (.number(let left)?, .number(let right)?): return left == right || Double(left) == Double(right)
+        case (.number(let left)?, .number(let right)?): return DecimalNumber.areSame(left, right)
         case (.array(let left)?, .array(let right)?):
             return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1) }
         case (.object(let left)?, .object(let right)?):
@@ -202,7 +202,8 @@ package struct JSONPath: Sendable {
 
     private static func isLess(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
         switch (left, right) {
-        case (.number(let left)?, .number(let right)?): (Double(left) ?? .nan) < (Double(right) ?? .nan)
+        case (.number(let left)?, .number(let right)?):
+            if let left = DecimalNumber(left), let right = DecimalNumber(right) { left < right } else { false }
         case (.string(let left)?, .string(let right)?):
             left.unicodeScalars.lexicographicallyPrecedes(right.unicodeScalars)
         default: false

@@ -33,6 +33,22 @@ import TransferModel
         #expect(try run.task("misses", "body.text") == body)
     }
 
+    /// Numbers beyond 2^53 are compared with all their digits.
+    @Test func neighboursAreNotTheSame() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", .respond(200, body: #"{"id": 9007199254740993}"#))
+        let run = try Stage().run(
+            """
+            defaults: { url: "\(server.url("/a"))", allowFailure: true }
+            tasks:
+              - { id: same, expect: { body: { json: { $.id: 9007199254740993.0 } } } }
+              - { id: other, expect: { body: { json: { $.id: 9007199254740992 } } } }
+              - { id: path, expect: { body: { json: { "$[?@==9007199254740992]": 9007199254740993 } } } }
+            """)
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "failed", "failed"])
+    }
+
     @Test func aFileThatMissesNeverGetsItsName() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -18,6 +18,7 @@ struct RunOutputs {
         report = JSONReport(job: job, runner: RunnerFacts.here)
         reportsToStandardOutput = options.report == .standardOutput
         reportPath = Self.reportPath(job, options)
+        try OutputPlaces.check(job, report: reportPath, events: Self.eventsPath(job, options))
         if let reportPath {
             try JSONReport.preflight(reportPath)
             report.grow(at: reportPath)
@@ -100,16 +101,16 @@ struct RunOutputs {
     /// What the run came to after its last event: commands that heard of its end may have failed.
     func correct(_ end: (outcome: RunOutcome, exitStatus: Int)) { report.correction = end }
 
-    /// After the last event.
+    /// After the last event. What keeps one of them from its place keeps no other from its own.
     func write() throws(OutputProblem) {
-        if let problem = events?.problem { throw problem }
-        if let reportPath { try report.write(to: reportPath) }
-        guard reportsToStandardOutput else { return }
+        var problems = [events?.problem].compactMap { $0 }
         do throws(OutputProblem) {
-            try report.write(to: DescriptorSink.standardOutput)
+            if let reportPath { try report.write(to: reportPath) }
+            if reportsToStandardOutput { try report.write(to: DescriptorSink.standardOutput) }
         } catch {
-            if !error.isBrokenPipe { throw error }
+            if !reportsToStandardOutput || !error.isBrokenPipe { problems.append(error) }
         }
+        if let first = problems.first { throw first }
     }
 }
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SystemIO
 
 /// Somewhere that bytes go. One call is one `write(2)` where the system takes it whole.
 package protocol ByteSink: AnyObject {
@@ -50,8 +51,7 @@ package final class DescriptorSink: ByteSink {
     /// Makes or empties a file, which is this object's alone as long as that lives: of two who write at once nobody would
     /// read a whole line. A device, a pipe or a socket is opened as it is.
     package init(creating path: String) throws(OutputProblem) {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0o666 & ~0o022)
-        guard descriptor >= 0 else { throw .system("write", path) }
+        descriptor = try Self.open(path)
         name = path
         isOwned = true
         var information = stat()
@@ -59,6 +59,29 @@ package final class DescriptorSink: ByteSink {
         // Where a filesystem knows no locks, nobody is kept out.
         if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw .taken(path) }
         guard ftruncate(descriptor, 0) == 0 else { throw .system("empty", path) }
+    }
+
+    /// A pipe with a name waits for its reader, but not for ever: signals that are held must be able to end that.
+    private static func open(_ path: String) throws(OutputProblem) -> Int32 {
+        while true {
+            let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+            let opened = Glibc.open(path, flags, 0o666 & ~0o022)
+            if opened >= 0 {
+                _ = fcntl(opened, F_SETFL, 0)
+                return opened
+            }
+            guard errno == ENXIO, isPipe(path) else { throw .system("write", path) }
+            guard Signals.pause(milliseconds: 100) == nil else {
+                throw OutputProblem("cannot write \(path): nobody had opened it for reading when a signal came")
+            }
+        }
+    }
+
+    private static func isPipe(_ path: String) -> Bool {
+        let code = errno
+        defer { errno = code }
+        var information = stat()
+        return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO
     }
 
     deinit { if isOwned { close(descriptor) } }

@@ -1,0 +1,54 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// The report and the events: no place takes another's, and none is lost because another cannot be written.
+@Suite struct SharedPlaceTests {
+    private let binary: Binary
+    private let job = "version: 1\ntasks: [{ id: a, url: \"data:,x\", to: out/same.json }]\n"
+
+    init() throws {
+        binary = try Binary()
+        try binary.folder.write("job.yaml", job)
+    }
+
+    @Test(arguments: [
+        (["--report", "job.yaml"], "the place of the job itself"),
+        (["--events", "./job.yaml"], "the place of the job itself"),
+        (["--report", "out/same.json"], "the file of the task `a`"),
+        (["--events", "r", "--report", "./r"], "the place of the events"),
+        (["--report", "link/same.json"], "the file of the task `a`"),
+    ]) func noTwoThingsAreOneFile(_ options: [String], _ other: String) throws {
+        try #require(mkdir(binary.folder.path("out"), 0o755) == 0)
+        try #require(symlink("out", binary.folder.path("link")) == 0)
+        let result = try binary.start(["job.yaml"] + options).wait()
+        #expect(result.exitStatus == 4 && result.errorText.contains("it is \(other)"), "\(result.errorText)")
+        #expect(try binary.folder.text("job.yaml") == job)
+        #expect(!binary.folder.exists("out/same.json") && !binary.folder.exists("r"))
+    }
+
+    @Test func nowhereIsNoPlace() throws {
+        let result = try binary.start(["job.yaml", "--report", "/dev/null", "--events", "/dev/null"]).wait()
+        #expect(result.exitStatus == 0)
+    }
+
+    /// Events that cannot be written are an error, and the report is there all the same.
+    @Test func aFullDiskForTheEventsIsNoneForTheReport() throws {
+        let result = try binary.start(["job.yaml", "--report", "r.json", "--events", "/dev/full"]).wait()
+        #expect(result.exitStatus == 4 && result.errorText.contains("/dev/full"))
+        #expect(try binary.folder.text("r.json").contains("\"succeeded\""))
+    }
+
+    /// A pipe with a name is waited for, and that wait can be ended.
+    @Test func aPipeWithoutAReaderCanBeLeft() throws {
+        try #require(mkfifo(binary.folder.path("ev"), 0o600) == 0)
+        let program = try binary.start(["job.yaml", "--report", "none", "--events", "ev"])
+        usleep(300_000)
+        program.send(signal: SIGINT)
+        let result = program.wait()
+        #expect(result.exitStatus == 4 && result.errorText.contains("nobody had opened it"))
+        let read = try binary.start(["job.yaml", "--report", "none", "--events", "ev"])
+        let lines = try Binary(program: "/usr/bin/head").run("-n", "1", binary.folder.path("ev")).outputText
+        #expect(lines.contains("\"seq\":1,") && read.wait().exitStatus != nil)
+    }
+}

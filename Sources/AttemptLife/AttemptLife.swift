@@ -432,7 +432,7 @@ package final class AttemptLife {
         addRange()
         addCondition()
         addUpload()
-        if let barred = barredSecret(request) { return .fail(barred, record) }
+        if let barred = barredSecret(request) { return .fail(barred, record.refused) }
         return .send(request, record)
     }
 

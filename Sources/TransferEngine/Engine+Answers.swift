@@ -158,6 +158,7 @@ extension Engine {
         guard !news.isEmpty else { return }
         events.learn(news)
         secrets = secrets.adding(news)
+        boundSecrets.add(news)
         capturedSecrets = capturedSecrets.adding(news)
     }
 
@@ -172,6 +173,19 @@ extension Engine {
     /// The body that the report tells. One in which a secret must be, and was not found, is not told: it may be cut, or
     /// written in another way than was thought.
     func toldBody(_ attempt: Attempt, _ verdict: Verdict, _ source: ResultSource) -> [UInt8]? {
+        reportedBody(attempt, source).map { readable($0, attempt) }
+    }
+
+    /// Secrets are taken out of what is UTF-8. A body in another encoding that holds one is told as its text.
+    private func readable(_ body: [UInt8], _ attempt: Attempt) -> [UInt8] {
+        guard !job.secrets.isEmpty || !learned.isEmpty, let text = try? BodyText(body, charset: charset(attempt)),
+            text.wasConverted
+        else { return body }
+        let converted = String(decoding: text.bytes, as: UTF8.self)
+        return events.redacted(converted) == converted ? body : text.bytes
+    }
+
+    private func reportedBody(_ attempt: Attempt, _ source: ResultSource) -> [UInt8]? {
         if attempt.isDownload || attempt.head == nil && source == .network { return nil }
         // Its parts are told.
         if attempt.mixed != nil { return nil }
@@ -191,7 +205,7 @@ extension Engine {
 
     /// What a task captured that ended in another process, or is carried by one.
     package func keep(_ captures: [CapturedValue], of task: String) {
-        learn(captures.filter(\.isSecret).map { KnownSecret(name: $0.name, value: $0.text) })
+        learn(captures.filter(\.isSecret).map { KnownSecret(name: $0.name, value: $0.text, hosts: $0.hosts) })
         captured.keep(captures, of: task)
     }
 

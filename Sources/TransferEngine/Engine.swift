@@ -104,6 +104,7 @@ package final class Engine {
     package private(set) var credentialProblems: [String] = []
     /// Secrets of this run that no event tells.
     var learned: Set<String> = []
+    lazy var boundSecrets = BoundSecrets(job.secrets)
     /// Commands that answer for own schemes, and those that nobody listens to any more.
     var commandTransfers: [CommandTransfer] = []
     var leavingCommands: [LeavingCommand] = []
@@ -568,7 +569,7 @@ package final class Engine {
         if attempt.isLookingUp { return endedLookup(attempt, step) }
         switch step {
         case .send(let request, let record):
-            if let record { emit(.redirect(record), attempt) }
+            guard mayFollow(record, to: request.url, attempt) else { return }
             discardBody(attempt)
             goOn(attempt, request)
         case .deliver(let unverified, let record):

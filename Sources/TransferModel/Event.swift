@@ -112,6 +112,11 @@ package final class RedirectRecord: Sendable {
         self.action = action
         self.stripped = stripped
     }
+
+    /// The same where nothing goes: it turned out that nothing may.
+    package var refused: RedirectRecord {
+        RedirectRecord(status: status, from: from, to: to, method: method, action: .refused, stripped: stripped)
+    }
 }
 
 /// The final response of an attempt, known at its headers.

@@ -114,9 +114,12 @@ extension SecretText: CustomStringConvertible, CustomDebugStringConvertible, Cus
 package struct KnownSecret: Hashable, Sendable {
     package let name: String
     package let value: String
+    /// The only hosts it may be sent to.
+    package let hosts: [HostPattern]?
 
-    package init(name: String, value: String) {
+    package init(name: String, value: String, hosts: [HostPattern]? = nil) {
         self.name = name
         self.value = value
+        self.hosts = hosts
     }
 }

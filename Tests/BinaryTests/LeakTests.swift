@@ -24,6 +24,45 @@ import TextFormats
         ("proxys", "credentials: [{ proxy: true, host: '*', user: u, password: SECRET, preemptive: true }]", ""),
     ]
 
+    /// A server that was shown a secret writes it into the address that it sends us to.
+    @Test func noRedirectTakesABoundSecretElsewhere() throws {
+        let (home, other) = (try ScriptedServer(), try ScriptedServer())
+        defer { for server in [home, other] { server.stop() } }
+        other.on("/landed", .respond(200, body: "got it"))
+        home.on("/stays", .respond(200, body: "fine"))
+        home.on("/plain", .redirect(302, to: "\(other.origin)/landed?t=bound-s3cret"))
+        home.on("/encoded", .redirect(307, to: "\(other.origin)/landed?t=%62ound%2Ds3cret"))
+        home.on("/home", .redirect(302, to: "/stays?t=bound-s3cret"))
+        home.on("/harmless", .redirect(302, to: "\(other.origin)/landed?t=other"))
+        let run = try Stage().run(
+            """
+            secrets: { BOUND: { hosts: ["127.0.0.1:\(home.port)"] } }
+            defaults: { allowFailure: true }
+            tasks:
+              - { id: plain, url: "\(home.url("/plain"))?t=${secret.BOUND}" }
+              - { id: encoded, url: "\(home.url("/encoded"))", headers: { X-T: "${secret.BOUND}" } }
+              - { id: home, url: "\(home.url("/home"))?t=${secret.BOUND}" }
+              - { id: harmless, url: "\(home.url("/harmless"))?t=${secret.BOUND}" }
+            """, environment: ["BOUND": "bound-s3cret"])
+        #expect(try run.values("$.tasks[*].error.name") == ["secretBarred", "secretBarred"])
+        #expect(try run.values("$.tasks[*].redirects[*].action") == ["refused", "refused", "followed", "followed"])
+        #expect(other.requests().map(\.target) == ["/landed?t=other"])
+    }
+
+    /// A body is searched as the text that it is, and told as that when it holds a secret.
+    @Test(arguments: ["utf-16", "utf-16le"]) func aSecretInAnotherEncodingIsHidden(_ charset: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        var units = "k=wide-s3cret".utf8.flatMap { [$0, UInt8(0)] }
+        if charset == "utf-16" { units = [0xFF, 0xFE] + units }
+        server.on("/a", .respond(200, headers: [("Content-Type", "text/plain; charset=\(charset)")], body: units))
+        let run = try Stage().run(
+            "tasks: [{ id: a, url: \"\(server.url("/a"))\", headers: { X: \"${secret.WIDE}\" } }]",
+            environment: ["WIDE": "wide-s3cret"])
+        #expect(run.status == 0)
+        #expect(try run.task("a", "body.text") == "k=***")
+    }
+
     enum Change: CaseIterable { case port, host, scheme }
 
     @Test(arguments: Change.allCases, [302, 307]) func nothingCrosses(_ change: Change, _ status: Int) throws {

@@ -52,7 +52,9 @@ extension AnswerRules {
             return "`\(capture.name)` was not captured: \(miss.reason)"
         case .success(let found):
             if capture.isSecret {
-                findings.secrets += found.hidden.map { KnownSecret(name: capture.name, value: $0) }
+                findings.secrets += found.hidden.map {
+                    KnownSecret(name: capture.name, value: $0, hosts: capture.hosts)
+                }
             }
             guard found.text.utf8.count <= CapturedValue.longest else {
                 return "`\(capture.name)` was not captured: its value is longer than 64 KiB"

@@ -29,7 +29,7 @@ final class SecretStore {
         guard !broken.contains(name), let text = fetch(name, reader) else { return nil }
         let secret = SecretText(pieces: [.secret(name: name, value: text, hosts: declarations[name]?.hosts)])
         values[name] = secret
-        if !text.isEmpty { known.append(KnownSecret(name: name, value: text)) }
+        if !text.isEmpty { known.append(KnownSecret(name: name, value: text, hosts: declarations[name]?.hosts)) }
         return secret
     }
 

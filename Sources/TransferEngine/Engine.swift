@@ -645,14 +645,14 @@ package final class Engine {
 
     func fail(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .cancelled { return cancelled(attempt, error) }
-        let status = attempt.life.lastStatus
         // What an old answer asked for is over.
         let head = attempt.isFromCache ? nil : attempt.head
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         var verdict = Verdict(
-            .failed(error), status: status, retryAfter: retryAfter, sentSomething: attempt.sentSomething,
-            isIdempotent: attempt.life.mayBeRepeated)
+            .failed(error), status: attempt.life.lastStatus, retryAfter: retryAfter,
+            sentSomething: attempt.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.lostNetwork = attempt.lostNetwork
+        verdict.wasKept = wasKept(attempt)
         finish(attempt, verdict)
     }
 

@@ -107,6 +107,9 @@ package struct Verdict: Sendable {
     package var lostNetwork = false
     /// The server asked who it is that asks, and nobody knew.
     package var lacksCredential = false
+    /// Not all of it was sent now: something was there of an earlier attempt, or kept in a cache. If that was wrong, the
+    /// next attempt asks for all of it.
+    package var wasKept = false
 
     package init(
         _ outcome: Outcome, status: Int? = nil, retryAfter: TimeSpan? = nil, sentSomething: Bool = false,

@@ -152,6 +152,14 @@ package enum ErrorName: String, CaseIterable, Sendable {
         }
     }
 
+    /// What came is not what was wanted: of other bytes more may be hoped.
+    package var isOfContent: Bool {
+        switch self {
+        case .checksumMismatch, .magicMismatch, .unexpectedHTML, .unexpectedResponse, .captureNotFound: true
+        default: false
+        }
+    }
+
     /// Whether the same request may do better later. What cannot heal is not retried.
     package var canHeal: Bool {
         switch self {

@@ -67,6 +67,24 @@ import TransferModel
         #expect(headers.contains("X-Own") && headers.contains("Age"))
     }
 
+    /// What is fresh by its own word may be outdated all the same: who misses something in it asks the server.
+    @Test func aCachedAnswerThatWillNotDoIsAskedAgain() throws {
+        let desk = try Desk { request in
+            .respond(200, headers: [("Cache-Control", "max-age=3600")], body: request.number == 1 ? "old" : "new")
+        }
+        defer { desk.server.stop() }
+        #expect(try desk.run().status == 0)
+        let run = try desk.run("expect: { body: { contains: new } }")
+        #expect(run.status == 0 && desk.count == 2)
+        #expect(try run.values("$.tasks[0].attempts[*].outcome") == ["failed", "succeeded"])
+        #expect(try run.task("a", "body.text") == "new")
+        // Where nobody else may be asked, that is the end.
+        let closed = try desk.run("cachePolicy: returnCacheDataDontLoad, expect: { body: { contains: newer } }")
+        #expect(closed.status == 1 && desk.count == 2)
+        #expect(try closed.values("$.tasks[0].attempts[*].outcome") == ["failed"])
+        #expect(try closed.task("a", "error.name") == "unexpectedResponse")
+    }
+
     @Test func whatACachedAnswerCostSaysSo() throws {
         let desk = try Desk(answering: [("Cache-Control", "max-age=3600")])
         defer { desk.server.stop() }

@@ -197,7 +197,7 @@ import TextFormats
             ("expect: { mimeType: 'image/*' }", "unexpectedResponse"), ("expect: { magic: gzip }", "magicMismatch"),
             ("expect: { size: 4 }", "unexpectedResponse"), ("maximumSize: 4", "dataLengthExceedsMaximum"),
         ] {
-            let run = try desk.run(more)
+            let run = try desk.run("\(more), retry: { attempts: 1 }")
             #expect(try run.status == 1 && run.task("a", "error.name") == error, "\(more)")
         }
         #expect(desk.count == 1)

@@ -56,7 +56,7 @@ import TransferModel
 
     /// A checksum is of all bytes, whichever attempt brought them.
     @Test(arguments: [true, false]) func theChecksumIsOfTheWhole(_ isRight: Bool) throws {
-        let server = try server(then: [part()])
+        let server = try server(then: [part(), whole])
         defer { server.stop() }
         let stage = try Stage()
         try stage.folder.write("sum", Self.body)
@@ -67,6 +67,28 @@ import TransferModel
         #expect(run.status == (isRight ? 0 : 1))
         #expect(stage.folder.exists("f") == isRight)
         if !isRight { #expect(try run.task("t", "error.name") == "checksumMismatch") }
+        // The end is what a whole download has: the first that was put together may have been of two versions.
+        let offsets = try run.values("$.tasks[0].attempts[*].resumedFrom")
+        #expect(offsets == (isRight ? ["0", "\(Self.cut)"] : ["0", "\(Self.cut)", "0"]))
+    }
+
+    /// Servers have been seen that keep the tag of a file that they change.
+    @Test func twoVersionsUnderOneTagAreFetchedAgain() throws {
+        let other = Script.patternBytes(Self.body.count, from: 7)
+        let mixed = Script.respond(
+            206,
+            headers: [
+                ("Content-Range", "bytes \(Self.cut)-\(other.count - 1)/\(other.count)"), ("ETag", "\"v1\""),
+            ], body: Array(other[Self.cut...]))
+        let server = try server(then: [mixed, .respond(200, headers: [("ETag", "\"v1\"")], body: other)])
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("sum", other)
+        let sum = try Binary(program: "/usr/bin/sha256sum").run(stage.folder.path("sum")).outputText.prefix(64)
+        let run = try stage.run(job(server, ", checksum: \"sha256:\(sum)\""))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == other)
+        #expect(try run.values("$.tasks[0].attempts[*].error.name") == ["networkConnectionLost", "checksumMismatch"])
     }
 
     /// Each leads to a whole file, by a request more where the answer was of no use.

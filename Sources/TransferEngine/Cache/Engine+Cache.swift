@@ -37,6 +37,14 @@ extension Engine {
         return isRetry && policy != .returnCacheDataDontLoad ? .reloadIgnoringCacheData : policy
     }
 
+    /// Not all of what came was the server's word of now, and the next attempt will ask for that.
+    func wasKept(_ attempt: Attempt) -> Bool {
+        if attempt.isFromCache {
+            return attempt.specification.options.values.policies.cachePolicy != .returnCacheDataDontLoad
+        }
+        return attempt.isDownload && attempt.life.offset > 0
+    }
+
     private func cacheRequest(
         _ request: OutgoingRequest, _ attempt: Attempt, _ policy: CachePolicy, _ cache: SessionCache
     ) -> CacheRequest {

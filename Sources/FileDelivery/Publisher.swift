@@ -306,6 +306,12 @@ final class Publisher {
         let old = try folder.descriptor.facts(of: name)
         if old.isFolder { throw SystemError(call: "rename", errno: EISDIR) }
         guard old.isRegular || old.isLink else { throw SystemError(call: "rename", errno: ENOTSUP) }
+        // `/dev/stdout` is a link.
+        if old.isLink, let end = try? folder.descriptor.facts(of: name, followingLinks: true),
+            !end.isRegular, !end.isFolder
+        {
+            throw SystemError(call: "rename", errno: ENOTSUP)
+        }
         switch destination.existing {
         case .fail: throw SystemError(call: "link", errno: EEXIST)
         case .skip:

@@ -55,13 +55,16 @@ import TransferModel
         let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles)
         try tree.makeFolder("folder")
         #expect(mkfifo(tree.path("pipe"), 0o600) == 0)
+        // As `/dev/stdout` is one.
+        try tree.link("link", to: "pipe")
         for existing in ExistingPolicy.allCases {
+            #expect(try desk.failure([bytes("x")], to: tree.path("link")) { $0.existing = existing } == .cannotMoveFile)
             #expect(
                 try desk.failure([bytes("x")], to: tree.path("folder")) { $0.existing = existing } == .cannotMoveFile)
             #expect(try desk.failure([bytes("x")], to: tree.path("pipe")) { $0.existing = existing } == .cannotMoveFile)
         }
         #expect(try desk.failure([bytes("x")], to: tree.path("pipe/below")) == .cannotCreateFile)
-        #expect(tree.list() == ["folder/", "pipe"])
+        #expect(tree.list() == ["folder/", "link@", "pipe"])
     }
 
     /// The link is replaced, what it leads to is not touched.

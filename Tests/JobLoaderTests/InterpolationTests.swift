@@ -131,7 +131,8 @@ struct SecretTests {
               - { id: a, url: "https://api.example.org/${secret.K}", headers: { Authorization: "${auth}", Plain: x } }
             """
         let job = try #require(load(text, environment: ["K": "a/b c"]).job)
-        #expect(job.secrets == [KnownSecret(name: "K", value: "a/b c")])
+        #expect(job.secrets.map(\.name) == ["K"] && job.secrets.map(\.value) == ["a/b c"])
+        #expect(job.secrets.first?.hosts?.map(\.description) == ["*.example.org"])
         let fields = job.tasks[0].options.values.headers
         #expect(fields[0].value.redacted == "Bearer ***")
         #expect(fields[0].value.revealed == "Bearer a/b c")

@@ -101,7 +101,11 @@ extension TaskLoader {
     }
 
     func destination(_ draft: TaskDraft) -> String? {
-        guard draft.type == .download else { return nil }
+        guard draft.type == .download else {
+            // It has no place there, but the name must be one.
+            _ = folder(draft.head.group)
+            return nil
+        }
         guard let to = draft.head.to else {
             if draft.head.awaitedTo == nil, !written.has(table.to),
                 !defaults.written.has(table.to) || written.nulls & bit(table.to) != 0

@@ -6,7 +6,7 @@ import TransferModel
 struct BoundSecrets {
     private var all: [(secret: KnownSecret, redactor: Redactor)] = []
     /// A shorter one stands in many a URL by chance.
-    private static let shortest = 4
+    private static let shortest = 6
 
     init(_ secrets: [KnownSecret]) { add(secrets) }
 

@@ -198,6 +198,8 @@ import TransferModel
         let result = program.wait()
         #expect(result.exitStatus == 4)
         #expect(result.errorText.contains("was put aside while it was open"), "\(result.errorText)")
+        // The process may come to it a moment after the command.
+        for _ in 0..<500 where !scene.log.contains("was put aside while it was open") { usleep(10_000) }
         #expect(scene.log.contains("was put aside while it was open"), "\(scene.log)")
         usleep(1_500_000)
         #expect(scene.log.split(separator: "\n").count < 12, "\(scene.log)")

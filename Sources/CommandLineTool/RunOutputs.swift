@@ -103,14 +103,14 @@ struct RunOutputs {
 
     /// After the last event. What keeps one of them from its place keeps no other from its own.
     func write() throws(OutputProblem) {
-        var problems = [events?.problem].compactMap { $0 }
+        var problem = events?.problem
         do throws(OutputProblem) {
             if let reportPath { try report.write(to: reportPath) }
             if reportsToStandardOutput { try report.write(to: DescriptorSink.standardOutput) }
         } catch {
-            if !reportsToStandardOutput || !error.isBrokenPipe { problems.append(error) }
+            if !reportsToStandardOutput || !error.isBrokenPipe { problem = problem ?? error }
         }
-        if let first = problems.first { throw first }
+        if let problem { throw problem }
     }
 }
 

@@ -185,11 +185,7 @@ package struct ResumableUpload: Sendable {
             }
             guard facts.isComplete == true else { return goOn(at: facts.offset) }
             // What an offset short of the end is held to, this word is too.
-            if let doubt = doubt(facts) { return startOver(doubt) }
-            guard facts.offset != nil else { return startOver("the server does not say how much it has") }
-            if let sent, sent < length {
-                return startOver("the server says it has all of \(length) bytes, and \(sent) were sent")
-            }
+            if let doubt = doubt(facts) ?? doubt(facts.offset) { return startOver(doubt) }
             (point, resumedFrom) = (nil, isContinued && startedOver == nil ? length : 0)
             return nil
         case 300..<400: return startOver("the server does not say how much it has, but sends elsewhere (\(status))")
@@ -234,13 +230,17 @@ package struct ResumableUpload: Sendable {
         return "the server says it has all, and that it has \(offset) bytes of \(length)"
     }
 
+    /// Why the server cannot have so much.
+    private func doubt(_ offset: Int64?) -> String? {
+        guard let offset else { return "the server does not say how much it has" }
+        guard offset <= length else { return "the server says it has \(offset) bytes of \(length)" }
+        return sent.flatMap { offset > $0 ? "the server says it has \(offset) bytes, and \($0) were sent" : nil }
+    }
+
     /// The rest from there on, if that can be.
     private mutating func goOn(at offset: Int64?) -> Step {
-        guard let offset else { return startOver("the server does not say how much it has") }
-        guard offset <= length else { return startOver("the server says it has \(offset) bytes of \(length)") }
-        if let sent, offset > sent {
-            return startOver("the server says it has \(offset) bytes, and \(sent) were sent")
-        }
+        if let doubt = doubt(offset) { return startOver(doubt) }
+        let offset = offset ?? 0
         if isContinued, startedOver == nil, resumedFrom == 0 { resumedFrom = offset }
         let most = point?.maximumAppend ?? length
         let end = most < length - offset ? offset + most : length

@@ -27,9 +27,10 @@ final class SecretStore {
     func value(_ name: String, _ reader: Reader) -> SecretText? {
         if let value = values[name] { return value }
         guard !broken.contains(name), let text = fetch(name, reader) else { return nil }
-        let secret = SecretText(pieces: [.secret(name: name, value: text, hosts: declarations[name]?.hosts)])
+        let hosts = declarations[name]?.hosts
+        let secret = SecretText(pieces: [.secret(name: name, value: text, hosts: hosts)])
         values[name] = secret
-        if !text.isEmpty { known.append(KnownSecret(name: name, value: text, hosts: declarations[name]?.hosts)) }
+        if !text.isEmpty { known.append(KnownSecret(name: name, value: text, hosts: hosts)) }
         return secret
     }
 

@@ -67,13 +67,16 @@ extension JobRun {
 
     /// What was under way, and would be done twice if it were sent again.
     static func unrepeatable(_ job: Job, _ history: RunHistory) -> Set<TaskIndex> {
-        var found: Set<TaskIndex> = []
-        for (index, task) in job.tasks.enumerated() where history.tasks[index].open != nil {
+        Set(unrepeatable(job).filter { history.tasks[Int($0.raw)].open != nil })
+    }
+
+    static func unrepeatable(_ job: Job) -> [TaskIndex] {
+        job.tasks.indices.filter { index in
+            let task = job.tasks[index]
             let options = task.options.values
-            if options.resumable || options.policies.retry.nonIdempotent { continue }
-            if !HTTPMethod.isIdempotent(task.effectiveMethod) { found.insert(TaskIndex(raw: UInt32(index))) }
-        }
-        return found
+            if options.resumable || options.policies.retry.nonIdempotent { return false }
+            return !HTTPMethod.isIdempotent(task.effectiveMethod)
+        }.map { TaskIndex(raw: UInt32($0)) }
     }
 
     func hasTasks(_ session: Int) -> Bool { job.tasks.contains { Int($0.session.raw) == session } }

@@ -136,6 +136,10 @@ package final class JobRun {
             answerRequests()
             log.handOver(at: now.instant)
             if scheduler.isFinished { break }
+            if scheduler.hasMadeWay {
+                isLeaving = true
+                break
+            }
             let reports = engine.turn(
                 wait: wait(from: now),
                 clock: { [log] in
@@ -191,6 +195,7 @@ package final class JobRun {
             scheduler.command(command, now: now)
         case .control(let request): take(request, now)
         case .outside(let end): take(end, now)
+        case .makeWay: scheduler.command(.makeWay(awaiting: Self.unrepeatable(job)), now: now)
         case .woke: engine.woke()
         }
     }

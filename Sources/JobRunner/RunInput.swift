@@ -6,6 +6,8 @@ package enum RunInput: Sendable {
     case control(ControlRequest)
     /// A task that somebody else carries has ended.
     case outside(OutsideEnd)
+    /// The run is to be gone on with anew, with more tasks: as soon as that costs no attempt that cannot be made again.
+    case makeWay
     /// The machine has slept.
     case woke
 }

@@ -52,6 +52,7 @@ extension Scheduler {
         case .deferring(let reason): finish(task, .deferred, nil, status, reason)
         case .failing, .cancelling: finish(task, .cancelled, error, status)
         case nil:
+            let error = way?.isClear == true ? .madeWay : error
             if isFreshRound(task) { tasks[Int(task.raw)].tries -= 1 }
             actions.append(
                 .attemptEnded(

@@ -140,7 +140,9 @@ extension Scheduler {
             let lane = sessions[session].lanes[next.place]
             lanes[lane].removeHead()
             // One that was ended or suspended while it waited stays in its queue until it comes to the front.
-            if isQueued(next.task, in: lane), !goesElsewhere(next.task), !isHeldBack(next.task, in: lane) {
+            if isQueued(next.task, in: lane), !isLeftToTheNext(next.task), !goesElsewhere(next.task),
+                !isHeldBack(next.task, in: lane)
+            {
                 start(next.task, lane)
             } else {
                 refresh(lane)

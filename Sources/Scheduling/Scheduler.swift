@@ -62,6 +62,8 @@ package struct Scheduler {
     var createdLate: [TaskIndex: Instant] = [:]
     /// Of tasks that need what somebody else carries: how much of that has not ended.
     var outsideNeeds: [TaskIndex: Int]
+    /// `nil`: nobody wants to go on with the run in place of us.
+    var way: WayMaking?
 
     /// With a `history` the run goes on where its events end: in whatever process, on whatever clock. `hasCrashed`: the
     /// process that carried it before died by its own fault.
@@ -192,6 +194,9 @@ package struct Scheduler {
             return []
         // Nothing of the run changes by who carries it.
         case .leave: return []
+        case .makeWay(let awaited):
+            makeWay(awaiting: awaited)
+            return []
         case .cancel(let chosen, let keepPartial):
             let error = TransferError(.cancelled, "the task was cancelled by a command")
             return chosen.filter { end($0, .finish(.cancelled, error, nil), keepPartial: keepPartial) }
@@ -202,6 +207,7 @@ package struct Scheduler {
     package mutating func turn(now: Now) -> [SchedulerAction] {
         noteClocks(now)
         fireTimers()
+        clearTheWay()
         giveOutSlots()
         startWhatMay()
         settleLoans()

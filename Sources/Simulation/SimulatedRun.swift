@@ -103,13 +103,29 @@ package struct SimulatedRun<Observer: SimulationObserver> {
         mostTurns: Int = .max, mostTime: TimeSpan = .forever, until isInterrupted: () -> Bool = { false }
     ) -> SimulationResult {
         tape?.begin(setting.plan, now, history)
+        return goOn(mostTurns: mostTurns, mostTime: mostTime, until: isInterrupted)
+    }
+
+    /// The process is not ended after all where it stands: it makes way first.
+    package mutating func makeWay(
+        awaiting tasks: [TaskIndex], mostTurns: Int = .max, mostTime: TimeSpan = .forever
+    ) -> SimulationResult {
+        let command = RunCommand.makeWay(awaiting: tasks)
+        observer.sees(command, affected: scheduler.command(command, now: now), at: now)
+        return goOn(mostTurns: mostTurns, mostTime: mostTime, until: { false })
+    }
+
+    private mutating func goOn(
+        mostTurns: Int, mostTime: TimeSpan, until isInterrupted: () -> Bool
+    ) -> SimulationResult {
         while true {
             turn()
-            if isInterrupted() {
+            if isInterrupted() || scheduler.hasMadeWay && !scheduler.isFinished {
                 result.ending = .interrupted
                 result.duration = now.instant - setting.start.instant
                 return result
             }
+            result.ending = .finished
             if scheduler.isFinished { break }
             guard let next = nextMoment() else {
                 result.ending = .stuck

@@ -55,14 +55,19 @@ package struct InterruptedRun {
             let told = isLast ? Int.max : random.below(8 * world.setting.plan.tasks.count + 8)
             // The journal may lag behind what happens.
             let lag = random.oneIn(2) ? 0 : random.below(20)
-            let result = run.run(mostTurns: 200_000, mostTime: .seconds(3 * 3_600)) { [reel] in
+            var result = run.run(mostTurns: 200_000, mostTime: .seconds(3 * 3_600)) { [reel] in
                 !isLast && reel.events.count >= told + lag
             }
+            let makesWay = result.ending == .interrupted && random.oneIn(3)
+            if makesWay { result = makeWay(&run) }
             if result.ending != .interrupted { run.observer.close(result) }
             problems += run.observer.violations.map { "process \(number): \($0)" }
-            let kept = keep(reel.events, isLast ? .max : told, hasEnded: result.ending != .interrupted)
+            let kept = keep(reel.events, isLast || makesWay ? .max : told, hasEnded: result.ending != .interrupted)
             for event in kept { history.apply(event) }
             tellOf(kept, of: number)
+            if makesWay, result.ending == .interrupted, run.observer.seesAttempts {
+                problems.append("process \(number) made way with an attempt under way")
+            }
             checker.consume(kept)
             for event in kept { if let wrong = crashes.take(event) { problems.append(wrong) } }
             let isWhole = result.ending != .interrupted && kept.count == reel.events.count
@@ -71,7 +76,7 @@ package struct InterruptedRun {
                 return (number, result)
             }
             reel = Reel()
-            run = goOn(run, EventTape(reel))
+            run = goOn(run, EventTape(reel), hasCrashed: !makesWay && random.oneIn(2))
             number += 1
         }
     }
@@ -84,6 +89,13 @@ package struct InterruptedRun {
         }
     }
 
+    /// It is not cut off where it stands, but comes to the end of what cannot be made again.
+    private mutating func makeWay(_ run: inout SimulatedRun<WorldAudit>) -> SimulationResult {
+        let awaited = world.setting.plan.tasks.indices.filter { _ in random.oneIn(3) }
+        return run.makeWay(
+            awaiting: awaited.map { TaskIndex(raw: UInt32($0)) }, mostTurns: 200_000, mostTime: .seconds(3 * 3_600))
+    }
+
     /// Those that the next process finds.
     private mutating func keep(_ events: [Event], _ most: Int, hasEnded: Bool) -> ArraySlice<Event> {
         guard most != .max else { return events[...] }
@@ -93,7 +105,7 @@ package struct InterruptedRun {
     }
 
     private mutating func goOn(
-        _ run: SimulatedRun<WorldAudit>, _ tape: EventTape
+        _ run: SimulatedRun<WorldAudit>, _ tape: EventTape, hasCrashed: Bool
     ) -> SimulatedRun<WorldAudit> {
         let gap: TimeSpan =
             switch random.below(4) {
@@ -109,7 +121,7 @@ package struct InterruptedRun {
         commands += further
         let (told, commands) = (history, commands)
         return SimulatedRun(
-            goingOn: run, history, after: gap, hasCrashed: random.oneIn(2), keepingPartials: random.oneIn(2),
+            goingOn: run, history, after: gap, hasCrashed: hasCrashed, keepingPartials: random.oneIn(2),
             commands: further,
             observer: { setting, now in
                 var setting = setting

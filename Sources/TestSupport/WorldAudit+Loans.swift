@@ -74,9 +74,9 @@ extension WorldAudit {
 
     /// Nobody who could begin waits for a slot that another was lent and not asked for.
     func checkLoans(_ now: Now) {
-        guard pages.contains(where: { $0.lent > 0 }), !isOver(now), runningCount < plan.maximumConcurrentTasks else {
-            return
-        }
+        guard pages.contains(where: { $0.lent > 0 }), !isOver(now), way == nil,
+            runningCount < plan.maximumConcurrentTasks
+        else { return }
         for index in pages.indices where pages[index].lent > pages[index].recalled && !pages[index].isCancelled {
             let task = TaskIndex(raw: UInt32(index))
             guard let origin = pages[index].origin, isPlain(origin, facts(task).session) else { continue }

@@ -5,6 +5,15 @@ import TransferModel
 // Requests: what may be sent where, and when.
 
 extension WorldAudit {
+    /// Another process is to go on, and none of those that must come to their end is under way.
+    func mustMakeWay(_ task: TaskIndex) -> Bool {
+        guard let way, !way.contains(task) else { return false }
+        return !way.contains { pages[Int($0.raw)].phase == .running }
+    }
+
+    /// Some attempt has begun and not ended.
+    package var seesAttempts: Bool { pages.contains { $0.phase == .running } }
+
     mutating func start(_ task: TaskIndex, _ attempt: Int, _ mirror: Int, _ now: Now) {
         let index = Int(task.raw)
         let page = pages[index]
@@ -14,6 +23,8 @@ extension WorldAudit {
         hold(!page.isSuspended, now, "task \(index) starts and is suspended")
         hold(isOpen(facts(task).session, now), now, "task \(index) starts outside its window")
         hold(!isOver(now), now, "task \(index) starts after the end began")
+        let isLeft = mustMakeWay(task) || way?.contains(task) == true
+        hold(!isLeft, now, "task \(index) starts and is left to the next process")
         if let until = page.backoffUntil { hold(until <= now.instant, now, "task \(index) starts in its back-off") }
         if let begin = moment(policy(task).earliestBegin) {
             hold(begin <= now.wall, now, "task \(index) starts before its `earliestBegin`")

@@ -20,12 +20,12 @@ extension WorldAudit {
     func hasReasonToEnd(_ task: TaskIndex, _ now: Now) -> Bool {
         let page = pages[Int(task.raw)]
         if page.isSuspended || !isOpen(facts(task).session, now) || isOver(now) { return true }
-        if mayBeInterrupted(task) { return true }
+        if mayBeInterrupted(task) || mustMakeWay(task) { return true }
         let hasCommand = setting.commands.contains { after, command in
             guard setting.start.instant + after <= now.instant else { return false }
             switch command {
             case .cancel(let tasks, _), .suspend(let tasks): return tasks.contains(task)
-            case .stop, .resume, .conditions, .leave: return false
+            case .stop, .resume, .conditions, .leave, .makeWay: return false
             }
         }
         if hasCommand { return true }

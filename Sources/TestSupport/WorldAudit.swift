@@ -119,6 +119,8 @@ package struct WorldAudit: SimulationObserver {
     var sessionRunning: [Int]
     var hasFailedFast = false
     var isStopped = false
+    /// Another process is to go on with the run once these have ended.
+    var way: Set<TaskIndex>?
     /// Whether the end had begun when the last turn was over: what happens in one turn has an order of its own.
     var wasOver = false
     /// Commands came since the last turn: what they led to is not known yet.
@@ -205,6 +207,7 @@ package struct WorldAudit: SimulationObserver {
         case .stop: isStopped = true
         case .conditions(let news): change(to: news, now)
         case .leave: break
+        case .makeWay(let awaited): way = Set(awaited)
         case .suspend(let tasks):
             for task in tasks where affected.contains(task) { pages[Int(task.raw)].isSuspended = true }
         case .resume(let tasks):

@@ -143,6 +143,9 @@ package enum RunCommand: Hashable, Sendable {
     case conditions(Conditions)
     /// Stop carrying the run at once and tell no end: another process goes on with it.
     case leave
+    /// Another is to go on with the run, and knows more of it. Attempts of `awaiting` cannot be made again: they come to
+    /// their end first, the others are interrupted then.
+    case makeWay(awaiting: [TaskIndex])
 }
 
 /// Why a task was put off to the next run.

@@ -157,6 +157,55 @@ import TransferModel
         #expect(scene.stage.files == ["new", "slow"])
     }
 
+    /// A request that cannot be sent twice is not cut off for them; a download goes on where it was, and says why.
+    @Test func whatIsAddedCostsNoRequest() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let body = Script.patternBytes(2 << 20)
+        server.on("/post") { _ in [.gate("post")] + .respond(200, body: "made") }
+        server.on("/late") { _ in .respond(200, body: "late") }
+        server.on("/slow") { request in
+            let tag = ("ETag", "\"one\"")
+            guard let range = request.header("range"), let first = Int(range.dropFirst("bytes=".count).dropLast())
+            else {
+                let head = Script.head(200, [tag, ("Content-Length", "\(body.count)"), ("Accept-Ranges", "bytes")])
+                return Script([.bytes(head), .bytes(Array(body.prefix(3 << 19))), .stall])
+            }
+            return .respond(
+                206, headers: [tag, ("Content-Range", "bytes \(first)-\(body.count - 1)/\(body.count)")],
+                body: Array(body.dropFirst(first)))
+        }
+        server.on("/new", .respond(200, body: "new"))
+        let scene = try BackgroundScene()
+        try scene.folder.write("x", "x")
+        func job(_ more: String) -> String {
+            BackgroundScene.head() + """
+                tasks:
+                  - { id: post, type: upload, method: POST, url: "\(server.url("/post"))", body: { file: x } }
+                  - { id: late, type: upload, method: POST, url: "\(server.url("/late"))", body: { file: x }, needs: [post] }
+                  - { id: slow, url: "\(server.url("/slow"))", to: slow }
+                \(more)
+                """
+        }
+        let program = try scene.stage.start(job(""))
+        #expect(server.waitForRequests(1, "/post") && server.waitForRequests(1, "/slow"))
+        program.send(signal: SIGKILL)
+        _ = program.wait()
+        let second = try scene.stage.start(job("  - { id: new, url: \"\(server.url("/new"))\", to: new }"))
+        #expect(second.waitForOutput("came back"))
+        // Nothing is cut off while the answer is awaited.
+        #expect(!server.waitForRequests(1, "/new", timeout: .seconds(1)) && server.requests("/slow").count == 1)
+        server.open(gate: "post")
+        let run = try scene.stage.finish(second)
+        #expect(run.status == 0)
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "succeeded", "succeeded", "succeeded"])
+        #expect(server.requests("/post").count == 1 && server.requests("/late").count == 1)
+        #expect(server.requests("/new").count == 1)
+        #expect(try scene.stage.folder.bytes("slow") == body)
+        #expect(try run.value("$.tasks[2].attempts[0].outcome") == "cancelled")
+        #expect(try run.value("$.tasks[2].attempts[0].error.message")?.contains("what had been added") == true)
+    }
+
     /// Also to a run that had ended, of whose end nobody knew.
     @Test func anEndThatNobodySawIsNoneWhenThereAreNewTasks() throws {
         let server = try ScriptedServer()

@@ -97,6 +97,8 @@ final class CarriedRun: Sendable {
         }
 
         func postLeave() { post(.command(.leave)) }
+        /// It is begun anew in this process as soon as that costs nothing.
+        func postMakeWay() { post(.makeWay) }
 
         func open(_ mailbox: Mailbox<RunInput>) {
             place.withLock { place in
@@ -120,7 +122,7 @@ final class CarriedRun: Sendable {
 
     /// Something was added to the run in the journal: ends that it waits for, or tasks.
     func look(_ journal: Journal, _ run: JournalRun) throws(StoreError) {
-        if try notes.isOutgrown(by: run, journal) { return inbox.postLeave() }
+        if try notes.isOutgrown(by: run, journal) { return inbox.postMakeWay() }
         for end in try notes.new(journal, id) { inbox.post(.outside(end)) }
     }
 
@@ -221,7 +223,7 @@ final class CarriedRun: Sendable {
             settings.heard = { [inbox] end in
                 if !end.captures.isEmpty { writer.keep(TaskEndNote.input(end, kind: InputKind.captures)) }
                 // From there on all may run at a time again.
-                if suspects.cleared(end.id, in: job) { inbox.postLeave() }
+                if suspects.cleared(end.id, in: job) { inbox.postMakeWay() }
             }
             run = try JobRun(
                 job: job, settings: settings, log: log, memory: try MemoryPlace.of(job, in: tools.folder),

@@ -126,7 +126,8 @@ extension TaskLoader {
             let place = written.has(table.body) ? written.value(table.body) : draft.node
             reader.error(
                 "background-restriction", "in a background session a body comes from a file",
-                hint: "write `body: { file: … }`", at: reader.beginning(place))
+                hint: "\(draft.type == .upload ? "write" : "make it an upload with") `body: { file: … }`",
+                at: reader.beginning(place))
         }
         if written.has(table.waits), !values.policies.waitsForConnectivity {
             reader.warning(

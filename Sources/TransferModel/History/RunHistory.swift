@@ -87,6 +87,9 @@ extension TransferError {
     /// The same, and it was the process's own fault. `TaskPast` knows it again by its words.
     package static let processCrashed = TransferError(
         .backgroundSessionWasDisconnected, "the process that carried it crashed before it was done")
+    /// The end of an attempt that goes on at once, in a run that has more tasks.
+    package static let madeWay = TransferError(
+        .cancelled, "it was interrupted when its run was taken in anew, with what had been added to it")
     package static let notSentAgain = TransferError(
         .backgroundSessionWasDisconnected,
         "the process that carried it ended before the answer came, and the server may have heard the request: it is sent "

@@ -297,11 +297,11 @@ struct AuditBucket {
         at = now
     }
 
-    /// What came together in a second may come at once: slow transfers tell late of what they moved. What is read at
-    /// once may go beyond it.
+    /// What came together in a second may come at once, as slow transfers tell late of what they moved; so may a quarter
+    /// of a second's that nobody was given yet. What is read at once may go beyond it.
     init(bytes: Int64, _ debt: Double, _ now: Instant) {
         rate = Double(bytes)
-        burst = Double(bytes) + debt + 1_000
+        burst = Double(bytes) * 1.25 + debt + 1_000
         level = burst
         at = now
     }

@@ -1,0 +1,19 @@
+import AttemptLife
+import HTTPRules
+import TransferModel
+
+extension Engine {
+    /// Tells the redirect that leads there, if one does. A server that was shown a secret may write it into the address
+    /// that it sends us to: nobody else is to learn it from us.
+    func mayFollow(_ record: RedirectRecord?, to url: ResourceURL, _ attempt: Attempt) -> Bool {
+        guard let record else { return true }
+        guard let barred = boundSecrets.barred(from: url) else {
+            emit(.redirect(record), attempt)
+            return true
+        }
+        emit(.redirect(record.refused), attempt)
+        let reason = "the server's redirect holds the secret `\(barred)`, which must not go to \(url.host)"
+        fail(attempt, TransferError(.secretBarred, reason))
+        return false
+    }
+}

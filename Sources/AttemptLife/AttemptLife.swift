@@ -219,8 +219,8 @@ package final class AttemptLife {
         }
         if let decision = meetUpload(status: status, headers) { return decision }
         let decision = Redirects.decide(
-            status: status, location: headers.first("location"), method: request.method, from: request.url, hops: hops,
-            policy: rules.redirects, rewrites: rules.rewrites, secured: { lore.secured($0, at: now) })
+            status: status, location: headers.firstReference("location"), method: request.method, from: request.url,
+            hops: hops, policy: rules.redirects, rewrites: rules.rewrites, secured: { lore.secured($0, at: now) })
         switch decision {
         case .follow(let target, let method, let keepsBody):
             return follow(target, method: method, keepsBody: keepsBody, status: status)

@@ -81,6 +81,20 @@ package struct HeaderBlock: Hashable, Sendable {
         lines.filter { isNamed($0, name) }.map { value($0) }
     }
 
+    /// The first value under `name`, to be read as a URL: bytes that are no UTF-8 stand for themselves, percent-encoded.
+    package func firstReference(_ name: StaticString) -> String? {
+        lines.first { isNamed($0, name) }.map { reference($0) }
+    }
+
+    /// Every value under `name` in the order sent, to be read as URLs.
+    package func allReferences(_ name: StaticString) -> [String] {
+        lines.filter { isNamed($0, name) }.map { reference($0) }
+    }
+
+    private func reference(_ line: Line) -> String {
+        PercentEncoding.encodingStrayBytes(bytes[Int(line.valueStart)..<Int(line.valueEnd)])
+    }
+
     /// Whether the line's name is `name`, which must be given in lower case.
     package func isNamed(_ line: Line, _ name: StaticString) -> Bool {
         let count = Int(line.nameEnd - line.nameStart)

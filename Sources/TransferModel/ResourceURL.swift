@@ -125,6 +125,26 @@ package enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// The text that the bytes are; only those of it that are no UTF-8 are encoded, each as it is.
+    static func encodingStrayBytes(_ source: ArraySlice<UInt8>) -> String {
+        if let text = String(validating: source, as: UTF8.self) { return text }
+        var bytes: [UInt8] = []
+        var parser = Unicode.UTF8.ForwardParser()
+        var rest = source.makeIterator()
+        var place = source.startIndex
+        while true {
+            switch parser.parseScalar(from: &rest) {
+            case .valid(let scalar):
+                bytes += scalar
+                place += scalar.count
+            case .error(let length):
+                for byte in source[place..<place + length] { append(byte, to: &bytes) }
+                place += length
+            case .emptyInput: return String(decoding: bytes, as: UTF8.self)
+            }
+        }
+    }
+
     /// `nil` when what comes out is not UTF-8; a `%` that begins no escape stays as it is.
     package static func decode(_ text: String) -> String? {
         String(validating: decodeBytes(text), as: UTF8.self)

@@ -29,6 +29,21 @@ import Testing
         #expect(story.count { $0 == "response" } == 1)
     }
 
+    /// A server may name a place in its own old encoding: the bytes are asked for as they came.
+    @Test func aLocationThatIsNoUTF8IsAskedForByItsBytes() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let location: [UInt8] = Array("/caf".utf8) + [0xE9, 0x2F] + Array("ü?q=".utf8) + [0xE2, 0x82]
+        let head = Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ".utf8)
+        server.on("/a", [.bytes(head + location + Array("\r\n\r\n".utf8))])
+        let place = "/caf%E9/%C3%BC?q=%E2%82"
+        server.on("/caf%E9/%C3%BC", .respond(200, body: "here"))
+        let run = try Stage().run("tasks: [{ id: a, url: '\(server.url("/a"))' }]")
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests().map(\.target) == ["/a", place])
+        #expect(try run.value("$.tasks[0].redirects[0].to") == server.url(place))
+    }
+
     @Test func anotherOriginGetsNoSecrets() throws {
         let server = try ScriptedServer()
         let other = try ScriptedServer()

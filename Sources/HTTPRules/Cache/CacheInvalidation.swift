@@ -9,7 +9,7 @@ package enum CacheInvalidation {
     ) -> [ResourceURL] {
         guard !HTTPMethod.isSafe(method), (200...399).contains(status) else { return [] }
         var urls = [url]
-        for place in headers.all("location") + headers.all("content-location") {
+        for place in headers.allReferences("location") + headers.allReferences("content-location") {
             guard let other = self.url(place, from: url), other.hasSameOrigin(as: url),
                 !urls.contains(where: { $0.text == other.text })
             else { continue }

@@ -77,7 +77,7 @@ package enum CacheStorage: Hashable, Sendable {
         if request.method == "GET" { return !request.hasBody }
         guard request.method == "POST", answer.status == 200,
             control.maxAge != nil || answer.headers.first("expires") != nil,
-            let place = answer.headers.first("content-location")
+            let place = answer.headers.firstReference("content-location")
         else { return false }
         return CacheInvalidation.url(place, from: request.url)?.text == request.url.text
     }

@@ -111,7 +111,7 @@ package struct ResumableUpload: Sendable {
     /// A 104 of the request that went to `url`. What it leads to before the answer, if so: then the request is to end.
     package mutating func interim(_ headers: HeaderBlock, from url: ResourceURL, at now: WallTime) -> Step? {
         let facts = UploadFacts(headers)
-        guard phase == .creating, isTrusted, let location = headers.first("location"),
+        guard phase == .creating, isTrusted, let location = headers.firstReference("location"),
             let told = facts.dialect ?? .standard, let place = Self.place(location, from: url)
         else { return nil }
         if let point, point.place != place {

@@ -86,7 +86,11 @@ extension Engine {
 extension Engine {
     /// By what an answer's text is written, as it says itself.
     func charset(_ attempt: Attempt) -> String? {
-        (attempt.mixed?.lastHeaders ?? attempt.head?.headers)?.first("content-type").flatMap { MediaType($0)?.charset }
+        (attempt.mixed?.lastHeaders ?? attempt.head?.headers).flatMap { Self.charset($0) }
+    }
+
+    static func charset(_ headers: HeaderBlock) -> String? {
+        headers.first("content-type").flatMap { MediaType($0)?.charset }
     }
 
     /// All of an answer is there: if it is as expected, it is the result.
@@ -173,16 +177,17 @@ extension Engine {
     /// The body that the report tells. One in which a secret must be, and was not found, is not told: it may be cut, or
     /// written in another way than was thought.
     func toldBody(_ attempt: Attempt, _ verdict: Verdict, _ source: ResultSource) -> [UInt8]? {
-        reportedBody(attempt, source).map { readable($0, attempt) }
+        reportedBody(attempt, source).map { readable($0, charset(attempt)) }
     }
 
     /// Secrets are taken out of what is UTF-8. A body in another encoding that holds one is told as its text.
-    private func readable(_ body: [UInt8], _ attempt: Attempt) -> [UInt8] {
-        guard !job.secrets.isEmpty || !learned.isEmpty, let text = try? BodyText(body, charset: charset(attempt)),
+    func readable(_ body: [UInt8], _ charset: @autoclosure () -> String?) -> [UInt8] {
+        guard !job.secrets.isEmpty || !learned.isEmpty, let text = try? BodyText(body, charset: charset()),
             text.wasConverted
         else { return body }
-        let converted = String(decoding: text.bytes, as: UTF8.self)
-        return events.redacted(converted) == converted ? body : text.bytes
+        let told = text.told
+        let converted = String(decoding: told, as: UTF8.self)
+        return events.redacted(converted) == converted ? body : told
     }
 
     private func reportedBody(_ attempt: Attempt, _ source: ResultSource) -> [UInt8]? {

@@ -82,7 +82,10 @@ extension Engine {
             return []
         }
         return mixed.scanner.parts.compactMap { part in
-            part.end.map { AnswerPart(headers: part.headers, body: Array(attempt.kept[part.start..<$0])) }
+            part.end.map { end in
+                let body = readable(Array(attempt.kept[part.start..<end]), Self.charset(part.headers))
+                return AnswerPart(headers: part.headers, body: body)
+            }
         }
     }
 }

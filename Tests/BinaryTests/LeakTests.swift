@@ -63,6 +63,31 @@ import TextFormats
         #expect(try run.task("a", "body.text") == "k=***")
     }
 
+    /// So is each part of an answer that comes in parts.
+    @Test func aSecretInAPartOfAnotherEncodingIsHidden() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        func part(_ text: String) -> [UInt8] {
+            Array("--next\r\nContent-Type: text/plain; charset=utf-16be\r\n\r\n".utf8)
+                + text.utf8.flatMap { [UInt8(0), $0] } + [0x0D, 0x0A]
+        }
+        let body = part("k=wide-s3cret") + part("harmless") + part("t=captured-t0ken") + Array("--next--\r\n".utf8)
+        let type = ("Content-Type", "multipart/x-mixed-replace; boundary=next")
+        server.on("/a", .respond(200, headers: [type], body: body))
+        let run = try Stage().run(
+            """
+            tasks:
+              - id: a
+                url: "\(server.url("/a"))"
+                headers: { X: "${secret.WIDE}" }
+                capture: { t: { regex: "t=(.*)", secret: true } }
+            """, environment: ["WIDE": "wide-s3cret"])
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.task("a", "parts[0].text") == "k=***")
+        #expect(try run.task("a", "parts[1].bytes") == "16")
+        #expect(try run.task("a", "parts[2].text") == "t=***")
+    }
+
     enum Change: CaseIterable { case port, host, scheme }
 
     @Test(arguments: Change.allCases, [302, 307]) func nothingCrosses(_ change: Change, _ status: Int) throws {

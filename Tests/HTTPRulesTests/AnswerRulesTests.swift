@@ -21,7 +21,7 @@ import TransferModel
         #expect(throws: TransferError.self) { try BodyText([0x41], charset: "iso-2022-jp") }
     }
 
-    /// Whatever the bytes are, what comes out is UTF-8.
+    /// Whatever the bytes are, what is told is UTF-8.
     @Test func anyBytesGiveText() throws {
         let labels = [
             "iso-8859-1", "iso-8859-2", "iso-8859-5", "iso-8859-7", "iso-8859-9", "iso-8859-15", "windows-1250",
@@ -33,9 +33,25 @@ import TransferModel
                 UInt8.random(in: 0...255, using: &random)
             }
             for label in labels {
-                let text = try BodyText([0x41, 0x41] + bytes, charset: label).bytes
+                let text = try BodyText([0x41, 0x41] + bytes, charset: label).told
                 #expect(String(validating: text, as: UTF8.self) != nil, "\(label) \(bytes)")
             }
+        }
+    }
+
+    /// What stands for nothing is no U+FFFD: an expectation that names that one finds it only where it was sent.
+    @Test(arguments: [
+        ("windows-1253", [0x41, 0xD2], false), ("utf-16be", [0, 0x41, 0xD8, 0x3D], false),
+        ("utf-16be", [0, 0x41, 0xFF], false), ("utf-16be", [0, 0x41, 0xFF, 0xFD], true),
+        ("utf-8", [0x41, 0xFF], false), ("utf-8", [0x41, 0xEF, 0xBF, 0xBD], true),
+    ])
+    func whatStandsForNothingIsNotFound(_ label: String, _ bytes: [UInt8], _ isFound: Bool) throws {
+        for isExpression in [false, true] {
+            let rules = try Self.rules([]) { expect in
+                if isExpression { expect.bodyMatches = "A\u{FFFD}" } else { expect.bodyContains = "A\u{FFFD}" }
+            }
+            let findings = rules.examine(bytes, charset: label, .empty, hiding: Redactor([]))
+            #expect((findings.error == nil) == isFound, "\(label) \(bytes)")
         }
     }
 

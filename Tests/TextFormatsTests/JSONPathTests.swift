@@ -62,11 +62,19 @@ import TextFormats
         ("", 0), ("a", 0), ("$.", 2), ("$.1", 2), ("$[", 2), ("$[]", 2), ("$[01]", 2), ("$[-0]", 2), ("$['a", 4),
         ("$[1", 3), ("$.a b", 3), ("$[?@.a==@..b]", 8), ("$[?1]", 4), ("$[?length(@)>1]", 3), ("$[?(@.a]", 7),
         ("$...a", 3),
-        ("$[9007199254740992]", 2), ("$['\\q']", 2),
+        ("$[9007199254740992]", 2), ("$['\\q']", 2), ("$['\\uD800']", 2), ("$[\"\\uDC00\"]", 2),
+        ("$['\\uD83Dx']", 2), ("$['\\uD83D\\uD83D\\uDE00']", 2), ("$['\\uDE00\\uD83D']", 2), ("$[?@=='\\uD800']", 6),
     ])
     func saysWhereAPathIsWrong(_ path: String, offset: Int) {
         let problem = #expect(throws: JSONPath.Problem.self) { try JSONPath(path) }
         #expect(problem?.offset == offset)
+    }
+
+    @Test(arguments: ["$['\\uD83D\\uDE00']", "$[\"\\ud83d\\ude00\"]", "$['😀']"])
+    func aPairOfHalvesIsACharacter(_ path: String) throws {
+        let document = JSONValue.object([JSONValue.Member(name: "😀", value: .null)])
+        #expect(try JSONPath(path).select(from: document) == [.null])
+        #expect(try JSONPath("$['\\\\uD800']").select(from: document).isEmpty)
     }
 
     /// A deep document and a few `..` would make more values than memory holds.

@@ -23,7 +23,7 @@ extension AnswerRules {
             misses = misses.map { redactor.redacted($0) }
             findings.error = TransferError(.captureNotFound, misses.joined(separator: "; "))
         }
-        if answer.text?.wasConverted == true, hidesSomethingInBody { findings.toldBody = answer.text?.bytes }
+        if answer.text?.wasConverted == true, hidesSomethingInBody { findings.toldBody = answer.text?.told }
         return findings
     }
 

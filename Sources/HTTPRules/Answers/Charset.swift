@@ -35,7 +35,10 @@ enum Charset: Equatable, Sendable {
         }
     }
 
-    /// The bytes as UTF-8; what stands for nothing becomes U+FFFD.
+    /// In the place of what stands for nothing: no text has this byte, so nothing that is looked for is found there.
+    private static let nothing: UInt8 = 0xFF
+
+    /// The bytes as UTF-8, but for what stands for nothing.
     func utf8(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         switch self {
         case .utf8: Array(bytes)
@@ -50,8 +53,10 @@ enum Charset: Equatable, Sendable {
         for byte in bytes {
             if byte < 0x80 {
                 text.append(byte)
-            } else if let scalar = Unicode.Scalar(upper[Int(byte - 0x80)]) {
+            } else if let scalar = Unicode.Scalar(upper[Int(byte - 0x80)]), scalar != "\u{FFFD}" {
                 text.append(contentsOf: String(Character(scalar)).utf8)
+            } else {
+                text.append(nothing)
             }
         }
         return text
@@ -60,20 +65,33 @@ enum Charset: Equatable, Sendable {
     private static func utf8(utf16 bytes: ArraySlice<UInt8>, isBigEndian: Bool) -> [UInt8] {
         let bytes = Array(bytes)
         var units: [UInt16] = []
-        units.reserveCapacity(bytes.count / 2 + 1)
+        units.reserveCapacity(bytes.count / 2)
         for place in stride(from: 0, to: bytes.count - 1, by: 2) {
             let (first, second) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
             units.append(isBigEndian ? first << 8 | second : second << 8 | first)
         }
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count)
+        var parser = Unicode.UTF16.ForwardParser()
+        var rest = units.makeIterator()
+        scalars: while true {
+            switch parser.parseScalar(from: &rest) {
+            case .valid(let scalar): text.append(contentsOf: String(Character(UTF16.decode(scalar))).utf8)
+            case .error: text.append(nothing)
+            case .emptyInput: break scalars
+            }
+        }
         // Half a unit at the end.
-        if bytes.count % 2 == 1 { units.append(0xFFFD) }
-        return Array(String(decoding: units, as: UTF16.self).utf8)
+        if bytes.count % 2 == 1 { text.append(nothing) }
+        return text
     }
 }
 
-/// An answer's body as the text that expressions, expectations and paths are held against, in UTF-8.
+/// An answer's body as the text that expressions, expectations and paths are held against, in UTF-8 as far as it is text.
 package struct BodyText: Sendable {
     package let bytes: [UInt8]
+    /// As people are told it: U+FFFD for what stands for nothing.
+    package var told: [UInt8] { Array(String(decoding: bytes, as: UTF8.self).utf8) }
     /// The body is written in another way: its own bytes are others.
     package let wasConverted: Bool
 

@@ -59,9 +59,11 @@ final class ExamplePlace {
         _ example: String, near: String = "", environment: [String: String] = [:],
         changed change: (String) -> String = { $0 }, sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> Stage.Run {
-        try stage.run(
-            change(stage.text(example)), "--set", "site=\(server.origin)", "--set", "near=\(near)",
-            environment: environment, sourceLocation: sourceLocation)
+        let job = try change(stage.text(example))
+        let mirror = job.contains("${near}") ? ["near=\(near)"] : []
+        let options = (["site=\(server.origin)"] + mirror).flatMap { ["--set", $0] }
+        let program = try stage.start(job, options, environment: environment)
+        return try stage.finish(program, sourceLocation: sourceLocation)
     }
 
     func expectSame(_ file: String, as served: String, sourceLocation: SourceLocation = #_sourceLocation) throws {

@@ -155,4 +155,24 @@ struct SecretTests {
         #expect(url.job == nil)
         #expect(!url.messages.contains("hunter2"))
     }
+
+    /// A variable that is nowhere in the job is a slip of the pen.
+    @Test(arguments: [
+        ("relase", "did you mean `release`?"), ("nothing", "it has `inner`, `lone`, `message`, `release`, `row`"),
+    ])
+    func whatIsSetMustBeThere(_ name: String, _ hint: String) {
+        let text = """
+            variables: { release: "1" }
+            tasks:
+              - id: a-${row.index}
+                forEach: { row: [1] }
+                url: "https://example.org/${release}/${lone:-x${inner:-y}}/${message:?say it}"
+                body: { data: "$${escaped}" }
+            """
+        let known = ["release", "lone", "inner"].map { ($0, "2") } + [("message", "m")]
+        #expect(load(text, options: LoadOptions(set: known)).summary.isEmpty)
+        let result = load(text, options: LoadOptions(set: known + [(name, "x"), ("escaped", "x")]))
+        #expect(result.summary == ["unknown-name", "unknown-name"])
+        #expect(result.messages.contains("--set: the job has no variable `\(name)` (\(hint))"), "\(result.messages)")
+    }
 }

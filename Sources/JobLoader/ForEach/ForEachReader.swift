@@ -54,37 +54,44 @@ struct ForEachReader {
 
     init(reader: Reader) { self.reader = reader }
 
-    /// The names of `defaults` first, a task's own over them; `nil` when something is wrong.
-    func lists(own: NodeID?, defaults: NodeID?) -> [ForEachList]? {
-        reader.key = "forEach"
-        var lists: [ForEachList] = []
+    /// What was read. Where something is wrong, the lists are those whose names are known at least.
+    struct Lists {
+        var all: [ForEachList] = []
         var isWhole = true
+        /// Whether there may be names that cannot be read.
+        var hasUnreadNames = false
+    }
+
+    /// The names of `defaults` first, a task's own over them.
+    func lists(own: NodeID?, defaults: NodeID?) -> Lists {
+        reader.key = "forEach"
+        var lists = Lists()
         for node in [defaults, own].compactMap({ $0 }) {
             guard reader.tree.kind(node) == .mapping else {
                 reader.wrongType(node, .map(.json), hint: "write `forEach: { name: [a, b] }`")
-                isWhole = false
+                (lists.isWhole, lists.hasUnreadNames) = (false, true)
                 continue
             }
             for (name, key, value) in reader.named(node) {
-                lists.removeAll { $0.name == name }
+                lists.all.removeAll { $0.name == name }
                 if reader.isNull(value) { continue }
-                if !Names.isWellFormed(name) {
+                guard Names.isWellFormed(name) else {
                     reader.badName(name, key, "a value of `forEach`")
-                    isWhole = false
-                } else if let items = items(value) {
-                    lists.append(ForEachList(name: name, node: value, items: items))
-                } else {
-                    isWhole = false
+                    (lists.isWhole, lists.hasUnreadNames) = (false, true)
+                    continue
                 }
+                let items = items(value)
+                if items == nil { lists.isWhole = false }
+                lists.all.append(ForEachList(name: name, node: value, items: items ?? .deferred))
             }
         }
-        if isWhole, lists.isEmpty {
+        if lists.isWhole, lists.all.isEmpty {
             reader.error(
                 "empty-map", "`forEach` names nothing to go over",
                 at: reader.beginning(own ?? defaults ?? NodeID(raw: 0)))
-            return nil
+            (lists.isWhole, lists.hasUnreadNames) = (false, true)
         }
-        return isWhole ? lists : nil
+        return lists
     }
 
     private func items(_ node: NodeID) -> ForEachList.Items? {

@@ -97,6 +97,7 @@ extension Reader {
     }
 
     private func refuseLeadingCapture(_ reference: Template.Reference, _ node: NodeID) {
+        forgetCaptures(in: node)
         error(
             "path-from-network", "`${\(reference.name.text)}` came from the network and cannot begin a path",
             hint: "put a folder of your own before it", at: referenceSpan(node, reference.ordinal))
@@ -169,8 +170,8 @@ extension Reader {
             if field == "index", binding.index > 0 { return .number(String(binding.index)) }
             return binding.value.field(field)
         }
-        guard field == nil else { return nil }
-        return names.variable(name, self)
+        guard field == nil else { return unreadName }
+        return names.variable(name, self) ?? unreadName
     }
 
     private func unknownName(_ reference: Template.Reference, _ node: NodeID) {
@@ -200,6 +201,46 @@ extension Reader {
         if resources.environment(name) != nil { return "an environment variable is `${env.\(name)}`" }
         return known.isEmpty
             ? "no variables are defined" : "known: \(known.prefix(12).map { "`\($0)`" }.joined(separator: ", "))"
+    }
+
+    // MARK: What is written, whether or not it can be read
+
+    /// Every name that stands below a node.
+    func references(below node: NodeID) -> [Template.Name] {
+        var found: [Template.Name] = []
+        var rest = [node]
+        while let next = rest.popLast() {
+            switch tree.kind(next) {
+            case .scalar:
+                guard hasDollar(next) else { continue }
+                let template = try? TemplateParser.parse(tree.withUTF8(next) { Array($0) })
+                found += template?.references.map(\.name) ?? []
+            case .sequence: rest += tree.children(next)
+            case .mapping: for (_, value) in tree.entries(next) { rest.append(value) }
+            }
+        }
+        return found
+    }
+
+    /// Every variable that the file names somewhere.
+    func localNames() -> Set<String> {
+        let names = tree.root.map { references(below: $0) } ?? []
+        return Set(names.compactMap { if case .local(let name, _) = $0 { name } else { nil } })
+    }
+
+    /// The tasks whose captured values are named there, and those that a `needs` of no right form names.
+    func namedTasks(below node: NodeID) -> [String] {
+        var tasks = references(below: node).compactMap { if case .capture(let task, _) = $0 { task } else { nil } }
+        guard tree.kind(node) == .mapping else { return tasks }
+        for (key, value) in tree.entries(node) where tree.text(key, is: "needs") && tree.kind(value) == .scalar {
+            tasks.append(tree.text(value))
+        }
+        return tasks
+    }
+
+    func namedTasks(in section: StaticString) -> [String] {
+        guard let root = tree.root else { return [] }
+        return tree.entries(root).filter { tree.text($0.0, is: section) }.flatMap { namedTasks(below: $0.1) }
     }
 
     // MARK: Places

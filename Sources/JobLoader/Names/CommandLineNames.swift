@@ -11,13 +11,32 @@ struct CommandLineNames {
 
     /// A value has the type that it looks like where the job's own has that type, else it is text.
     func define(_ pairs: [(name: String, value: String)]) {
+        var used: Set<String>?
         for (name, text) in pairs {
             guard Names.isWellFormed(name) else {
                 problem("invalid-name", "--set: `\(Reader.short(name))` is no name for a variable")
                 continue
             }
+            if !reader.names.variableNames.contains(name) {
+                let names = used ?? reader.localNames()
+                used = names
+                guard names.contains(name) else {
+                    refuse(name, names)
+                    continue
+                }
+            }
             reader.names.define(name, as: typed(text, like: reader.names.variable(name, reader)))
         }
+    }
+
+    /// A name that the job neither defines nor uses changes nothing: it is a slip.
+    private func refuse(_ name: String, _ used: Set<String>) {
+        let known = (Set(reader.names.variableNames).union(used)).sorted()
+        let close = reader.closest(name, known).map { "did you mean `\($0)`?" }
+        let listed = known.prefix(12).map { "`\($0)`" }.joined(separator: ", ")
+        reader.problems.error(
+            "unknown-name", "--set: the job has no variable `\(Reader.short(name))`",
+            hint: close ?? (known.isEmpty ? "it has no variables" : "it has \(listed)"), at: nil, in: nil)
     }
 
     private func typed(_ text: String, like known: Value?) -> Value {

@@ -5,8 +5,14 @@ extension Reader {
     /// Reads `headers` over the lines that stand there: a name written here takes the place of all lines of that name,
     /// and `null` takes them away.
     func headers(_ node: NodeID, into fields: inout [HeaderField]) {
+        var names: [String: String] = [:]
         for (name, key, value) in named(node, .map(.headerValue)) {
             guard isHeaderName(name, key) else { continue }
+            if let first = names.updateValue(name, forKey: name.lowercased()) {
+                error(
+                    "duplicate-key", "the header `\(name)` is `\(first)` once more: letter case makes no other name",
+                    hint: "write one name, with a list for several lines: `\(first): [a, b]`", key)
+            }
             if isNull(value) {
                 fields.removeAll { Self.sameHeader($0.name, name) }
                 continue

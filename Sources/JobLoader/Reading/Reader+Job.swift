@@ -34,7 +34,14 @@ extension Reader {
         guard let text = text(node, .moment) else { return nil }
         if let span = ValueText.duration(text) { return .afterStart(span) }
         if let time = RFC3339.parse(text) { return .at(time) }
-        invalid(node, .moment, text, hint: text.contains("T") ? "a date needs an offset, such as `Z` or `+01:00`" : nil)
+        invalid(node, .moment, text, hint: dateHint(text))
+        return nil
+    }
+
+    /// For what would be a date with a little more; a date that is in no calendar needs no hint.
+    private func dateHint(_ text: String) -> String? {
+        if RFC3339.parse(text + "Z") != nil { return "a date needs an offset, such as `Z` or `+01:00`: `\(text)Z`" }
+        if RFC3339.parse(text + "T00:00:00Z") != nil { return "a date needs a time, too: `\(text)T00:00:00Z`" }
         return nil
     }
 

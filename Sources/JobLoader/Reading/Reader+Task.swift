@@ -17,7 +17,10 @@ extension Reader {
     }
 
     /// Whether a stand-in for tasks that are not known yet is being read.
-    private var isWild: Bool { bindings.contains { if case .wild = $0.value { true } else { false } } }
+    private var isWild: Bool {
+        if case .wild? = unreadName { return true }
+        return bindings.contains { if case .wild = $0.value { true } else { false } }
+    }
 
     func destination(_ node: NodeID, into head: inout TaskHead) {
         (head.to, head.awaitedTo) = (nil, nil)
@@ -25,10 +28,8 @@ extension Reader {
         guard case .text(let text) = scalar(node, .path, place: .path), text.awaitsCapture, !text.isSecret else {
             return head.to = text(node, .path, place: .path).flatMap { destination(node, $0) }
         }
+        // One that begins with a captured value was refused when that was filled in.
         guard case .capture? = text.pieces.first else { return head.awaitedTo = text }
-        error(
-            "path-from-network", "what came from the network cannot begin a path",
-            hint: "put a folder of your own before it", node)
     }
 
     private func destination(_ node: NodeID, _ text: String) -> String? {

@@ -35,12 +35,22 @@ extension Reader {
 
     /// Where a text decides what the job is, it must be known before the run.
     func refuseCapture<Text>(_ node: NodeID) -> Text? {
+        forgetCaptures(in: node)
         error(
             "capture-not-allowed", "a captured value cannot stand in `\(key)`",
             hint: "it is known only in mid-run; it can stand in a task's `url`, `query`, `headers`, `body`, "
                 + "`contentType`, `to`, `checksum` and `expect.body`",
             node)
         return nil
+    }
+
+    /// Where a captured value cannot stand at all, it does not matter whether there is one of that name.
+    func forgetCaptures(in node: NodeID) {
+        let span = tree.span(node)
+        captureUses.removeAll { use in
+            let (start, end) = ((use.span.line, use.span.column), (use.span.endLine, use.span.endColumn))
+            return start >= (span.line, span.column) && end <= (span.endLine, span.endColumn)
+        }
     }
 
     private func acceptsWords(_ shape: Shape) -> Bool {

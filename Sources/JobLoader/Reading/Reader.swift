@@ -15,6 +15,8 @@ final class Reader {
     let names: NameStore
     /// What `forEach` binds just now.
     var bindings: [Binding] = []
+    /// What a name stands for that nothing else binds, while a `forEach` is wrong in a way that hides its names.
+    var unreadName: Value?
     /// Captured values met since the task loader last looked.
     var captureUses: [CaptureUse] = []
     /// What is being read belongs to a task: only there can values be that other tasks capture.

@@ -135,6 +135,11 @@ extension Reader {
         if sources.count == 1 { return sources[0] }
         let hint = "give it `user` and `password`, or one of `token`, `helper` and `netrc: true`"
         if sources.isEmpty {
+            // What is written and cannot be read was told already.
+            let written = writtenKeys(node)
+            if !written.isDisjoint(with: ["token", "helper", "netrc"]) || written.isSuperset(of: ["user", "password"]) {
+                return nil
+            }
             error("missing-key", "a credential must say what to show", hint: hint, at: beginning(node))
         } else {
             error("conflicting-keys", "a credential has one source", hint: hint, at: beginning(node))
@@ -142,13 +147,24 @@ extension Reader {
         return nil
     }
 
+    /// The keys that have a value; `netrc: false` says nothing.
+    private func writtenKeys(_ node: NodeID) -> Set<String> {
+        let entries = tree.entries(node).filter { key, value in
+            !isNull(value) && !(tree.text(key, is: "netrc") && tree.text(value) == "false")
+        }
+        return Set(entries.map { tree.text($0.0) })
+    }
+
     private func signature(_ draft: CredentialDraft, _ node: NodeID) -> Credential.Source? {
         guard let access = draft.accessKey, let secret = draft.secretKey, let region = draft.region,
             let service = draft.service
         else {
-            error(
-                "missing-key", "`method: awsSigV4` needs `accessKey`, `secretKey`, `region` and `service`",
-                at: beginning(node))
+            let written = writtenKeys(node)
+            if !written.isSuperset(of: ["accessKey", "secretKey", "region", "service"]) {
+                error(
+                    "missing-key", "`method: awsSigV4` needs `accessKey`, `secretKey`, `region` and `service`",
+                    at: beginning(node))
+            }
             return nil
         }
         if draft.hasAnswer || draft.proxy {

@@ -32,9 +32,16 @@ struct CrossChecks {
     var inputReader: UInt32?
     /// Patterns of the ids of tasks that are not known yet.
     var deferredIDs: [String] = []
+    /// What tasks need and use that are not known yet.
+    var unmadeNeeds: [Int] = []
+    var unmadeUses: [Reader.CaptureUse] = []
 
-    /// A task that only stood for others is gone again.
-    mutating func forget(task: UInt32) {
+    /// A task that only stood for others is gone again. `isMeant`: what it names is to be there all the same.
+    mutating func forget(task: UInt32, isMeant: Bool) {
+        if isMeant {
+            unmadeNeeds += needs.filter { $0.task >= task }.map(\.list)
+            unmadeUses += captures.filter { $0.task >= task }.map(\.use)
+        }
         needs.removeAll { $0.task >= task }
         captures.removeAll { $0.task >= task }
         checksums.removeAll { $0.task >= task }
@@ -58,6 +65,7 @@ struct TaskChecker {
     private var sortedIDs: [(id: String, task: UInt32)]?
     private var patterns: [String: [TaskIndex]] = [:]
     private var nodesByLine: [UInt32: NodeID]?
+    private var namedByLine: [UInt32: [UInt32]] = [:]
     private var guesses = 0
 
     init(_ loader: TaskLoader) {
@@ -192,6 +200,7 @@ struct TaskChecker {
             }
             assign(list, to: Int(need.task), entries: reader.needLists.lists[need.list])
         }
+        for list in checks.unmadeNeeds where resolved[list] == nil { _ = resolve(reader.needLists.lists[list]) }
     }
 
     private mutating func assign(
@@ -292,39 +301,47 @@ struct TaskChecker {
 
     private mutating func addImpliedNeeds() {
         for capture in checks.captures {
-            let use = capture.use
-            guard let owner = ids.owner(of: use.task) else {
-                let hint = guess(use.task)
-                reader.error(
-                    "unknown-name",
-                    "unknown name `tasks.\(Reader.short(use.task)).\(use.name)`: there is no task `\(Reader.short(use.task))`",
-                    hint: hint, at: use.span)
-                continue
-            }
-            let captures = tasks[Int(owner)].options.values.captures
-            let known = captures.map(\.name)
-            guard let captured = captures.first(where: { $0.name == use.name }) else {
-                let near = reader.closest(use.name, known).map { "did you mean `\($0)`?" }
-                reader.error(
-                    "unknown-name", "unknown name `tasks.\(use.task).\(use.name)`: that task captures no `\(use.name)`",
-                    hint: near
-                        ?? (known.isEmpty
-                            ? "say under its `capture` where it comes from" : "it captures \(Shape.oneOf(known))"),
-                    at: use.span)
-                continue
-            }
+            guard let owner = owner(of: capture.use) else { continue }
             if owner == capture.task {
-                reader.error("needs-cycle", "the task `\(use.task)` cannot use what it captures itself", at: use.span)
-                continue
+                let id = capture.use.task
+                reader.error("needs-cycle", "the task `\(id)` cannot use what it captures itself", at: capture.use.span)
+            } else {
+                add(owner, to: Int(capture.task))
             }
-            if use.isInPath, captured.isSecret {
-                reader.error(
-                    "secret-not-allowed", "a secret cannot stand in `to`",
-                    hint: "it would be written where anybody can read it", at: use.span)
-            }
-            add(owner, to: Int(capture.task))
         }
+        for use in checks.unmadeUses { _ = owner(of: use) }
         for checksum in checks.checksums { addChecksum(checksum) }
+    }
+
+    /// The task that captures it; `nil` where there is none, which is reported.
+    private mutating func owner(of use: Reader.CaptureUse) -> UInt32? {
+        guard let owner = ids.owner(of: use.task) else {
+            if fitsDeferred(use.task) { return nil }
+            let hint = guess(use.task)
+            reader.error(
+                "unknown-name",
+                "unknown name `tasks.\(Reader.short(use.task)).\(use.name)`: there is no task `\(Reader.short(use.task))`",
+                hint: hint, at: use.span)
+            return nil
+        }
+        let captures = tasks[Int(owner)].options.values.captures
+        let known = captures.map(\.name)
+        guard let captured = captures.first(where: { $0.name == use.name }) else {
+            let near = reader.closest(use.name, known).map { "did you mean `\($0)`?" }
+            reader.error(
+                "unknown-name", "unknown name `tasks.\(use.task).\(use.name)`: that task captures no `\(use.name)`",
+                hint: near
+                    ?? (known.isEmpty
+                        ? "say under its `capture` where it comes from" : "it captures \(Shape.oneOf(known))"),
+                at: use.span)
+            return nil
+        }
+        if use.isInPath, captured.isSecret {
+            reader.error(
+                "secret-not-allowed", "a secret cannot stand in `to`",
+                hint: "it would be written where anybody can read it", at: use.span)
+        }
+        return owner
     }
 
     private mutating func add(_ need: UInt32, to task: Int) {
@@ -346,7 +363,7 @@ struct TaskChecker {
         if tasks[Int(owner)].type != .download {
             reader.error("not-for-type", "`\(text)` is no download: it leaves no file with checksums", node)
         }
-        if !TaskGraph.reaches(from: checksum.task, owner, tasks) {
+        if !reaches(from: checksum.task, owner) {
             reader.error(
                 "missing-need", "this task reads what `\(text)` writes but does not need it",
                 hint: "add `needs: [\(text)]`", node)
@@ -378,13 +395,38 @@ struct TaskChecker {
             hint: "one of them must go first", at: place(of: "needs", tasks[Int(cycle[0])]))
     }
 
-    private func checkReads() {
+    /// Whether a task needs another, over others too. Beside an error what it needs may stand where nothing could be
+    /// read: then what is written there counts.
+    private mutating func reaches(from task: UInt32, _ wanted: UInt32) -> Bool {
+        if TaskGraph.reaches(from: task, wanted, tasks) { return true }
+        guard reader.problems.list.hasErrors else { return false }
+        var seen: Set<UInt32> = [task]
+        var rest = [task]
+        while let next = rest.popLast() {
+            let needed = tasks[Int(next)].needs.map(\.raw) + named(in: next)
+            if needed.contains(wanted) { return true }
+            rest += needed.filter { seen.insert($0).inserted }
+        }
+        return false
+    }
+
+    /// The tasks whose captured values a task names, however wrong the place.
+    private mutating func named(in task: UInt32) -> [UInt32] {
+        let line = tasks[Int(task)].line
+        if let known = namedByLine[line] { return known }
+        let found = node(of: tasks[Int(task)]).map { reader.namedTasks(below: $0) } ?? []
+        let all = (found + reader.namedTasks(in: "defaults")).compactMap { ids.owner(of: $0) }
+        namedByLine[line] = all
+        return all
+    }
+
+    private mutating func checkReads() {
         for read in checks.reads {
             let path = Paths.resolvingDots(read.path)
             guard Int(read.task) < tasks.count, let writer = destinations.owner(of: path), writer != read.task else {
                 continue
             }
-            if TaskGraph.reaches(from: read.task, writer, tasks) { continue }
+            if reaches(from: read.task, writer) { continue }
             let id = tasks[Int(writer)].id
             reader.error(
                 "missing-need",

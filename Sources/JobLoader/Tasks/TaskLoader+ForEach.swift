@@ -5,21 +5,25 @@ import YAMLTree
 /// One task for each value.
 extension TaskLoader {
     /// Whether the task being made stands for tasks that are not known yet.
-    var isDeferred: Bool { reader.bindings.contains { $0.index == 0 } }
+    var isDeferred: Bool { reader.unreadName != nil || reader.bindings.contains { $0.index == 0 } }
 
     func expand(_ node: NodeID) {
-        let lists = ForEachReader(reader: reader).lists(own: ownForEach, defaults: defaultForEach)
+        let read = ForEachReader(reader: reader).lists(own: ownForEach, defaults: defaultForEach)
         noteForEach()
-        guard let lists else { return }
         defer { reader.bindings = [] }
         reader.templates.isOn = true
+        guard read.isWhole else { return checkUnmade(node, read) }
+        let lists = read.all
         let isStatic =
             !Bits(written.present & ~table.headRows).contains { reader.hasDollarBelow(written.value($0)) }
             && defaults.dynamic & ~table.headRows == 0
         var shared: TaskOptions?
         var total = 1
         for list in lists { total = total.multipliedReportingOverflow(by: max(list.items.count, 0)).partialValue }
-        guard !lists.contains(where: { $0.items.isEmpty }) else { return warnEmpty(lists) }
+        guard !lists.contains(where: { $0.items.isEmpty }) else {
+            warnEmpty(lists)
+            return checkUnmade(node, read)
+        }
         guard lists.reduce(1.0, { $0 * Double($1.items.count) }) + Double(tasks.count) <= Double(Self.maximumTasks)
         else {
             return reportBudget(node)
@@ -50,19 +54,31 @@ extension TaskLoader {
         }
     }
 
-    /// Checks what can be checked before the list is known, and lets `needs` find the tasks that will be there.
-    func makeDeferredTask(_ node: NodeID) {
+    /// Makes no task of it, but says what is wrong with it whatever the values would be.
+    private func checkUnmade(_ node: NodeID, _ lists: ForEachReader.Lists) {
+        reader.bindings = lists.all.map { Binding(name: $0.name, value: .unknown, index: 0) }
+        reader.unreadName = lists.hasUnreadNames ? .unknown : nil
+        makeDeferredTask(node, isMeant: !lists.isWhole)
+        reader.unreadName = nil
+    }
+
+    /// Checks what can be checked before the list is known. `isMeant`: there will be tasks, or would be if the list were
+    /// right, that `needs` is to find and that need others.
+    func makeDeferredTask(_ node: NodeID, isMeant: Bool = true) {
         let bindings = reader.bindings
         for place in reader.bindings.indices where reader.bindings[place].index == 0 {
             reader.bindings[place].value = .wild
         }
+        if reader.unreadName != nil { reader.unreadName = .wild }
         let pattern = written.has(table.id) ? reader.taskID(written.value(table.id)) : nil
-        if let pattern { checks.deferredIDs.append(pattern) }
+        if isMeant, let pattern { checks.deferredIDs.append(pattern) }
+        if reader.unreadName != nil { reader.unreadName = .unknown }
         reader.bindings = bindings
         var shared: TaskOptions?
+        let count = tasks.count
         makeTask(node, isShared: false, &shared)
-        tasks.removeLast()
-        checks.forget(task: UInt32(tasks.count))
+        tasks.removeLast(tasks.count - count)
+        checks.forget(task: UInt32(count), isMeant: isMeant)
     }
 
     var ownForEach: NodeID? { written.has(table.forEach) ? written.value(table.forEach) : nil }

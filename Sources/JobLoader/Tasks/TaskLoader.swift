@@ -249,7 +249,7 @@ final class TaskLoader {
 
     func checkID(_ head: TaskHead, _ number: UInt32, _ node: NodeID) {
         guard let id = head.id else {
-            if !written.has(table.id), !isDeferred {
+            if !written.has(table.id) {
                 let hint = "an id is letters, digits, `.`, `_` and `-`, and no other task has it"
                 reader.error("missing-key", "a task needs an `id`", hint: hint, at: reader.beginning(node))
             }

@@ -67,7 +67,8 @@ extension JobRun {
             duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: conclusion.error, waits: waits, attempts: conclusion.attempts,
-                deferral: conclusion.deferral, lacks: lack(of: task, conclusion.deferral)), cache: result?.cache,
+                deferral: conclusion.deferral, lacks: lack(of: task, conclusion.deferral),
+                type: specification.type), cache: result?.cache,
             parts: result?.parts ?? [])
         engine.taskEnded(task, conclusion.outcome)
         settings.heard?(

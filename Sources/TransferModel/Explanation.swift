@@ -4,12 +4,13 @@ package enum Explanation {
     /// to be like.
     package static func sentence(
         outcome: TaskOutcome, error: TransferError?, waits: [TaskRecord.Wait], attempts: Int,
-        deferral: Deferral? = nil, lacks: String? = nil
+        deferral: Deferral? = nil, lacks: String? = nil, type: TaskType? = nil
     ) -> String? {
         switch outcome {
         case .succeeded: nil
-        case .failed: join([failure(error, attempts: attempts), error?.name.whatHelps])
-        case .cancelled: join([cancellation(error, attempts: attempts), (error?.name ?? .runCancelled).whatHelps])
+        case .failed: join([failure(error, attempts: attempts), error?.whatHelps(type)])
+        case .cancelled:
+            join([cancellation(error, attempts: attempts), error?.whatHelps(type) ?? ErrorName.runCancelled.whatHelps])
         case .skipped: join([skip(error), (error?.name ?? .dependencyFailed).whatHelps])
         case .deferred:
             deferral.map { words($0, lacks) } ?? join([putOff(waits), "Run the job again when that is over."])

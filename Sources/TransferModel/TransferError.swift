@@ -87,7 +87,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .cancelled, .runCancelled: "Run the job again."
         case .badURL: "Correct the URL in the job file."
         case .unsupportedURL: "Use http, https, ftp, file or data, or give the session a command for it in `protocols`."
-        case .timedOut: "Raise `timeoutForRequest`, or see whether the server answers at all."
+        case .timedOut: "Raise the limit that the message names, or see whether the server answers at all."
         case .cannotFindHost, .dnsLookupFailed: "Check the host's name and the machine's resolver."
         case .cannotConnectToHost: "See whether the server runs and a firewall lets the port through."
         case .networkConnectionLost: "Run it again; the server or the network cut the connection."
@@ -102,7 +102,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .fileDoesNotExist: "Check the path, and `needs` if another task writes the file."
         case .fileIsDirectory: "Name a file, not a folder."
         case .noPermissionsToReadFile: "Give the user who runs the job the right to read the file."
-        case .dataLengthExceedsMaximum: "Raise `maximumSize`, or make it a download."
+        case .dataLengthExceedsMaximum:
+            "Raise `maximumSize`, or make a data task a download; where a server says it, it takes no longer body."
         case .secureConnectionFailed: "Compare the TLS versions that the server and `tls` allow."
         case .serverCertificateHasBadDate, .serverCertificateNotYetValid: "Renew the certificate, or set the clock."
         case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: "Name the issuer's file in `tls.trust.ca`."
@@ -118,8 +119,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
             "Write user and password into the proxy's URL, or under `credentials` with `proxy: true`."
         case .proxyRefusedConnection: "Ask who runs the proxy to let this host through, or `bypass` the proxy for it."
         case .proxyCouldNotConnect: "The proxy does not reach the host: see whether the host runs."
-        case .cannotCreateFile, .cannotOpenFile, .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile,
-            .cannotMoveFile:
+        case .cannotOpenFile: "Name a regular file that can be read; what a command writes is a body's `stream`."
+        case .cannotCreateFile, .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile, .cannotMoveFile:
             "Check free space and the right to write in the destination's folder."
         case .unexpectedResponse: "Look at the response in the report, and at `expect`."
         case .checksumMismatch: "The file is not the one expected; ask who published it, or correct `checksum`."

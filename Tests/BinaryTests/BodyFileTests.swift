@@ -110,6 +110,40 @@ import TextFormats
         #expect(server.requests().isEmpty)
     }
 
+    /// What the kernel makes while it is read is empty to all who ask before.
+    @Test(arguments: ["{ file: /proc/self/status }", "{ multipart: [{ name: a, file: /proc/self/status }] }"])
+    func aFileThatHidesItsLengthIsNotSentAsNothing(_ body: String) throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("empty", "")
+        let run = try stage.run(
+            """
+            defaults: { allowFailure: true }
+            tasks:
+              - { id: a, type: upload, url: "\(server.url("/a"))", body: \(body) }
+              - { id: empty, type: upload, url: "\(server.url("/empty"))", body: { file: empty } }
+            """)
+        #expect(try run.task("a", "error.name") == "cannotOpenFile")
+        #expect(try run.task("a", "explanation")?.contains("says that it is empty, and is not") == true)
+        #expect(server.requests("/a").isEmpty)
+        #expect(try run.task("empty", "outcome") == "succeeded")
+    }
+
+    @Test func aPipeIsToldAsWhatIsRead() throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let stage = try Stage()
+        #expect(mkfifo(stage.folder.path("pipe"), 0o600) == 0)
+        let run = try stage.run(
+            "tasks: [{ id: a, type: upload, url: '\(server.url("/a"))', body: { file: pipe } }]")
+        #expect(try run.task("a", "error.name") == "cannotOpenFile")
+        #expect(
+            try run.task("a", "explanation")?.hasSuffix(
+                "/pipe cannot be read: it is no regular file. Name a regular file that can be read; "
+                    + "what a command writes is a body's `stream`.") == true)
+    }
+
     // MARK: What is told
 
     /// Progress goes up and ends at the size; a limit on bandwidth is one on uploads.

@@ -93,10 +93,10 @@ import TransferModel
     }
 
     @Test func explanationsAreSentences() {
-        let error = TransferError(.timedOut, "no byte moved for 60s")
+        let error = TransferError(.timedOut, "no byte moved for 60s (`timeoutForRequest`)")
         #expect(
             Explanation.sentence(outcome: .failed, error: error, waits: [], attempts: 3)
-                == "Failed after 3 attempts: no byte moved for 60s. "
+                == "Failed after 3 attempts: no byte moved for 60s (`timeoutForRequest`). "
                 + "Raise `timeoutForRequest`, or see whether the server answers at all.")
         let waits = WaitReason.allCases.map { TaskRecord.Wait(reason: $0, duration: .zero) }
         for outcome in TaskOutcome.allCases {

@@ -12,10 +12,30 @@ struct BodyFile: Sendable {
         do throws(SystemError) {
             facts = try FileFacts.of(path)
             if facts.isFolder { throw SystemError(call: "open", errno: EISDIR) }
-            guard facts.isRegular else { throw SystemError(call: "open", errno: ENOTSUP) }
         } catch {
             throw Self.openError(error, path)
         }
+        guard facts.isRegular else {
+            throw TransferError(
+                .cannotOpenFile, "the body's file \(path) cannot be read: it is no regular file", errno: ENOTSUP)
+        }
+        if facts.size == 0 { try refuseHiddenLength() }
+    }
+
+    /// What the kernel makes while it is read has no length before.
+    private func refuseHiddenLength() throws(TransferError) {
+        let count: Int
+        do throws(SystemError) {
+            let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+            var byte: UInt8 = 0
+            count = try withUnsafeMutableBytes(of: &byte) { (bytes) throws(SystemError) in
+                try file.read(into: bytes, at: 0)
+            }
+        } catch {
+            throw Self.openError(error, path)
+        }
+        if count == 0 || (try? FileFacts.of(path))?.size != 0 { return }
+        throw TransferError(.cannotOpenFile, "the body's file \(path) says that it is empty, and is not")
     }
 
     /// What stands there now is still what was planned.

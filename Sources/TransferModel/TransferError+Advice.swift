@@ -1,0 +1,32 @@
+extension TransferError {
+    /// What a user can do about just this one. An error that one of several limits brings about names it in its message.
+    package func whatHelps(_ type: TaskType?) -> String {
+        switch name {
+        case .timedOut: timeOutAdvice
+        case .dataLengthExceedsMaximum: lengthAdvice(type)
+        default: name.whatHelps
+        }
+    }
+
+    private var timeOutAdvice: String {
+        if message.contains("`timeoutForRequest`") {
+            return "Raise `timeoutForRequest`, or see whether the server answers at all."
+        }
+        if message.contains("`timeoutForResource`") {
+            return "Raise `timeoutForResource`, or see in the report what its attempts and waits took so long for."
+        }
+        if message.contains("`limits.timeout`") {
+            return "Raise `limits.timeout`, or run the job again for what is left."
+        }
+        return "Raise `connectTimeout`, or see whether the host answers at all."
+    }
+
+    private func lengthAdvice(_ type: TaskType?) -> String {
+        guard message.contains("`maximumSize`") else { return "Ask who runs the server for more, or send less." }
+        return switch type {
+        case .upload?: "Make it a `data` task: that sends a `body` too, and its `maximumSize` can be raised."
+        case .download?: "Raise `maximumSize`."
+        case .data?, nil: "Raise `maximumSize`, or make it a download."
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Testing
+import TransferModel
+
+/// What helps against one error of several that have a name in common.
+@Suite struct AdviceTests {
+    @Test(arguments: [
+        ("no byte moved for 60 s (`timeoutForRequest`)", "`timeoutForRequest`"),
+        ("the task's `timeoutForResource` is over; it waited for a network", "`timeoutForResource`"),
+        ("the run's `limits.timeout` is over", "`limits.timeout`"),
+        ("Connection timed out after 30000 milliseconds", "`connectTimeout`"),
+    ])
+    func aTimeOutNamesItsLimit(_ message: String, _ key: String) {
+        let advice = TransferError(.timedOut, message).whatHelps(.data)
+        #expect(advice.hasPrefix("Raise \(key), or "))
+    }
+
+    @Test(arguments: [
+        (TaskType.data, "or make it a download"), (.download, "Raise `maximumSize`."),
+        (.upload, "Make it a `data` task"),
+    ])
+    func aLengthNamesWhatTheTaskHas(_ type: TaskType, _ words: String) {
+        #expect(SizeBounds.tooLong(16).whatHelps(type).contains(words))
+        let refused = TransferError(.dataLengthExceedsMaximum, "the server takes at most 5 bytes, the body has 6")
+        #expect(!refused.whatHelps(type).contains("maximumSize"))
+    }
+
+    @Test func allOthersHaveOneAdvice() {
+        for name in ErrorName.allCases where name != .timedOut && name != .dataLengthExceedsMaximum {
+            #expect(TransferError(name, "it broke").whatHelps(.data) == name.whatHelps)
+        }
+    }
+}

@@ -1,4 +1,5 @@
 import BackgroundService
+import Reporting
 import Stores
 import SystemIO
 import TransferModel
@@ -16,15 +17,16 @@ struct AttachedRun {
             let folder = try StateFolder(options.stateDirectory, environment)
             let starter = ServiceStarter.here(folder, options, environment)
             starter.goOn()
-            guard let (run, job) = try find(identifier, folder) else { return ExitStatus.invalidInput.code }
+            guard let (run, handed) = try find(identifier, folder) else { return ExitStatus.invalidInput.code }
             var options = options
+            options.advice = RerunAdvice(handed.newest, here: options.advice)
             // As it would have been if the command had never left.
             if options.report == .asJobSays { options.report = run.accepted.report.map { .path($0) } ?? .none }
             if options.events == .asJobSays, let path = run.accepted.events { options.events = .path(path) }
             return FollowedRun(
                 run: run.id, identifier: identifier, cameBack: true, options: options, environment: environment,
                 console: console, folder: folder, starter: starter
-            ).perform(job)
+            ).perform(handed.part.job)
         } catch {
             console.errors("error: \(error)\n")
             return ExitStatus.runnerFailed.code
@@ -32,7 +34,7 @@ struct AttachedRun {
     }
 
     /// `nil` when it was said why not.
-    private func find(_ identifier: String, _ folder: StateFolder) throws -> (JournalRun, Job)? {
+    private func find(_ identifier: String, _ folder: StateFolder) throws -> (JournalRun, HandedJob)? {
         // Whoever opens it first puts it aside, and tells.
         if Journal.isThere(folder: folder.state), let quarantined = try Journal.open(folder: folder.state).quarantined {
             console.errors(quarantined.warning)
@@ -49,9 +51,9 @@ struct AttachedRun {
 
     private func handed(
         _ run: JournalRun, _ identifier: String, _ folder: StateFolder
-    ) throws(CommandTrouble) -> Job {
+    ) throws(CommandTrouble) -> HandedJob {
         do {
-            return try HandedJob(of: run.id, Journal.open(folder: folder.state)).part.job
+            return try HandedJob(of: run.id, Journal.open(folder: folder.state))
         } catch {
             // Its end may have become known just now, and all that it was given gone with that: then this says so.
             _ = try SessionAbsence.run(identifier, folder)

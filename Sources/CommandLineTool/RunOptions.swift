@@ -1,3 +1,5 @@
+package import Reporting
+
 /// Which job, and what it is given from outside: what `run` and `check` have in common.
 package struct JobArguments: Sendable {
     /// Paths as typed; `-` is standard input.
@@ -83,10 +85,13 @@ package struct RunOptions: Sendable {
     package var isGitHub: Bool
     /// What the first word may have been meant to be, told when there is no such job file.
     package var resembledCommand: String?
+    /// How a part of this run would be asked for again.
+    package var advice: RerunAdvice
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
         arguments = try JobArguments(typed, meant)
+        advice = RerunAdvice(typed: typed.values)
         report = Self.report(meant)
         events = meant.value(.events).map { $0 == "-" ? .standardOutput : .path($0) } ?? .asJobSays
         only = meant.list(.only)

@@ -8,6 +8,7 @@ struct RunOutputs {
     private let report: JSONReport
     private let events: EventLines?
     private let progress: PlainProgress?
+    private let summary: GitHubSummary?
     private let reportPath: String?
     private let reportsToStandardOutput: Bool
 
@@ -30,6 +31,8 @@ struct RunOutputs {
             events = nil
         }
         progress = Self.progress(job, options, environment)
+        let step = options.isGitHub ? environment["GITHUB_STEP_SUMMARY"] ?? "" : ""
+        summary = step.isEmpty ? nil : GitHubSummary(job: job, path: step)
     }
 
     /// `nil` when none is wanted, or none in a file.
@@ -80,7 +83,8 @@ struct RunOutputs {
         let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
         return PlainProgress(
             job: job, sink: DescriptorSink.standardError,
-            style: PlainProgress.Style(amount: amount, color: color, isGitHub: options.isGitHub))
+            style: PlainProgress.Style(
+                amount: amount, color: color, isGitHub: options.isGitHub, advice: options.advice))
     }
 
     /// Somebody listens to every event, not only to the end of a task.
@@ -90,6 +94,7 @@ struct RunOutputs {
         var all: [any EventConsumer] = [report]
         if let events { all.append(events) }
         if let progress { all.append(progress) }
+        if let summary { all.append(summary) }
         return all
     }
 
@@ -104,6 +109,10 @@ struct RunOutputs {
     /// After the last event. What keeps one of them from its place keeps no other from its own.
     func write() throws(OutputProblem) {
         var problem = events?.problem
+        // Nobody asked for it by name: that it cannot be written fails no run.
+        do throws(OutputProblem) { try summary?.write() } catch {
+            try? DescriptorSink.standardError.write(Array("warning: the step's summary: \(error)\n".utf8))
+        }
         do throws(OutputProblem) {
             if let reportPath { try report.write(to: reportPath) }
             if reportsToStandardOutput { try report.write(to: DescriptorSink.standardOutput) }

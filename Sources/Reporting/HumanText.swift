@@ -45,13 +45,15 @@ package enum HumanText {
 
     /// A word as a POSIX shell reads it back.
     static func shellWord(_ word: String) -> String {
-        let needsNoQuotes = !word.isEmpty && word.utf8.allSatisfy { isPlain($0) }
+        let needsNoQuotes =
+            word.utf8.first.map { isPlain($0) } == true && word.utf8.allSatisfy { isPlain($0, inside: true) }
         return needsNoQuotes ? word : "'" + SafeText.replacing("'", with: "'\\''", in: word) + "'"
     }
 
-    /// Not `~`, which a shell expands.
-    private static func isPlain(_ byte: UInt8) -> Bool {
+    /// Not `~`, which a shell expands, nor at the beginning what some shells do something with there.
+    private static func isPlain(_ byte: UInt8, inside: Bool = false) -> Bool {
         switch byte {
+        case UInt8(ascii: "="), UInt8(ascii: ","), UInt8(ascii: "@"), UInt8(ascii: "+"), UInt8(ascii: "%"): inside
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
             UInt8(ascii: "/"), UInt8(ascii: ":"):

@@ -9,11 +9,15 @@ package final class PlainProgress: EventConsumer {
         package var color: Bool
         /// Failures become annotations on the line where the task begins in the job file.
         package var isGitHub: Bool
+        package var advice: RerunAdvice
 
-        package init(amount: Amount = .normal, color: Bool = false, isGitHub: Bool = false) {
+        package init(
+            amount: Amount = .normal, color: Bool = false, isGitHub: Bool = false, advice: RerunAdvice = RerunAdvice()
+        ) {
             self.amount = amount
             self.color = color
             self.isGitHub = isGitHub
+            self.advice = advice
         }
     }
 
@@ -38,7 +42,7 @@ package final class PlainProgress: EventConsumer {
         self.sink = sink
         self.style = style
         self.redactor = redactor ?? Redactor(job.secrets)
-        tally = RunTally(job: job)
+        tally = RunTally(job: job, style.advice, self.redactor)
     }
 
     /// Until something moves again.

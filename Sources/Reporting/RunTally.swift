@@ -6,12 +6,18 @@ struct RunTally {
     private static let told = 20
 
     private let job: Job
+    private let advice: RerunAdvice
+    private let redactor: Redactor
     private var words: [(word: String, count: Int)] = []
     private var troubles: [(task: TaskIndex, record: TaskRecord)] = []
     private var troubleCount = 0
     private var troubledTasks: [TaskIndex] = []
 
-    init(job: Job) { self.job = job }
+    init(job: Job, _ advice: RerunAdvice, _ redactor: Redactor) {
+        self.job = job
+        self.advice = advice
+        self.redactor = redactor
+    }
 
     mutating func count(_ task: TaskIndex, _ record: TaskRecord) {
         let word = OutcomeWord(record)
@@ -43,7 +49,7 @@ struct RunTally {
             }
             let untold = troubledTasks.count - troubles.count
             if untold > 0 { lines.append("  and \(untold) more, all in the report") }
-            lines.append("Run just \(troubledTasks.count == 1 ? "it" : "them") again: \(command(id))")
+            lines.append(again(id))
         }
         lines.append(counts(run))
         return lines
@@ -59,11 +65,16 @@ struct RunTally {
         return "\(name ?? ""): \(words ?? "")"
     }
 
-    /// With many tasks the whole job is named: what succeeded costs one conditional request or none.
-    private func command(_ id: (TaskIndex) -> String) -> String {
-        let only =
-            troubledTasks.count > Self.told ? "" : troubledTasks.sorted().map { " --only \(id($0))" }.joined()
-        return "transfer-run run \(HumanText.shellWord(job.file))\(only)"
+    /// With many tasks all that were chosen are named: what succeeded costs one conditional request or none.
+    private func again(_ id: (TaskIndex) -> String) -> String {
+        let chosen =
+            troubledTasks.count > Self.told
+            ? advice.selection : troubledTasks.sorted().flatMap { ["--only", id($0)] }
+        let words = [advice.job(job.file)] + advice.options + chosen
+        let command = words.map { HumanText.shellWord(redactor.redacted($0)) }.joined(separator: " ")
+        let which = troubledTasks.count == 1 ? "it" : "them"
+        let input = job.file == "-" ? ", with the job on standard input" : ""
+        return "Run just \(which) again\(input): transfer-run run \(command)"
     }
 
     private func counts(_ run: RunRecord) -> String {

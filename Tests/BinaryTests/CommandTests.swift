@@ -167,6 +167,69 @@ import TextFormats
         #expect(result.errorText.contains("::error file=job.yaml,line=3"))
     }
 
+    @Test func gitHubGetsATableOfTheTasks() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/there", .respond(200, body: "x"))
+        let binary = try Binary()
+        let text = """
+            name: "<b>nightly</b> | mirror"
+            tasks:
+              - { id: there, url: "\(server.url("/there"))" }
+              - { id: gone, url: "\(server.url("/gone"))", expect: { body: { contains: "${secret.WORD}" } } }
+            """
+        try binary.folder.write("summary.md", "before\n")
+        var environment = ["GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": "summary.md", "WORD": "s3cret-word"]
+        #expect(try binary.run("-", environment: environment, input: text).exitStatus == 1)
+        let written = try binary.folder.text("summary.md")
+        let rows = written.split(separator: "\n").map { String($0) }
+        #expect(rows[0] == "before")
+        #expect(rows[1] == "### &#60;b&#62;nightly&#60;/b&#62; &#124; mirror: failed")
+        #expect(rows[4].hasPrefix("| gone | failed | ") && rows[5].hasPrefix("| there | ok | "), "\(written)")
+        #expect(rows[6].hasPrefix("2 tasks, in ") && !written.contains("s3cret"))
+        // What is full already takes no more; a place that is none fails nothing.
+        try binary.folder.write("summary.md", String(repeating: "x", count: 1 << 20))
+        _ = try binary.run("-", environment: environment, input: text)
+        #expect(try binary.folder.text("summary.md").utf8.count == 1 << 20)
+        environment["GITHUB_STEP_SUMMARY"] = "no/such/folder"
+        let result = try binary.run("-", "--only", "there", environment: environment, input: text)
+        #expect(result.exitStatus == 0 && result.errorText.contains("warning: the step's summary: cannot write"))
+    }
+
+    /// What is printed at the end does the same again, for those tasks.
+    @Test func theCommandAtTheEndRunsTheSameAgain() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write(
+            "-job.yaml",
+            """
+            tasks:
+              - { id: good, url: "${site}/good" }
+              - { id: bad, url: "${site}/bad" }
+            """)
+        server.on("/good", .respond(200, body: "x"))
+        let result = try binary.run(
+            "--set", "site=\(server.origin)", "--network", "wired,metered", "-v", "--color=never", "--", "-job.yaml")
+        #expect(result.exitStatus == 1)
+        let line = try #require(result.errorText.split(separator: "\n").first { $0.hasPrefix("Run just it again: ") })
+        #expect(
+            line == "Run just it again: transfer-run run ./-job.yaml --set site=\(server.origin) "
+                + "--network wired,metered --only bad")
+        let words = line.split(separator: " ").dropFirst(5).map { String($0) }
+        server.on("/bad", .respond(200, body: "x"))
+        #expect(try binary.run(arguments: words).exitStatus == 0)
+        #expect(server.requests().map(\.target).sorted() == ["/bad", "/bad", "/good"])
+    }
+
+    @Test func aVariableThatTheJobHasNotEndsWithTwo() throws {
+        let binary = try Binary()
+        let result = try binary.run(
+            "-", "--set", "relase=12", input: "variables: { release: 1 }\ntasks: [{ id: a, url: 'data:,${release}' }]")
+        #expect(result.exitStatus == 2)
+        #expect(result.errorText.contains("did you mean `release`?"))
+    }
+
     @Test func variablesSelectionsAndLimitsComeFromTheCommandLine() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }
         defer { server.stop() }

@@ -87,6 +87,32 @@ import TransferModel
         #expect(text == expected)
     }
 
+    /// What was typed goes into the command again, but for secrets.
+    @Test(arguments: [
+        ("my jobs.yaml", "Run just it again: transfer-run run 'my jobs.yaml' --set release=12.7 --set 'a=it'\\''s' "),
+        ("-job.yaml", "Run just it again: transfer-run run ./-job.yaml --set release=12.7 "),
+        ("-", "Run just it again, with the job on standard input: transfer-run run - --set release=12.7 "),
+    ])
+    func theCommandIsWhatWasTyped(_ file: String, _ start: String) throws {
+        var job = try job(1)
+        job.file = file
+        job.secrets = [KnownSecret(name: "T", value: "s3'cret", hosts: nil)]
+        let advice = RerunAdvice(
+            options: ["--set", "release=12.7", "--set", "a=it's", "--set", "token=s3'cret", "--state-dir", "s d"],
+            selection: ["--only", "*"])
+        let sink = MemorySink()
+        let progress = PlainProgress(job: job, sink: sink, style: .init(advice: advice))
+        let time = WallTime(nanoseconds: 0)
+        let end = RunRecord(outcome: .failed, exitStatus: 1, duration: .seconds(75))
+        let failed = record(.failed, TransferError(.networkConnectionLost, "the connection was reset"))
+        progress.consume([
+            Event(time: time, sequence: 1, session: nil, task: TaskIndex(raw: 0), kind: .taskFinished(failed)),
+            Event(time: time, sequence: 2, session: nil, task: nil, kind: .runFinished(end)),
+        ])
+        #expect(sink.text.contains("\n\(start)"), "\(sink.text)")
+        #expect(sink.text.contains(" --set 'token=***' --state-dir 's d' --only t0\n"), "\(sink.text)")
+    }
+
     @Test func quietShowsFailuresAndTheSummary() throws {
         let text = try printed(
             [record(.succeeded), record(.failed, TransferError(.timedOut, "no byte for 60s"))], .init(amount: .quiet))

@@ -83,7 +83,7 @@ package struct HandedJob: Sendable {
     /// As it was accepted.
     package let recipe: RunRecipe
     /// As it was last handed over.
-    let newest: RunRecipe
+    package let newest: RunRecipe
     /// How often something was handed over.
     package let count: Int
     /// What the background process carries of it.

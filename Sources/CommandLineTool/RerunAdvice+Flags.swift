@@ -1,0 +1,47 @@
+import BackgroundService
+import JobLoader
+import Reporting
+import TransferModel
+
+extension RerunAdvice {
+    /// Flags about what people see change nothing of what is done.
+    private static let shown: Set<FlagName> = [.progress, .color, .verbose, .quiet, .help, .version]
+    private static let selecting: Set<FlagName> = [.only, .except]
+
+    /// Flags with their values; what the environment says, it says again by itself.
+    init(typed: [FlagName: [String]]) {
+        self.init()
+        for flag in FlagTable.flags(of: .run) where !Self.shown.contains(flag.name) {
+            guard let values = typed[flag.name] else { continue }
+            let words = Self.words(flag, values)
+            if Self.selecting.contains(flag.name) { selection += words } else { options += words }
+        }
+    }
+
+    /// As the run was handed over by an earlier command, and `here` of this one.
+    init(_ recipe: RunRecipe, here: RerunAdvice) {
+        var values: [FlagName: [String]] = [:]
+        let (load, changes) = (recipe.inputs.options, recipe.changes)
+        if !load.set.isEmpty { values[.set] = load.set.map { "\($0.name)=\($0.value)" } }
+        values[.variablesFile] = load.variablesFile.map { [$0] }
+        values[.secretsFile] = load.secretsFile.map { [$0] }
+        values[.directory] = load.directory.map { [$0] }
+        values[.only] = recipe.selection.only
+        values[.except] = recipe.selection.except
+        values[.maxConcurrent] = changes.maximumConcurrentTasks.map { ["\($0)"] }
+        values[.bandwidth] = changes.bandwidth.map { ["\($0)/s"] }
+        values[.network] = changes.network.map { [$0] }
+        for (name, isOn) in [
+            (FlagName.failFast, changes.failsFast), (.noWait, changes.putsOffWhatWaits),
+            (.exitUnchanged, changes.reportsUnchanged), (.detach, recipe.isDetached),
+        ] { values[name] = isOn ? [] : nil }
+        self.init(typed: values)
+        options += here.options
+    }
+
+    private static func words(_ flag: Flag, _ values: [String]) -> [String] {
+        if flag.shape == .toggle { return [flag.long] }
+        // After a space it would be read as the next option.
+        return values.flatMap { $0.hasPrefix("--") ? ["\(flag.long)=\($0)"] : [flag.long, $0] }
+    }
+}

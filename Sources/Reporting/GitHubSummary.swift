@@ -1,0 +1,95 @@
+internal import Glibc
+package import TransferModel
+
+/// The table that GitHub shows below a step: what did not succeed first, then the rest, as far as there is room.
+package final class GitHubSummary: EventConsumer {
+    /// GitHub drops what one step writes if it is longer.
+    private static let longest = 1 << 20
+    /// Of that the heading, the table's head and the last line have so much.
+    private static let frame = 4 << 10
+
+    private let job: Job
+    private let path: String
+    private let redactor: Redactor
+    private let room: Int
+    private var troubled: [String] = []
+    private var others: [String] = []
+    private var length = 0
+    private var count = 0
+    private var ending: RunRecord?
+
+    /// `path` is the step's own file, to which other commands may have written.
+    package init(job: Job, path: String, redactor: Redactor? = nil) {
+        var information = stat()
+        let written = stat(path, &information) == 0 ? Int(information.st_size) : 0
+        self.job = job
+        self.path = path
+        self.redactor = redactor ?? Redactor(job.secrets)
+        room = Self.longest - written - Self.frame
+    }
+
+    package func consume(_ events: ArraySlice<Event>) {
+        for event in events {
+            switch event.kind {
+            case .taskFinished(let record): if let task = event.task { add(task, record) }
+            case .runFinished(let record): ending = record
+            default: break
+            }
+        }
+    }
+
+    private func add(_ task: TaskIndex, _ record: TaskRecord) {
+        guard Int(task.raw) < job.tasks.count else { return }
+        count += 1
+        let word = OutcomeWord(record)
+        let id = redactor.redacted(job.tasks[Int(task.raw)].id)
+        let why = record.outcome == .succeeded ? "" : record.explanation ?? record.error?.message ?? ""
+        let cells = [id, word.text.lowercased(), HumanText.duration(record.duration), why].map { Self.cell($0) }
+        let row = "| \(cells.joined(separator: " | ")) |\n"
+        // What went well gives way to what did not.
+        while word.isTrouble, length + row.utf8.count > room, let last = others.popLast() { length -= last.utf8.count }
+        guard length + row.utf8.count <= room else { return }
+        length += row.utf8.count
+        if word.isTrouble { troubled.append(row) } else { others.append(row) }
+    }
+
+    /// After the last event.
+    package func write() throws(OutputProblem) {
+        guard let text, room >= 0 else { return }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o644)
+        guard descriptor >= 0 else { throw .system("write", path) }
+        defer { close(descriptor) }
+        try Descriptor.writeAll(text, to: descriptor, name: path)
+    }
+
+    /// `nil` before the run has ended.
+    private var text: [UInt8]? {
+        guard let ending else { return nil }
+        var name = job.name
+        if name.unicodeScalars.count > 200 { name = String(name.unicodeScalars.prefix(200)) + "…" }
+        let rows = troubled + others
+        let title = "### \(Self.cell(redactor.redacted(name))): \(ending.outcome.rawValue)\n\n"
+        let lengthOfRun = HumanText.duration(ending.duration)
+        let table = rows.isEmpty ? "" : "| task | outcome | duration | why |\n| --- | --- | --- | --- |\n"
+        let untold = count - rows.count
+        let rest = untold > 0 ? ", of which \(untold) stand in the report only" : ""
+        return Array(
+            "\(title)\(table)\(rows.joined())\n\(HumanText.count(count, "task"))\(rest), in \(lengthOfRun)\n\n".utf8)
+    }
+
+    /// Text that Markdown and HTML show as it is, on one line: all that could mean something there is a reference.
+    static func cell(_ text: String) -> String {
+        let longest = 2_000
+        let line = SafeText.line(text)
+        var safe = ""
+        for scalar in line.unicodeScalars.prefix(longest) {
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", " ", ",", ".", "-", "/", "(", ")", "'", "%", ";":
+                safe.unicodeScalars.append(scalar)
+            default:
+                if scalar.isASCII { safe += "&#\(scalar.value);" } else { safe.unicodeScalars.append(scalar) }
+            }
+        }
+        return line.unicodeScalars.count > longest ? safe + "…" : safe
+    }
+}

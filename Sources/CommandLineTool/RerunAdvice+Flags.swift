@@ -13,6 +13,10 @@ extension RerunAdvice {
         self.init()
         for flag in FlagTable.flags(of: .run) where !Self.shown.contains(flag.name) {
             guard let values = typed[flag.name] else { continue }
+            if flag.name == .set {
+                assignments = values
+                continue
+            }
             let words = Self.words(flag, values)
             if Self.selecting.contains(flag.name) { selection += words } else { options += words }
         }

@@ -67,14 +67,13 @@ struct RunTally {
 
     /// With many tasks all that were chosen are named: what succeeded costs one conditional request or none.
     private func again(_ id: (TaskIndex) -> String) -> String {
-        let chosen =
-            troubledTasks.count > Self.told
-            ? advice.selection : troubledTasks.sorted().flatMap { ["--only", id($0)] }
-        let words = [advice.job(job.file)] + advice.options + chosen
-        let command = words.map { HumanText.shellWord(redactor.redacted($0)) }.joined(separator: " ")
-        let which = troubledTasks.count == 1 ? "it" : "them"
-        let input = job.file == "-" ? ", with the job on standard input" : ""
-        return "Run just \(which) again\(input): transfer-run run \(command)"
+        let ids = troubledTasks.count > Self.told ? nil : troubledTasks.sorted().map { id($0) }
+        let words = advice.words(job, tasks: ids, hiding: redactor)
+        let command = words.map { HumanText.shellWord($0) }.joined(separator: " ")
+        var gaps = job.file == "-" ? ["the job on standard input"] : []
+        if words.contains(where: { $0.contains(RerunAdvice.mask) }) { gaps.append("secrets in the place of `***`") }
+        let given = gaps.isEmpty ? "" : ", with \(gaps.joined(separator: " and "))"
+        return "Run just \(troubledTasks.count == 1 ? "it" : "them") again\(given): transfer-run run \(command)"
     }
 
     private func counts(_ run: RunRecord) -> String {

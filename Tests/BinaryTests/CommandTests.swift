@@ -183,6 +183,7 @@ import TextFormats
         #expect(try binary.run("-", environment: environment, input: text).exitStatus == 1)
         let written = try binary.folder.text("summary.md")
         let rows = written.split(separator: "\n").map { String($0) }
+        try #require(rows.count == 7, "\(written)")
         #expect(rows[0] == "before")
         #expect(rows[1] == "### &#60;b&#62;nightly&#60;/b&#62; &#124; mirror: failed")
         #expect(rows[4].hasPrefix("| gone | failed | ") && rows[5].hasPrefix("| there | ok | "), "\(written)")

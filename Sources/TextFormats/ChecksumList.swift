@@ -1,7 +1,8 @@
 package import TransferModel
 
 /// A file of checksums, as `sha256sum` and its kin write them: GNU lines (`HASH  NAME`, `HASH *NAME`, with a backslash
-/// before the hash when the name is escaped), BSD lines (`SHA256 (NAME) = HASH`), or one bare hash.
+/// before the hash when the name is escaped; by hand also with one blank), BSD lines (`SHA256 (NAME) = HASH`, and
+/// OpenSSL's `SHA2-256(NAME)= HASH`), or one bare hash.
 package struct ChecksumList: Sendable {
     /// One line: a name's hash.
     package struct Line: Sendable {
@@ -26,10 +27,13 @@ package struct ChecksumList: Sendable {
             let isEscaped = line.first == UInt8(ascii: "\\")
             let digits = line.dropFirst(isEscaped ? 1 : 0).prefix { PercentEncoding.hexValue($0) != nil }
             let rest = line[digits.endIndex...]
-            guard rest.count > 2, rest.starts(with: [0x20, 0x20]) || rest.starts(with: [0x20, UInt8(ascii: "*")]),
-                let checksum = ChecksumList.checksum(digits, nil)
-            else { return nil }
-            let name = Array(rest.dropFirst(2))
+            guard let first = rest.first, isBlank(first), let checksum = ChecksumList.checksum(digits, nil) else {
+                return nil
+            }
+            // After the blank stands a mark, ` ` or `*`; where none does, the name begins at once.
+            let isMarked = [0x20, UInt8(ascii: "*")].contains(rest.dropFirst().first)
+            let name = first == 0x20 ? Array(rest.dropFirst(isMarked ? 2 : 1)) : Array(rest.drop(while: isBlank))
+            guard !name.isEmpty else { return nil }
             return Line(name: isEscaped ? unescaped(name) : name, checksum: checksum, namesAlgorithm: false)
         }
 
@@ -51,21 +55,27 @@ package struct ChecksumList: Sendable {
             return result
         }
 
+        private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+        /// `SHA256 (NAME) = HASH`, with or without the blanks. No hash holds a `=`, so the last one parts the two.
         private static func bsd(_ line: [UInt8]) -> Line? {
-            let equals = Array(") = ".utf8)
             guard let open = line.firstIndex(of: UInt8(ascii: "(")),
-                let close = line.indices.last(where: { line[$0...].starts(with: equals) }), open + 1 < close
+                let equals = line.lastIndex(of: UInt8(ascii: "=")),
+                let close = line[..<equals].lastIndex(where: { !isBlank($0) }), line[close] == UInt8(ascii: ")"),
+                open + 1 < close
             else { return nil }
             let name = String(decoding: line[..<open], as: UTF8.self).lowercased()
             let blanks = name.reversed().prefix { $0 == " " }.count
             guard let algorithm = names[String(name.dropLast(blanks))],
-                let checksum = ChecksumList.checksum(line[(close + equals.count)...], algorithm)
+                let checksum = ChecksumList.checksum(line[(equals + 1)...].drop(while: isBlank), algorithm)
             else { return nil }
             return Line(name: Array(line[(open + 1)..<close]), checksum: checksum, namesAlgorithm: true)
         }
 
         private static let names: [String: DigestAlgorithm] = [
             "sha256": .sha256, "sha512": .sha512, "sha1": .sha1, "md5": .md5, "blake2b": .blake2b,
+            // What OpenSSL calls them.
+            "sha2-256": .sha256, "sha2-512": .sha512, "blake2b-512": .blake2b, "blake2b512": .blake2b,
         ]
     }
 

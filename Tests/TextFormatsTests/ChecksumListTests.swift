@@ -27,14 +27,18 @@ struct ChecksumListTests {
         "# made today\n\(md5)  a.txt",
         "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n\(md5)  a.txt\n-----END-----",
         "\(md5)  a.txt\n\(md5) *a.txt\n", "\(md5)  a.txt\n\(other)  old/a.txt",
+        "\(md5) a.txt\n\(other) b.txt", "\(md5)\ta.txt", "MD5(a.txt)= \(md5)", "MD5(a.txt)=\(md5)",
+        "MD5 (a.txt)= \(md5)", "MD5 (a.txt) =\(md5)", "md5 (a.txt)  =  \(md5)\n\(other) b.txt",
     ]) func aLineOfAnyKind(_ text: String) {
         #expect(found(text, "a.txt") == "md5:\(Self.md5)")
     }
 
     @Test(arguments: [
-        "", "\n", "\(md5)  b.txt", "\(md5) a.txt", "\(md5.dropLast())  a.txt", "\(md5)0  a.txt", "x\(md5)  a.txt",
+        "", "\n", "\(md5)  b.txt", "\(md5)   a.txt", "\(md5)a.txt", "\(md5)* a.txt",
+        "\(md5.dropLast())  a.txt", "\(md5)0  a.txt", "x\(md5)  a.txt",
         "MD5 (a.txt) = \(sha256)",
-        "SHA3 (a.txt) = \(sha256)", "MD5 a.txt = \(md5)", "\(md5)  \n\(other)  b",
+        "SHA3 (a.txt) = \(sha256)", "MD5 (a.txt) \(md5)", "MD5 (a.txt) x= \(md5)", "MD5 () = \(md5)",
+        "MD5 a.txt = \(md5)", "\(md5)  \n\(other)  b",
         "\(md5)\n\(md5)\n",
         "\(md5)  a.txt.asc", "\(md5)  A.txt", "\(md5)  ba.txt",
     ]) func noLine(_ text: String) {

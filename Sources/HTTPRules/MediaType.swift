@@ -27,6 +27,13 @@ package struct MediaType: Hashable, Sendable {
         }
     }
 
+    /// Whether any type can be meant by `pattern`: types are compared without their parameters.
+    package static func isPattern(_ pattern: String) -> Bool {
+        let parts = pattern.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isTokenByte) }) else { return false }
+        return parts.count == 2 || parts.count == 1 && pattern.utf8.contains(UInt8(ascii: "*"))
+    }
+
     /// Whether it is meant by `pattern`, in which `*` stands for anything: `image/*`, `*/*`, `application/*+json`.
     package func matches(_ pattern: String) -> Bool {
         Self.matches(Array(type.utf8)[...], Array(pattern.lowercased().utf8)[...])

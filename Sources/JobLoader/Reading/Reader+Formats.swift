@@ -1,3 +1,4 @@
+import HTTPRules
 import TextFormats
 import TransferModel
 import YAMLTree
@@ -13,6 +14,19 @@ extension Reader {
             self.error("invalid-regex", "`\(Self.short(text))` is no regular expression: \(error.message)", node)
             return nil
         }
+    }
+
+    /// What answers' types are held against.
+    func mimeType(_ node: NodeID) -> String? {
+        guard let text = text(node, .text) else { return nil }
+        if MediaType.isPattern(text) { return text }
+        var hint = "one type, such as `application/json`; `*` stands for anything, as in `image/*`"
+        let type = String(text.prefix { $0 != ";" && $0 != " " })
+        if text.contains(";"), MediaType.isPattern(type) {
+            hint = "write `\(Self.short(type))`: types are compared without their parameters"
+        }
+        error("invalid-value", "no answer can be of the type `\(Self.short(text))`", hint: hint, node)
+        return nil
     }
 
     func jsonPath(_ node: NodeID) -> String? {

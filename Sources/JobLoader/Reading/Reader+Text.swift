@@ -178,6 +178,20 @@ enum Paths {
         return "/" + kept.joined(separator: "/") + (path.hasSuffix("/") && !kept.isEmpty ? "/" : "")
     }
 
+    /// The same of what comes after `folder`, as far as it stays below that.
+    static func resolvingDots(_ path: String, below folder: String) -> String {
+        let start = folder == "/" ? "/" : folder + "/"
+        guard path.utf8.starts(with: start.utf8), hasTwoDots(path) else { return path }
+        var kept: [String] = []
+        // By bytes: a slash that a combining mark follows is still one.
+        let slash = UInt8(ascii: "/")
+        for segment in path.utf8.dropFirst(start.utf8.count).split(separator: slash) {
+            let isUp = segment.elementsEqual("..".utf8)
+            if !isUp { kept.append(String(Substring(segment))) } else if kept.popLast() == nil { return path }
+        }
+        return start + kept.joined(separator: "/") + (path.utf8.last == slash && !kept.isEmpty ? "/" : "")
+    }
+
     /// Whether `..` stands anywhere in it: cheap, and nearly always the whole answer.
     static func hasTwoDots(_ path: String) -> Bool {
         var path = path

@@ -80,6 +80,13 @@ extension Key where Target: Blank {
         Key(name, path(), .text, default: standard, meaning, availability) { $1.text($0).map { .some($0) } }
     }
 
+    static func mimeType(
+        _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, String?>, default standard: String,
+        _ meaning: String, _ availability: Availability<Target> = .built
+    ) -> Key {
+        Key(name, path(), .text, default: standard, meaning, availability) { $1.mimeType($0).map { .some($0) } }
+    }
+
     static func path(
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, String?>, default standard: String,
         _ meaning: String, _ availability: Availability<Target> = .built

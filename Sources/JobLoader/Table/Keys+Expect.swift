@@ -20,9 +20,9 @@ extension Sections {
         """,
         keys: [
             .statuses("status", \.status, default: "2xx", "the HTTP status"),
-            .text(
+            .mimeType(
                 "mimeType", \.mimeType, default: "any",
-                "the type, such as `application/json`; may hold `*`, as in `image/*`"),
+                "the type without parameters, such as `application/json`; may hold `*`, as in `image/*`"),
             .size("size", \.size, default: "any", "the exact number of bytes"),
             .size("minimumSize", \.minimumSize, default: "none", "the least number of bytes"),
             Key(
@@ -106,7 +106,7 @@ extension Sections {
         answer as ever.
         """,
         keys: [
-            .text("mimeType", \.mimeType, default: "any", "the answer's type; may hold `*`"),
+            .mimeType("mimeType", \.mimeType, default: "any", "the answer's type; may hold `*`"),
             Key("status", \.status, .statuses, default: "any", "the answer's status") {
                 $1.statuses($0).map { .some($0) }
             },
@@ -127,10 +127,11 @@ extension Sections {
     static let checksum = Section<ChecksumDraft>(
         "checksum", in: "`checksum`",
         """
-        A checksum file: GNU lines (`HASH  NAME`) and BSD lines (`SHA256 (NAME) = HASH`), others being passed over, or one \
-        bare hash. It is read when the attempt begins; one at a URL is fetched once for each session of the run, at most \
-        16 MiB, with the task's headers as far as they may go there. The line meant is the one with just this name, else the \
-        one whose path ends in it; none, or several with different hashes, fail the task with `checksumNotFound`.
+        A checksum file: GNU lines (`HASH  NAME`) and BSD lines (`SHA256 (NAME) = HASH`), with more or fewer blanks too, \
+        others being passed over, or one bare hash. It is read when the attempt begins; one at a URL is fetched once for \
+        each session of the run, at most 16 MiB, with the task's headers as far as they may go there. The line meant is the \
+        one with just this name, else the one whose path ends in it; none, or several with different hashes, fail the task \
+        with `checksumNotFound`.
         """,
         keys: [
             Key("from", \.from, .text, default: "required", "the task that downloads it, or its URL") { node, reader in

@@ -70,7 +70,7 @@ extension Sections {
         keys: [
             .text("scheme", \.scheme, default: "any", "`http` or `https`"),
             .host("host", \.host, default: "any", "the answer's host"),
-            .text("mimeType", \.mimeType, default: "any", "the answer's type; may hold `*`"),
+            .mimeType("mimeType", \.mimeType, default: "any", "the answer's type; may hold `*`"),
             .choice("storage", \.storage, default: "required", "where such an answer may be kept"),
         ])
 

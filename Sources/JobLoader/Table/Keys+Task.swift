@@ -52,7 +52,10 @@ extension Sections {
         },
         Key(
             "to", over: \.self, .path, default: "required",
-            "a file, or a folder ending in `/`: the name then comes from the server or the URL, made safe"
+            """
+            a file, or a folder ending in `/`: the name then comes from the server or the URL, made safe; a URL's stays \
+            percent-encoded where it is no UTF-8
+            """
         ) {
             $2.destination($1, into: &$0)
         }.only(for: .download),

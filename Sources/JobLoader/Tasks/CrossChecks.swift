@@ -113,15 +113,17 @@ struct TaskChecker {
 
     /// A group's folder is swapped as a whole: its members write below it, and nobody else does.
     private mutating func checkGroupFolders() {
-        let folders = groups.compactMap { name, group in
-            group.to.plain.map { (name: name, path: Paths.resolvingDots($0.hasSuffix("/") ? $0 : $0 + "/")) }
-        }.sorted { $0.name < $1.name }
+        let folders = groupNames.compactMap { name in
+            groups[name]?.to.plain.map {
+                (name: name, path: Paths.resolvingDots($0.hasSuffix("/") ? $0 : $0 + "/"))
+            }
+        }
         for (place, folder) in folders.enumerated() {
             for other in folders[(place + 1)...]
             where other.path.hasPrefix(folder.path) || folder.path.hasPrefix(other.path) {
                 reader.error(
                     "groups-overlap", "the groups `\(folder.name)` and `\(other.name)` publish into one folder",
-                    hint: "give each a `to` of its own, none below another", at: SourceSpan(line: 1, column: 1))
+                    hint: "give each a `to` of its own, none below another", at: self.place(ofGroup: other.name))
             }
         }
         for task in tasks {
@@ -154,6 +156,16 @@ struct TaskChecker {
             return reader.beginning(value)
         }
         return reader.beginning(node)
+    }
+
+    /// Where a group says where it is published.
+    private func place(ofGroup name: String) -> SourceSpan {
+        let tree = reader.tree
+        guard let root = tree.root, let groups = tree.entries(root).first(where: { tree.text($0.key, is: "groups") }),
+            let group = tree.entries(groups.value).first(where: { tree.text($0.key) == name })
+        else { return SourceSpan(line: 1, column: 1) }
+        let to = tree.entries(group.value).first { tree.text($0.key, is: "to") }
+        return reader.beginning(to?.value ?? group.key)
     }
 
     /// Only asked when something is wrong, and then perhaps of every task.

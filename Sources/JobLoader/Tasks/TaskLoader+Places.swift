@@ -116,7 +116,10 @@ extension TaskLoader {
             }
             return nil
         }
-        return Paths.absolute(to, in: folder(draft.head.group))
+        let folder = folder(draft.head.group)
+        let path = Paths.absolute(to, in: folder)
+        // A group's tree is made anew, without a symlink in it: there `..` is what it looks like.
+        return draft.head.group == nil ? path : Paths.resolvingDots(path, below: folder)
     }
 
     func folder(_ group: String?) -> String {

@@ -44,6 +44,24 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
         }
     }
 
+    /// What is wrong with the form of an answer, where libcurl gives that the code of something else: it calls broken
+    /// chunks a failed `recv`, too many headers too, and one header line beyond its bound (100 KiB) a want of memory.
+    /// Only its words tell them apart; where it has others, the code's name stays.
+    func misshapenAnswer(_ message: String) -> String? {
+        switch CURLcode(rawValue) {
+        case CURLE_OUT_OF_MEMORY where message.isEmpty, Self.tooLarge:
+            "a header line of the answer is longer than libcurl takes, or there was no memory for it"
+        case CURLE_RECV_ERROR where message.hasSuffix("in chunked-encoding"):
+            "the chunks of the body are malformed: \(message)"
+        case CURLE_RECV_ERROR where message.hasPrefix("Too large response headers"):
+            "the headers of the answer are too long: \(message)"
+        default: nil
+        }
+    }
+
+    /// `CURLE_TOO_LARGE`, which older headers do not know.
+    private static let tooLarge = CURLcode(100)
+
     private static func certificateError(_ verifyResult: Int) -> ErrorName {
         switch Int32(truncatingIfNeeded: verifyResult) {
         // libcurl looks at the name itself, after a chain that OpenSSL found right.

@@ -84,6 +84,8 @@ extension CurlCompletion {
             (name, words) = Self.explain(certificateAlert, words)
         } else if name == .serverKeyNotPinned {
             words = "no key of the server's certificates is one that `tls.trust.pin` names"
+        } else if let misshapen = code.misshapenAnswer(message) {
+            (name, words) = (.cannotParseResponse, misshapen)
         }
         return TransferError(
             name, words, curl: Int32(code.rawValue), errno: systemError == 0 ? nil : systemError)

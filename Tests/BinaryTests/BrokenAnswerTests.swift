@@ -39,16 +39,22 @@ import TextFormats
         Case("chunks without an end", "networkConnectionLost", raw("Transfer-Encoding: chunked", "5\r\nhello\r\n")),
         Case("cut in a chunk", "networkConnectionLost", raw("Transfer-Encoding: chunked", "50\r\nhello")),
         Case(
-            "a chunk of no size", "networkConnectionLost", raw("Transfer-Encoding: chunked", "zz\r\nhello\r\n0\r\n\r\n")
+            "a chunk of no size", "cannotParseResponse", raw("Transfer-Encoding: chunked", "zz\r\nhello\r\n0\r\n\r\n")
         ),
         Case(
-            "a chunk size that wraps to 5", "networkConnectionLost",
+            "a header line that is too long", "cannotParseResponse",
+            raw("X-Long: \(String(repeating: "a", count: 150_000))", "x")),
+        Case(
+            "too many headers", "cannotParseResponse",
+            raw((0..<400).map { "X-\($0): \(String(repeating: "a", count: 1_000))" }.joined(separator: "\r\n"), "x")),
+        Case(
+            "a chunk size that wraps to 5", "cannotParseResponse",
             raw("Transfer-Encoding: chunked", "10000000000000005\r\nhello\r\n0\r\n\r\n")),
         Case(
-            "a chunk of negative size", "networkConnectionLost",
+            "a chunk of negative size", "cannotParseResponse",
             raw("Transfer-Encoding: chunked", "-5\r\nhello\r\n0\r\n\r\n")),
         Case(
-            "a chunk that is longer than it says", "networkConnectionLost",
+            "a chunk that is longer than it says", "cannotParseResponse",
             raw("Transfer-Encoding: chunked", "3\r\nhello\r\n0\r\n\r\n")),
         Case(
             "cut after the last chunk", "networkConnectionLost",

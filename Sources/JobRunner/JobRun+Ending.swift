@@ -59,7 +59,7 @@ extension JobRun {
         }
         let record = TaskRecord(
             outcome: conclusion.outcome, tolerated: conclusion.tolerated,
-            changed: specification.type == .download ? file?.changed ?? false : file?.changed,
+            changed: specification.type == .download ? changed(file, specification, conclusion) : file?.changed,
             source: conclusion.outcome == .succeeded ? result?.source ?? .network : nil, waits: waits,
             error: conclusion.error,
             body: result?.body, lengthUnverified: result?.lengthUnverified ?? false,
@@ -80,6 +80,14 @@ extension JobRun {
         log.append(.taskFinished(record), task: task, session: specification.session)
         tasksLeft[Int(specification.session.raw)] -= 1
         if tasksLeft[Int(specification.session.raw)] == 0 { invalidate(specification.session) }
+    }
+
+    /// A member's file stands there once its group is published: then all of it succeeds, or its flush failed.
+    private func changed(_ file: FileRecord?, _ task: TaskSpecification, _ conclusion: Conclusion) -> Bool {
+        if task.group != nil, conclusion.outcome != .succeeded, conclusion.error?.name != .cannotWriteToFile {
+            return false
+        }
+        return file?.changed ?? false
     }
 
     private func told(_ captures: [CapturedValue]?) -> [Job.Variable] { captures?.map(\.told) ?? [] }

@@ -64,7 +64,9 @@ extension Scheduler {
         tasks[index].waits = []
         if !outsideNeeds.isEmpty { outsideNeeds[task] = nil }
         if !mirrors.isEmpty { mirrors[task] = nil }
-        if !wasStaged, let group = plan.tasks[index].group { memberEnded(group, isMissing: !tolerated, deferral) }
+        if !wasStaged, let group = plan.tasks[index].group {
+            memberEnded(group, isMissing: !tolerated, deferral, error)
+        }
         // Once the run is ending, whoever ended it ends those that wait too.
         let succeeded = outcome == .succeeded || tolerated
         if stopping == nil {

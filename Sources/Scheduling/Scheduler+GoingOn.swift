@@ -102,8 +102,10 @@ extension Scheduler {
             groups[number].isBroken = true
             groups[number].deferral = missing.ending?.deferral
             // What was verified and failed all the same failed with its group.
-            let error = missing.lastEnd == .succeeded ? missing.ending?.error : nil
-            actions.append(.groupFinished(group, published: false, error))
+            let telling = members.first {
+                $0.ending?.outcome == .failed && ($0.lastEnd == .succeeded || Self.isOfGroup($0.ending?.error))
+            }
+            actions.append(.groupFinished(group, published: false, telling?.ending?.error))
         }
     }
 

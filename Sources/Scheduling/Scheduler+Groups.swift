@@ -41,8 +41,10 @@ extension Scheduler {
     }
 
     /// A member ended without a file. One that may be missing leaves the old file where it is.
-    mutating func memberEnded(_ group: GroupIndex, isMissing: Bool, _ deferral: Deferral?) {
-        if isMissing { breakUp(group, deferral) }
+    mutating func memberEnded(
+        _ group: GroupIndex, isMissing: Bool, _ deferral: Deferral?, _ error: TransferError? = nil
+    ) {
+        if isMissing { breakUp(group, deferral, error) }
         closeMember(group)
     }
 
@@ -59,8 +61,9 @@ extension Scheduler {
 
     static let isIncomplete = TransferError(.runCancelled, "another member of its group did not succeed")
 
-    /// What the others have is of no use without the member that is missing.
-    mutating func breakUp(_ group: GroupIndex, _ deferral: Deferral?) {
+    /// What the others have is of no use without the member that is missing. What keeps the group's folder from being
+    /// exchanged is the group's own error, whichever member met it.
+    mutating func breakUp(_ group: GroupIndex, _ deferral: Deferral?, _ error: TransferError? = nil) {
         let number = Int(group.raw)
         guard !groups[number].isBroken else { return }
         groups[number].isBroken = true
@@ -73,7 +76,11 @@ extension Scheduler {
             case .failing, nil: end(member, missing(in: group))
             }
         }
-        ended(group, published: false, nil)
+        ended(group, published: false, Self.isOfGroup(error) ? error : nil)
+    }
+
+    static func isOfGroup(_ error: TransferError?) -> Bool {
+        error?.name == .groupNotPublished || error?.name == .groupChanged
     }
 
     /// How those end that another member of theirs left alone.

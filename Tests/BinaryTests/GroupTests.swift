@@ -126,6 +126,48 @@ import TransferModel
         #expect(run.errorText.contains("add `group: site`"))
     }
 
+    /// What is wrong with the group's own folder is told of the group, and nothing of it has changed.
+    @Test(arguments: [("file", "is no folder"), ("dangling", "following the link"), (".", "holds the working folder")])
+    func aFolderThatCannotBeExchangedIsTheGroupsError(_ to: String, _ words: String) throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("file", "mine")
+        try stage.folder.link("dangling", to: "nowhere")
+        let run = try stage.run(job(server, "to: \(to)"))
+        #expect(run.status == 1)
+        #expect(try run.value("$.groups[0].published") == "false")
+        #expect(try run.value("$.groups[0].error.name") == "groupNotPublished")
+        #expect(try run.value("$.groups[0].error.message")?.contains(words) == true)
+        #expect(try run.task("a", "changed") == "false" && run.task("b", "changed") == "false")
+    }
+
+    @Test func whatIsNotPublishedHasNotChanged() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        server.on("/b", [.wait(.milliseconds(300))] + .respond(500, body: "no"))
+        let run = try Stage().run(job(server))
+        #expect(try run.values("$.tasks[*].changed") == ["false", "false", nil])
+        #expect(try run.value("$.groups[0].error") == nil)
+    }
+
+    /// A group's tree is made anew: no symlink in it leads `..` elsewhere.
+    @Test func dotsInAMembersPathAreUnderstood() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            groups: { site: { to: site } }
+            tasks:
+              - { id: a, group: site, url: "\(server.url("/a"))", to: x/../y/.././a.txt }
+              - { id: b, group: site, url: "\(server.url("/b"))", to: "\(stage.folder.path("site/deep/../b.txt"))" }
+            """)
+        #expect(run.status == 0)
+        #expect(try run.values("$.tasks[*].file.path") == ["site/a.txt", "site/b.txt"])
+        #expect(try stage.text("site/a.txt") == "a 1" && stage.text("site/b.txt") == "b 1")
+    }
+
     // MARK: Room
 
     @Test func whatMustStayFreeStaysFree() throws {

@@ -1,4 +1,5 @@
 import AttemptLife
+import Codecs
 import CurlCore
 import FileDelivery
 import HTTPRules
@@ -112,12 +113,46 @@ extension Engine {
         guard let rules = attempt.rules.answer else { return true }
         let answer = prepare(attempt, rules, charset(), .network)
         if rules.readsBody {
-            destination.examine = Destination.Examination(most: AnswerRules.longest) { answer.look($0) }
+            let codings = packing(attempt)
+            destination.examine = Destination.Examination(most: AnswerRules.longest) { bytes in
+                do throws(TransferError) {
+                    return answer.look(try Self.unpacked(bytes, codings))
+                } catch {
+                    return error
+                }
+            }
             return true
         }
         guard let miss = answer.look([]) else { return true }
         fail(attempt, miss)
         return false
+    }
+
+    /// How the bytes of a download's file are packed that stay as they were sent.
+    private func packing(_ attempt: Attempt) -> [ContentCoding] {
+        guard attempt.life.codings.isEmpty, let head = attempt.head else { return [] }
+        return (try? ContentEncoding.codings(head.headers)) ?? []
+    }
+
+    /// What is looked into is what the file says, however it is packed. One that is not packed as its server says is
+    /// taken as it is.
+    private static func unpacked(_ bytes: [UInt8], _ codings: [ContentCoding]) throws(TransferError) -> [UInt8] {
+        guard !codings.isEmpty else { return bytes }
+        var text: [UInt8] = []
+        do throws(TransferError) {
+            let decoder = try Decoder(codings, bounds: SizeBounds(maximum: AnswerRules.longest))
+            try bytes.withUnsafeBytes { packed in
+                Result { () throws(TransferError) in try decoder.decode(packed) { text.append(contentsOf: $0) } }
+            }.get()
+            try decoder.finish()
+            return text
+        } catch {
+            guard error.name == .dataLengthExceedsMaximum else { return bytes }
+            throw TransferError(
+                .unexpectedResponse,
+                "the file unpacks to more than \(AnswerRules.longest) bytes, and `expect.body` and `capture` look into no more"
+            )
+        }
     }
 
     private func prepare(

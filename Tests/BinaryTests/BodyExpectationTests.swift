@@ -33,6 +33,34 @@ import TransferModel
         #expect(try run.task("misses", "body.text") == body)
     }
 
+    /// A file that stays packed is looked into as what it says; one that is not packed as its server says, as it is.
+    @Test func aPackedFileIsUnpackedForTheLook() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let packed = Encoder.gzip(Array("there is a needle in it".utf8))
+        let label = [("Content-Encoding", "gzip"), ("Content-Type", "text/plain")]
+        server.on("/a", .respond(200, headers: label, body: packed))
+        server.on("/plain", .respond(200, headers: label, body: "a needle, not packed"))
+        let bomb = Encoder.gzip([UInt8](repeating: 0x61, count: 17 << 20))
+        server.on("/bomb", .respond(200, headers: label, body: bomb))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            defaults: { expect: { body: { contains: needle } } }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a }
+              - { id: unpacked, url: "\(server.url("/a"))", to: unpacked, decompress: true }
+              - { id: plain, url: "\(server.url("/plain"))", to: plain }
+              - { id: misses, url: "\(server.url("/a"))", to: misses, expect: { body: { contains: pin } } }
+              - { id: bomb, url: "\(server.url("/bomb"))", to: bomb }
+            """)
+        #expect(
+            try run.values("$.tasks[*].outcome") == ["succeeded", "succeeded", "succeeded", "failed", "failed"])
+        #expect(try run.task("misses", "error.message")?.contains("begins with \"there is") == true)
+        #expect(try run.task("bomb", "error.message")?.contains("unpacks to more than") == true)
+        #expect(try stage.folder.bytes("a") == packed)
+    }
+
     /// Numbers beyond 2^53 are compared with all their digits.
     @Test func neighboursAreNotTheSame() throws {
         let server = try ScriptedServer()

@@ -1,6 +1,6 @@
 import Synchronization
 package import SystemIO
-import TransferModel
+package import TransferModel
 
 /// What tests take away from the filesystems of this machine, so that the ways round it are walked.
 package struct FilesystemLack: OptionSet, Sendable {
@@ -25,14 +25,17 @@ package final class Delivery: Sendable {
     /// enough while another's bodies are many, so that the loop waits for none alone.
     package let maximumOutstanding: Int
 
-    /// `reports` gets the answers; `run` goes into temporary names; with `makesSums` a file's record tells a sum of it.
+    /// `reports` gets the answers; `run` goes into temporary names; with `makesSums` a file's record tells a sum of it;
+    /// errors call a task by its `taskName`.
     /// For tests: what the filesystems lack, and a hook that is called at each step of a group's publication, on the
     /// first thread.
     package init(
         run: String, reports: Mailbox<DeliveryReport>, threads: Int = 1, makesSums: Bool = false,
-        lacking: FilesystemLack = [], groupHook: GroupHook? = nil
+        taskName: @escaping @Sendable (TaskIndex) -> String = { "\($0.raw)" }, lacking: FilesystemLack = [],
+        groupHook: GroupHook? = nil
     ) throws(SystemError) {
-        let commons = PublishersCommons(names: TemporaryNames(run: run), makesSums: makesSums, lacking: lacking)
+        let commons = PublishersCommons(
+            names: TemporaryNames(run: run), taskName: taskName, makesSums: makesSums, lacking: lacking)
         maximumOutstanding = threads == 1 ? 1 << 20 : threads << 22
         backlog = Backlog(maximumOutstanding)
         var started: [DeliveryThread] = []

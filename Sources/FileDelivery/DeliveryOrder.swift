@@ -91,6 +91,8 @@ package enum DeliveryOrder: Sendable {
     case inspect(TaskIndex, path: String, Checksum?)
     /// Size and time of what stands at the destination and, with `readingIt`, the sum of its bytes.
     case look(TaskIndex, path: String, readingIt: Bool = false)
+    /// What stands there is as it shall be but for its mode, perhaps; `published` answers with its record.
+    case keepFile(TaskIndex, FileRecord, mode: UInt16)
     /// The digest of a file that is to be sent.
     case digest(TaskIndex, path: String, DigestAlgorithm)
     /// A local file as a download's source.
@@ -117,7 +119,8 @@ extension DeliveryOrder {
             .publish(_, let id, _, _, _), .settle(let id), .discard(let id), .keepPart(let id, _), .leave(let id, _),
             .adopt(let id, _, _, _, _, _, _):
             id.thread(of: count)
-        case .inspect(let task, _, _), .look(let task, _, _), .digest(let task, _, _), .examine(let task, _):
+        case .inspect(let task, _, _), .look(let task, _, _), .digest(let task, _, _), .examine(let task, _),
+            .keepFile(let task, _, _):
             Int(task.raw) % count
         case .copy(let task, _, let destination, _): destination.group == nil ? Int(task.raw) % count : 0
         case .read(let task, _, _, let group): group == nil ? Int(task.raw) % count : 0

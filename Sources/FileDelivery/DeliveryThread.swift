@@ -129,6 +129,11 @@ struct DeliveryWorker {
             inspect(task, path, checksum)
         case .digest(let task, let path, let algorithm):
             answer(task) { () throws(TransferError) in .digested(task, try LocalFiles.digest(path, algorithm)) }
+        case .keepFile(let task, let record, let mode):
+            answer(task) { () throws(TransferError) in
+                try LocalFiles.setMode(record.path, mode)
+                return .published(task, record)
+            }
         case .look(let task, let path, let readsIt):
             answers.append(.looked(task, LocalFiles.stamp(path), sum: readsIt ? LocalFiles.sum(path) : nil))
         case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)

@@ -113,6 +113,18 @@ enum LocalFiles {
         return (facts.size, meets(path, checksum))
     }
 
+    /// Its content stays as it is.
+    static func setMode(_ path: String, _ mode: UInt16) throws(TransferError) {
+        do throws(SystemError) {
+            guard try FileFacts.of(path).permissions != mode_t(mode) else { return }
+            let (folder, name) = Folders.split(path)
+            try Descriptor.openFolder(folder).setMode(of: name, mode_t(mode))
+        } catch {
+            throw TransferError(
+                .cannotWriteToFile, "setting the mode of \(path) failed: \(error.reason)", errno: error.errno)
+        }
+    }
+
     /// By what the file at `path` can be known again; `nil` for what is no file.
     static func stamp(_ path: String) -> FileStamp? {
         guard let facts = try? FileFacts.of(path), facts.isRegular else { return nil }

@@ -8,8 +8,10 @@ enum Placing {
     case placed(changed: Bool)
     /// The file that stands there is the same in all that counts, and stays: these are its facts.
     case same(FileFacts)
-    /// `existing: skip`, and something came to stand there since it was looked at.
+    /// `existing: skip`, and something stands there.
     case kept(bytes: Int64)
+    /// Another task of this run has put its file there, under another path perhaps.
+    case taken(by: TaskIndex)
 }
 
 /// What the threads that write have in common.
@@ -17,6 +19,9 @@ struct PublishersCommons: Sendable {
     let names: TemporaryNames
     let space = DiskSpace()
     let leftovers = Leftovers()
+    let placed = PlacedFiles()
+    /// What people call a task.
+    let taskName: @Sendable (TaskIndex) -> String
     /// Of what is written a later run may want to know whether it is still there.
     let makesSums: Bool
     let lacking: FilesystemLack
@@ -28,6 +33,8 @@ final class Publisher {
     let names: TemporaryNames
     private let space: DiskSpace
     let groups: Groups
+    private let placed: PlacedFiles
+    private let taskName: @Sendable (TaskIndex) -> String
     var stagings: [StagingID: Staging] = [:]
     /// Why a body is lost already; told when it is published.
     private(set) var failures: [StagingID: TransferError] = [:]
@@ -48,6 +55,8 @@ final class Publisher {
         makesSums = commons.makesSums
         names = commons.names
         space = commons.space
+        placed = commons.placed
+        taskName = commons.taskName
         folders = FolderCache(commons.leftovers, lacksUnnamedFiles: commons.lacking.contains(.unnamedFiles))
         groups = Groups(folders, names, hook: groupHook, lacksExchange: commons.lacking.contains(.exchange))
     }
@@ -246,7 +255,12 @@ final class Publisher {
         case .kept(let bytes):
             staging.remove()
             return FileRecord(
-                path: destination.path, bytes: bytes, checksum: nil, changed: false, lengthUnverified: false)
+                path: destination.path, bytes: bytes, checksum: nil, changed: false, lengthUnverified: false,
+                isKept: true)
+        case .taken(let owner):
+            throw TransferError(
+                .destinationExists,
+                "\(destination.path) is already the file of the task `\(taskName(owner))`, under another path")
         }
     }
 
@@ -257,7 +271,7 @@ final class Publisher {
         do throws(SystemError) {
             if destination.group == nil {
                 let (folder, name) = Folders.split(destination.path)
-                return try placeAgain(staging, folder, name, destination)
+                return try placeAgain(staging, task, folder, name, destination)
             }
         } catch {
             throw movingError(error, destination.path)
@@ -283,26 +297,43 @@ final class Publisher {
 
     /// A folder that vanished since it was opened is made again: the bytes are still there.
     private func placeAgain(
-        _ staging: Staging, _ folderPath: String, _ name: String, _ destination: Destination
+        _ staging: Staging, _ task: TaskIndex, _ folderPath: String, _ name: String, _ destination: Destination
     ) throws(SystemError) -> Placing {
         do throws(SystemError) {
-            return try place(staging, in: folders.folder(folderPath), as: name, destination)
+            return try place(staging, task, in: folders.folder(folderPath), as: name, destination)
         } catch {
             guard error.errno == ENOENT else { throw error }
         }
         folders.forget(folderPath)
-        return try place(staging, in: folders.folder(folderPath), as: name, destination)
+        return try place(staging, task, in: folders.folder(folderPath), as: name, destination)
     }
 
     private func place(
-        _ staging: Staging, in folder: FolderCache.Folder, as name: String, _ destination: Destination
+        _ staging: Staging, _ task: TaskIndex, in folder: FolderCache.Folder, as name: String,
+        _ destination: Destination
     ) throws(SystemError) -> Placing {
+        let key = PlacedFiles.key(folder, name)
+        let isOurs = placed.claim(key, task)
         do throws(SystemError) {
-            try staging.name(in: folder.descriptor, name)
-            return .placed(changed: true)
+            do throws(SystemError) {
+                try staging.name(in: folder.descriptor, name)
+                if !isOurs { placed.take(key, task) }
+                return .placed(changed: true)
+            } catch {
+                guard error.errno == EEXIST else { throw error }
+            }
+            if let rival = placed.rival(key, task) { return .taken(by: rival) }
+            return try placeOver(staging, in: folder, name, destination)
         } catch {
-            guard error.errno == EEXIST else { throw error }
+            placed.letGo(key, task)
+            throw error
         }
+    }
+
+    /// Where something stands already.
+    private func placeOver(
+        _ staging: Staging, in folder: FolderCache.Folder, _ name: String, _ destination: Destination
+    ) throws(SystemError) -> Placing {
         let old = try folder.descriptor.facts(of: name)
         if old.isFolder { throw SystemError(call: "rename", errno: EISDIR) }
         guard old.isRegular || old.isLink else { throw SystemError(call: "rename", errno: ENOTSUP) }

@@ -13,6 +13,12 @@ extension Engine {
     static func deliveryThreads(for job: Job) -> Int { job.tasks.count < manyTasks ? 1 : 2 }
     private static let manyTasks = 32
 
+    /// Whether some transfers of the job are under a `bandwidth`.
+    static func isMetered(_ job: Job) -> Bool {
+        job.limits.bandwidth != nil || job.sessions.contains { $0.bandwidth != nil }
+            || job.tasks.contains { $0.options.values.bandwidth != nil }
+    }
+
     func newStaging(_ specification: TaskSpecification, _ task: TaskIndex) -> StagingID {
         stagingCount += 1
         return StagingID(stagingCount, of: task, isGrouped: specification.group != nil)
@@ -65,6 +71,12 @@ extension Engine {
                 lengthUnverified: attempt.lengthUnverified))
     }
 
+    /// Nothing of what came is of use to a later attempt or run.
+    func lose(_ attempt: Attempt, _ miss: TransferError) {
+        attempt.isLost = true
+        fail(attempt, miss)
+    }
+
     /// The complete destination; fails the attempt when a folder's file has no usable name.
     private func named(_ attempt: Attempt) -> Destination? {
         guard var destination = attempt.destination else { return nil }
@@ -72,12 +84,11 @@ extension Engine {
             let isKnown = job.tasks[Int(attempt.task.raw)].destination == destination.path
             return isKnown || claim(destination.path, attempt) ? destination : nil
         }
-        guard let head = attempt.head, let name = SuggestedFilename.of(head.headers, url: attempt.life.request.url)
-        else {
+        guard let path = pathInFolder(destination.path, attempt) else {
             fail(attempt, TransferError(.cannotCreateFile, "neither the server nor the URL gives the file a name"))
             return nil
         }
-        destination.path += name
+        destination.path = path
         return claim(destination.path, attempt) ? destination : nil
     }
 
@@ -115,7 +126,8 @@ extension Engine {
             attempt.isLost = true
             fail(attempt, error)
         case .inspected(let task, let size, let matches):
-            guard let attempt = attempt(of: task), case .inspecting = attempt.phase else { return }
+            guard let attempt = attempt(of: task) else { return }
+            guard case .inspecting = attempt.phase else { return inspectedName(attempt, size: size) }
             inspected(attempt, size: size, matches: matches)
         case .digested(let task, let digest): digested(task, digest)
         case .looked(let task, let stamp, let sum): looked(task, stamp, sum: sum)
@@ -166,6 +178,7 @@ extension Engine {
         attempt.noteUnpacked(record.bytes)
         if attempt.head == nil { announceFile(attempt, length: record.bytes) }
         emit(.fileFinished(record), attempt)
+        if record.isKept { return finishUnchanged(attempt) }
         if attempt.session.configuration.durability == .flush {
             attempt.phase = .flushing
             unhurriedFlushes += 1
@@ -183,8 +196,8 @@ extension Engine {
         attempt.file = record
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
-        if attempt.keepsExisting {
-            finish(attempt, Verdict(.succeeded), source: .unchanged)
+        if attempt.keepsExisting || record.isKept {
+            finishUnchanged(attempt)
         } else {
             if attempt.head == nil { announceFile(attempt, length: record.bytes) }
             succeed(attempt)
@@ -208,6 +221,10 @@ extension Engine {
         finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.source ?? source)
     }
 
+    private func finishUnchanged(_ attempt: Attempt) {
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
+    }
+
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {
         let url = attempt.life.request.url
         guard let size else { return recall(attempt, url) }
@@ -225,21 +242,24 @@ extension Engine {
     }
 
     func keepExisting(_ attempt: Attempt, _ path: String, _ size: Int64) {
+        let options = attempt.specification.options.values
         var checksum: Checksum?
-        if case .literal(let literal) = attempt.specification.options.values.checksum,
-            attempt.specification.options.values.existing == .revalidate
-        {
-            checksum = literal
-        }
+        if case .literal(let literal) = options.checksum, options.existing == .revalidate { checksum = literal }
         if let group = plannedDestination(attempt).group {
             attempt.keepsExisting = true
             attempt.phase = .delivering
             return outbox.add(.keep(attempt.task, path: path, group))
         }
-        let file = FileRecord(path: path, bytes: size, checksum: checksum, changed: false, lengthUnverified: false)
+        let file = FileRecord(
+            path: path, bytes: size, checksum: checksum, changed: false, lengthUnverified: false, isKept: true)
+        // What `existing: skip` protects is not touched.
+        if let mode = options.mode, options.existing == .revalidate {
+            attempt.phase = .delivering
+            return outbox.add(.keepFile(attempt.task, file, mode: mode))
+        }
         attempt.file = file
         emit(.fileFinished(file), attempt)
-        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
+        finishUnchanged(attempt)
     }
 
     // MARK: Sources that need no connection

@@ -68,8 +68,7 @@ extension Engine {
             guard foresight[next] == nil, !foresight.hasBegun(next), attempts[index] == nil,
                 !specification.options.values.awaitsCaptures
             else { continue }
-            let keeps = memory.keeps(specification)
-            guard keeps.file || keeps.part else { continue }
+            guard memory.keeps(specification).isEligible else { continue }
             foresight[next] = memory.find(next, specification) ? .asked : .nothing
         }
     }

@@ -15,14 +15,22 @@ extension Engine {
         let places = specification.options.values.mirrors
         if record.start != url.text, places.contains(where: { $0.url?.text == record.start }) { return false }
         guard triedParts.insert(attempt.task).inserted else { return false }
-        recordedParts.insert(attempt.task)
-        if record.start == url.text, record.shape == memory?.shape(of: specification) { return true }
-        forgetPart(attempt.task)
-        outbox.add(.removePart("\(record.folder)/\(record.part.name)"))
+        if record.start == url.text, record.shape == memory?.shape(of: specification) {
+            recordedParts.insert(attempt.task)
+            return true
+        }
+        removePart(record, of: attempt.task)
         attempt.life.startOver(
             record.start == url.text
                 ? "the job asks for it in another way than when it began" : "it began at another URL, \(record.start)")
         return false
+    }
+
+    /// It is of no use, or not wanted any more: the job may say `resume: false` now.
+    func removePart(_ record: ResumeRecord, of task: TaskIndex) {
+        recordedParts.insert(task)
+        forgetPart(task)
+        outbox.add(.removePart("\(record.folder)/\(record.part.name)"))
     }
 
     /// What an earlier run left of this file: is it still what it was then?

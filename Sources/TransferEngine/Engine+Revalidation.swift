@@ -17,7 +17,7 @@ extension Engine {
         let mayBeWritten = capturedSecrets.isEmpty || !capturedSecrets.finds(in: Array(url.text.utf8))
         attempt.isKept = keeps.file && mayBeWritten
         attempt.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
-        guard keeps.file || keeps.part, attempt.life.resume == nil else { return begin(attempt, url) }
+        guard keeps.isEligible, attempt.life.resume == nil else { return begin(attempt, url) }
         lookAhead(of: attempt.task, memory)
         switch foresight.take(attempt.task) {
         case nil:
@@ -57,6 +57,7 @@ extension Engine {
             attempt.part = record
             begin(attempt, url)
         } else {
+            if let record, !attempt.leavesPart { removePart(record, of: attempt.task) }
             askAgain(attempt, url)
         }
     }

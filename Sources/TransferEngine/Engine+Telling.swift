@@ -80,6 +80,7 @@ extension Engine {
     func tellResponse(_ attempt: Attempt, _ head: ResponseHead) {
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         learnSecrets(attempt, head.headers)
+        inspectName(attempt)
         announceLength(attempt)
         if !attempt.isFromCache {
             considerSegments(attempt)

@@ -162,9 +162,7 @@ package final class Engine {
                     networks: networks, now: now.wall))
         }
         self.sessions = sessions
-        isMetered =
-            job.limits.bandwidth != nil || job.sessions.contains { $0.bandwidth != nil }
-            || job.tasks.contains { $0.options.values.bandwidth != nil }
+        isMetered = Self.isMetered(job)
         receiveBuffer = min(max((1 << 20) / concurrency, 64 << 10), 512 << 10)
         groups = EngineGroup.all(of: job)
         checksumFiles = ChecksumFiles(job)
@@ -177,7 +175,8 @@ package final class Engine {
         }
         do throws(SystemError) {
             delivery = try Delivery(
-                run: run, reports: deliveries, threads: Self.deliveryThreads(for: job), makesSums: memory != nil)
+                run: run, reports: deliveries, threads: Self.deliveryThreads(for: job), makesSums: memory != nil,
+                taskName: { job.tasks[Int($0.raw)].id })
         } catch {
             throw TransferError(.unknown, "a delivery thread could not be started: \(error)")
         }

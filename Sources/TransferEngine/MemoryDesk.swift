@@ -95,9 +95,10 @@ final class MemoryDesk {
     }
 
     /// What of a task is kept for the next run: by what its file is known again, and what is there when it breaks off.
-    func keeps(_ task: TaskSpecification) -> (file: Bool, part: Bool) {
-        guard Self.isEligible(task, isKept) else { return (false, false) }
-        return (rules(of: task).applies, Self.mayOutliveRun(task))
+    /// Of one that keeps neither, an earlier run may have left something under other rules.
+    func keeps(_ task: TaskSpecification) -> (file: Bool, part: Bool, isEligible: Bool) {
+        guard Self.isEligible(task, isKept) else { return (false, false, false) }
+        return (rules(of: task).applies, Self.mayOutliveRun(task), true)
     }
 
     func shape(of task: TaskSpecification) -> Int64 { rules(of: task).shape }

@@ -80,7 +80,8 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
             userInformation: userInformation)
     }
 
-    /// The last path component, decoded, for naming a file; `nil` when there is none.
+    /// The last path component, decoded, for naming a file; as it is written when that gives no UTF-8, and `nil` when
+    /// there is none.
     package var lastPathComponent: String? {
         let path = text.utf8.dropFirst(Int(pathStart)).prefix(Int(pathEnd - pathStart))
         guard let end = path.lastIndex(where: { $0 != UInt8(ascii: "/") }) else { return nil }
@@ -88,7 +89,7 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
         let start =
             component.lastIndex(of: UInt8(ascii: "/")).map { component.index(after: $0) } ?? component.startIndex
         let last = String(text[start...end])
-        return last.utf8.contains(UInt8(ascii: "%")) ? PercentEncoding.decode(last) : last
+        return last.utf8.contains(UInt8(ascii: "%")) ? PercentEncoding.decode(last) ?? last : last
     }
 
     private func slice(_ start: Int, _ end: Int) -> String {

@@ -41,4 +41,89 @@ import Testing
         #expect(try stage.text("out/same.txt") == "first")
         #expect(try stage.text("out/fixed.txt") == "fixed")
     }
+
+    /// One place by way of two paths: only who opens the folders sees it.
+    @Test(arguments: ["link/a", "through/../a"]) func twoTasksNeverWriteOneFileByTwoPaths(_ path: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/first", .respond(200, body: "first"))
+        server.on("/second", .respond(200, body: "second"))
+        let stage = try Stage()
+        try stage.folder.makeFolder("real/deep")
+        try stage.folder.link("link", to: "real")
+        try stage.folder.link("through", to: "real/deep")
+        for old in [nil, "old"] {
+            if let old { try stage.folder.write("real/a", old) } else { stage.folder.remove("real/a") }
+            let run = try stage.run(
+                """
+                defaults: { existing: replace }
+                tasks:
+                  - { id: first, url: "\(server.url("/first"))", to: real/a }
+                  - { id: second, needs: [first], url: "\(server.url("/second"))", to: \(path) }
+                  - { id: other, url: "\(server.url("/second"))", to: link/b }
+                """)
+            #expect(run.status == 1)
+            #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "failed", "succeeded"])
+            #expect(try run.task("second", "error.name") == "destinationExists")
+            #expect(try run.task("second", "error.message")?.contains("the file of the task `first`") == true)
+            #expect(try stage.text("real/a") == "first" && stage.text("real/b") == "second")
+        }
+    }
+
+    /// What `existing` protects is not fetched: the headers tell the name.
+    @Test(arguments: ["skip", "fail"], ["named", "plain"]) func aProtectedFileEndsTheTransfer(
+        _ existing: String, _ name: String
+    ) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let head = Script.head(
+            200,
+            [("Content-Length", "100000000"), ("ETag", "\"v1\"")]
+                + (name == "named" ? [("Content-Disposition", "attachment; filename=named")] : []))
+        server.on("/plain", [.bytes(head), .pattern(count: 2 << 20), .stall])
+        let stage = try Stage()
+        try stage.folder.write("out/\(name)", "mine")
+        let run = try stage.run(
+            """
+            defaults: { timeoutForRequest: 20s, retry: { attempts: 1 } }
+            tasks: [{ id: a, url: "\(server.url("/plain"))", to: out/, existing: \(existing) }]
+            """)
+        #expect(try stage.text("out/\(name)") == "mine")
+        #expect(stage.folder.list("out") == [name])
+        #expect(run.status == (existing == "skip" ? 0 : 1))
+        if existing == "skip" {
+            #expect(try run.task("a", "source") == "unchanged" && run.task("a", "changed") == "false")
+            #expect(try run.task("a", "file.path") == "out/\(name)" && run.task("a", "file.bytes") == "4")
+        } else {
+            #expect(try run.task("a", "error.name") == "destinationExists")
+        }
+    }
+
+    /// A short body is there before anybody could look.
+    @Test func aProtectedFileIsNoResultOfTheNetwork() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", .respond(200, body: "new"))
+        let stage = try Stage()
+        try stage.folder.write("out/a", "mine")
+        let run = try stage.run(
+            """
+            defaults: { existing: skip, to: out/ }
+            tasks:
+              - { id: http, url: "\(server.url("/a"))" }
+              - { id: fresh, url: "\(server.url("/a?b"))", to: other/ }
+            """)
+        #expect(try run.values("$.tasks[*].source") == ["unchanged", "network"])
+        #expect(try run.values("$.tasks[*].changed") == ["false", "true"])
+        #expect(try stage.text("out/a") == "mine" && stage.text("other/a") == "new")
+    }
+
+    @Test func aNameThatIsNoTextStaysAsItIsWritten() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/caf%e9%2F.txt", .respond(200, body: "latin"))
+        let stage = try Stage()
+        #expect(try stage.run("tasks: [{ id: a, url: '\(server.url("/caf%e9%2F.txt"))', to: out/ }]").status == 0)
+        #expect(try stage.text("out/caf%e9%2F.txt") == "latin")
+    }
 }

@@ -303,6 +303,21 @@ import TransferModel
         #expect(scene.stage.binary.home.exists("state/transfer-run/store.sqlite") == isKept)
     }
 
+    /// Nobody goes on with it any more.
+    @Test(arguments: ["", ", existing: replace", ", decompress: true"]) func whatIsLeftGoesWhenTheJobNoLongerResumes(
+        _ more: String
+    ) throws {
+        let scene = try Scene()
+        try scene.breakOff(scene.job(), by: SIGINT)
+        #expect(scene.part != nil)
+        let run = try scene.stage.run(scene.job(", resume: false\(more)"))
+        #expect(run.status == 0)
+        #expect(scene.part == nil)
+        #expect(scene.ranges == ["none", "none"])
+        #expect(try scene.stage.folder.bytes("out/f") == Self.body)
+        #expect(try Store.open(folder: scene.state).partFiles().isEmpty)
+    }
+
     @Test func soIsWhatShallNotBeResumed() throws {
         let scene = try Scene()
         let run = try scene.stage.run(scene.job(", resume: false, timeoutForRequest: 300ms, retry: { attempts: 1 }"))

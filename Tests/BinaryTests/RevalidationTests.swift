@@ -57,6 +57,26 @@ import TransferModel
         #expect(run.errorText.contains("warning") == false)
     }
 
+    /// The content is not all that the job says of a file.
+    @Test(arguments: ["none", "flush"]) func anUnchangedFileGetsItsMode(_ durability: String) throws {
+        let mirror = try Mirror(ServedResource("hello", etag: "\"v1\""))
+        let stage = try Stage()
+        let top = "sessions: { default: { durability: \(durability) } }"
+        #expect(try stage.run(mirror.job(top: top)).status == 0)
+        for (more, mode) in [("mode: \"0600\"", 0o600), ("", 0o600), ("mode: \"0755\"", 0o755)] as [(String, UInt32)] {
+            let run = try stage.run(mirror.job(more, top: top))
+            #expect(try run.task("a", "source") == "unchanged" && run.task("a", "changed") == "false")
+            #expect(stage.folder.mode("a") == mode)
+        }
+        let sum = "checksum: \"md5:5d41402abc4b2a76b9719d911017c592\""
+        #expect(try stage.run(mirror.job("\(sum), mode: \"0640\"")).task("a", "source") == "unchanged")
+        #expect(stage.folder.mode("a") == 0o640)
+        // It is not touched.
+        #expect(try stage.run(mirror.job("existing: skip, mode: \"0600\"")).task("a", "source") == "unchanged")
+        #expect(stage.folder.mode("a") == 0o640)
+        #expect(mirror.conditions.count == 4)
+    }
+
     /// What is kept of many files is looked up long before their turn, in whatever order that comes: what is asked and
     /// what comes of it is for each file as if it were alone.
     @Test(arguments: [false, true]) func manyFilesAreEachAskedForAsTheyStand(_ isShuffled: Bool) throws {

@@ -29,7 +29,7 @@ import TransferModel
         #expect(try tree.text("f") == "old")
         desk.submit(
             .publish(
-                TaskIndex(raw: 1), id, Destination(path: tree.path("f")), rest: .bytes(bytes("er")),
+                TaskIndex(raw: 7), id, Destination(path: tree.path("f")), rest: .bytes(bytes("er")),
                 lengthUnverified: true))
         let record = try desk.outcome().get()
         #expect(record.changed && record.lengthUnverified)
@@ -37,6 +37,33 @@ import TransferModel
         #expect(try !desk.publish([bytes("newer")], to: tree.path("f")).get().changed)
         #expect(try desk.publish([bytes("newes")], to: tree.path("f")).get().changed)
         #expect(tree.list() == ["f"])
+    }
+
+    /// By way of a symlink, a `..` behind it or a mount: the folder is the same.
+    @Test(arguments: [false, true]) func anotherTasksFileIsNotReplaced(lacksUnnamedFiles: Bool) throws {
+        let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles)
+        try tree.makeFolder("real")
+        try tree.link("link", to: "real")
+        try tree.write("real/old", "old")
+        func publish(_ path: String, as task: UInt32, _ text: String) throws -> ErrorName? {
+            let destination = Destination(path: tree.path(path))
+            desk.submit(
+                .publish(
+                    TaskIndex(raw: task), desk.staging(), destination, rest: .bytes(bytes(text)),
+                    lengthUnverified: false))
+            if case .failure(let error) = try desk.outcome() { return error.name } else { return nil }
+        }
+        for name in ["old", "new"] {
+            #expect(try publish("real/\(name)", as: 1, "one") == nil)
+            #expect(try publish("link/\(name)", as: 2, "two") == .destinationExists)
+            #expect(try publish("link/\(name)", as: 1, "again") == nil)
+            #expect(try tree.text("real/\(name)") == "again")
+            // Somebody took it away: then it is in nobody's place.
+            tree.remove("real/\(name)")
+            #expect(try publish("link/\(name)", as: 2, "two") == nil)
+            #expect(try publish("real/\(name)", as: 1, "one") == .destinationExists)
+            #expect(try tree.text("real/\(name)") == "two")
+        }
     }
 
     @Test(arguments: [false, true]) func existing(lacksUnnamedFiles: Bool) throws {

@@ -29,7 +29,8 @@ struct SuggestedFilenameTests {
     @Test(arguments: [
         ("https://h/a/b.tar.gz", "b.tar.gz"), ("https://h/a/b%20c", "b c"),
         ("https://h/%2e%2e%2fetc%2fpasswd", "passwd"),
-        ("https://h/dir/", "dir"), ("https://h/", nil), ("https://h", nil), ("https://h/%FF", nil),
+        ("https://h/dir/", "dir"), ("https://h/", nil), ("https://h", nil), ("https://h/%FF", "%FF"),
+        ("https://h/caf%e9%2fx.txt", "caf%e9%2fx.txt"),
         ("https://h/a/%2e%2e", nil),
     ]) func theURLsName(url: String, wanted: String?) throws {
         #expect(try name(nil, url: url) == wanted)

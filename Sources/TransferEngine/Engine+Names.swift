@@ -1,0 +1,39 @@
+import AttemptLife
+import CurlCore
+import FileDelivery
+import HTTPRules
+import TransferModel
+
+// A folder's file gets its name from the answer: what stands under it is known once the headers are there.
+
+extension Engine {
+    /// Where the headers say a folder's file goes; `nil` when neither they nor the URL give it a usable name.
+    func pathInFolder(_ folder: String, _ attempt: Attempt) -> String? {
+        attempt.head.flatMap { SuggestedFilename.of($0.headers, url: attempt.life.request.url) }.map { folder + $0 }
+    }
+
+    /// What `existing` protects is not to be fetched to the end: asked at the headers, while the body comes.
+    func inspectName(_ attempt: Attempt) {
+        guard attempt.isDownload, attempt.decision == .keep, let destination = attempt.destination,
+            destination.path.hasSuffix("/"), destination.existing == .skip || destination.existing == .fail,
+            let path = pathInFolder(destination.path, attempt)
+        else { return }
+        outbox.add(.inspect(attempt.task, path: path, nil))
+    }
+
+    /// What stands there. Once all of the body is with a delivery thread, that decides.
+    func inspectedName(_ attempt: Attempt, size: Int64?) {
+        guard let size, case .transferring = attempt.phase, let destination = attempt.destination,
+            let path = pathInFolder(destination.path, attempt), attempt.life.isFinalAnswer
+        else { return }
+        stopTransfer(attempt)
+        guard destination.existing == .skip else {
+            return lose(attempt, TransferError(.destinationExists, "\(path) is there already"))
+        }
+        guard claim(path, attempt) else { return }
+        _ = attempt.takeRest()
+        forgetLabel(of: attempt.staging)
+        outbox.add(.discard(attempt.staging))
+        keepExisting(attempt, path, size)
+    }
+}

@@ -331,7 +331,11 @@ package final class AttemptLife {
         }
         // What is continued was hashed as its first answer said.
         if type == .download, framing != .none, offset == 0 {
-            sentDigest = SentDigests.strongest(headers, status: status) ?? storeDigest(status, headers)
+            // A part that the job itself asks for is all of its file.
+            sentDigest =
+                status == 206
+                ? SentDigests.ofMessage(headers)
+                : SentDigests.strongest(headers, status: status) ?? storeDigest(status, headers)
         }
         takenSum = sumsBody(request) ? storeDigest(status, headers)?.checksum : nil
         let provesNothing = answerVersion == .http2 && framing == .untilClose && !provesByDigest

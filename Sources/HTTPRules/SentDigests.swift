@@ -9,12 +9,21 @@ package enum SentDigests {
     package static func strongest(_ headers: HeaderBlock, status: Int) -> SentDigest? {
         var known = dictionary("Repr-Digest", headers.all("repr-digest"))
         // These speak of what this message carries: of a part, when it carries a part.
-        if status != 206 {
-            known += dictionary("Content-Digest", headers.all("content-digest"))
-            if let digest = contentMD5(headers.all("content-md5")) { known.append(digest) }
-        }
-        // The first of the strongest.
-        return known.max { strength($0) < strength($1) }.flatMap { best in
+        if status != 206 { known += ofContent(headers) }
+        return strongest(known)
+    }
+
+    /// The strongest of what the message itself carries, whatever part of a file that is.
+    package static func ofMessage(_ headers: HeaderBlock) -> SentDigest? { strongest(ofContent(headers)) }
+
+    private static func ofContent(_ headers: HeaderBlock) -> [SentDigest] {
+        let known = dictionary("Content-Digest", headers.all("content-digest"))
+        return contentMD5(headers.all("content-md5")).map { known + [$0] } ?? known
+    }
+
+    /// The first of the strongest.
+    private static func strongest(_ known: [SentDigest]) -> SentDigest? {
+        known.max { strength($0) < strength($1) }.flatMap { best in
             known.first { strength($0) == strength(best) }
         }
     }

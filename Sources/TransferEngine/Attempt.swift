@@ -213,6 +213,12 @@ final class Attempt: TransferReceiver {
     /// Its answer comes in parts.
     var mixed: MixedAnswer?
 
+    /// Of an answer that continues what is there.
+    private var partDigest: PartDigest?
+
+    /// Why that answer's bytes are not those that its server sent.
+    var partMiss: TransferError? { partDigest?.miss(length: received) }
+
     // What the session's cache has to do with it.
     var cacheTurn: CacheTurn?
     /// Whether the last answer was kept; `nil` where there was none to keep.
@@ -288,7 +294,7 @@ final class Attempt: TransferReceiver {
         kept = []
         mixed = nil
         destination?.sent = nil
-        decoder = nil
+        (partDigest, decoder) = (nil, nil)
         decodingFailure = nil
         requestStartedAt = now.wall
     }
@@ -342,6 +348,7 @@ final class Attempt: TransferReceiver {
         if decision == .keep, life.type == .download {
             if let target = life.target { destination?.path = target }
             destination?.sent = life.offset > 0 ? life.resume?.sent : life.sentDigest
+            if life.offset > 0 { partDigest = PartDigest(head.headers) }
             if leavesPart, continuation != nil, (life.announcedLength ?? .max) >= PartFile.smallest {
                 outbox.add(.keepPart(staging, task))
             }
@@ -387,6 +394,7 @@ final class Attempt: TransferReceiver {
             spend(bytes.count)
         }
         received += Int64(bytes.count)
+        partDigest?.update(bytes)
         cacheTurn?.copy?.append(contentsOf: bytes)
         switch decision {
         case .keep:

@@ -59,6 +59,8 @@ extension Engine {
                 source: attempt.source ?? (attempt.life.uploadResumedFrom > 0 ? .resumed : .network))
         }
         reports.append(.transferred(attempt.task))
+        // Nobody can say which of its bytes are wrong.
+        if let miss = attempt.partMiss { return lose(attempt, miss) }
         guard var destination = named(attempt) else { return }
         if attempt.specification.options.values.preserveTime {
             destination.modificationTime = attempt.head?.headers.first("last-modified").flatMap { HTTPDate.parse($0) }

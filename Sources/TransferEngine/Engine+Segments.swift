@@ -132,6 +132,7 @@ extension Engine {
         let isAnswered = segment.head != nil
         switch segment.verdict {
         case .part where !parts.plan.isLive(segment.id):
+            if let miss = segment.miss { return lose(attempt, miss) }
             streamEnded(segment.id, .done, nil, wasAnswered: true, attempt, parts)
         case .part, nil:
             let cut = TransferError(.networkConnectionLost, "the connection ended in the middle of a range")

@@ -48,6 +48,7 @@ final class Segment: TransferReceiver {
     /// What is not yet handed over, and where its first byte belongs.
     private var buffer: BodyBuffer?
     private var place: Int64
+    private var digest: PartDigest?
 
     init(_ id: SegmentPlan.StreamID, _ request: PartRequest, of attempt: Attempt, _ body: SegmentedBody, now: Now) {
         self.id = id
@@ -63,7 +64,7 @@ final class Segment: TransferReceiver {
         self.head = head
         hasNewHead = true
         verdict = judge(head)
-        if verdict != .part { endedByUs = true }
+        if verdict != .part { endedByUs = true } else { digest = PartDigest(head.headers) }
         return verdict == .part
     }
 
@@ -86,6 +87,7 @@ final class Segment: TransferReceiver {
         if attempt.isOutOfCredit() { return .pause }
         attempt.spend(bytes.count)
         received += Int64(bytes.count)
+        digest?.update(bytes)
         let taken = body.plan.received(bytes.count, by: id)
         keep(UnsafeRawBufferPointer(rebasing: bytes[..<taken.count]))
         guard taken.mustStop || taken.isDone && !isExact else { return .taken }
@@ -111,6 +113,9 @@ final class Segment: TransferReceiver {
         place += Int64(buffer.count)
         attempt.hand(.buffer(buffer), at: offset)
     }
+
+    /// Why its bytes are not those that the server sent.
+    var miss: TransferError? { digest?.miss(length: Int64(request.range.count)) }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill { .stop }
     func rewindBody(to offset: Int64) -> Bool { false }

@@ -5,6 +5,7 @@ import Stores
 import SystemIO
 import TestSupport
 import Testing
+import TextFormats
 import TransferModel
 
 /// What is there of a download when its run ends, however that comes about, is the beginning of the next one's.
@@ -301,6 +302,29 @@ import TransferModel
         #expect(run.status == 1)
         #expect((scene.part != nil) == isKept)
         #expect(scene.stage.binary.home.exists("state/transfer-run/store.sqlite") == isKept)
+    }
+
+    /// That of the part alone, which the answer that continues it tells.
+    @Test(arguments: [true, false]) func soIsTheDigestOfThePart(_ isRight: Bool) throws {
+        let scene = try Scene { request in
+            let bytes = Array(Self.body[Self.cut...])
+            guard request.header("Range") == "bytes=\(Self.cut)-" else { return Scene.rest(request) }
+            let digest = try? StreamingDigest(.sha512)
+            digest?.update(isRight ? bytes : bytes.reversed())
+            let told = Base64.encode(digest?.finish().bytes ?? [])
+            let span = "bytes \(Self.cut)-\(Self.body.count - 1)/\(Self.body.count)"
+            let headers = [("Content-Range", span), ("ETag", Self.tag), ("Content-Digest", "sha-512=:\(told):")]
+            return .respond(206, headers: headers, body: bytes)
+        }
+        try scene.breakOff(scene.job(), by: SIGINT)
+        let run = try scene.stage.run(scene.job())
+        try expectRight(scene, run)
+        #expect(try run.task("t", "source") == (isRight ? "resumed" : "network"))
+        if isRight { return #expect(scene.ranges == ["none", "bytes=\(Self.cut)-"]) }
+        // Nobody can say which bytes are wrong.
+        #expect(scene.ranges == ["none", "bytes=\(Self.cut)-", "none"])
+        #expect(try run.task("t", "attempts[0].error.name") == "checksumMismatch")
+        #expect(try run.task("t", "attempts[0].error.message")?.contains("`Content-Digest` of a part") == true)
     }
 
     /// Nobody goes on with it any more.

@@ -1,3 +1,4 @@
+import Digests
 import Glibc
 import Stores
 import TestSupport
@@ -70,6 +71,27 @@ import TransferModel
     }
 
     private func ranges(_ server: ScriptedServer) -> [Range<Int>?] { server.requests("/f").map { Self.range($0) } }
+
+    /// What each part's own `Content-Digest` says is held against it.
+    @Test(arguments: [true, false]) func aPartsOwnDigestIsHeldAgainstIt(_ isRight: Bool) throws {
+        let server = try server { _, range in
+            let bytes = Array(Self.body[range])
+            let digest = try? StreamingDigest(.sha256)
+            digest?.update(isRight ? bytes : bytes.reversed())
+            let told = Base64.encode(digest?.finish().bytes ?? [])
+            let span = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(Self.body.count)"
+            let headers = [("Content-Range", span), Self.tag, ("Content-Digest", "sha-256=:\(told):")]
+            return .respond(206, headers: headers, body: bytes)
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server, 4))
+        #expect(server.requests("/f").count > 1)
+        if isRight { return try expectWhole(run, stage) }
+        #expect(try run.task("t", "error.name") == "checksumMismatch")
+        #expect(try run.task("t", "error.message")?.contains("`Content-Digest` of a part") == true)
+        #expect(stage.files.isEmpty)
+    }
 
     private func expectWhole(_ run: Stage.Run, _ stage: Stage, attempts: Int = 1) throws {
         #expect(run.status == 0, "\(run.errorText)")

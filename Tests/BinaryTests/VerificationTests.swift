@@ -23,6 +23,10 @@ import TextFormats
         200, headers: [("Content-Type", "text/html; charset=utf-8")], body: "<!DOCTYPE html><title>Log in</title>")
     private static let gzip: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
     private static let zeros = String(repeating: "A", count: 22) + "=="
+    /// The digest of all of the file says nothing of the part that the job asked for; that of the content does.
+    private static func part(_ header: Script.Header) -> Script {
+        .respond(206, headers: [("Content-Range", "bytes 0-2/9"), header], body: "abc")
+    }
     private static func digested(_ header: String, _ value: String) -> Script {
         .respond(200, headers: [(header, value)], body: "abc")
     }
@@ -74,6 +78,13 @@ import TextFormats
             "two digests, and the job's is wrong", "checksumMismatch",
             "checksum: sha1:0000000000000000000000000000000000000000", digested("Content-MD5", md5),
             message: "expected sha1:000"),
+        Case(
+            "the whole's digest beside a part", nil, "headers: { Range: bytes=0-2 }",
+            part(("Repr-Digest", "md5=:\(zeros):"))),
+        Case("a part's digest", nil, "headers: { Range: bytes=0-2 }", part(("Content-Digest", "sha-256=:\(sha256):"))),
+        Case(
+            "a part's digest that is wrong", "checksumMismatch", "headers: { Range: bytes=0-2 }",
+            part(("Content-Digest", "md5=:\(zeros):")), message: "`Content-Digest` says"),
         Case("a digest that is malformed", nil, "mode: '0600'", digested("Repr-Digest", "sha-256=\(zeros)")),
         Case("a digest that nobody knows", nil, "mode: '0600'", digested("Repr-Digest", "unixsum=:AAA=:")),
     ]

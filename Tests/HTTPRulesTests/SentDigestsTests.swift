@@ -37,6 +37,7 @@ struct SentDigestsTests {
         #expect(words(strongest(all)) == "Content-Digest sha512")
         // Content-Digest and Content-MD5 speak of the part.
         #expect(words(strongest(all, status: 206)) == "Repr-Digest sha256")
+        #expect(words(SentDigests.ofMessage(HeaderBlock(all))) == "Content-Digest sha512")
         #expect(words(strongest(Array(all.prefix(2)))) == "Repr-Digest sha256")
         #expect(words(strongest([all[0]])) == "Content-MD5 md5")
         #expect(words(strongest([all[0], ("Content-Digest", "md5=:\(Self.md5):")])) == "Content-Digest md5")

@@ -260,7 +260,8 @@ final class Publisher {
         case .taken(let owner):
             throw TransferError(
                 .destinationExists,
-                "\(destination.path) is already the file of the task `\(taskName(owner))`, under another path")
+                "\(destination.path) is already the file of the task `\(taskName(owner))`, under another path: "
+                    + "give each a `to` of its own")
         }
     }
 

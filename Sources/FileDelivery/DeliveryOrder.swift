@@ -144,7 +144,7 @@ package enum DeliveryReport: Sendable {
     case flushed(TaskIndex)
     case failed(TaskIndex, TransferError)
     /// `nil` size: nothing stands there. `matches` is `nil` when no checksum was given.
-    case inspected(TaskIndex, size: Int64?, matches: Bool?)
+    case inspected(TaskIndex, path: String, size: Int64?, matches: Bool?)
     case digested(TaskIndex, Checksum)
     /// `nil`: no file stands there, or none that may be seen.
     case looked(TaskIndex, FileStamp?, sum: Int64?)

@@ -191,7 +191,7 @@ struct DeliveryWorker {
     private mutating func inspect(_ task: TaskIndex, _ path: String, _ checksum: Checksum?) {
         answer(task) { () throws(TransferError) in
             let found = try LocalFiles.inspect(path, checksum)
-            return .inspected(task, size: found.size, matches: found.matches)
+            return .inspected(task, path: path, size: found.size, matches: found.matches)
         }
     }
 

@@ -127,9 +127,9 @@ extension Engine {
             stopTransfer(attempt)
             attempt.isLost = true
             fail(attempt, error)
-        case .inspected(let task, let size, let matches):
+        case .inspected(let task, let path, let size, let matches):
             guard let attempt = attempt(of: task) else { return }
-            guard case .inspecting = attempt.phase else { return inspectedName(attempt, size: size) }
+            guard case .inspecting = attempt.phase else { return inspectedName(attempt, path, size: size) }
             inspected(attempt, size: size, matches: matches)
         case .digested(let task, let digest): digested(task, digest)
         case .looked(let task, let stamp, let sum): looked(task, stamp, sum: sum)

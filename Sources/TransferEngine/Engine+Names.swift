@@ -22,9 +22,9 @@ extension Engine {
     }
 
     /// What stands there. Once all of the body is with a delivery thread, that decides.
-    func inspectedName(_ attempt: Attempt, size: Int64?) {
+    func inspectedName(_ attempt: Attempt, _ path: String, size: Int64?) {
         guard let size, case .transferring = attempt.phase, let destination = attempt.destination,
-            let path = pathInFolder(destination.path, attempt), attempt.life.isFinalAnswer
+            path == pathInFolder(destination.path, attempt), attempt.life.isFinalAnswer
         else { return }
         stopTransfer(attempt)
         guard destination.existing == .skip else {

@@ -74,12 +74,12 @@ struct DeliveryThreadTests {
         let desk = try Desk()
         try tree.write("f", "four")
         desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("f"), nil))
-        guard case .inspected(_, size: 4, matches: nil) = try desk.next() else { throw Desk.Silence() }
+        guard case .inspected(_, path: _, size: 4, matches: nil) = try desk.next() else { throw Desk.Silence() }
         desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("none"), nil))
-        guard case .inspected(_, size: nil, matches: nil) = try desk.next() else { throw Desk.Silence() }
+        guard case .inspected(_, path: _, size: nil, matches: nil) = try desk.next() else { throw Desk.Silence() }
         let wrong = Checksum(algorithm: .sha256, bytes: [UInt8](repeating: 0, count: 32))
         desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("f"), wrong))
-        guard case .inspected(_, size: 4, matches: false) = try desk.next() else { throw Desk.Silence() }
+        guard case .inspected(_, path: _, size: 4, matches: false) = try desk.next() else { throw Desk.Silence() }
         // A folder must not pass for a file that is there already.
         desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path, nil))
         guard case .failed(_, let error) = try desk.next() else { throw Desk.Silence() }

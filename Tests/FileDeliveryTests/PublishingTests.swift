@@ -149,7 +149,7 @@ import TransferModel
             #expect(record.checksum == abc)
         }
         desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("f"), abc))
-        guard case .inspected(_, size: 3, matches: true) = try desk.next() else { throw Desk.Silence() }
+        guard case .inspected(_, path: _, size: 3, matches: true) = try desk.next() else { throw Desk.Silence() }
     }
 
     @Test(arguments: [false, true]) func modesAndTimes(lacksUnnamedFiles: Bool) throws {

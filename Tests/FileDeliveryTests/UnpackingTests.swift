@@ -109,7 +109,7 @@ import TransferModel
             .append(id, folder: tree.path, algorithm: nil, .bytes(bomb)),
             .publish(task, id, Destination(path: tree.path("f")), rest: .bytes([]), lengthUnverified: false),
             .inspect(TaskIndex(raw: 1), path: tree.path("f"), nil))
-        guard case .inspected(_, nil, nil) = try desk.next() else {
+        guard case .inspected(_, _, nil, nil) = try desk.next() else {
             Issue.record("it was told twice, or became a file")
             return
         }

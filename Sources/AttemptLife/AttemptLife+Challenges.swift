@@ -2,6 +2,9 @@ package import HTTPRules
 package import TransferModel
 
 extension AttemptLife {
+    /// Of one attempt: more than its redirects could ask for.
+    private static let mostLogins = 40
+
     /// Lies apart: most attempts are never asked who they are.
     indirect enum Login: Sendable {
         case none
@@ -18,6 +21,8 @@ extension AttemptLife {
             var end: TransportEnd?
             var records: [ChallengeRecord] = []
             var reports: [HelperReport] = []
+            /// How many challenges were answered.
+            var answers = 0
             /// Nobody knew who to be when the last answer asked.
             var isUnanswered = false
         }
@@ -141,6 +146,9 @@ extension AttemptLife {
             request, status: status, headers, &lore.book, clientNonce: rules.clientNonce)
         switch note(step, &state) {
         case .send(let authorization):
+            state.answers += 1
+            // A server that believes a proof and asks again forgets who it let in: that has no end.
+            guard state.answers <= Self.mostLogins else { return nil }
             state.decided = authorization
             answer = .challenged
             // libcurl goes on on a connection of its own: this one would only stand in its way.

@@ -105,10 +105,13 @@ extension AttemptLife {
     package var isAtUploadPlace: Bool { openUpload?.isAtPlace ?? false }
     package var uploadResumedFrom: Int64 { openUpload?.resumedFrom ?? 0 }
 
+    /// A POST was answered, and its answer led to another request: whatever comes of that, it must not be sent again.
+    package var tookEffect: Bool { hasTakenEffect && openUpload?.point == nil }
+
     /// Whether another attempt does no harm: sends the same once more, or only what is missing.
     package var mayBeRepeated: Bool {
         guard let upload = openUpload, upload.isAtPlace || upload.point != nil else {
-            return HTTPMethod.isIdempotent(request.method)
+            return HTTPMethod.isIdempotent(request.method) && !tookEffect
         }
         return upload.point != nil || HTTPMethod.isIdempotent(rules.method)
     }

@@ -52,6 +52,8 @@ package final class AttemptLife {
     package private(set) var codings: [ContentCoding] = []
     /// A redirect took the body off, and with it the headers that described it.
     private var hasLostBody = false
+    /// A POST or its like was answered, and the answer led to a request of another kind.
+    private(set) var hasTakenEffect = false
     /// What the file that stands there was kept with.
     private var condition: RequestCondition?
     /// MD5 of the last request's body, where an object store may tell it again.
@@ -421,6 +423,7 @@ package final class AttemptLife {
         to target: ResourceURL, method: String, keepsBody: Bool, _ record: RedirectRecord
     ) -> NextStep {
         hops += 1
+        if method != request.method, !HTTPMethod.isIdempotent(request.method) { hasTakenEffect = true }
         if request.sendsBody, !keepsBody {
             request.sendsBody = false
             hasLostBody = true

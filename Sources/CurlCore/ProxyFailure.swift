@@ -12,6 +12,9 @@ extension TransferSlot {
     func proxyFailure(_ code: CurlCode) -> ProxyFailure? {
         guard let proxy = pool?.proxy else { return nil }
         let who = "the proxy \(proxy.server)"
+        if isLoginEndless, status == 407 || isInTunnel {
+            return ProxyFailure(name: .proxyAuthenticationRequired, message: "\(who): \(message)")
+        }
         switch CURLcode(code.rawValue) {
         case CURLE_COULDNT_RESOLVE_PROXY:
             return ProxyFailure(name: .cannotFindProxy, message: "the host of \(who) is not known")

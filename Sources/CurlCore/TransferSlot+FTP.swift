@@ -38,8 +38,9 @@ extension TransferSlot {
         return receiver.received(file: facts)
     }
 
-    /// What the end of an ftp transfer means: that a server cannot begin in the middle is an answer and no failure.
+    /// What the end of a transfer means. That an ftp server cannot begin in the middle is an answer and no failure.
     func ended(_ result: CURLcode) -> CURLcode {
+        if isLoginEndless { return CURLE_LOGIN_DENIED }
         if endedLongWait, result == CURLE_ABORTED_BY_CALLBACK { return CURLE_PARTIAL_FILE }
         guard let access = ftp, !isHeadComplete else { return result }
         switch result {
@@ -61,6 +62,7 @@ extension TransferSlot {
     /// libcurl says which command failed, the server why.
     var message: String {
         let own = easy.message
+        if isLoginEndless { return "the login never came to its end: it was asked for again and again" }
         if ftp != nil, endedLongWait { return "the server did not say that it had sent all of the file" }
         guard ftp != nil, lastReply.first?.isNumber == true, lastReply.first == "4" || lastReply.first == "5" else {
             return own

@@ -34,12 +34,17 @@ import TransferModel
     var endedLongWait = false
     private var lastLikeness: AnyObject?
     private var headerBytes: [UInt8] = []
-    private var status = 0
+    private(set) var status = 0
     private var version = HTTPProtocol.http1
     var isHeadComplete = false
     /// libcurl may answer a challenge itself: then the next answer takes this one's place.
     private var answersChallenges = false
     private var heldHead: ResponseHead?
+    /// Answers of any kind while libcurl signs in by itself.
+    private var loginAnswers = 0
+    /// A login takes three; whoever asks on and on never means to let anybody in.
+    private static let mostLoginAnswers = 10
+    var isLoginEndless: Bool { loginAnswers > Self.mostLoginAnswers }
     /// The connection held bytes that nobody had asked for: nothing was sent on it, and libcurl closed it.
     private(set) var metStaleConnection = false
     /// Why there was no socket for a new connection; 0 where there was.
@@ -86,7 +91,7 @@ import TransferModel
         isInTunnel = tunnels
         secureContexts = 0
         answersChallenges = request.login != nil || request.proxyLogin != nil
-        heldHead = nil
+        (heldHead, loginAnswers) = (nil, 0)
         ftp = request.ftp
         (lastReply, endedLongWait) = ("", false)
         if let likeness = request.likeness, likeness === lastLikeness {
@@ -229,7 +234,7 @@ import TransferModel
         }
         if unsafe bytes.starts(with: [0x48, 0x54, 0x54, 0x50, 0x2F]) {  // HTTP/
             unsafe beginHead(bytes)
-            return true
+            return !isLoginEndless
         }
         if unsafe bytes[0] != 0x0D, unsafe bytes[0] != 0x0A {
             // Trailers come after the body; they are not part of the head.
@@ -269,7 +274,7 @@ import TransferModel
             headerBytes = []
             status = 0
         }
-        return headerBytes.count <= Self.longestTunnelHead
+        return headerBytes.count <= Self.longestTunnelHead && !isLoginEndless
     }
 
     /// libcurl bounds a line of it, and not how many there are.
@@ -291,6 +296,7 @@ import TransferModel
             }
             status = status * 10 + Int(byte - 0x30)
         }
+        if answersChallenges, status >= 200 { loginAnswers += 1 }
     }
 
     func receive(body bytes: UnsafeRawBufferPointer) -> BodyReply {

@@ -133,7 +133,7 @@ extension DeliveryOrder {
 /// What the delivery threads answer.
 package enum DeliveryReport: Sendable {
     /// Stands under its final name.
-    case published(TaskIndex, FileRecord)
+    case published(TaskIndex, FileRecord, isKept: Bool)
     /// A member is verified and waits for its group: `FileRecord.path` is where it will stand, `changed` whether it
     /// differs from what stands there now. No `flushed` follows.
     case staged(TaskIndex, FileRecord)

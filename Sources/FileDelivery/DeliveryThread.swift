@@ -132,7 +132,7 @@ struct DeliveryWorker {
         case .keepFile(let task, let record, let mode):
             answer(task) { () throws(TransferError) in
                 try LocalFiles.setMode(record.path, mode)
-                return .published(task, record)
+                return .published(task, record, isKept: true)
             }
         case .look(let task, let path, let readsIt):
             answers.append(.looked(task, LocalFiles.stamp(path), sum: readsIt ? LocalFiles.sum(path) : nil))
@@ -159,10 +159,10 @@ struct DeliveryWorker {
     ) {
         do throws(TransferError) {
             let done = try publisher.publish(task, id, destination, rest: rest, lengthUnverified: unverified)
-            guard let record = done else { return }
-            if destination.group != nil { return answers.append(.staged(task, record)) }
-            answers.append(.published(task, record))
-            guard destination.flush else { return }
+            guard let done else { return }
+            if destination.group != nil { return answers.append(.staged(task, done.record)) }
+            answers.append(.published(task, done.record, isKept: done.isKept))
+            guard destination.flush, !done.isKept else { return }
             if flushDue == nil { flushDue = Clocks.instant() + DeliveryThread.flushAfter }
             unflushed.append((task, destination.folder))
             if unflushed.count >= DeliveryThread.flushCount { flush() }

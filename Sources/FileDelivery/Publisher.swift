@@ -14,6 +14,18 @@ enum Placing {
     case taken(by: TaskIndex)
 }
 
+/// What came of a body.
+struct Published {
+    let record: FileRecord
+    /// What stood under its name stays there instead.
+    let isKept: Bool
+
+    init(_ record: FileRecord, isKept: Bool = false) {
+        self.record = record
+        self.isKept = isKept
+    }
+}
+
 /// What the threads that write have in common.
 struct PublishersCommons: Sendable {
     let names: TemporaryNames
@@ -217,7 +229,7 @@ final class Publisher {
     /// when the body's failure was told before.
     func publish(
         _ task: TaskIndex, _ id: StagingID, _ destination: Destination, rest: BodyPiece, lengthUnverified: Bool
-    ) throws(TransferError) -> FileRecord? {
+    ) throws(TransferError) -> Published? {
         defer { forget(id) }
         if told.contains(id) { return nil }
         if let failure = failures[id] { throw failure }
@@ -239,23 +251,26 @@ final class Publisher {
 
     private func finish(
         _ staging: Staging, _ task: TaskIndex, _ destination: Destination, _ lengthUnverified: Bool
-    ) throws(TransferError) -> FileRecord {
+    ) throws(TransferError) -> Published {
         let checksum = try staging.verifiedChecksum(destination)
         if let examination = destination.examine { try staging.examine(examination) }
         switch try place(staging, task, destination) {
         case .placed(let changed):
-            return FileRecord(
-                path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
-                lengthUnverified: lengthUnverified, stamp: destination.isStamped ? staging.stamp : nil,
-                sum: destination.isStamped && !destination.flush ? staging.sumSoFar : nil)
+            return Published(
+                FileRecord(
+                    path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
+                    lengthUnverified: lengthUnverified, stamp: destination.isStamped ? staging.stamp : nil,
+                    sum: destination.isStamped && !destination.flush ? staging.sumSoFar : nil))
         case .same(let facts):
-            return FileRecord(
-                path: destination.path, bytes: staging.size, checksum: checksum, changed: false,
-                lengthUnverified: lengthUnverified, stamp: FileStamp(facts))
+            return Published(
+                FileRecord(
+                    path: destination.path, bytes: staging.size, checksum: checksum, changed: false,
+                    lengthUnverified: lengthUnverified, stamp: FileStamp(facts)))
         case .kept(let bytes):
             staging.remove()
-            return FileRecord(
-                path: destination.path, bytes: bytes, checksum: nil, changed: false, lengthUnverified: false,
+            return Published(
+                FileRecord(
+                    path: destination.path, bytes: bytes, checksum: nil, changed: false, lengthUnverified: false),
                 isKept: true)
         case .taken(let owner):
             throw TransferError(

@@ -65,18 +65,18 @@ extension JobRun {
         return job
     }
 
-    /// What was under way, and would be done twice if it were sent again.
-    static func unrepeatable(_ job: Job, _ history: RunHistory) -> Set<TaskIndex> {
-        Set(unrepeatable(job).filter { history.tasks[Int($0.raw)].open != nil })
-    }
-
+    /// What would be done twice if it were sent again.
     static func unrepeatable(_ job: Job) -> [TaskIndex] {
-        job.tasks.indices.filter { index in
-            let task = job.tasks[index]
+        var found: [TaskIndex] = []
+        for (index, task) in job.tasks.enumerated() {
+            // Nearly all of a job's tasks are downloads without a body that say nothing of a method.
+            if task.options.values.method == nil, task.options.values.body == nil { continue }
+            if HTTPMethod.isIdempotent(task.effectiveMethod) { continue }
             let options = task.options.values
-            if options.resumable || options.policies.retry.nonIdempotent { return false }
-            return !HTTPMethod.isIdempotent(task.effectiveMethod)
-        }.map { TaskIndex(raw: UInt32($0)) }
+            if options.resumable || options.policies.retry.nonIdempotent { continue }
+            found.append(TaskIndex(raw: UInt32(index)))
+        }
+        return found
     }
 
     func hasTasks(_ session: Int) -> Bool { job.tasks.contains { Int($0.session.raw) == session } }

@@ -90,7 +90,7 @@ package final class JobRun {
         networks = try RunNetworks(settings.networks, job, plan.origins, engine)
         plan.scheduling.conditions = engine.networks.conditions
         plan.scheduling.localOrigins = networks.localOrigins
-        if let resuming { plan.scheduling.unrepeatable = Self.unrepeatable(job, resuming.history) }
+        plan.scheduling.unrepeatable = Set(Self.unrepeatable(job))
         outside = settings.outside.waiting
         plan.scheduling.outsideNeeds = settings.outside.ids.mapValues(\.count)
         scheduler = Scheduler(

@@ -156,7 +156,8 @@ extension Scheduler {
 
     /// A POST is repeated only when nothing was sent, it was answered 429 or 503, or the job says so.
     func mayRepeat(_ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
-        verdict.isIdempotent || policy.nonIdempotent || !verdict.sentSomething || verdict.saysBusy
+        if policy.nonIdempotent { return true }
+        return !verdict.tookEffect && (verdict.isIdempotent || !verdict.sentSomething || verdict.saysBusy)
     }
 
     mutating func backoff(_ policy: RetryPolicy, attempt: UInt32) -> TimeSpan {

@@ -98,14 +98,13 @@ extension Scheduler {
     /// ends it.
     private mutating func interruptIfShort(_ task: TaskIndex) {
         let index = Int(task.raw)
-        guard tasks[index].phase == .running, tasks[index].isCounted, endings[task] == nil,
+        guard tasks[index].phase == .running, tasks[index].isCounted, endings[task] == nil, !comesToItsEnd(task),
             let shortage = shortage(of: task, at: lanes[Int(tasks[index].lane)].origin), waits(task, for: shortage)
         else { return }
         if plan.putsOffWhatWaits {
             end(task, .finish(.deferred, nil, shortage == .power ? .power : .network))
         } else {
-            endings[task] = .interrupt
-            actions.append(.perform(.cancel(task, keepPartial: true)))
+            interrupt(task)
         }
     }
 

@@ -73,8 +73,7 @@ extension Scheduler {
         case .awaitingConditions: endShortage(index)
         case .running:
             guard endings[task] == nil else { return false }
-            endings[task] = .interrupt
-            actions.append(.perform(.cancel(task, keepPartial: true)))
+            interrupt(task)
         }
         tasks[index].isSuspended = true
         // At once, whatever has to come before its turn: who goes on with this run from its events must know it.
@@ -82,6 +81,16 @@ extension Scheduler {
         if tasks[index].phase != .running, tasks[index].phase != .blocked { enterSuspended(index) }
         return true
     }
+
+    /// It begins again when it may.
+    mutating func interrupt(_ task: TaskIndex) {
+        if comesToItsEnd(task) { return }
+        endings[task] = .interrupt
+        actions.append(.perform(.cancel(task, keepPartial: true)))
+    }
+
+    /// What it sent may have been heard: to begin again would do it twice.
+    func comesToItsEnd(_ task: TaskIndex) -> Bool { !plan.unrepeatable.isEmpty && plan.unrepeatable.contains(task) }
 
     private mutating func enterSuspended(_ index: Int) {
         stopResourceClock(index)
@@ -169,13 +178,12 @@ extension Scheduler {
     private mutating func closed(_ index: Int) {
         let task = TaskIndex(raw: UInt32(index))
         switch tasks[index].phase {
-        case .running where endings[task] == nil:
+        case .running where endings[task] == nil && !comesToItsEnd(task):
             guard !plan.putsOffWhatWaits else {
                 end(task, .finish(.deferred, nil, .window))
                 return
             }
-            endings[task] = .interrupt
-            actions.append(.perform(.cancel(task, keepPartial: true)))
+            interrupt(task)
             actions.append(.waiting(task, .window))
             stopResourceClock(index)
         case .queued:

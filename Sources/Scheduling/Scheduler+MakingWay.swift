@@ -35,9 +35,7 @@ extension Scheduler {
         self.way?.isClear = true
         for index in tasks.indices where tasks[index].phase == .running {
             let task = TaskIndex(raw: UInt32(index))
-            guard endings[task] == nil else { continue }
-            endings[task] = .interrupt
-            actions.append(.perform(.cancel(task, keepPartial: true)))
+            if endings[task] == nil { interrupt(task) }
         }
     }
 }

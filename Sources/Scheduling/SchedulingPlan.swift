@@ -99,8 +99,8 @@ package struct SchedulingPlan: Sendable {
     package var putsOffWhatWaits = false
     /// Somebody listens to what keeps a task from a free place. Told only then: a hundred thousand tasks wait for one.
     package var tellsLimitWaits = false
-    /// Tasks of a run that goes on whose requests must not be sent twice: an attempt that was under way when the process ended
-    /// may have been heard.
+    /// Tasks whose requests must not be sent twice: an attempt that was under way when the process ended may have been heard,
+    /// and none is interrupted for what it could wait for.
     package var unrepeatable: Set<TaskIndex> = []
     /// Of the random part of back-off; the same seed gives the same run.
     package var seed: UInt64 = 1

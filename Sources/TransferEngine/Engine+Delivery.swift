@@ -115,7 +115,7 @@ extension Engine {
     /// An answer of a delivery thread.
     func delivered(_ report: DeliveryReport) {
         switch report {
-        case .published(let task, let record): published(task, record)
+        case .published(let task, let record, let isKept): published(task, record, isKept: isKept)
         case .flushed(let task):
             guard let attempt = attempt(of: task) else { return }
             keepValidators(attempt, isFlushed: true)
@@ -173,14 +173,14 @@ extension Engine {
         return attempt.rules.miss(mimeType: type, size: Int64(bytes.count), start: bytes)
     }
 
-    private func published(_ task: TaskIndex, _ record: FileRecord) {
+    private func published(_ task: TaskIndex, _ record: FileRecord, isKept: Bool) {
         guard let attempt = attempt(of: task) else { return }
         attempt.file = record
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
         if attempt.head == nil { announceFile(attempt, length: record.bytes) }
         emit(.fileFinished(record), attempt)
-        if record.isKept { return finishUnchanged(attempt) }
+        if isKept { return finishUnchanged(attempt) }
         if attempt.session.configuration.durability == .flush {
             attempt.phase = .flushing
             unhurriedFlushes += 1
@@ -198,7 +198,7 @@ extension Engine {
         attempt.file = record
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
-        if attempt.keepsExisting || record.isKept {
+        if attempt.keepsExisting {
             finishUnchanged(attempt)
         } else {
             if attempt.head == nil { announceFile(attempt, length: record.bytes) }
@@ -253,7 +253,7 @@ extension Engine {
             return outbox.add(.keep(attempt.task, path: path, group))
         }
         let file = FileRecord(
-            path: path, bytes: size, checksum: checksum, changed: false, lengthUnverified: false, isKept: true)
+            path: path, bytes: size, checksum: checksum, changed: false, lengthUnverified: false)
         // What `existing: skip` protects is not touched.
         if let mode = options.mode, options.existing == .revalidate {
             attempt.phase = .delivering

@@ -650,6 +650,7 @@ package final class Engine {
         var verdict = Verdict(
             .failed(error), status: attempt.life.lastStatus, retryAfter: retryAfter,
             sentSomething: attempt.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
+        verdict.tookEffect = attempt.life.tookEffect
         verdict.lostNetwork = attempt.lostNetwork
         verdict.wasKept = wasKept(attempt)
         finish(attempt, verdict)

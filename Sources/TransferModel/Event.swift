@@ -162,14 +162,11 @@ package final class FileRecord: Sendable {
     package let stamp: FileStamp?
     /// Of its bytes, as `QuickSum` makes it, where that may be asked for later.
     package let sum: Int64?
-    /// It stood there before and stays; no event tells it.
-    package let isKept: Bool
     package init(
         path: String, bytes: Int64, checksum: Checksum?, changed: Bool, lengthUnverified: Bool,
-        stamp: FileStamp? = nil, sum: Int64? = nil, isKept: Bool = false
+        stamp: FileStamp? = nil, sum: Int64? = nil
     ) {
         self.sum = sum
-        self.isKept = isKept
         self.path = path
         self.bytes = bytes
         self.checksum = checksum

@@ -102,6 +102,8 @@ package struct Verdict: Sendable {
     package var sentSomething: Bool
     /// Of the last request: what a retry would repeat.
     package var isIdempotent: Bool
+    /// A request before the last one was answered, and must not be sent again, however busy the server says it is now.
+    package var tookEffect = false
     /// The attempt was ended because the network it used went away, or is none that its task may use any more: no fault
     /// of its host's.
     package var lostNetwork = false

@@ -92,6 +92,15 @@ struct AttemptLifeTests {
         #expect(next?.method == "GET" && next?.sendsBody == false)
     }
 
+    /// What its answer led to may fail: the POST was taken, and is not to be sent again.
+    @Test(arguments: [(301, "POST", true), (303, "POST", true), (307, "POST", false), (303, "PUT", false)])
+    func aRequestWhoseAnswerLedElsewhereTookEffect(_ status: Int, _ method: String, _ tookEffect: Bool) throws {
+        var life = try life(method: method, hasBody: true)
+        #expect(sent(answer(&life, status, [("Location", "/receipt")])) != nil)
+        #expect(life.tookEffect == tookEffect)
+        #expect(life.mayBeRepeated == (method == "PUT"))
+    }
+
     @Test func headersOfABodyGoWithIt() throws {
         let headers = [HeaderField(name: "Content-Type", value: "a/b"), HeaderField(name: "Accept", value: "x")]
         var post = try life(method: "POST", headers: headers, hasBody: true)

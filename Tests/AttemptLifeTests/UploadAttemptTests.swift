@@ -81,7 +81,7 @@ import TransferModel
         }
         #expect(request.method == "GET")
         #expect(!names(request).contains("Upload-Complete"))
-        #expect(life.mayBeRepeated)
+        #expect(!life.mayBeRepeated)
     }
 
     @Test func typedHeadersStayWithTheOriginsTheTaskNames() throws {

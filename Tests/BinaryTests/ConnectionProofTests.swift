@@ -104,6 +104,28 @@ import TextFormats
         if method == "POST" { #expect(Set(last.map(\.connection)).count == 1) }
     }
 
+    /// A server that asks on and on, or takes the first of the three messages for an answer, is not sent the proof for ever.
+    @Test(arguments: ["GET", "POST"], [true, false]) func aLoginWithoutEnd(_ method: String, _ asksOn: Bool) throws {
+        let server = try ScriptedServer { request in
+            guard request.header("Authorization") != nil || asksOn else {
+                return .respond(401, headers: [("WWW-Authenticate", "NTLM")], body: "who?")
+            }
+            let more = "NTLM \(Base64.encode(Self.typeTwo))"
+            return asksOn ? .respond(401, headers: [("WWW-Authenticate", more)]) : .respond(200, body: "in")
+        }
+        defer { server.stop() }
+        let body = method == "POST" ? ", body: { data: the whole of it }" : ""
+        let run = try Stage().run(
+            """
+            sessions: { default: { configuration: ephemeral, credentials: [\(Self.aladdin)] } }
+            tasks: [{ id: a, url: "\(server.url("/a"))", method: \(method)\(body), retry: { attempts: 1 } }]
+            """)
+        #expect(server.requests().count <= (asksOn ? 12 : 100), "\(server.requests().count) requests")
+        // What takes the first message of a GET for the whole lets it in.
+        #expect(run.status == (method == "GET" && !asksOn ? 0 : 1))
+        if asksOn { #expect(try run.task("a", "error.name") == "userAuthenticationRequired") }
+    }
+
     @Test func aWrongPassword() throws {
         let server = try server()
         defer { server.stop() }

@@ -23,7 +23,7 @@ struct DeliveryThreadTests {
         let begin = Clocks.instant()
         for number in 0..<5 { desk.submit(order(desk, number)) }
         for number in 0..<5 {
-            guard case .published(let task, _) = try desk.next() else { throw Desk.Silence() }
+            guard case .published(let task, _, _) = try desk.next() else { throw Desk.Silence() }
             #expect(task.raw == number)
         }
         for number in 0..<5 {

@@ -80,7 +80,7 @@ final class Desk {
 
     func outcome() throws -> Result<FileRecord, TransferError> {
         switch try next() {
-        case .published(_, let record): return .success(record)
+        case .published(_, let record, _): return .success(record)
         case .failed(_, let error): return .failure(error)
         default: throw Silence()
         }

@@ -38,7 +38,7 @@ struct SeveralThreadsTests {
             }
             for number in contents.indices { desk.submit(publish(number, ids[number], destination(number))) }
             for _ in contents {
-                guard case .published(let task, let record) = try desk.next() else { throw Desk.Silence() }
+                guard case .published(let task, let record, _) = try desk.next() else { throw Desk.Silence() }
                 #expect(record.bytes == Int64(contents[Int(task.raw)].count))
             }
             desk.finish()

@@ -163,6 +163,39 @@ struct HoldingTests {
         #expect(stage.tellings[1] == told.1 && stage.scheduler.standing(of: index(1)) == .suspended)
     }
 
+    /// Its server may have heard it: it comes to its end, and only what follows is held back.
+    @Test func whatMustNotBeSentTwiceIsNotInterrupted() {
+        let unrepeatable: (inout SchedulingPlan) -> Void = { $0.unrepeatable = [TaskIndex(raw: 0)] }
+        var stage = Stage(plan(2, unrepeatable))
+        #expect(stage.command(.suspend([index(0), index(1)])) == [0, 1])
+        stage.turn()
+        #expect(stage.cancelled == [1] && stage.told == [0: .suspended, 1: .suspended])
+        stage.end(0)
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .succeeded)
+        // Nothing was sent, so it may be tried again: when somebody resumes it.
+        var unsent = Stage(plan(1, unrepeatable))
+        unsent.command(.suspend([index(0)]))
+        unsent.end(0, Verdict(.failed(TransferError(.cannotConnectToHost, "refused")), isIdempotent: false))
+        unsent.turn()
+        #expect(unsent.turn(after: .seconds(60)) == [] && unsent.scheduler.standing(of: index(0)) == .suspended)
+        #expect(unsent.command(.resume([index(0)])) == [0])
+        #expect(unsent.turn() == [0])
+    }
+
+    @Test func aWindowThatClosesInterruptsNothingThatMustNotBeSentTwice() {
+        var stage = Stage(
+            plan(2) {
+                $0.sessions[0].window = window
+                $0.unrepeatable = [TaskIndex(raw: 1)]
+            })
+        stage.turn(after: .seconds(10))
+        #expect(stage.cancelled == [0])
+        stage.end(1)
+        stage.turn()
+        #expect(stage.ends[1]?.outcome == .succeeded)
+    }
+
     // MARK: Windows
 
     /// Open in the first ten seconds of each minute.

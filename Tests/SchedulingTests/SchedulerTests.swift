@@ -251,6 +251,23 @@ struct SchedulerTests {
         #expect(stage.ends[0]?.error?.message.contains("3600 s") == true)
     }
 
+    /// However busy the server is now: an earlier request of the attempt was answered.
+    @Test func whatTookEffectIsNotSentAgain() {
+        var verdict = Verdict(
+            .failed(TransferError(.unexpectedResponse, "")), status: 503, sentSomething: true, isIdempotent: false)
+        verdict.tookEffect = true
+        var stage = Stage(plan(2) { $0.policies[1].retry.nonIdempotent = true })
+        stage.end(0, verdict)
+        stage.end(1, verdict)
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .failed && stage.ends[1] == nil)
+        var mirrored = Stage(
+            plan(1, origins: 2) { $0.mirrors[TaskIndex(raw: 0)] = [OriginID(raw: 0), OriginID(raw: 1)] })
+        verdict.status = 404
+        mirrored.end(0, verdict)
+        #expect(mirrored.turn() == [] && mirrored.ends[0]?.outcome == .failed)
+    }
+
     @Test(arguments: [
         (Verdict(.failed(TransferError(.networkConnectionLost, "")), sentSomething: true, isIdempotent: false), false),
         (Verdict(.failed(TransferError(.cannotConnectToHost, "")), sentSomething: false, isIdempotent: false), true),

@@ -125,7 +125,7 @@ import TransferModel
         #expect(try ResourceURL.parse("http://x").query == nil)
         #expect(try ResourceURL.parse("http://x?").query == "")
         #expect(try ResourceURL.parse("http://x").lastPathComponent == nil)
-        #expect(try ResourceURL.parse("http://x/%FF").lastPathComponent == nil)
+        #expect(try ResourceURL.parse("http://x/%FF").lastPathComponent == "%FF")
     }
 
     @Test func comparesOrigins() throws {

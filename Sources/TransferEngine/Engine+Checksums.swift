@@ -43,7 +43,18 @@ extension Engine {
         } catch {
             return fail(attempt, error)
         }
+        if mayKeep(attempt.specification) {
+            attempt.phase = .inspecting
+            return outbox.add(.inspect(attempt.task, path: attempt.specification.destination ?? "", attempt.checksum))
+        }
         begin(attempt, url)
+    }
+
+    /// Whether a file that is as the list says it shall be stays, as with a checksum that the job itself writes.
+    private func mayKeep(_ task: TaskSpecification) -> Bool {
+        let values = task.options.values
+        return values.existing == .revalidate && values.captures.isEmpty
+            && task.destination?.hasSuffix("/") == false
     }
 
     private func checksum(

@@ -229,6 +229,15 @@ extension Engine {
 
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {
         let url = attempt.life.request.url
+        // What it shall be comes from a list: all else was asked before that.
+        if attempt.checksum != nil {
+            guard let size, matches == true else { return begin(attempt, url) }
+            if let record = attempt.part {
+                attempt.part = nil
+                removePart(record, of: attempt.task)
+            }
+            return keepExisting(attempt, attempt.specification.destination ?? "", size)
+        }
         guard let size else { return recall(attempt, url) }
         let path = attempt.specification.destination ?? ""
         switch attempt.specification.options.values.existing {
@@ -247,6 +256,7 @@ extension Engine {
         let options = attempt.specification.options.values
         var checksum: Checksum?
         if case .literal(let literal) = options.checksum, options.existing == .revalidate { checksum = literal }
+        if let listed = attempt.checksum, options.existing == .revalidate { checksum = listed }
         if let group = plannedDestination(attempt).group {
             attempt.keepsExisting = true
             attempt.phase = .delivering

@@ -43,6 +43,23 @@ import TransferModel
         #expect(server.requests().map(\.target).sorted() == ["/a", "/b", "/c", "/c", "/sums"])
     }
 
+    /// As one that meets a checksum in the job itself: no request for what is there.
+    @Test func aFileThatIsAsTheListSaysStays() throws {
+        let server = try server("\(Self.md5)  a\n")
+        defer { server.stop() }
+        let stage = try Stage()
+        let checksum = "checksum: { from: '\(server.url("/sums"))' }"
+        let job = "tasks: [{ id: a, url: '\(server.url("/a"))', to: a, \(checksum) }]"
+        #expect(try stage.run(job).status == 0)
+        let second = try stage.run(job)
+        #expect(try second.status == 0 && second.task("a", "source") == "unchanged")
+        #expect(try second.task("a", "file.checksum") == "md5:\(Self.md5)")
+        #expect(server.requests().map(\.target) == ["/sums", "/a", "/sums"])
+        try stage.folder.write("a", "abd")
+        #expect(try stage.run(job).task("a", "source") == "network")
+        #expect(try stage.text("a") == "abc")
+    }
+
     /// Tasks that are left out move the others' numbers; the list is the same all the same, also one of an earlier run.
     @Test func aListIsFoundWhateverIsLeftOut() throws {
         let server = try server("\(Self.md5)  a\n\(Self.md5)  b\n")

@@ -69,8 +69,8 @@ package final class Engine {
     var haveLoans = false
     /// What each origin last answered in, told to the scheduler when it changes.
     var protocols: [OriginID: HTTPProtocol] = [:]
-    /// What ended attempts left for the next ones of their tasks.
-    private var partials: [TaskIndex: (staging: StagingID, point: ResumePoint, mirror: Int)] = [:]
+    /// What ended attempts left for the next ones of their tasks, of each place of `urls` its own.
+    private var partials: [TaskIndex: [(staging: StagingID, point: ResumePoint, mirror: Int)]] = [:]
     /// What is to be remembered of half-done files, without how far they are.
     var partLabels: [StagingID: ResumeRecord] = [:]
     /// Tasks of whose half-done files the store knows.
@@ -297,9 +297,9 @@ package final class Engine {
 
     /// What an earlier attempt at the same place left. What another place sent is kept for when its turn comes again.
     private func takePartial(of task: TaskIndex, at mirror: Int) -> (staging: StagingID, point: ResumePoint)? {
-        guard !partials.isEmpty, let partial = partials[task], partial.mirror == mirror else { return nil }
-        partials[task] = nil
-        return (partial.staging, partial.point)
+        guard let place = partials[task]?.firstIndex(where: { $0.mirror == mirror }) else { return nil }
+        let partial = partials[task]?.remove(at: place)
+        return partial.map { ($0.staging, $0.point) }
     }
 
     /// Whether what stands at the destination may make the request needless.
@@ -618,8 +618,7 @@ package final class Engine {
         }
         attempt.handOverRest()
         if attempt.parts != nil { outbox.add(.settle(attempt.staging)) }
-        if let older = partials.removeValue(forKey: attempt.task) { discard(older.staging) }
-        partials[attempt.task] = (attempt.staging, point, attempt.mirror)
+        partials[attempt.task, default: []].append((attempt.staging, point, attempt.mirror))
         return true
     }
 
@@ -630,10 +629,11 @@ package final class Engine {
         if !uploads.isEmpty { uploadEnded(task) }
         guard !partials.isEmpty || !recordedParts.isEmpty else { return }
         let isKept = outcome != .succeeded && !unwanted.contains(task)
-        if let partial = partials.removeValue(forKey: task) {
-            if isKept, partLabels[partial.staging] != nil { return outbox.add(.leave(partial.staging, task)) }
-            discard(partial.staging)
-        }
+        var left = (partials.removeValue(forKey: task) ?? []).sorted { $0.point.offset > $1.point.offset }
+        // The next run finds one: that of which most is there.
+        let kept = left.firstIndex { isKept && partLabels[$0.staging] != nil }.map { left.remove(at: $0) }
+        for partial in left { discard(partial.staging) }
+        if let kept { return outbox.add(.leave(kept.staging, task)) }
         forgetPart(task)
     }
 

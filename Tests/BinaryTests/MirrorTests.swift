@@ -98,6 +98,31 @@ import TransferModel
         #expect(try run.values("$.tasks[0].attempts[*].resumedFrom") == ["0", "0", "4"])
     }
 
+    /// Each goes on where it broke off itself.
+    @Test func whatEachPlaceSentIsKeptForItself() throws {
+        let pair = try Pair()
+        let body = Script.patternBytes(250_000)
+        for server in [pair.first, pair.second] {
+            server.on("/a") { request in
+                let start = request.header("Range").flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
+                let range = ("Content-Range", "bytes \(start)-\(body.count - 1)/\(body.count)")
+                let head = Script.head(
+                    start > 0 ? 206 : 200,
+                    [("ETag", "\"v\""), ("Content-Length", "\(body.count - start)")] + (start > 0 ? [range] : []))
+                let end = min(start + 100_000, body.count)
+                return [.bytes(head), .bytes(Array(body[start..<end])), end < body.count ? .close : .wait(.zero)]
+            }
+        }
+        let stage = try Stage()
+        let run = try stage.run(
+            "tasks: [{ id: a, urls: \(pair.urls()), to: a, retry: { attempts: 6, backoff: { initial: 10ms } } }]")
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("a") == body)
+        #expect(stage.files == ["a"])
+        let resumed = try run.values("$.tasks[0].attempts[*].resumedFrom")
+        #expect(resumed == ["0", "0", "100000", "100000", "200000"])
+    }
+
     /// Rounds over both, and the pause after each round but the last.
     @Test func whenAllFailRoundsFollowWithPausesBetween() throws {
         let pair = try Pair()

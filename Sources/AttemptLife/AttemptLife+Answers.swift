@@ -25,6 +25,26 @@ extension AttemptLife {
         }
     }
 
+    /// An answer that has no content by its nature is no file, and what a HEAD tells of a body is all there is of it.
+    func missedContent(status: Int, _ headers: HeaderBlock) -> TransferError? {
+        if type == .download, rules.expect.status == .success, status == 204 || status == 205 {
+            return TransferError(
+                .unexpectedResponse, "the server answered \(status): there is no content to make a file of")
+        }
+        guard request.method == "HEAD" else { return nil }
+        if type == .download {
+            return TransferError(.unexpectedResponse, "a HEAD brings no content to make a file of")
+        }
+        // How long a packed body is unpacked, nobody says.
+        if rules.decodes, Resuming.coding(headers) != nil { return nil }
+        let bounds = SizeBounds(exact: rules.expect.size, least: rules.expect.minimumSize)
+        guard let length = headers.first("content-length").flatMap({ Int64($0) }) else {
+            let isAsked = bounds.exact != nil || bounds.least != nil
+            return isAsked ? TransferError(.unexpectedResponse, "the server announced no length") : nil
+        }
+        return bounds.misfit(length, verb: "the server announced")
+    }
+
     /// A file that is looked into must be short enough for that: known before its first byte where the server says so.
     func unreadable(_ length: Int64) -> TransferError? {
         guard type == .download, length > AnswerRules.longest, rules.answer?.readsBody == true else { return nil }

@@ -362,6 +362,7 @@ package final class AttemptLife {
             return error
         }
     }
+        if let miss = missedContent(status: status, headers) { return decline(miss, accepted) }
 
     private var provesByDigest: Bool { rules.hasChecksum || sentDigest != nil }
 
@@ -482,7 +483,9 @@ package final class AttemptLife {
     }
 
     private func checkSize(_ end: TransportEnd, unverified: Bool, _ record: RedirectRecord?) -> NextStep {
-        if let error = misfit(offset + end.received, verb: "the body has") { return .fail(error, record) }
+        if request.method != "HEAD", let error = misfit(offset + end.received, verb: "the body has") {
+            return .fail(error, record)
+        }
         do throws(TransferError) {
             try start?.end()
         } catch {

@@ -18,6 +18,21 @@ import TransferModel
         #expect(run.story(of: "a").count { $0 == "response" } == 1)
     }
 
+    /// What a HEAD announces is what it tells of a body.
+    @Test func aHEADIsHeldAgainstTheSizesExpected() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("HEAD /a", .headOnly(200, length: 5))
+        let stage = try Stage()
+        let wanted = ["size: 5", "minimumSize: 5", "size: 4", "minimumSize: 6"]
+        let tasks = wanted.enumerated().map {
+            "  - { id: t\($0), method: HEAD, url: '\(server.url("/a"))', expect: { \($1) } }\n"
+        }
+        let run = try stage.run("tasks:\n" + tasks.joined())
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "succeeded", "failed", "failed"])
+        #expect(try run.task("t2", "error.message") == "expected 4 bytes, the server announced 5")
+    }
+
     @Test func aHEADHasALengthAndNoBody() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -167,7 +167,7 @@ import TextFormats
         server.on("/length", .respond(200, body: body))
         server.on("/chunked", .chunked(200, [Array("hel".utf8), Array("lo".utf8)], trailers: [("X-Sum", "1")]))
         server.on("/close", .untilClose(200, body: body))
-        server.on("/empty", .respond(204))
+        server.on("/empty", .respond(200))
         let stage = try Stage()
         let tasks = ["length", "chunked", "close", "empty"].map {
             "  - { id: \($0), url: '\(server.url("/\($0)"))', to: \($0) }\n"
@@ -179,5 +179,28 @@ import TextFormats
         #expect(try run.task("length", "length") == "verified")
         #expect(try run.task("chunked", "length") == "verified")
         #expect(try run.task("close", "length") == "unverified")
+    }
+
+    /// A good file is not replaced by an empty one, unless the job itself says that it may be.
+    @Test(arguments: [204, 205]) func noContentIsNoFile(_ status: Int) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", .respond(status))
+        server.on("HEAD /b", .headOnly(200, length: 5))
+        let stage = try Stage()
+        for name in ["a", "b"] { try stage.folder.write(name, "good") }
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: a, url: '\(server.url("/a"))', to: a }
+              - { id: b, url: '\(server.url("/b"))', to: b, method: HEAD }
+              - { id: c, url: '\(server.url("/a"))', to: c, expect: { status: \(status) } }
+            """)
+        #expect(run.status == 1)
+        for name in ["a", "b"] {
+            #expect(try stage.text(name) == "good")
+            #expect(try run.task(name, "error.name") == "unexpectedResponse")
+        }
+        #expect(try stage.text("c") == "")
     }
 }

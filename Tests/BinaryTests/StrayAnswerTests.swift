@@ -25,7 +25,7 @@ import TransferModel
         """
         \(transport.session(server, ", maximumConnectionsPerHost: 1"))
         tasks:
-          - { id: first, url: "\(server.url("/first"))", to: first }
+          - { id: first, url: "\(server.url("/first"))", to: first, expect: { status: [200, 204] } }
           - { id: pause, needs: [first], type: data, url: "\(other.url("/pause"))" }
           - { id: second, needs: [pause], url: "\(server.url("/second"))", to: second }
         """

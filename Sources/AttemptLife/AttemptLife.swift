@@ -17,6 +17,8 @@ package final class AttemptLife {
         case unprovenStream
         /// The same request without a range: what came does not continue what is there.
         case rangeOfNoUse
+        /// The same request without a condition: what came says nothing of the file that stands there.
+        case conditionOfNoUse
         case failure(TransferError, RedirectRecord?)
         /// The same request, and who it is from.
         case challenged
@@ -72,6 +74,12 @@ package final class AttemptLife {
     package private(set) var offset: Int64 = 0
     /// Why what was there could not be continued.
     package internal(set) var startedOver: String?
+    /// What is said of the whole file that this answer completes.
+    package private(set) var fileHeaders: HeaderBlock?
+    /// The request as it went out.
+    private var mark = RequestMark()
+    /// Its condition or range was left out: what is there was answered to somebody else.
+    private var isBare = false
 
     package init(_ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil) {
         self.rules = rules
@@ -124,7 +132,8 @@ package final class AttemptLife {
     package var isFinalAnswer: Bool {
         if isAsking { return false }
         return switch answer {
-        case .none, .redirect, .unprovenStream, .rangeOfNoUse, .challenged, .upload, .cancelled: false
+        case .none, .redirect, .unprovenStream, .rangeOfNoUse, .conditionOfNoUse, .challenged, .upload, .cancelled:
+            false
         case .result, .notModified, .failure, .ruledOut: true
         }
     }
@@ -167,6 +176,27 @@ package final class AttemptLife {
         request.isConditional = true
     }
 
+    // MARK: Who asked for what is there
+
+    /// A request as it is about to go out, dressed by what the session knows. What was answered to another one is not asked
+    /// about: this one gets all of its answer.
+    package func bared(_ request: OutgoingRequest, proof: String?) -> OutgoingRequest {
+        mark = RequestMark(typed: self.request.headers, sent: request.headers, proof: proof)
+        isBare = false
+        guard request.isConditional || resume != nil else { return request }
+        if mark.fits(request.isConditional ? condition?.asked : resume?.asked) { return request }
+        isBare = true
+        var bare = request
+        bare.headers.removeAll { $0 == condition?.header || $0.name == "Range" || $0.name == "If-Range" }
+        bare.isConditional = false
+        return bare
+    }
+
+    /// What may be kept of the last request beside its answer; `key` is new each time.
+    package func asked(_ headers: HeaderBlock, key: @autoclosure () -> UInt64) -> String? {
+        mark.text(answer: headers, key: key())
+    }
+
     // MARK: What an earlier attempt or run left
 
     /// Before anything is sent: what is there is good, and the rest is asked for.
@@ -179,9 +209,11 @@ package final class AttemptLife {
     package func startOver(_ why: String) { dropResume(why) }
 
     private func addRange() {
-        guard let resume, request.method == "GET", resume.isFrom(request.url) else { return }
+        guard let resume, request.method == "GET", continues(resume) else { return }
         request.headers += Resuming.headers(for: resume)
     }
+
+    private func continues(_ point: ResumePoint) -> Bool { point.isFrom(request.url, isProven: rules.hasChecksum) }
 
     /// What an answer, of use or not, says of its server.
     package func learn(_ headers: HeaderBlock, lore: inout SessionLore, at now: WallTime) {
@@ -202,7 +234,7 @@ package final class AttemptLife {
         answerVersion = version
         offset = 0
         codings = []
-        (target, isDeclined) = (nil, false)
+        (target, isDeclined, fileHeaders) = (nil, false, nil)
         var framing: BodyFraming
         do throws(TransferError) {
             let told = try BodyFraming.of(headers, status: status, method: request.method, version: version)
@@ -211,8 +243,8 @@ package final class AttemptLife {
             answer = .failure(error, nil)
             return .abort
         }
-        if status == 304, request.isConditional {
-            answer = .notModified
+        if status == 304, request.isConditional, !isBare {
+            answer = condition?.isContradicted(by: headers) == true ? .conditionOfNoUse : .notModified
             return .discard
         }
         if let decision = meet(status: status, headers, &lore) {
@@ -268,7 +300,7 @@ package final class AttemptLife {
 
     /// What an answer to a request for the rest means; `nil` when it is judged like any other.
     private func judgeRange(status: Int, headers: HeaderBlock, _ framing: inout BodyFraming) -> HeadDecision? {
-        guard let point = resume, point.isFrom(request.url) else { return judgeWhole(status: status) }
+        guard let point = resume, continues(point), !isBare else { return judgeWhole(status: status, headers) }
         switch Resuming.judge(point, status: status, headers) {
         case nil: return nil
         case .append(let length):
@@ -278,6 +310,7 @@ package final class AttemptLife {
                 return .discard
             }
             (offset, framing) = (point.offset, held)
+            fileHeaders = Resuming.headers(point.headers, completedBy: headers)
             return nil
         case .whole(let why):
             dropResume(why)
@@ -290,9 +323,20 @@ package final class AttemptLife {
     }
 
     /// The same where no range was asked for, unless by the job itself.
-    private func judgeWhole(status: Int) -> HeadDecision? {
-        if resume != nil, status == 200 { dropResume("the file is at another place now: \(request.url.text)") }
-        guard status == 206, rules.expect.status == .success, !asksForPart else { return nil }
+    private func judgeWhole(status: Int, _ headers: HeaderBlock) -> HeadDecision? {
+        if resume != nil, status == 200 {
+            dropResume(
+                isBare
+                    ? "what is there was sent to somebody else: the request says another user, or another header that the "
+                        + "answer depends on"
+                    : "the file is at another place now: \(request.url.text)")
+        }
+        guard rules.expect.status == .success, !asksForPart else { return nil }
+        if status == 200, rules.type == .download, let why = Resuming.partialWhole(headers) {
+            answer = .failure(TransferError(.badServerResponse, why), nil)
+            return .abort
+        }
+        guard status == 206 else { return nil }
         answer = .failure(
             TransferError(.badServerResponse, "the server sent a part of the file, asked for was all of it"), nil)
         return .abort
@@ -318,13 +362,15 @@ package final class AttemptLife {
         if let miss = rules.missedStatus(offset > 0 ? 200 : status, isAccepted: accepted != nil) {
             return decline(miss, accepted)
         }
+        if let miss = missedContent(status: status, headers) { return decline(miss, accepted) }
         if case .length(let length) = framing,
             let error = misfit(offset + length, verb: "the server announced") ?? unreadable(offset + length)
         {
             answer = .failure(error, accepted)
             return .abort
         }
-        if let miss = rules.missedType(headers) ?? rules.headerExpectations.miss(in: headers) {
+        let said = fileHeaders ?? headers
+        if let miss = rules.missedType(said) ?? rules.headerExpectations.miss(in: said) {
             return decline(miss, accepted)
         }
         if let unknownCoding {
@@ -362,7 +408,6 @@ package final class AttemptLife {
             return error
         }
     }
-        if let miss = missedContent(status: status, headers) { return decline(miss, accepted) }
 
     private var provesByDigest: Bool { rules.hasChecksum || sentDigest != nil }
 
@@ -406,6 +451,7 @@ package final class AttemptLife {
         case .redirect(let target, let method, let keepsBody, let record):
             return proceed(to: target, method: method, keepsBody: keepsBody, record)
         case .notModified: return .keep
+        case .conditionOfNoUse: return .send(askForAll(), nil)
         case .unprovenStream:
             request.mayUseHTTP2 = false
             return .send(request, nil)

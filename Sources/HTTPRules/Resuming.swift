@@ -15,10 +15,17 @@ package struct ResumePoint: Hashable, Sendable {
     package var sent: SentDigest?
     /// How the first answer said that its bytes are packed.
     package var coding: String?
+    /// Of the request that was answered (`RequestMark`).
+    package var asked: String?
+    /// What the first answer said of the file: a part need not say it again.
+    package var headers: HeaderBlock
 
     package init(
-        url: String, offset: Int64, validator: String, total: Int64?, sent: SentDigest? = nil, coding: String? = nil
+        url: String, offset: Int64, validator: String, total: Int64?, sent: SentDigest? = nil, coding: String? = nil,
+        asked: String? = nil, headers: HeaderBlock = .empty
     ) {
+        self.asked = asked
+        self.headers = headers
         self.url = url
         self.offset = offset
         self.validator = validator
@@ -27,11 +34,44 @@ package struct ResumePoint: Hashable, Sendable {
         self.coding = coding
     }
 
-    /// Whether the bytes came from there. A query may be another: it often holds a signature that is new each time.
-    package func isFrom(_ other: ResourceURL) -> Bool {
+    /// Whether the bytes came from there. A query may be another where a digest proves the whole, or where it differs in
+    /// nothing but a signature that is new each time: else it may name another file, and a validator is worth something
+    /// only within one.
+    package func isFrom(_ other: ResourceURL, isProven: Bool = false) -> Bool {
         guard url != other.text else { return true }
-        guard let own = try? ResourceURL.parse(url) else { return false }
-        return own.hasSameOrigin(as: other) && own.path == other.path
+        guard let own = try? ResourceURL.parse(url), own.hasSameOrigin(as: other), own.path == other.path else {
+            return false
+        }
+        return isProven || sent != nil || SignedQuery.unsigned(own.query) == SignedQuery.unsigned(other.query)
+    }
+}
+
+/// URLs that let whoever has them in for a while: the same file has another one each time.
+enum SignedQuery {
+    /// What the signature covers and what may change with it, by the parameter that holds it.
+    private static let families: [String: Set<String>] = [
+        "x-amz-signature": [
+            "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-expires", "x-amz-security-token",
+            "x-amz-signedheaders",
+        ],
+        "x-goog-signature": [
+            "x-goog-algorithm", "x-goog-credential", "x-goog-date", "x-goog-expires", "x-goog-signedheaders",
+        ],
+        "signature": ["expires", "key-pair-id", "policy", "awsaccesskeyid", "googleaccessid", "x-amz-security-token"],
+        "sig": ["se", "st", "sv", "sp", "sr", "spr", "ske", "sks", "skt", "sktid", "skv", "skoid", "jwt"],
+    ]
+
+    /// The parameters, in their order, without a signature and what belongs to it.
+    static func unsigned(_ query: String?) -> [Substring] {
+        let pairs = (query ?? "").split(separator: "&")
+        func name(_ pair: Substring) -> String { pair.prefix { $0 != "=" }.lowercased() }
+        let names = Set(pairs.map(name))
+        var dropped: Set<String> = []
+        for (signature, others) in families where names.contains(signature) {
+            dropped.formUnion(others)
+            dropped.insert(signature)
+        }
+        return pairs.filter { !dropped.contains(name($0)) }
     }
 }
 
@@ -54,8 +94,11 @@ package enum Resuming {
     static func isStrong(_ tag: String) -> Bool {
         let bytes = Array(tag.utf8)
         guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22 else { return false }
-        return bytes.dropFirst().dropLast().allSatisfy { $0 != 0x22 && $0 > 0x20 && $0 != 0x7F }
+        return bytes.dropFirst().dropLast().allSatisfy { $0 != 0x22 && $0 > 0x20 && $0 != 0x7F } && isText(tag)
     }
+
+    /// Bytes that are no UTF-8 would not go back as they came.
+    static func isText(_ tag: String) -> Bool { !tag.unicodeScalars.contains("\u{FFFD}") }
 
     /// The headers that ask for the rest, or for all of it if it is another version by now.
     package static func headers(for point: ResumePoint) -> [HeaderField] {
@@ -77,14 +120,50 @@ package enum Resuming {
     /// What an answer to such a request means; `nil` for a status that has nothing to do with ranges.
     package static func judge(_ point: ResumePoint, status: Int, _ headers: HeaderBlock) -> Verdict? {
         switch status {
-        case 200:
-            let now = validator(headers)
-            return .whole(why: now == point.validator ? "the server sends no ranges" : "the server has another version")
+        case 200: return whole(point, headers)
         case 206: return part(point, headers)
         case 416: return .askAgain(why: "the server has no bytes from \(point.offset) on")
         default: return nil
         }
     }
+
+    /// A part that calls itself the whole is believed in neither.
+    private static func whole(_ point: ResumePoint, _ headers: HeaderBlock) -> Verdict {
+        if let why = partialWhole(headers) { return .askAgain(why: why) }
+        guard validator(headers) == point.validator else { return .whole(why: "the server has another version") }
+        if let total = point.total, let length = headers.first("content-length").flatMap({ Int64($0) }),
+            length != total, coding(headers) == point.coding
+        {
+            return .askAgain(why: "the file was \(total) bytes long and is \(length) now, under the same validator")
+        }
+        return .whole(why: "the server sends no ranges")
+    }
+
+    /// Why an answer 200 is not all of a file: its `Content-Range` says so.
+    package static func partialWhole(_ headers: HeaderBlock) -> String? {
+        guard let text = headers.first("content-range") else { return nil }
+        if let range = ContentRange(text), range.first == 0, range.total == range.last + 1 { return nil }
+        return "the server called `\(text.prefix(80))` the whole"
+    }
+
+    /// What is said of a file by the first answer, as far as one that brought the rest of it says nothing newer. What
+    /// describes the part itself is none of it.
+    package static func headers(_ first: HeaderBlock, completedBy part: HeaderBlock) -> HeaderBlock {
+        let own = Set(part.lines.map { part.lowerName($0) }).subtracting(ofTheMessage)
+        return first.keeping({ !own.contains(first.lowerName($0)) }, adding: part) {
+            !ofTheMessage.contains(part.lowerName($0))
+        }
+    }
+
+    /// Of the first answer, what is worth keeping for that.
+    package static func kept(_ first: HeaderBlock) -> HeaderBlock {
+        let storable = StoredResponse.storable(first)
+        return storable.keeping { storable.lowerName($0) != "set-cookie" }
+    }
+
+    private static let ofTheMessage: Set<String> = [
+        "content-length", "content-range", "transfer-encoding", "content-digest", "content-md5", "digest",
+    ]
 
     private static func part(_ point: ResumePoint, _ headers: HeaderBlock) -> Verdict {
         if headers.first("content-type")?.lowercased().hasPrefix("multipart/byteranges") == true {

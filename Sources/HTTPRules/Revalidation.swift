@@ -16,11 +16,14 @@ package struct KeptValidators: Hashable, Sendable {
     package var name: String?
     /// `nil` once it would survive a power cut.
     package var content: ContentMark?
+    /// Of the request that was answered (`RequestMark`).
+    package var asked: String?
 
     package init(
         url: String, etag: String?, lastModified: String?, shape: Int64, file: FileStamp, name: String? = nil,
-        content: ContentMark? = nil
+        content: ContentMark? = nil, asked: String? = nil
     ) {
+        self.asked = asked
         self.content = content
         self.name = name
         self.url = url
@@ -41,11 +44,16 @@ package struct FiledAnswer: Sendable {
     /// Its name, where the destination is the folder that it lies in.
     package var name: String?
     package var content: ContentMark?
+    package var asked: String?
+    /// Where the file stands: there nothing else is known of any more.
+    package var path: String?
 
     package init(
         url: String, status: Int, headers: HeaderBlock, shape: Int64, file: FileStamp, name: String? = nil,
-        content: ContentMark? = nil
+        content: ContentMark? = nil, asked: String? = nil, path: String? = nil
     ) {
+        self.asked = asked
+        self.path = path
         self.content = content
         self.name = name
         self.url = url
@@ -60,7 +68,7 @@ package struct FiledAnswer: Sendable {
         guard let found = Revalidation.validators(of: headers, status: status) else { return nil }
         return KeptValidators(
             url: url, etag: found.etag, lastModified: found.lastModified, shape: shape, file: file, name: name,
-            content: content)
+            content: content, asked: asked)
     }
 }
 
@@ -69,9 +77,19 @@ package struct FiledAnswer: Sendable {
 package struct RequestCondition: Hashable, Sendable {
     package var url: String
     package var header: HeaderField
-    package init(url: String, header: HeaderField) {
+    /// Only a request that is like the one answered then carries it (`RequestMark`).
+    package var asked: String?
+    package init(url: String, header: HeaderField, asked: String? = nil) {
         self.url = url
         self.header = header
+        self.asked = asked
+    }
+
+    /// Whether a 304 speaks of another version than the one that was asked about.
+    package func isContradicted(by headers: HeaderBlock) -> Bool {
+        guard header.name == "If-None-Match", let tag = headers.first("etag") else { return false }
+        func bare(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+        return bare(tag) != bare(header.value.revealed)
     }
 }
 
@@ -117,7 +135,7 @@ package enum Revalidation {
         } else {
             return nil
         }
-        return RequestCondition(url: kept.url, header: header)
+        return RequestCondition(url: kept.url, header: header, asked: kept.asked)
     }
 
     /// A file that breaks what the job expects today is fetched again, so that the failure is of a real answer.
@@ -140,7 +158,7 @@ package enum Revalidation {
     /// An entity tag as RFC 9110 writes it. What looks otherwise may not come back as it was meant.
     private static func isETag(_ text: String) -> Bool {
         let bytes = text.hasPrefix("W/") ? text.utf8.dropFirst(2) : text.utf8[...]
-        guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22 else { return false }
+        guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22, Resuming.isText(text) else { return false }
         return bytes.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x7F }
     }
 

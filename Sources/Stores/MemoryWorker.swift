@@ -15,6 +15,8 @@ final class MemoryWorker {
     /// Of each session, by destination, as the store held it when it was opened.
     private var parts: [SessionIndex: [String: ResumeRecord]] = [:]
     private var unwritten: [SessionIndex: [ValidatorChange]] = [:]
+    /// Where files of which something else may be known were put.
+    private var unwrittenPlaces: [SessionIndex: [String]] = [:]
     private var unwrittenParts: [SessionIndex: [ResumeChange]] = [:]
     private var unwrittenUploads: [SessionIndex: [UploadChange]] = [:]
     private var unwrittenLore: [SessionIndex: [SessionLore.Change]] = [:]
@@ -133,6 +135,10 @@ final class MemoryWorker {
     private func take(_ session: SessionIndex, _ destination: String, _ answer: FiledAnswer) {
         guard !isGivenUp else { return }
         let kept = holdsSecret(answer.url) || holdsSecret(destination) ? nil : answer.kept
+        if let path = answer.path, kept != nil || store != nil {
+            unwrittenPlaces[session, default: []].append(path)
+            if kept == nil { noteUnwritten() }
+        }
         if kept == nil, sessions[session] == nil { return }
         put(session, destination, kept)
     }
@@ -229,6 +235,7 @@ final class MemoryWorker {
             let store = try opened()
             let now = Clocks.wall()
             try store.batch { () throws(StoreError) in
+                for (session, paths) in unwrittenPlaces { try store.forgetOthers(than: sessions[session], at: paths) }
                 for (session, changes) in unwritten {
                     if let stored = try stored(session, in: store, now) { try store.change(stored, changes, now: now) }
                 }
@@ -251,7 +258,7 @@ final class MemoryWorker {
             caches.tidy(store, sessions, now)
         }
         caches.forgetChanges()
-        unwritten = [:]
+        (unwritten, unwrittenPlaces) = ([:], [:])
         unwrittenParts = [:]
         unwrittenUploads = [:]
         unwrittenLore = [:]

@@ -181,6 +181,14 @@ package struct Migration: Sendable {
                 ) STRICT, WITHOUT ROWID;
                 """,
             fingerprint: "sha256:a49db6e36098031a3140bacae61799a3ac4a132ce22cb855c8f5b5d249105a57"),
+        // Who asked, and what the first answer said of a file of which only a part is there.
+        Migration(
+            sql: """
+                ALTER TABLE validators ADD COLUMN asked TEXT;
+                ALTER TABLE resumeRecords ADD COLUMN asked TEXT;
+                ALTER TABLE resumeRecords ADD COLUMN headers BLOB;
+                """,
+            fingerprint: "sha256:58e14e9858643e35678e5488ed63b87388f9c63df641793fc6e1c85a0459dadd"),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

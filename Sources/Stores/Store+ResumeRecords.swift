@@ -42,8 +42,8 @@ extension Store {
             let upsert = try database.prepare(
                 """
                 INSERT OR REPLACE INTO resumeRecords (session, destination, start, url, validator, total, sentHeader,
-                    sentAlgorithm, sentDigest, shape, name, size, sum, time, folder)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    sentAlgorithm, sentDigest, shape, name, size, sum, time, folder, asked, headers)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
             upsert.bind(1, session.id)
             upsert.bind(14, now.nanoseconds)
@@ -68,7 +68,7 @@ extension Store {
             let query = try database.prepare(
                 """
                 SELECT start, url, validator, total, sentHeader, sentAlgorithm, sentDigest, shape, name, size, sum,
-                    folder, destination
+                    folder, destination, asked, headers
                 FROM resumeRecords WHERE session = ?
                 """)
             query.bind(1, session.id)
@@ -137,6 +137,8 @@ extension Statement {
         bind(12, record.part.size)
         bind(13, record.part.sum)
         bind(15, record.folder)
+        bind(16, record.point.asked)
+        bind(17, record.point.headers.lines.isEmpty ? nil : record.point.headers.bytes)
     }
 
     fileprivate var resumeRecord: ResumeRecord {
@@ -144,7 +146,8 @@ extension Statement {
         return ResumeRecord(
             start: text(0) ?? "",
             point: ResumePoint(
-                url: text(1) ?? "", offset: size, validator: text(2) ?? "", total: integer(3), sent: sentDigest),
+                url: text(1) ?? "", offset: size, validator: text(2) ?? "", total: integer(3), sent: sentDigest,
+                asked: text(13), headers: blob(14).map { HeaderBlock(raw: $0) } ?? .empty),
             shape: integer(7) ?? 0, folder: text(11) ?? "",
             part: PartFile(name: text(8) ?? "", size: size, sum: blob(10) ?? []))
     }

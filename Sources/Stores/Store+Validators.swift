@@ -47,6 +47,34 @@ extension Store {
             }
         }
     }
+
+    /// Files were put there by `session`: what any other kept is of files that stood there before, and size and time alone
+    /// may not tell.
+    package func forgetOthers(than session: StoredSession?, at paths: [String]) throws(StoreError) {
+        guard !paths.isEmpty else { return }
+        try batch { () throws(StoreError) in
+            let find = try database.prepare("SELECT id FROM folders WHERE path = ? AND session IS NOT ?")
+            find.bind(2, session?.id)
+            let delete = try database.prepare("DELETE FROM validators WHERE folder = ? AND name = ?")
+            // Neighbours mostly lie in one folder, and mostly nobody else has it.
+            var last: (path: Substring, others: [Int64])?
+            for path in paths {
+                let place = DestinationPlace(path)
+                if last?.path.utf8.elementsEqual(place.folder.utf8) != true {
+                    find.bind(1, place.folder)
+                    var others: [Int64] = []
+                    while try find.step() { if let id = find.integer(0) { others.append(id) } }
+                    find.reset()
+                    last = (place.folder, others)
+                }
+                for other in last?.others ?? [] {
+                    delete.bind(1, other)
+                    delete.bind(2, place.name)
+                    try delete.run()
+                }
+            }
+        }
+    }
 }
 
 /// Where something may be kept of what a session fetched: whoever goes elsewhere need not ask.
@@ -116,6 +144,7 @@ extension KeptValidators {
         seal.add(file.size)
         seal.add(file.modifiedNanoseconds)
         for number in [content?.boot, content?.sum] { seal.add(number ?? -1) }
+        if let asked { seal.add(asked) }
         // Four bytes in the file, and not three or five by chance.
         return Int64(Int32(truncatingIfNeeded: seal.value ^ seal.value >> 32))
     }
@@ -138,8 +167,8 @@ private struct ValidatorWriter: ~Copyable {
         let upsert = try database.prepare(
             """
             INSERT OR REPLACE INTO validators (folder, name, url, etag, lastModified, shape, size, modified, seal, file,
-                boot, sum)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                boot, sum, asked)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         let delete = try database.prepare("DELETE FROM validators WHERE folder = ? AND name = ?")
         find.bind(1, session.id)
@@ -166,6 +195,7 @@ private struct ValidatorWriter: ~Copyable {
         upsert.bind(10, kept.name)
         upsert.bind(11, kept.content?.boot)
         upsert.bind(12, kept.content?.sum)
+        upsert.bind(13, kept.asked)
         try upsert.run()
     }
 
@@ -205,7 +235,8 @@ struct ValidatorQuery: ~Copyable {
         self.store = store
         statement = try store.database.prepare(
             """
-            SELECT source, folders.shape, url, etag, lastModified, validators.shape, size, modified, seal, file, boot, sum
+            SELECT source, folders.shape, url, etag, lastModified, validators.shape, size, modified, seal, file, boot, sum,
+                asked
             FROM folders JOIN validators ON folder = id WHERE session = ? AND path = ? AND validators.name = ?
             """)
     }
@@ -236,6 +267,6 @@ extension Statement {
             url: text(2) ?? (text(0) ?? "") + name, etag: text(3), lastModified: text(4),
             shape: integer(5) ?? integer(1) ?? 0,
             file: FileStamp(size: integer(6) ?? 0, modifiedNanoseconds: integer(7) ?? 0), name: text(9),
-            content: integer(10).map { ContentMark(boot: $0, sum: integer(11)) })
+            content: integer(10).map { ContentMark(boot: $0, sum: integer(11)) }, asked: text(12))
     }
 }

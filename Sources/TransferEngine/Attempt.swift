@@ -137,7 +137,7 @@ final class Attempt: TransferReceiver {
     private var buffer: BodyBuffer?
     private(set) var decision = HeadDecision.discard
     /// By what the rest of this answer could be asked for, and how long the whole is.
-    private var continuation: (validator: String, total: Int64?, coding: String?)?
+    private var continuation: ResumePoint?
     var kept: [UInt8] = []
     /// Of an answer that came packed.
     var decoder: Decoder?
@@ -425,9 +425,18 @@ final class Attempt: TransferReceiver {
             life.request.method == "GET", !life.asksForPart,
             head.status == 200 || life.offset > 0
         else { return }
+        let url = life.request.url.text
+        let told = life.fileHeaders ?? head.headers
         let validator = life.offset > 0 ? life.resume?.validator : Resuming.validator(head.headers)
-        continuation = validator.map { ($0, life.announcedLength, Resuming.coding(head.headers)) }
+        continuation = validator.map {
+            ResumePoint(
+                url: url, offset: 0, validator: $0, total: life.announcedLength, coding: Resuming.coding(head.headers),
+                asked: life.asked(told, key: .random(in: 0 ... .max)), headers: Resuming.kept(told))
+        }
     }
+
+    /// What is said of the result: of a file that this answer only completes, what the first one said too.
+    var saidHeaders: HeaderBlock? { life.fileHeaders ?? head?.headers }
 
     /// What the next attempt can go on from; `nil` when it must begin at 0.
     var resumePoint: ResumePoint? {
@@ -438,11 +447,9 @@ final class Attempt: TransferReceiver {
 
     /// How this answer could be continued from the byte that comes next.
     var continuationPoint: ResumePoint? {
-        continuation.map { continuation in
-            ResumePoint(
-                url: life.request.url.text, offset: prefix, validator: continuation.validator,
-                total: continuation.total, sent: destination?.sent, coding: continuation.coding)
-        }
+        guard var point = continuation else { return nil }
+        (point.url, point.offset, point.sent) = (life.request.url.text, prefix, destination?.sent)
+        return point
     }
 
     /// Everything received is handed over; the staging stays.

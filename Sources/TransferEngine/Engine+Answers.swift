@@ -87,7 +87,7 @@ extension Engine {
 extension Engine {
     /// By what an answer's text is written, as it says itself.
     func charset(_ attempt: Attempt) -> String? {
-        (attempt.mixed?.lastHeaders ?? attempt.head?.headers).flatMap { Self.charset($0) }
+        (attempt.mixed?.lastHeaders ?? attempt.saidHeaders).flatMap { Self.charset($0) }
     }
 
     static func charset(_ headers: HeaderBlock) -> String? {
@@ -159,7 +159,7 @@ extension Engine {
         _ attempt: Attempt, _ rules: AnswerRules, _ charset: String?, _ source: ResultSource
     ) -> ExaminedAnswer {
         let answer = ExaminedAnswer(
-            rules, charset: charset, headers: attempt.head?.headers ?? .empty, hiding: secrets, source: source)
+            rules, charset: charset, headers: attempt.saidHeaders ?? .empty, hiding: secrets, source: source)
         attempt.answer = answer
         return answer
     }

@@ -63,7 +63,7 @@ extension Engine {
         if let miss = attempt.partMiss { return lose(attempt, miss) }
         guard var destination = named(attempt) else { return }
         if attempt.specification.options.values.preserveTime {
-            destination.modificationTime = attempt.head?.headers.first("last-modified").flatMap { HTTPDate.parse($0) }
+            destination.modificationTime = attempt.saidHeaders?.first("last-modified").flatMap { HTTPDate.parse($0) }
         }
         guard examine(&destination, attempt, charset: charset(attempt)) else { return }
         attempt.phase = .delivering

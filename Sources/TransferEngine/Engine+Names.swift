@@ -9,7 +9,7 @@ import TransferModel
 extension Engine {
     /// Where the headers say a folder's file goes; `nil` when neither they nor the URL give it a usable name.
     func pathInFolder(_ folder: String, _ attempt: Attempt) -> String? {
-        attempt.head.flatMap { SuggestedFilename.of($0.headers, url: attempt.life.request.url) }.map { folder + $0 }
+        attempt.saidHeaders.flatMap { SuggestedFilename.of($0, url: attempt.life.request.url) }.map { folder + $0 }
     }
 
     /// What `existing` protects is not to be fetched to the end: asked at the headers, while the body comes.

@@ -125,17 +125,22 @@ extension Engine {
     /// The file stands under its name: what its answer was known by goes to the store. What was a while under way has
     /// lost its temporary name by that: nobody would know it if the run were killed before this is written.
     func keepValidators(_ attempt: Attempt, isFlushed: Bool) {
-        guard let memory, let record = attempt.file, let file = record.stamp, let head = attempt.head else { return }
+        guard let memory, let record = attempt.file, let file = record.stamp, let head = attempt.head,
+            let headers = attempt.saidHeaders
+        else { return }
         let isInFolder = attempt.specification.destination?.hasSuffix("/") == true
         guard capturedSecrets.isEmpty || !capturedSecrets.finds(in: Array(attempt.life.request.url.text.utf8)) else {
             return
         }
         memory.file(
             FiledAnswer(
-                url: attempt.life.request.url.text, status: head.status, headers: head.headers,
+                // A part that completed what was there stands for the whole.
+                url: attempt.life.request.url.text, status: attempt.life.offset > 0 ? 200 : head.status,
+                headers: headers,
                 shape: memory.shape(of: attempt.specification), file: file,
                 name: isInFolder ? Folders.split(record.path).name : nil,
-                content: isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum)),
+                content: isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum),
+                asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)), path: record.path),
             attempt.specification, at: now.instant)
         if recordedParts.contains(attempt.task) { memory.writeAtOnce() }
     }

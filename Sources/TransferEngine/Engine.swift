@@ -381,6 +381,7 @@ package final class Engine {
         if let dressed = attempt.life.dressed(request, by: &attempt.session.lore, at: now.wall) {
             (request.headers, request.isDressed) = (dressed, true)
         }
+        request = attempt.life.bared(request, proof: proof(of: request, attempt))
         if !asksCache(request, attempt) { transmit(request, attempt) }
     }
 

@@ -40,6 +40,18 @@ import TransferModel
         #expect(isKept(life.ended(TransportEnd(error: nil, received: 0, sawCloseNotify: true))))
     }
 
+    /// It speaks of another version than the one that stands there.
+    @Test(arguments: [("\"1\"", true), ("W/\"1\"", true), ("\"2\"", false), ("W/\"2\"", false)])
+    func a304WithAnotherTagIsNotBelieved(_ tag: String, _ isBelieved: Bool) throws {
+        var life = try life(asking: "https://a.test/x")
+        let step = answer(&life, 304, [("ETag", tag)])
+        #expect(isKept(step) == isBelieved)
+        guard !isBelieved else { return }
+        guard case .send(let request, nil) = step else { throw TransferError(.unknown, "no second request") }
+        #expect(names(request) == ["Accept"] && !request.isConditional)
+        #expect(failure(answer(&life, 304, [("ETag", tag)])) == .unexpectedResponse)
+    }
+
     /// Its headers settled it.
     @Test func a304KeepsItsMeaningWhateverFollows() throws {
         var life = try life(asking: "https://a.test/x")

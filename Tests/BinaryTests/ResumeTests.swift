@@ -1,4 +1,6 @@
+import Digests
 import Glibc
+import SystemIO
 import TestSupport
 import Testing
 import TransferModel
@@ -208,6 +210,72 @@ import TransferModel
         // Nothing but a redirect could come from there.
         #expect(server.requests("/f").allSatisfy { $0.header("Range") == nil })
         #expect(try run.value("$.tasks[0].source") == "resumed")
+    }
+
+    /// A build's number in the query names another file, though its tag and length be the same.
+    @Test(arguments: [true, false]) func anotherQueryIsAnotherFile(_ hasChecksum: Bool) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let other = Self.body.map { $0 ^ 0xFF }
+        server.on("/f") { .redirect(302, to: "/get?build=\(hasChecksum ? 7 : $0.number)&n=\($0.number)") }
+        server.on("/get") { request in
+            if request.number == 1 { return ServedResource(Self.body).broken(after: Self.cut) }
+            return ServedResource(hasChecksum ? Self.body : other).answer(request)
+        }
+        let stage = try Stage()
+        let sum = try Checksum.of(Self.body, .sha256)
+        let run = try stage.run(job(server, hasChecksum ? ", checksum: '\(sum)'" : ""))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == (hasChecksum ? Self.body : other))
+        // A digest proves the whole.
+        #expect(try run.value("$.tasks[0].source") == (hasChecksum ? "resumed" : "network"))
+    }
+
+    /// The tail of a file under the status of a whole one.
+    @Test func aPartThatCallsItselfTheWholeIsAskedForAgain() throws {
+        let range = ("Content-Range", "bytes \(Self.cut)-\(Self.body.count - 1)/\(Self.body.count)")
+        let tail = Array(Self.body[Self.cut...])
+        let server = try server(then: [.respond(200, headers: [("ETag", "\"v1\""), range], body: tail), whole])
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == Self.body)
+        // Where nobody asked for a part, it is an error.
+        server.on("/f", .respond(200, headers: [range], body: tail))
+        let second = try stage.run(job(server, ", existing: replace, retry: { attempts: 1 }"))
+        #expect(try second.task("t", "error.name") == "badServerResponse")
+        #expect(try stage.folder.bytes("f") == Self.body)
+    }
+
+    /// What a 206 to `If-Range` need not repeat is known from the first answer, and the next run asks with it.
+    @Test(arguments: [
+        "expect: { mimeType: application/x-foo }, to: f", "expect: { headers: { X-Full: yes } }, to: f",
+        "expect: { headers: { Content-Length: '^300000$' } }, to: f", "to: d/",
+        "capture: { name: { header: X-Full } }, to: f",
+    ]) func aPartStandsForWhatTheFirstAnswerSaid(_ more: String) throws {
+        let past = "Wed, 01 Jan 2020 12:00:00 GMT"
+        let server = try server(
+            [
+                ("ETag", "\"v1\""), ("Content-Type", "application/x-foo"), ("X-Full", "yes"), ("Last-Modified", past),
+                ("Content-Disposition", "attachment; filename=nice"),
+            ],
+            then: [part(), .respond(304, headers: [("ETag", "\"v1\"")])])
+        defer { server.stop() }
+        let stage = try Stage()
+        let job = """
+            defaults: { retry: { backoff: { initial: 10ms, jitter: none } } }
+            tasks: [{ id: t, url: "\(server.url("/f"))", \(more) }]
+            """
+        #expect(try stage.run(job).status == 0)
+        let file = more.hasSuffix("to: d/") ? "d/nice" : "f"
+        #expect(try stage.folder.bytes(file) == Self.body)
+        #expect(try FileFacts.of(stage.folder.path(file)).modifiedNanoseconds == 1_577_880_000_000_000_000)
+        // What is captured needs an answer each time.
+        guard !more.hasPrefix("capture") else { return }
+        let second = try stage.run(job)
+        #expect(try second.status == 0 && second.task("t", "source") == "unchanged")
+        #expect(server.requests().last?.header("If-None-Match") == "\"v1\"")
     }
 
     /// Two halves of different versions would make a third that nobody has.

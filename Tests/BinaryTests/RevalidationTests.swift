@@ -291,6 +291,59 @@ import TransferModel
         #expect(mirror.conditions.allSatisfy { $0 == "none" })
     }
 
+    /// One user's file is never kept for another, whatever tells them apart.
+    @Test(arguments: [
+        "headers: { Authorization: 'Bearer %' }", "headers: { Cookie: 'u=%' }", "headers: { X-Tenant: % }",
+        "credentials: [{ user: %, password: p, preemptive: true }]", "credentials: [{ user: %, password: p }]",
+    ]) func whatAnotherUserGotIsFetchedAnew(_ more: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let asks = more.contains("credentials")
+        server.on("/a") { request in
+            let who = ["Authorization", "Cookie", "X-Tenant"].compactMap { request.header($0) }.joined()
+            if asks, who.isEmpty { return .respond(401, headers: [("WWW-Authenticate", "Basic realm=\"r\"")]) }
+            let headers = [("ETag", "\"v1\""), ("Vary", "X-Tenant")]
+            if request.header("If-None-Match") != nil { return .respond(304, headers: headers) }
+            return .respond(200, headers: headers, body: who)
+        }
+        let stage = try Stage()
+        func run(_ user: String) throws -> (source: String?, text: String) {
+            let task = more.replacing("%", with: user)
+            let run = try stage.run("tasks: [{ id: a, url: '\(server.url("/a"))', to: a, \(task) }]")
+            #expect(run.status == 0)
+            return (try run.task("a", "source"), try stage.text("a"))
+        }
+        let alice = try run("alice")
+        #expect(try run("alice") == ("unchanged", alice.text))
+        let bob = try run("bob")
+        #expect(bob.source == "network" && bob.text != alice.text)
+        #expect(try run("bob") == ("unchanged", bob.text))
+        // Nothing that tells who asked is written down.
+        for (_, bytes) in try stage.binary.home.contents("state") {
+            #expect(!String(decoding: bytes, as: UTF8.self).contains("alice"))
+        }
+    }
+
+    /// What one session kept of a file counts no more once another put its own there, of the same size and time.
+    @Test(arguments: [true, false]) func aFileOfAnotherSessionIsFetchedAnew(_ isOtherJob: Bool) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for name in ["one", "two"] {
+            let resource = ServedResource("by \(name)", etag: "\"\(name)\"", lastModified: Self.past)
+            server.on("/\(name)") { resource.answer($0) }
+        }
+        let stage = try Stage()
+        for name in ["one", "two", "one", "two"] {
+            let head =
+                isOtherJob ? "name: \(name)\nsessions: { s: {} }" : "name: j\nsessions: { s: {}, one: {}, two: {} }"
+            let session = isOtherJob ? "s" : name
+            let run = try stage.run(
+                "\(head)\ntasks: [{ id: a, session: \(session), url: '\(server.url("/\(name)"))', to: a }]")
+            #expect(try run.status == 0 && run.task("a", "source") == "network")
+            #expect(try stage.text("a") == "by \(name)")
+        }
+    }
+
     @Test func a304ThatNobodyAskedForIsAnError() throws {
         let mirror = try Mirror(ServedResource("x"))
         mirror.server.on("/a", .respond(304, headers: [("ETag", "\"1\"")]))

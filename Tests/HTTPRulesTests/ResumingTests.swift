@@ -9,6 +9,7 @@ struct ResumingTests {
         arguments: [
             ([("ETag", "\"abc\"")], "\"abc\""), ([("ETag", "W/\"abc\"")], nil), ([("ETag", "abc")], nil), ([], nil),
             ([("ETag", "\"abc\""), ("Accept-Ranges", "none")], nil), ([("ETag", "\"a b\"")], nil),
+            ([("ETag", "\"\u{FFFD}\"")], nil),
             // RFC 9110, section 8.8.2.2: a date is strong only when it was long past.
             (
                 [("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT"), ("Date", "Sat, 21 Nov 2026 07:01:00 GMT")],
@@ -62,6 +63,12 @@ struct ResumingTests {
             (206, [], "again"),
             (206, [("Content-Range", "bytes 100-999/1000"), ("Content-Range", "bytes 0-9/1000")], "again"),
             (206, [("Content-Type", "multipart/byteranges; boundary=x")], "again"),
+            (200, [("ETag", "\"v\""), ("Content-Length", "1000")], "whole"),
+            (200, [("ETag", "\"v\""), ("Content-Length", "900")], "again"),
+            (200, [("ETag", "\"w\""), ("Content-Length", "900")], "whole"),
+            (200, [("ETag", "\"v\""), ("Content-Range", "bytes 100-999/1000")], "again"),
+            (200, [("ETag", "\"w\""), ("Content-Range", "bytes 100-999/1000")], "again"),
+            (200, [("ETag", "\"w\""), ("Content-Range", "bytes 0-999/1000")], "whole"),
             (200, [("ETag", "\"v\"")], "whole"), (200, [("ETag", "\"w\"")], "whole"), (200, [], "whole"),
             (416, [("Content-Range", "bytes */1000")], "again"), (416, [("Content-Range", "bytes */50")], "again"),
             (404, [], "other"), (503, [("Content-Range", "bytes 100-999/1000")], "other"), (304, [], "other"),
@@ -103,6 +110,42 @@ struct ResumingTests {
         #expect(BodyFraming.chunked(announced: nil).holding(9) == .chunked(announced: 9))
         #expect(BodyFraming.chunked(announced: 8).holding(9) == nil)
         #expect(BodyFraming.untilClose.holding(9) == .length(9) && BodyFraming.none.holding(9) == nil)
+    }
+
+    /// A query is part of a name as often as it is a signature.
+    @Test(arguments: [
+        ("http://a/f?build=1", "http://a/f?build=1", true), ("http://a/f?build=1", "http://a/f?build=2", false),
+        ("http://a/f", "http://a/f?build=2", false), ("http://a/f?x=1", "http://b/f?x=1", false),
+        ("http://a/f?Signature=1&Expires=2&k=1", "http://a/f?k=1&Expires=3&Signature=4", true),
+        ("http://a/f?Signature=1&k=1", "http://a/f?k=2&Signature=4", false),
+        ("http://a/f?Expires=1", "http://a/f?Expires=2", false),
+        ("http://a/f?X-Amz-Signature=1&X-Amz-Date=1&v=1", "http://a/f?X-Amz-Signature=2&X-Amz-Date=2&v=1", true),
+        ("http://a/f?X-Amz-Signature=1&v=1", "http://a/f?X-Amz-Signature=2&v=2", false),
+        ("http://a/f?sv=1&sig=2", "http://a/f?sv=1&sig=3", true), ("http://a/f?sv=1", "http://a/f?sv=2", false),
+    ]) func bytesGoOnWithinOneResource(_ first: String, _ second: String, _ isSame: Bool) throws {
+        var point = ResumePoint(url: first, offset: 1, validator: "\"v\"", total: nil)
+        let other = try ResourceURL.parse(second)
+        #expect(point.isFrom(other) == isSame)
+        let isOneFile = !second.hasPrefix("http://b")
+        #expect(point.isFrom(other, isProven: true) == isOneFile)
+        point.sent = SentDigests.strongest(HeaderBlock([("Repr-Digest", Self.digest(1))]), status: 200)
+        #expect(point.isFrom(other) == isOneFile)
+    }
+
+    /// RFC 9110, section 15.3.7: a part need not say again what the first answer said.
+    @Test func whatIsSaidOfAFileComesFromBothAnswers() {
+        let first = HeaderBlock([
+            ("Content-Type", "x/y"), ("Content-Length", "9"), ("X-A", "1"), ("X-A", "2"), ("X-B", "old"),
+            ("Set-Cookie", "a=b"), ("Connection", "X-C"), ("X-C", "1"),
+        ])
+        let part = HeaderBlock([
+            ("x-b", "new"), ("Content-Length", "4"), ("Content-Range", "bytes 5-8/9"), ("Content-Digest", "z"),
+        ])
+        let all = Resuming.headers(Resuming.kept(first), completedBy: part)
+        #expect(
+            all.lines.map { "\(all.name($0)): \(all.value($0))" } == [
+                "Content-Type: x/y", "Content-Length: 9", "X-A: 1", "X-A: 2", "x-b: new",
+            ])
     }
 
     @Test func aDateIsComparedAsItWasSent() {

@@ -63,7 +63,19 @@ extension Engine {
     /// that libcurl proved to be somebody's.
     private func identity(_ certificate: String?, _ headers: HeaderBlock, _ attempt: Attempt) -> String? {
         guard certificate != nil || attempt.life.connectionProof != nil else { return nil }
-        var parts = [certificate ?? "", headers.first("authorization") ?? ""]
+        return identity(certificate, authorization: headers.first("authorization"), attempt)
+    }
+
+    /// The same of a request whose `Authorization` is looked at by itself.
+    func proof(of request: OutgoingRequest, _ attempt: Attempt) -> String? {
+        let own = attempt.specification.options.values.policies.challenges
+        let certificate = attempt.session.pools.shownIdentity(for: request.url, own)
+        guard certificate != nil || attempt.life.connectionProof != nil else { return nil }
+        return identity(certificate, authorization: nil, attempt)
+    }
+
+    private func identity(_ certificate: String?, authorization: String?, _ attempt: Attempt) -> String {
+        var parts = [certificate ?? "", authorization ?? ""]
         if let proof = attempt.life.connectionProof {
             parts.append("\(proof.method)")
             switch proof.secret {

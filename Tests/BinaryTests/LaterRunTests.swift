@@ -94,6 +94,30 @@ import TransferModel
         #expect(run.errorText.contains("warning") == false)
     }
 
+    /// What one user received is never completed with what another receives; and what the first answer said is kept too.
+    @Test(arguments: [true, false]) func eachUsersFileIsWhole(_ isSame: Bool) throws {
+        let scene = try Scene([("Content-Type", "x/y")]) { request in
+            guard request.header("If-Range") == Self.tag,
+                let start = request.header("Range").flatMap({ Int($0.dropFirst(6).dropLast()) })
+            else { return .respond(200, headers: [("ETag", Self.tag), ("Content-Type", "x/y")], body: Self.body) }
+            return .respond(
+                206,
+                headers: [
+                    ("ETag", Self.tag), ("Content-Range", "bytes \(start)-\(Self.body.count - 1)/\(Self.body.count)"),
+                ], body: Array(Self.body[start...]))
+        }
+        func job(_ user: String) -> String {
+            scene.job(", expect: { mimeType: x/y }, headers: { Authorization: 'Bearer \(user)' }")
+        }
+        try scene.breakOff(job("alice"))
+        let run = try scene.stage.run(job(isSame ? "alice" : "bob"))
+        try expectRight(scene, run)
+        #expect(try run.task("t", "source") == (isSame ? "resumed" : "network"))
+        #expect((scene.ranges.last == "none") == !isSame)
+        let why = try run.task("t", "attempts[0].startedOver")
+        #expect(isSame ? why == nil : why?.contains("somebody else") == true)
+    }
+
     /// Two kills, and each run goes on where the one before was.
     @Test func itGoesOnFromRunToRun() throws {
         let scene = try Scene { request in

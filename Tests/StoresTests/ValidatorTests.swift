@@ -40,6 +40,26 @@ import TransferModel
         #expect(try again.validators(session, destination: "/a") == nil)
     }
 
+    /// Whoever puts a file there makes what all others knew of it worthless, and nothing else.
+    @Test func aFileOfSomebodyElseIsForgotten() throws {
+        let tree = try TemporaryTree()
+        let store = try Store.open(folder: tree.path)
+        let mine = try store.session(job: "j", name: "s", now: now)
+        let other = try store.session(job: "k", name: "s", now: now)
+        var asked = kept("a")
+        asked.asked = "1 2 cookie"
+        for session in [mine, other] {
+            try store.change(session, [change("a", asked), change("b", kept("b")), change("x/a", asked)], now: now)
+        }
+        try store.forgetOthers(than: mine, at: ["/a", "/nowhere/a"])
+        #expect(try store.validators(mine, destination: "/a") == asked)
+        #expect(try store.validators(other, destination: "/a") == nil)
+        #expect(try store.validators(other, destination: "/b") == kept("b"))
+        #expect(try store.validators(other, destination: "/x/a") == asked)
+        try store.forgetOthers(than: nil, at: ["/x/a", "/x/b"])
+        #expect(try store.validators(mine, destination: "/x/a") == nil)
+    }
+
     @Test func aDateWithoutATagComesBackAsItWas() throws {
         let tree = try TemporaryTree()
         let store = try Store.open(folder: tree.path)

@@ -36,8 +36,8 @@ extension AttemptLife {
     private var state: Login.State {
         get {
             if case .open(let state) = login { return state }
-            let named = [begin.origin] + rules.mirrors.map(\.origin)
-            return Login.State(desk: ChallengeDesk(rules.challenges.adding(begin), named: named))
+            let desk = ChallengeDesk(rules.challenges.adding(begin), named: rules.origins(from: begin))
+            return Login.State(desk: desk)
         }
         set { login = .open(newValue) }
     }

@@ -6,8 +6,7 @@ import TransferModel
 extension AttemptLife {
     private func signer(of request: OutgoingRequest) -> AWSSignature? {
         guard rules.challenges.signsRequests, request.url.isHTTP else { return nil }
-        return rules.challenges.signature(
-            for: request.url.origin, named: [begin.origin] + rules.mirrors.map(\.origin))
+        return rules.challenges.signature(for: request.url.origin, named: rules.origins(from: begin))
     }
 
     /// Nobody signs what says itself who it is from.

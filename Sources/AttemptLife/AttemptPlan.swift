@@ -32,6 +32,8 @@ package final class AttemptRules: Sendable {
     package let hasChecksum: Bool
     /// Other URLs that the task itself names: typed headers go to their origins too.
     package let mirrors: [ResourceURL]
+    /// Whose servers see what has no `host`; `nil`: those that the attempt begins at and the mirrors'.
+    private let named: [Origin]?
     /// The texts that the body is made of, for the secrets in them.
     package let bodyTexts: [SecretText]
     /// Who it may be, and what it does when it is asked.
@@ -47,7 +49,7 @@ package final class AttemptRules: Sendable {
         expect: Expectations = Expectations(), answer: AnswerRules? = nil, onResponse: [ResponseRule] = [],
         maximumFile: Int64? = nil, maximumSize: Int64? = nil, decodes: Bool = false,
         requireLength: Bool = false,
-        hasChecksum: Bool = false, mirrors: [ResourceURL] = [], bodyTexts: [SecretText] = [],
+        hasChecksum: Bool = false, mirrors: [ResourceURL] = [], named: [Origin]? = nil, bodyTexts: [SecretText] = [],
         usesCookies: Bool = true, mainDocument: ResourceURL? = nil, challenges: ChallengePolicy = .none,
         entity: @escaping @Sendable () -> [UInt8]? = { nil }, clientNonce: @escaping @Sendable () -> String = { "" }
     ) {
@@ -70,6 +72,7 @@ package final class AttemptRules: Sendable {
         self.requireLength = requireLength
         self.hasChecksum = hasChecksum
         self.mirrors = mirrors
+        self.named = named
         self.bodyTexts = bodyTexts.filter(\.isSecret)
         self.challenges = challenges
         self.entity = entity
@@ -78,6 +81,9 @@ package final class AttemptRules: Sendable {
 }
 
 extension AttemptRules {
+    /// The servers that the task names: credentials without a `host` are for these.
+    func origins(from begin: ResourceURL) -> [Origin] { named ?? [begin.origin] + mirrors.map(\.origin) }
+
     /// Of what is written or told.
     package var sizes: SizeBounds {
         SizeBounds(maximum: maximumSize, exact: expect.size, least: expect.minimumSize)

@@ -158,8 +158,9 @@ extension Engine {
         return AttemptRules(
             type: .data, method: "GET",
             headers: headers + [HeaderField(name: "Accept-Encoding", value: "identity")], version: rules.version,
-            redirects: rules.redirects, maximumSize: ChecksumFiles.longest, challenges: rules.challenges,
-            clientNonce: rules.clientNonce)
+            redirects: rules.redirects, maximumSize: ChecksumFiles.longest,
+            named: ([attempt.specification.location.url].compactMap(\.self) + rules.mirrors).map(\.origin),
+            challenges: rules.challenges, clientNonce: rules.clientNonce)
     }
 
     // MARK: It came, or it did not
@@ -195,8 +196,9 @@ extension Engine {
         let statuses = attempt.specification.options.values.policies.retry.statuses
         let mayHeal = verdict.error?.name.canHeal == true || verdict.status.map { statuses.contains($0) } == true
         var final: TransferError?
-        // What one task may not send there, another may.
-        if case .failed(let error) = verdict.outcome, !mayHeal, error.name != .secretBarred { final = error }
+        // What one task may not send there, another may, and another may be somebody there.
+        let asksWho = verdict.status == 401 || verdict.status == 407
+        if case .failed(let error) = verdict.outcome, !mayHeal, !asksWho, error.name != .secretBarred { final = error }
         for task in checksumFiles.lost(key, final: final) { askAgain(task) }
     }
 

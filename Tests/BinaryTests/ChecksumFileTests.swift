@@ -182,6 +182,38 @@ import TransferModel
         #expect(server.requests().allSatisfy { $0.header("Authorization") == "x" })
     }
 
+    /// Nobody named that server for them, whether it asks or not.
+    @Test(arguments: ["", ", preemptive: true"]) func aListElsewhereIsNotShownWhoWeAre(_ unasked: String) throws {
+        let server = try server("")
+        let other = try ScriptedServer()
+        defer { for one in [server, other] { one.stop() } }
+        func guarded(_ server: ScriptedServer, _ path: String, _ body: String) {
+            server.on(path) { request in
+                request.header("Authorization") == nil
+                    ? .respond(401, headers: [("WWW-Authenticate", "Basic realm=\"r\"")])
+                    : .respond(200, body: body)
+            }
+        }
+        guarded(server, "/sums", Self.md5)
+        guarded(other, "/sums", Self.md5)
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            sessions: { default: { credentials: [{ user: u, password: pa55word\(unasked) }] } }
+            defaults: { allowFailure: true }
+            tasks:
+              - { id: far, url: "\(server.url("/a"))", to: a, checksum: { from: "\(other.url("/sums"))" } }
+              - { id: near, url: "\(server.url("/a"))", to: b, checksum: { from: "\(server.url("/sums"))" } }
+              - { id: own, url: "\(server.url("/a"))", to: c, checksum: { from: "\(other.url("/sums"))" },
+                  credentials: [{ host: "127.0.0.1:\(other.port)", user: u, password: pa55word }] }
+            """)
+        #expect(run.status == 0)
+        #expect(try run.task("far", "outcome") == "failed")
+        #expect(try run.task("near", "outcome") == "succeeded")
+        #expect(try run.task("own", "outcome") == "succeeded")
+        #expect(other.requests().filter { $0.header("Authorization") != nil }.count == 1)
+    }
+
     @Test func aListThatIsNotThereIsAskedForOnce() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

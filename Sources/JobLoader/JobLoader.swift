@@ -76,6 +76,7 @@ struct JobFile {
         job.tasks = tasks(draft, sessions)
         for name in reader.names.variableNames { _ = reader.names.variable(name, reader) }
         job.variables = reader.names.shown()
+        reader.names.secrets.learnUnused()
         job.secrets = reader.names.secrets.known
         job.limits = draft.limits
         job.failFast = draft.failFast

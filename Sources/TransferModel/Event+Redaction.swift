@@ -59,15 +59,33 @@ extension ResponseRecord {
         ResponseRecord(
             status: status, url: redactor.redacted(url), method: redactor.redacted(method),
             mimeType: redactor.redacted(mimeType), charset: redactor.redacted(charset),
-            expectedLength: expectedLength, suggestedFilename: redactor.redacted(suggestedFilename),
+            expectedLength: expectedLength, suggestedFilename: redactedFilename(by: redactor),
             contentEncoding: redactor.redacted(contentEncoding), headers: headers.redacted(by: redactor))
+    }
+
+    /// A name that is the end of a secret URL is as secret as that, however short it is.
+    private func redactedFilename(by redactor: Redactor) -> String? {
+        guard let name = suggestedFilename else { return nil }
+        let (clean, shown) = (redactor.redacted(name), redactor.redacted(url))
+        guard clean == name, shown != url, Self.end(of: shown) != Self.end(of: url) else { return clean }
+        let isOfURL =
+            headers.first("content-disposition") == nil || (try? ResourceURL.parse(url))?.lastPathComponent == name
+        return isOfURL ? "***" : clean
+    }
+
+    /// The last component of the path, as it is written.
+    private static func end(of url: String) -> Substring? {
+        let path = url.prefix { $0 != "?" }
+        return path.split(separator: "/").last
     }
 }
 
 extension HeaderBlock {
-    /// One search over the whole block, which nearly always finds nothing.
+    /// One search over the whole block, which nearly always finds nothing. What is no UTF-8 is told in other bytes than it
+    /// came in.
     package func redacted(by redactor: Redactor) -> HeaderBlock {
-        guard redactor.finds(in: bytes) else { return self }
+        if redactor.isEmpty { return self }
+        guard redactor.finds(in: bytes) || String(validating: bytes, as: UTF8.self) == nil else { return self }
         return HeaderBlock(lines.map { (redactor.redacted(name($0)), redactor.redacted(value($0))) })
     }
 }

@@ -1,5 +1,6 @@
 /// Puts `***` in the place of every known secret, however it is written: as it is, percent-encoded (with `+` for a
-/// space too), escaped for JSON, in base64 of either alphabet at any alignment, and each of these inside another.
+/// space too), escaped for JSON, in base64 of either alphabet at any alignment, and each of these inside another; and
+/// in the other writings and parts that ``SecretForms`` knows.
 ///
 /// A text is searched as it stands and, when it holds a `%`, a `+` or a `\`, once more with those escapes undone;
 /// so it does not matter which characters an encoder chose to escape, or in which case it writes hex.
@@ -7,6 +8,7 @@ package struct Redactor: Sendable {
     package static let none = Redactor([])
 
     private let secrets: [KnownSecret]
+    private let findsParts: Bool
     /// Every secret as it is: for the text as it stands.
     private let plain: SecretMatcher
     /// The long secrets only, for what comes out of undone escapes.
@@ -14,11 +16,20 @@ package struct Redactor: Sendable {
     private static let shortest = 4
     private static let deepest = 3
 
-    package init(_ secrets: [KnownSecret]) {
+    /// `findsParts`: a line of a secret, or a part of one that is a URL, is as good as the secret. What must be the secret
+    /// and nothing else does without them.
+    package init(_ secrets: [KnownSecret], findsParts: Bool = true) {
         self.secrets = secrets
+        self.findsParts = findsParts
         let values = Set(secrets.map { Array($0.value.utf8) }.filter { !$0.isEmpty })
         let long = values.filter { $0.count >= Self.shortest }
-        let encoded = long.flatMap { [SecretMatcher.Pattern(bytes: $0)] + Self.base64Patterns(of: $0) }
+        var encoded = long.flatMap { [SecretMatcher.Pattern(bytes: $0)] + Self.base64Patterns(of: $0) }
+        for value in Set(secrets.map(\.value)) {
+            let forms = SecretForms(value)
+            for form in forms.whole.union(findsParts ? forms.parts : []) where form.utf8.count >= Self.shortest {
+                encoded.append(SecretMatcher.Pattern(bytes: Array(form.utf8)))
+            }
+        }
         unescaped = SecretMatcher(encoded)
         plain = SecretMatcher(values.map { SecretMatcher.Pattern(bytes: $0) } + encoded)
     }
@@ -28,7 +39,7 @@ package struct Redactor: Sendable {
 
     /// For secrets that are learned in mid-run, such as captures.
     package func adding(_ more: [KnownSecret]) -> Redactor {
-        more.isEmpty ? self : Redactor(secrets + more)
+        more.isEmpty ? self : Redactor(secrets + more, findsParts: findsParts)
     }
 
     package func redacted(_ text: String) -> String {

@@ -49,6 +49,54 @@ import TextFormats
         #expect(other.requests().map(\.target) == ["/landed?t=other"])
     }
 
+    /// Neither in the file's name that its URL gives, nor as the URL comes to be written.
+    @Test func aSecretURLIsNotTold() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for path in ["/hook/Sec-Key-2024-0815", "/?k=T0ken-abcdefgh", "/f.txt"] {
+            server.on(path) { _ in .respond(200, body: "ok") }
+        }
+        let run = try Stage().run(
+            """
+            tasks:
+              - { id: hook, url: "${secret.HOOK}", to: out/ }
+              - { id: query, url: "${secret.QUERY}" }
+              - { id: short, url: "${secret.SHORT}" }
+            """,
+            environment: [
+                "HOOK": server.url("/hook/./Sec-Key-2024-0815"), "QUERY": "\(server.origin)?k=T0ken-abcdefgh",
+                "SHORT": server.url("/f.txt"),
+            ])
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests().count == 3)
+        #expect(try run.values("$.tasks[*].request.current.url") == ["***", "***", "***"])
+        #expect(try run.task("hook", "response.suggestedFilename") == "***")
+        #expect(try run.task("short", "response.suggestedFilename") == "***")
+        let told = (run.report.plainText ?? "") + run.events.compactMap { $0.plainText }.joined() + run.errorText
+        for word in ["Sec-Key", "T0ken", "f.txt"] { #expect(!told.contains(word), "\(word)") }
+    }
+
+    /// Typed in the clear or not, what says who it is from is not told by a server that repeats it; nor is a secret that
+    /// the job only declares.
+    @Test func whatAServerRepeats() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/echo") { request in .respond(200, body: "got \(request.header("Authorization") ?? "")") }
+        server.on("/other", .respond(200, body: "got an-unused-s3cret"))
+        server.on("/decoded", .respond(200, body: "got typed-passw0rd"))
+        let run = try Stage().run(
+            """
+            secrets: { UNUSED: {} }
+            tasks:
+              - { id: bearer, url: "\(server.url("/echo"))", headers: { Authorization: Bearer typed-t0ken-1 } }
+              - { id: basic, url: "\(server.url("/echo"))", headers: { Authorization: Basic am9lOnR5cGVkLXBhc3N3MHJk } }
+              - { id: decoded, needs: [basic], url: "\(server.url("/decoded"))" }
+              - { id: unused, url: "\(server.url("/other"))" }
+            """, environment: ["UNUSED": "an-unused-s3cret"])
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.values("$.tasks[*].body.text") == ["got Bearer ***", "got Basic ***", "got ***", "got ***"])
+    }
+
     /// A body is searched as the text that it is, and told as that when it holds a secret.
     @Test(arguments: ["utf-16", "utf-16le"]) func aSecretInAnotherEncodingIsHidden(_ charset: String) throws {
         let server = try ScriptedServer()

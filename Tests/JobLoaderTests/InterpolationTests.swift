@@ -123,6 +123,21 @@ struct SecretTests {
         #expect(value(["K": "from env"], files, nil, "{ env: OTHER }") == nil)
     }
 
+    /// A command may take one from the environment that the job only declares; one that is nowhere is missed by nobody.
+    @Test func areKnownWhetherUsedOrNot() throws {
+        let head =
+            "secrets: { A: { env: B, hosts: [h.example] }, C: { file: c }, D: {}, E: { file: nowhere }, F: {} }\n"
+        let result = load(
+            dataTask(head: head), environment: ["B": "of the environment", "F": "abc"],
+            files: ["/job/c": "of a file\n", "/here/s": "G=of the secrets file\n"],
+            options: LoadOptions(secretsFile: "s"))
+        #expect(result.summary == [])
+        let job = try #require(result.job)
+        #expect(job.secrets.map(\.name) == ["A", "C", "G"])
+        #expect(job.secrets.map(\.value) == ["of the environment", "of a file", "of the secrets file"])
+        #expect(job.secrets.map { $0.hosts?.count } == [1, nil, nil])
+    }
+
     @Test func stayMarked() throws {
         let text = """
             secrets: { K: { hosts: ["*.example.org"] } }

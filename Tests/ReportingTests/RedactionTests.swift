@@ -145,6 +145,50 @@ import TransferModel
         #expect(clean.lines.map { clean.value($0) } == ["1", "x=***; Path=/", "2"])
     }
 
+    /// What a URL makes of a secret, by the text in which it turns up.
+    @Test(arguments: [
+        ("http://h:1?k=T0ken", "http://h:1/?k=T0ken", "***"), ("HookToken", "http://hooktoken.h/", "http://***.h/"),
+        ("HTTP://Host/hook/./Key", "http://host/hook/Key", "***"),
+        ("a/./Key/b", "http://h/x/a/Key/b", "http://h/x/***"),
+        ("SomeKey/.", "http://h/x/SomeKey/", "http://h/x/***"), ("SomeKey#part", "/?k=SomeKey", "/?k=***"),
+        ("http://h/hook/T0ken-123456", "/next/T0ken-123456/", "/next/***/"),
+        ("host.h", "http://host.h/a", "http://***/a"),
+        ("http://h/?user=me&sig=12%2F34567890ab", "sig is 12/34567890ab", "sig is ***"),
+        ("http://h/services/file-1.2.3-x86", "services file-1.2.3-x86", "services file-1.2.3-x86"),
+    ])
+    func formsInURLs(_ secret: String, _ text: String, _ told: String) {
+        #expect(Redactor([KnownSecret(name: "s", value: secret)]).redacted(text) == told)
+    }
+
+    @Test func linesOfAKey() {
+        let lines = ["-----BEGIN KEY-----", "MIIabcdefghijkl", "short", "second/line==", "-----END KEY-----"]
+        let redactor = Redactor([KnownSecret(name: "k", value: lines.joined(separator: "\n"))])
+        #expect(redactor.redacted("<\(lines.joined(separator: "\r\n"))>") == "<***>")
+        #expect(redactor.redacted("a \(lines[1]) b second%2Fline%3D%3D") == "a *** b ***")
+        #expect(redactor.redacted("\(lines[0]) short") == "\(lines[0]) short")
+        let sent = Redactor([KnownSecret(name: "k", value: lines.joined(separator: "\r\n"))])
+        #expect(sent.redacted(lines.joined(separator: "\n")) == "***")
+    }
+
+    /// However short it is; one that the server gives is its own.
+    @Test func theNameAtTheEndOfASecretURL() {
+        let redactor = Redactor([KnownSecret(name: "u", value: "http://h/a/f.txt")])
+        func name(_ url: String, _ name: String, _ headers: [(String, String)] = []) -> String? {
+            let record = ResponseRecord(
+                status: 200, url: url, method: "GET", mimeType: nil, charset: nil, expectedLength: nil,
+                suggestedFilename: name, contentEncoding: nil, headers: HeaderBlock(headers))
+            let event = Event(
+                time: WallTime(nanoseconds: 0), sequence: 1, session: nil, task: nil, kind: .response(record))
+            guard case .response(let told) = event.redacted(by: redactor).kind else { return nil }
+            return told.suggestedFilename
+        }
+        #expect(name("http://h/a/f.txt", "f.txt") == "***")
+        #expect(name("http://h/a/f.txt?q", "f.txt") == "***")
+        #expect(name("http://h/b/f.txt", "f.txt") == "f.txt")
+        #expect(name("http://h/a/f.txt/g.txt", "g.txt") == "g.txt")
+        #expect(name("http://h/a/f.txt", "g.txt", [("Content-Disposition", "attachment; filename=g.txt")]) == "g.txt")
+    }
+
     @Test func secretsLearnedLaterAreAdded() {
         let redactor = Redactor.none.adding([KnownSecret(name: "c", value: "captured")])
         #expect(redactor.redacted("is captured") == "is ***")

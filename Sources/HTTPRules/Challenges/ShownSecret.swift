@@ -58,6 +58,22 @@ package enum ShownSecret: Hashable, Sendable {
 }
 
 extension ShownSecret {
+    /// What a typed header shows of who it is from: all that follows the scheme's name, and of Basic the password in it.
+    package static func texts(in header: HeaderField) -> [String] {
+        let names = ["authorization", "proxy-authorization"]
+        guard names.contains(where: { $0.utf8.count == header.name.utf8.count }),
+            names.contains(header.name.lowercased())
+        else { return [] }
+        let value = header.value.revealed
+        let words = value.split(separator: " ", maxSplits: 1)
+        guard words.count == 2 else { return [value] }
+        let shown = String(words[1])
+        guard words[0].lowercased() == "basic", let pair = Base64.decode(shown),
+            let colon = pair.firstIndex(of: UInt8(ascii: ":"))
+        else { return [shown] }
+        return [shown, String(decoding: pair[(colon + 1)...], as: UTF8.self)]
+    }
+
     /// What a person wrote into a URL before its host; escapes undone. `nil` for what is no text.
     package init?(userInformation: String) {
         let parts = userInformation.utf8.split(

@@ -51,43 +51,62 @@ final class SecretStore {
         Spelling.closest(to: name, among: (Array(declarations.keys) + Array(fromFile.keys)).sorted())
     }
 
+    /// Those that nothing in the job names: a command may read them by itself, and what a server or a program says of
+    /// one is masked all the same. Nobody misses one that cannot be read, and a short one stands in many a text by chance.
+    func learnUnused() {
+        for name in Set(declarations.keys).union(fromFile.keys).sorted() where values[name] == nil {
+            guard case .success(let text?) = find(name), text.utf8.count >= Self.shortestUnused else { continue }
+            learn([KnownSecret(name: name, value: text, hosts: declarations[name]?.hosts)])
+        }
+    }
+    private static let shortestUnused = 4
+
     private func fetch(_ name: String, _ reader: Reader) -> String? {
-        if let text = fromFile[name] { return text }
-        if let folder = resources.environment("CREDENTIALS_DIRECTORY"), !folder.isEmpty {
-            let path = Paths.absolute(name, in: folder)
-            switch resources.readFile(path, Self.sizeLimit) {
-            case .success(let bytes): return decode(bytes, name, path, reader)
-            case .failure(.notFound): break
-            case .failure(let problem): return fail(name, "\(path): \(problem.words)", reader)
-            }
+        switch find(name) {
+        case .success(let text): return text
+        case .failure(let problem):
+            broken.insert(name)
+            reader.problems.error(
+                "unreadable-secret", "the secret `\(name)` cannot be read: \(problem.reason)", at: nil,
+                in: reader.source)
+            return nil
         }
-        guard let declaration = declarations[name] else { return resources.environment(name) }
-        if let path = declaration.file {
-            switch resources.readFile(path, Self.sizeLimit) {
-            case .success(let bytes): return decode(bytes, name, path, reader)
-            case .failure(let problem): return fail(name, "\(path): \(problem.words)", reader)
-            }
-        }
-        return resources.environment(declaration.environment ?? name)
     }
 
-    private func fail(_ name: String, _ reason: String, _ reader: Reader) -> String? {
-        broken.insert(name)
-        reader.problems.error(
-            "unreadable-secret", "the secret `\(name)` cannot be read: \(reason)", at: nil, in: reader.source)
-        return nil
+    private struct Unreadable: Error {
+        let reason: String
+    }
+
+    /// `nil` where nobody has it.
+    private func find(_ name: String) -> Result<String?, Unreadable> {
+        if let text = fromFile[name] { return .success(text) }
+        if let folder = resources.environment("CREDENTIALS_DIRECTORY"), !folder.isEmpty,
+            let found = read(Paths.absolute(name, in: folder), mayBeMissing: true)
+        {
+            return found
+        }
+        guard let declaration = declarations[name] else { return .success(resources.environment(name)) }
+        if let path = declaration.file, let found = read(path, mayBeMissing: false) { return found }
+        return .success(resources.environment(declaration.environment ?? name))
+    }
+
+    private func read(_ path: String, mayBeMissing: Bool) -> Result<String?, Unreadable>? {
+        switch resources.readFile(path, Self.sizeLimit) {
+        case .success(let bytes):
+            let text = Self.decode(bytes)
+            return text.map { .success($0) } ?? .failure(Unreadable(reason: "\(path): not UTF-8 text"))
+        case .failure(.notFound) where mayBeMissing: return nil
+        case .failure(let problem): return .failure(Unreadable(reason: "\(path): \(problem.words)"))
+        }
     }
 
     /// One line break at the end of the file is an editor's, not the secret's.
-    private func decode(_ bytes: [UInt8], _ name: String, _ path: String, _ reader: Reader) -> String? {
+    private static func decode(_ bytes: [UInt8]) -> String? {
         var bytes = bytes
         if bytes.last == 0x0A {
             bytes.removeLast()
             if bytes.last == 0x0D { bytes.removeLast() }
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            return fail(name, "\(path): not UTF-8 text", reader)
-        }
-        return text
+        return String(validating: bytes, as: UTF8.self)
     }
 }

@@ -10,7 +10,7 @@ package struct BoundSecrets: Sendable {
 
     package mutating func add(_ secrets: [KnownSecret]) {
         for secret in secrets where secret.hosts != nil && secret.value.utf8.count >= Self.shortest {
-            all.append((secret, Redactor([secret])))
+            all.append((secret, Redactor([secret], findsParts: false)))
         }
     }
 
@@ -22,5 +22,21 @@ package struct BoundSecrets: Sendable {
             bound.secret.hosts?.contains { $0.matches(origin) } == false
                 && bound.redactor.finds(in: Array(url.text.utf8))
         }?.secret.name
+    }
+
+    /// What was captured, each value bound to where all those that stand in it may go. `own`: what the job itself calls
+    /// secrets of this answer, and binds as it likes.
+    package func binding(_ captures: [CapturedValue], but own: [KnownSecret]) -> [CapturedValue] {
+        let foreign = all.filter { !own.contains($0.secret) }
+        guard !foreign.isEmpty else { return captures }
+        return captures.map { capture in
+            let text = Array(capture.text.utf8)
+            let found = foreign.filter { $0.redactor.finds(in: text) }.compactMap(\.secret.hosts)
+            guard !found.isEmpty else { return capture }
+            let lists = found + [capture.hosts].compactMap(\.self)
+            let hosts = lists.dropFirst().reduce(lists[0]) { common, more in common.filter { more.contains($0) } }
+            return CapturedValue(
+                name: capture.name, text: capture.text, value: capture.value, isSecret: true, hosts: hosts)
+        }
     }
 }

@@ -212,6 +212,8 @@ final class Attempt: TransferReceiver {
     var answer: ExaminedAnswer?
     /// Its answer comes in parts.
     var mixed: MixedAnswer?
+    /// What is told of it once it is known what in it is secret; `nil`: at once.
+    var heldEvents: [Event.Kind]?
 
     /// Of an answer that continues what is there.
     private var partDigest: PartDigest?

@@ -184,6 +184,7 @@ extension Engine {
     func takeFindings(_ attempt: Attempt) {
         guard let answer = attempt.answer else { return }
         learn(answer.findings.secrets)
+        if answer.isDone { tellHeld(attempt) }
     }
 
     /// Before the headers of an answer are told, whatever becomes of it.
@@ -251,7 +252,14 @@ extension Engine {
 
     /// What a task captured counts once it has succeeded.
     func keepCaptures(_ attempt: Attempt, _ verdict: Verdict) {
-        guard let answer = attempt.answer, case .succeeded = verdict.outcome else { return }
-        captured.keep(answer.findings.captures, of: attempt.specification.id)
+        tellHeld(attempt)
+        guard attempt.answer != nil, case .succeeded = verdict.outcome else { return }
+        captured.keep(captures(attempt), of: attempt.specification.id)
+    }
+
+    /// A server that repeats what it was shown is no way for a bound secret to leave its hosts.
+    func captures(_ attempt: Attempt) -> [CapturedValue] {
+        guard let findings = attempt.answer?.findings else { return [] }
+        return boundSecrets.binding(findings.captures, but: findings.secrets)
     }
 }

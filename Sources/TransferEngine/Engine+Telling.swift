@@ -6,6 +6,22 @@ package import TransferModel
 // What is told while an attempt's requests go on: how far they are, and what the answers' headers say.
 
 extension Engine {
+    func emit(_ kind: Event.Kind, _ attempt: Attempt) {
+        guard var held = attempt.heldEvents else {
+            return events.append(kind, task: attempt.task, session: attempt.specification.session)
+        }
+        // Of a long body the last word on how far it is will do.
+        if case .receivedData = kind, case .receivedData? = held.last { held.removeLast() }
+        attempt.heldEvents = held + [kind]
+    }
+
+    /// The secrets in its body are known, or will not be.
+    func tellHeld(_ attempt: Attempt) {
+        let held = attempt.heldEvents ?? []
+        attempt.heldEvents = nil
+        for kind in held { emit(kind, attempt) }
+    }
+
     func reportProgress(_ attempt: Attempt) {
         attempt.hasNews = false
         if attempt.hasNewPlace { keepUpload(attempt) }
@@ -89,6 +105,10 @@ extension Engine {
         if attempt.life.offset > 0 {
             let progress = Event.Progress(bytes: attempt.life.offset, expected: attempt.life.announcedLength)
             emit(.resumedAtOffset(progress), attempt)
+        }
+        // Its headers may repeat what is a secret in its body.
+        if attempt.rules.answer?.hidesSomethingInBody == true, attempt.mixed == nil, attempt.heldEvents == nil {
+            attempt.heldEvents = []
         }
         // Of an answer in parts each part's headers are told, the first's too when they are there.
         if attempt.mixed == nil { emit(response(attempt, head, head.headers, attempt.life.announcedLength), attempt) }

@@ -690,12 +690,8 @@ package final class Engine {
             credentialWait: attempt.credentialWait,
             resumedFrom: max(attempt.life.offset, attempt.life.uploadResumedFrom),
             startedOver: attempt.life.startedOver, cache: attempt.cacheNote,
-            captures: attempt.answer?.findings.captures ?? [], parts: toldParts(attempt))
+            captures: captures(attempt), parts: toldParts(attempt))
         attempt.parts = nil
         reports.append(.ended(attempt.task, verdict))
-    }
-
-    func emit(_ kind: Event.Kind, _ attempt: Attempt) {
-        events.append(kind, task: attempt.task, session: attempt.specification.session)
     }
 }

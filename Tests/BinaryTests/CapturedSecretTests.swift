@@ -59,6 +59,51 @@ import TransferModel
         for word in ["h34der-s3cret", "d33p-s3cret"] { #expect(!told.contains(word)) }
     }
 
+    /// Headers come before the body that says what in them is secret.
+    @Test(arguments: ["", ", to: f"]) func itIsMaskedInItsOwnAnswersHeaders(_ to: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on(
+            "/login",
+            .respond(
+                200, headers: Self.json + [("X-Token", "b0dy-s3cret-token"), ("Link", "</x/b0dy-s3cret-token>")],
+                body: #"{"token": "b0dy-s3cret-token"}"#))
+        let run = try Stage().run(
+            """
+            tasks: [{ id: a, url: "\(server.url("/login"))", capture: { t: { json: $.token, secret: true } }\(to) }]
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        let told = (run.report.plainText ?? "") + run.events.compactMap { $0.plainText }.joined()
+        #expect(told.contains("</x/***>") && !told.contains("b0dy-s3cret"))
+        #expect(run.story(of: "a").contains("response"))
+    }
+
+    /// A server that repeats what it was shown is no way out for what is bound to it.
+    @Test func aBoundSecretIsNotCapturedIntoAnotherRequest() throws {
+        let (home, other) = (try ScriptedServer(), try ScriptedServer())
+        defer { for server in [home, other] { server.stop() } }
+        home.on("/echo") { request in .respond(200, body: "tok=\(request.header("X-K") ?? "")") }
+        home.on("/use") { request in .respond(200, body: request.target) }
+        let run = try Stage().run(
+            """
+            secrets: { BOUND: { hosts: ["127.0.0.1:\(home.port)"] } }
+            defaults: { allowFailure: true }
+            tasks:
+              - { id: a, url: "\(home.url("/echo"))", headers: { X-K: "${secret.BOUND}" }, capture: { v: { regex: "tok=(.*)" } } }
+              - { id: home, url: "\(home.url("/use"))", headers: { X: "${tasks.a.v}" } }
+              - { id: url, url: "\(other.url("/x"))?k=${tasks.a.v}" }
+              - { id: header, url: "\(other.url("/x"))", headers: { X: "${tasks.a.v}" } }
+              - { id: body, url: "\(other.url("/x"))", body: { data: "${tasks.a.v}" } }
+              - { id: json, url: "\(other.url("/x"))", body: { json: { v: "${tasks.a.v}" } } }
+            """, environment: ["BOUND": "bound-s3cret"])
+        #expect(run.status == 0)
+        #expect(home.requests("/use").first?.header("X") == "bound-s3cret")
+        for id in ["url", "header", "body", "json"] {
+            #expect(try run.task(id, "error.name") == "secretBarred", "\(id)")
+        }
+        #expect(other.requests().isEmpty)
+    }
+
     @Test func itStaysWhereItsHostsSay() throws {
         let home = try ScriptedServer()
         let other = try ScriptedServer()

@@ -17,6 +17,28 @@ import TransferModel
         #expect(try (bound.barred(from: ResourceURL.parse(url)) == "key") == isBarred)
     }
 
+    /// A part of a URL's path is no secret of its own: a redirect may hold it.
+    @Test func theWholeOfItIsBound() throws {
+        let bound = BoundSecrets([Self.secret("https://h.example/product-2024-build/f?k=s3cret-0123456", "h.example")])
+        #expect(try bound.barred(from: ResourceURL.parse("https://cdn.example/product-2024-build/f")) == nil)
+    }
+
+    /// What holds a bound secret goes where that may go, whatever captured it.
+    @Test func captured() throws {
+        let (home, far) = (try #require(HostPattern("h.example")), try #require(HostPattern("far.example")))
+        let secret = Self.secret("s3cret+/x", "h.example")
+        let bound = BoundSecrets([secret])
+        let captures = [
+            CapturedValue(name: "echo", text: "you sent s3cret%2B%2Fx"), CapturedValue(name: "other", text: "plain"),
+            CapturedValue(name: "far", text: "s3cret+/x", isSecret: true, hosts: [far]),
+            CapturedValue(name: "both", text: "s3cret+/x", hosts: [far, home]),
+        ]
+        let found = bound.binding(captures, but: [])
+        #expect(found.map(\.isSecret) == [true, false, true, true])
+        #expect(found.map(\.hosts) == [[home], nil, [], [home]])
+        #expect(bound.binding(captures, but: [secret]) == captures, "what the job binds itself it may free itself")
+    }
+
     @Test func whatIsShortOrBoundToNobodyBarsNothing() throws {
         let url = try ResourceURL.parse("https://elsewhere.org/short/unbound-value")
         var bound = BoundSecrets([Self.secret("short", "example.org"), Self.secret("unbound-value", nil)])

@@ -70,6 +70,10 @@ package struct HeaderBlock: Hashable, Sendable {
     package func value(_ line: Line) -> String {
         String(decoding: bytes[Int(line.valueStart)..<Int(line.valueEnd)], as: UTF8.self)
     }
+    /// The value, if it is UTF-8: nothing in it was put in the place of other bytes.
+    package func exactValue(_ line: Line) -> String? {
+        String(validating: bytes[Int(line.valueStart)..<Int(line.valueEnd)], as: UTF8.self)
+    }
 
     /// The first value under `name`, letter case ignored.
     package func first(_ name: StaticString) -> String? {

@@ -128,7 +128,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .unexpectedHTML: "Open the URL in a browser: a login or error page stands where the file should be."
         case .checksumNotFound: "Look into the checksum file, and write `entry` or `algorithm` as they stand there."
         case .captureNotFound: "Look at the response in the report, and at `capture`: what it names is not there."
-        case .captureUnusable: "See what the other task captured, and where this one puts it."
+        case .captureUnusable: "See what was captured, and where it is put: it cannot stand there as it is."
         case .bodyFileChanged: "Run it again when nobody writes to the file."
         case .bodyCommandFailed: "Run the command by itself and see what it says; `length` must be what it writes."
         case .uploadNotResumed: "See at the server what arrived; `retry.nonIdempotent: true` sends it anew by itself."

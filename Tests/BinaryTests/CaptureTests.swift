@@ -153,6 +153,30 @@ import TransferModel
         #expect(try run.task("after", "captures") == "{}")
     }
 
+    /// What is no text is not made one behind anybody's back.
+    @Test func whatIsNoTextIsNotTaken() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-Name: caf".utf8) + [0xE9]
+        server.on("/a", Script([.bytes(head + Array("\r\n\r\nv=x".utf8) + [0xE9] + Array("yz".utf8))]))
+        let run = try Stage().run(
+            """
+            defaults: { allowFailure: true }
+            tasks:
+              - { id: header, url: "\(server.url("/a"))", capture: { v: { header: X-Name } } }
+              - { id: secret, url: "\(server.url("/a"))", capture: { v: { header: X-Name, secret: true } } }
+              - { id: regex, url: "\(server.url("/a"))", capture: { v: { regex: "v=(.*)" }, w: { header: X-Not } } }
+              - { id: after, url: "\(server.url("/b"))/${tasks.header.v}" }
+            """)
+        #expect(run.status == 0)
+        for id in ["header", "secret"] {
+            #expect(try run.task(id, "error.name") == "captureUnusable")
+            #expect(try run.task(id, "error.message")?.contains("`x-name` is not UTF-8 text") == true)
+        }
+        #expect(try run.values("$.tasks[1].response.headers[*][1]") == ["6", "***"])
+        #expect(server.requests("/b").isEmpty)
+    }
+
     @Test func theFinalAnswerCounts() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

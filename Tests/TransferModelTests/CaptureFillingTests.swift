@@ -36,6 +36,14 @@ import TransferModel
         #expect(Self.filled(Self.text("$raw", "/x"), "http://h/y?z", url) == "http://h/y?z/x")
         #expect(Self.filled(Self.text("$raw", "?", "$"), "a", url) == "a?a")
         #expect(Self.filled(Self.text("http://h/", "$"), "..", url) == nil)
+        for parts in [[".", "$"], ["$", "$"], ["%2e", "$"], ["$", "%2E"], ["a/", "$", "."]] {
+            let pieces = ["http://h/"] + parts + ["/x"]
+            let text = SecretText(
+                pieces: pieces.map { $0 == "$" ? .capture(task: "t", name: "v", escaping: .url) : .literal($0) })
+            #expect(Self.filled(text, ".", url) == nil, "\(parts)")
+        }
+        #expect(Self.filled(Self.text("http://h/a/../", "$", "$"), "b", url) == "http://h/a/../bb")
+        #expect(Self.filled(Self.text("http://h/?q=", "$", "$"), ".", url) == "http://h/?q=..")
         #expect(Self.filled(Self.text("http://h/", "$raw"), "a?b", url) == "http://h/a?b")
         #expect(Self.filled(Self.text("http://h/", "$raw"), "a\nb", url) == nil)
     }

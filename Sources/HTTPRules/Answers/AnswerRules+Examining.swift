@@ -14,14 +14,16 @@ extension AnswerRules {
             return findings
         }
         let answer = ReadAnswer(readsBody ? body : [], charset: charset, headers)
-        var misses = captures.compactMap { capture, source in take(capture, source, answer, &findings) }
+        let misses = captures.compactMap { capture, source in take(capture, source, answer, &findings) }
         let redactor = known.adding(findings.secrets)
         let broken = readsBody ? brokenExpectations(answer, redactor) : []
         if !broken.isEmpty {
             findings.error = TransferError(.unexpectedResponse, broken.joined(separator: "; "))
         } else if !misses.isEmpty {
-            misses = misses.map { redactor.redacted($0) }
-            findings.error = TransferError(.captureNotFound, misses.joined(separator: "; "))
+            let reasons = misses.map { redactor.redacted($0.reason) }
+            findings.error = TransferError(
+                misses.contains(where: \.isThere) ? .captureUnusable : .captureNotFound,
+                reasons.joined(separator: "; "))
         }
         if answer.text?.wasConverted == true, hidesSomethingInBody { findings.toldBody = answer.text?.told }
         return findings
@@ -45,11 +47,17 @@ extension AnswerRules {
     /// Why there is nothing to capture, if so.
     private func take(
         _ capture: Capture, _ source: Source, _ answer: borrowing ReadAnswer, _ findings: inout AnswerFindings
-    ) -> String? {
+    ) -> Miss? {
+        func notCaptured(_ reason: String, isThere: Bool) -> Miss {
+            Miss(reason: "`\(capture.name)` was not captured: \(reason)", isThere: isThere)
+        }
         switch find(source, answer) {
         case .failure(let miss):
             if capture.isSecret, !source.isHeader { findings.withholdsBody = true }
-            return "`\(capture.name)` was not captured: \(miss.reason)"
+            if capture.isSecret, let told = miss.told {
+                findings.secrets.append(KnownSecret(name: capture.name, value: told, hosts: capture.hosts))
+            }
+            return notCaptured(miss.reason, isThere: miss.isThere)
         case .success(let found):
             if capture.isSecret {
                 findings.secrets += found.hidden.map {
@@ -57,7 +65,7 @@ extension AnswerRules {
                 }
             }
             guard found.text.utf8.count <= CapturedValue.longest else {
-                return "`\(capture.name)` was not captured: its value is longer than 64 KiB"
+                return notCaptured("its value is longer than 64 KiB", isThere: false)
             }
             findings.captures.append(
                 CapturedValue(
@@ -69,6 +77,10 @@ extension AnswerRules {
 
     private struct Miss: Error {
         let reason: String
+        /// Something was found, and is no text.
+        var isThere = false
+        /// As it would be told.
+        var told: String?
     }
 
     private func find(_ source: Source, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
@@ -76,7 +88,11 @@ extension AnswerRules {
         case .header(let name):
             let line = answer.headers.lines.first { answer.headers.name($0).lowercased() == name }
             guard let line else { return .failure(Miss(reason: "the answer has no header `\(name)`")) }
-            return .success(FoundValue(answer.headers.value(line)))
+            guard let value = answer.headers.exactValue(line) else {
+                let told = answer.headers.value(line)
+                return .failure(Miss(reason: "the header `\(name)` is not UTF-8 text", isThere: true, told: told))
+            }
+            return .success(FoundValue(value))
         case .regex(let regex): return match(regex, answer)
         case .json(let path):
             switch answer.document {
@@ -105,7 +121,10 @@ extension AnswerRules {
             guard let range = groups.count > 1 ? groups[1] : groups[0] else {
                 return .failure(Miss(reason: "the first group of `\(regex.pattern)` took no part in the match"))
             }
-            return .success(FoundValue(String(decoding: text.bytes[range], as: UTF8.self)))
+            guard let value = String(validating: text.bytes[range], as: UTF8.self) else {
+                return .failure(Miss(reason: "what `\(regex.pattern)` matches is not UTF-8 text", isThere: true))
+            }
+            return .success(FoundValue(value))
         } catch {
             return .failure(Miss(reason: "matching `\(regex.pattern)` was given up: \(error.message)"))
         }

@@ -44,7 +44,7 @@ private struct CaptureFilling {
     var isBeforeAt = false
     private var text = TextAssembly()
     private var cursor = URLCursor()
-    /// For paths: the text so far, and the stretches of it that captured values made.
+    /// For paths and URLs: the text so far, and the stretches of a path that captured values made.
     private var path = ""
     private var stretches: [(range: Range<Int>, name: String)] = []
 
@@ -58,7 +58,9 @@ private struct CaptureFilling {
         switch piece {
         case .literal(let known), .secret(_, let known, _):
             switch place {
-            case .url: cursor.feed(known)
+            case .url:
+                cursor.feed(known)
+                path += known
             case .path: path += known
             case .text, .header: break
             }
@@ -102,15 +104,15 @@ private struct CaptureFilling {
     ) throws(TransferError) -> String {
         guard escaping == .url else {
             cursor.feed(value)
+            path += value
             return value
-        }
-        if cursor.part != .query, value.utf8.split(separator: 0x2F).contains(where: { $0.elementsEqual([0x2E, 0x2E]) })
-        {
-            throw TransferError(.captureUnusable, "the value of `\(name)` would leave the path of the URL by `..`")
         }
         guard let placed = cursor.placing(value, isBeforeAt: isBeforeAt) else {
             throw TransferError(.captureUnusable, "the value of `\(name)` would add another part to the URL")
         }
+        let start = path.utf8.count
+        path += placed
+        if cursor.part != .query { stretches.append((start..<path.utf8.count, name)) }
         cursor.feed(placed)
         return placed
     }
@@ -124,8 +126,29 @@ private struct CaptureFilling {
     }
 
     mutating func finish() throws(TransferError) -> SecretText {
-        try checkPath()
+        switch place {
+        case .path: try checkPath()
+        case .url: try checkDots()
+        case .text, .header: break
+        }
         return text.finish()
+    }
+
+    /// No value adds a `..` to the path of a URL: not alone, not with what stands beside it, in no spelling.
+    private func checkDots() throws(TransferError) {
+        guard !stretches.isEmpty else { return }
+        var start = 0
+        let bytes = Array(path.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+        while start <= bytes.count {
+            let end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
+            if let made = stretches.first(where: { $0.range.lowerBound <= end && $0.range.upperBound >= start }),
+                PercentEncoding.decodeBytes(String(decoding: bytes[start..<end], as: UTF8.self)) == [0x2E, 0x2E]
+            {
+                throw TransferError(
+                    .captureUnusable, "the value of `\(made.name)` would leave the path of the URL by `..`")
+            }
+            start = end + 1
+        }
     }
 
     /// What a value made is a name in the folder that the job chose, or names in folders below it, and nothing else.

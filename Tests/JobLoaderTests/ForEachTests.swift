@@ -118,6 +118,27 @@ struct NeedsTests {
         #expect(result.summary == ["2:22 needs-cycle"])
     }
 
+    /// What would wait for a group that waits for it never began.
+    @Test(arguments: [
+        (["g needs group.g"], "0 -> group.g -> 0"),
+        (["g", "- needs t0", "g needs t1"], "1 -> group.g -> 2 -> 1"),
+        (["g", "h needs t0", "g needs t1"], "1 -> group.g -> 2 -> group.h -> 1"),
+        (["g needs group.h", "h needs group.g"], "0 -> group.h -> 1 -> group.g -> 0"),
+        (["g", "g needs t0", "- needs t0", "- needs group.g", "h needs t1", "h needs t4"], nil),
+    ]) func groupsAreWaitedForToo(_ tasks: [String], _ cycle: String?) {
+        let lines = tasks.enumerated().map { number, text in
+            let words = text.split(separator: " ")
+            let needs = words.count == 3 ? ", needs: [\(words[2])]" : ""
+            let group = words[0] == "-" ? "" : ", group: \(words[0])"
+            return "  - { id: t\(number), url: https://example.org/, to: f\(number)\(group)\(needs) }\n"
+        }
+        let result = load("groups: { g: { to: g }, h: { to: h } }\ntasks:\n" + lines.joined())
+        let told = cycle.map { cycle in
+            cycle.split(separator: " ").map { $0.allSatisfy(\.isNumber) ? "t\($0)" : String($0) }.joined(separator: " ")
+        }
+        #expect(told == nil ? result.summary == [] : result.messages.hasPrefix("tasks need each other: \(told ?? "")"))
+    }
+
     @Test func filesAreFollowedThroughOthers() {
         let text = """
             tasks:

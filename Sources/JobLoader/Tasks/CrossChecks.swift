@@ -85,7 +85,7 @@ struct TaskChecker {
         resolveNeeds()
         addImpliedNeeds()
         checkForEachTasks()
-        if TaskGraph.mayHaveCycle(tasks) { reportCycle() }
+        if !reportCycle(), !groups.isEmpty { reportGroupCycle() }
         checkReads()
     }
 
@@ -398,13 +398,26 @@ struct TaskChecker {
 
     // MARK: Cycles and files
 
-    private mutating func reportCycle() {
-        guard let cycle = TaskGraph.cycle(tasks) else { return }
-        let names = (cycle + [cycle[0]]).map { tasks[Int($0)].id }
+    private mutating func reportCycle() -> Bool {
+        guard TaskGraph.mayHaveCycle(tasks), let cycle = TaskGraph.cycle(tasks) else { return false }
+        report(cycle.map { tasks[Int($0)].id }, "one of them must go first", at: cycle[0])
+        return true
+    }
+
+    /// Over groups: such tasks would wait for each other to the end of time.
+    private mutating func reportGroupCycle() {
+        guard let cycle = GroupGraph(tasks, groupNames).cycle() else { return }
+        report(
+            cycle.names, "a group is published when all its members are there: none of them can wait for that",
+            at: cycle.task)
+    }
+
+    private mutating func report(_ cycle: [String], _ hint: String, at task: UInt32) {
+        let names = cycle + [cycle[0]]
         let shown = names.count <= 10 ? names : Array(names.prefix(6)) + ["..."] + Array(names.suffix(2))
         reader.error(
-            "needs-cycle", "tasks need each other: \(shown.joined(separator: " -> "))",
-            hint: "one of them must go first", at: place(of: "needs", tasks[Int(cycle[0])]))
+            "needs-cycle", "tasks need each other: \(shown.joined(separator: " -> "))", hint: hint,
+            at: place(of: "needs", tasks[Int(task)]))
     }
 
     /// Whether a task needs another, over others too. Beside an error what it needs may stand where nothing could be
@@ -445,57 +458,5 @@ struct TaskChecker {
                 "this task reads `\(Reader.short(shown(path)))`, which `\(id)` writes, but does not need it",
                 hint: "add `needs: [\(id)]`", at: reader.beginning(read.node))
         }
-    }
-}
-
-/// `needs` as a graph. Nothing here calls itself: chains may be as long as a job.
-enum TaskGraph {
-    /// When every task needs only tasks before it there is none.
-    static func mayHaveCycle(_ tasks: [TaskSpecification]) -> Bool {
-        for (number, task) in tasks.enumerated() where !task.needs.isEmpty {
-            if task.needs.contains(where: { $0.raw >= UInt32(number) }) { return true }
-        }
-        return false
-    }
-
-    /// The tasks of one cycle, in the order in which they need each other.
-    static func cycle(_ tasks: [TaskSpecification]) -> [UInt32]? {
-        enum Mark: UInt8 { case new, open, done }
-        var marks = [Mark](repeating: .new, count: tasks.count)
-        var path: [(task: UInt32, next: Int)] = []
-        for start in tasks.indices where marks[start] == .new {
-            path = [(UInt32(start), 0)]
-            marks[start] = .open
-            while let (task, next) = path.last {
-                let needs = tasks[Int(task)].needs
-                guard next < needs.count else {
-                    marks[Int(task)] = .done
-                    path.removeLast()
-                    continue
-                }
-                path[path.count - 1].next += 1
-                let need = needs[next].raw
-                if marks[Int(need)] == .open, let from = path.firstIndex(where: { $0.task == need }) {
-                    return path[from...].map(\.task)
-                }
-                if marks[Int(need)] == .new {
-                    marks[Int(need)] = .open
-                    path.append((need, 0))
-                }
-            }
-        }
-        return nil
-    }
-
-    static func reaches(from task: UInt32, _ wanted: UInt32, _ tasks: [TaskSpecification]) -> Bool {
-        if tasks[Int(task)].needs.contains(TaskIndex(raw: wanted)) { return true }
-        var seen: Set<UInt32> = [task]
-        var rest = tasks[Int(task)].needs.map(\.raw)
-        while let next = rest.popLast() {
-            if next == wanted { return true }
-            guard seen.insert(next).inserted else { continue }
-            rest += tasks[Int(next)].needs.map(\.raw)
-        }
-        return false
     }
 }

@@ -362,8 +362,9 @@ final class Publisher {
         switch destination.existing {
         case .fail: throw SystemError(call: "link", errno: EEXIST)
         case .skip:
-            let facts = try folder.descriptor.facts(of: name, followingLinks: true)
-            return .kept(bytes: facts.size)
+            // Of a link that leads nowhere its own.
+            let facts = try? folder.descriptor.facts(of: name, followingLinks: true)
+            return .kept(bytes: facts?.size ?? old.size)
         case .revalidate, .replace: break
         }
         let isSame = old.isRegular && staging.hasSameContent(as: name, in: folder)

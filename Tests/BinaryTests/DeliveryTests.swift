@@ -25,6 +25,23 @@ import Testing
         #expect(Set(server.requests().map { $0.target }) == ["/replace", "/same"])
     }
 
+    /// A link that leads nowhere is something that stands there, and no reason to ask a server.
+    @Test func aDanglingLinkIsProtectedToo() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "new") }
+        defer { server.stop() }
+        let stage = try Stage()
+        for name in ["skip", "fail", "replace"] { try stage.folder.link(name, to: "nowhere") }
+        let tasks = ["skip", "fail", "replace"].map {
+            "  - { id: \($0), url: \"\(server.url("/\($0)"))\", to: \($0), existing: \($0) }\n"
+        }
+        let run = try stage.run("tasks:\n" + tasks.joined())
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "failed", "succeeded"])
+        #expect(try run.task("skip", "source") == "unchanged")
+        #expect(try run.task("fail", "error.name") == "destinationExists")
+        #expect(server.requests().map { $0.target } == ["/replace"])
+        #expect(Set(stage.files) == ["skip@", "fail@", "replace"])
+    }
+
     /// However the network cuts it: the pages of the file are written whole, and each once.
     @Test(.enabled(if: Strace.isUsable)) func aLongBodyIsWrittenInWholePages() throws {
         var random = Seeded("aLongBodyIsWrittenInWholePages")

@@ -4,6 +4,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <sys/xattr.h>
 
 #include "CTestShims.h"
 
@@ -22,3 +23,11 @@ int tr_test_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
 }
 
 int tr_test_enter_network(int space) { return setns(space, CLONE_NEWNET); }
+
+int tr_test_set_attribute(const char *path, const char *name, const void *value, size_t size) {
+    return setxattr(path, name, value, size, 0);
+}
+
+long tr_test_attribute(const char *path, const char *name, void *value, size_t size) {
+    return getxattr(path, name, value, size);
+}

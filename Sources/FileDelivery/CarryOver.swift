@@ -13,7 +13,8 @@ import TransferModel
 /// | a device, pipe or socket | fails the group | stays behind |
 /// | a folder where a member is a file, or the reverse | fails the group | stays behind |
 ///
-/// Access lists and other extended attributes stay on files, which are the same files, and not on folders.
+/// What a member of the job wrote that is not in this run, or failed and may, is kept with `remove` too. Access lists and a
+/// user's extended attributes stay: files are the same files, and folders get what the old ones had.
 struct CarryOver {
     private enum Fate {
         /// Is in the new tree too, with these members in it or below it.
@@ -148,5 +149,7 @@ struct CarryOver {
                 try new.descriptor.setModificationTime(nanoseconds: facts.modifiedNanoseconds)
             }
         }
+            // Before the mode, whose bits for the group bound what an access list allows.
+            try snapshot.list.open(index).descriptor.copyAttributes(to: new.descriptor)
     }
 }

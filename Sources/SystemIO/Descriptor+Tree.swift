@@ -122,6 +122,12 @@ extension Descriptor {
         try Syscall.check("chown") { fchown(raw, owner, group) }
     }
 
+    /// The other folder gets what this one has of access lists and of a user's own attributes.
+    package borrowing func copyAttributes(to other: borrowing Descriptor) throws(SystemError) {
+        let (from, to) = (raw, other.raw)
+        try Syscall.check("setxattr") { tr_copy_attributes(from, to) }
+    }
+
     /// Of the entry `name` itself, which may be a symlink.
     package borrowing func setOwner(of name: RawName, _ owner: UInt32, group: UInt32) throws(SystemError) {
         let raw = raw

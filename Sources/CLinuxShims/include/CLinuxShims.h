@@ -48,6 +48,8 @@ struct tr_file_facts {
 };
 int tr_fstat(int descriptor, struct tr_file_facts *facts);
 int tr_fstatat(int folder, const char *path, int follow_links, struct tr_file_facts *facts);
+// What one folder has of access lists and of a user's own attributes the other gets too, and no list beside. 0, or -1 and errno.
+int tr_copy_attributes(int from, int to);
 // Which mount a descriptor was opened on; 0 where the kernel (before 5.8) cannot tell.
 uint64_t tr_mount_number(int descriptor);
 #endif

@@ -11,4 +11,7 @@ int tr_test_spawn_in_folder(posix_spawn_file_actions_t *actions, const char *fol
 int tr_test_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 // The calling thread's network from now on.
 int tr_test_enter_network(int space);
+// Extended attributes. 0 or the size; -1 for what cannot be.
+int tr_test_set_attribute(const char *path, const char *name, const void *value, size_t size);
+long tr_test_attribute(const char *path, const char *name, void *value, size_t size);
 #endif

@@ -71,6 +71,8 @@ package enum DeliveryOrder: Sendable {
     case publish(TaskIndex, StagingID, Destination, rest: BodyPiece, lengthUnverified: Bool)
     /// The attempt failed: nothing stays.
     case discard(StagingID)
+    /// The body becomes a file of a mode of its own: until then nobody else may look into it. Before its first piece.
+    case conceal(StagingID)
     /// From `PartFile.smallest` on this body is to be found by a later run, should this one not come to its end: it gets
     /// a name, and `part` tells now and then how far it is. Before its first piece.
     case keepPart(StagingID, TaskIndex)
@@ -116,7 +118,8 @@ extension DeliveryOrder {
     package func thread(of count: Int) -> Int? {
         switch self {
         case .append(let id, _, _, _, _, _, _, _), .announce(let id, _, _, _, _), .decode(let id, _, _),
-            .publish(_, let id, _, _, _), .settle(let id), .discard(let id), .keepPart(let id, _), .leave(let id, _),
+            .publish(_, let id, _, _, _), .settle(let id), .discard(let id), .conceal(let id), .keepPart(let id, _),
+            .leave(let id, _),
             .adopt(let id, _, _, _, _, _, _):
             id.thread(of: count)
         case .inspect(let task, _, _), .look(let task, _, _), .digest(let task, _, _), .examine(let task, _),

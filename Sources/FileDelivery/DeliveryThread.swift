@@ -115,6 +115,7 @@ struct DeliveryWorker {
             recycle(rest)
         case .settle(let id): publisher.settle(id)
         case .discard(let id): publisher.discard(id)
+        case .conceal(let id): publisher.conceal(id)
         case .keepPart(let id, let task): publisher.keepPart(id, task)
         case .leave(let id, let task):
             if let report = publisher.leave(id, task) { answers.append(report) }
@@ -204,6 +205,7 @@ struct DeliveryWorker {
             if destination.modificationTime != nil {
                 destination.modificationTime = WallTime(nanoseconds: file.facts.modifiedNanoseconds)
             }
+            if destination.mode != nil { publisher.conceal(id) }
             try transcribe(file, source, task, id, destination, maximum)
             publish(task, id, destination, .none, false)
         } catch {

@@ -59,6 +59,8 @@ final class Publisher {
     var kept: [StagingID: TaskIndex] = [:]
     /// When that is to be told.
     var partsDue: Instant?
+    /// Bodies whose files are their owner's alone until they have their mode.
+    var concealed: Set<StagingID> = []
     var adoptions: [Adoption] = []
 
     private let makesSums: Bool
@@ -114,10 +116,12 @@ final class Publisher {
     /// Gives back what is to be answered now: the failure of an announced body.
     func append(
         _ id: StagingID, _ place: Place, _ bytes: BodyPiece, at offset: Int64? = nil
+    func conceal(_ id: StagingID) { concealed.insert(id) }
+
     ) -> DeliveryReport? {
         guard failures[id] == nil else { return nil }
         do throws(TransferError) {
-            let staging = try staging(id, place, mode: nil)
+            let staging = try staging(id, place, mode: concealed.contains(id) ? 0o600 : nil)
             if let offset {
                 try insert(bytes, at: offset, in: staging, id, place)
             } else {
@@ -221,6 +225,7 @@ final class Publisher {
         if !announced.isEmpty { announced[id] = nil }
         decoders.end(id)
         space.end(id)
+        if !concealed.isEmpty { concealed.remove(id) }
     }
 
     // MARK: The name

@@ -351,6 +351,7 @@ final class Attempt: TransferReceiver {
             if let target = life.target { destination?.path = target }
             destination?.sent = life.offset > 0 ? life.resume?.sent : life.sentDigest
             if life.offset > 0 { partDigest = PartDigest(head.headers) }
+            if destination?.mode != nil, life.offset == 0 { outbox.add(.conceal(staging)) }
             if leavesPart, continuation != nil, (life.announcedLength ?? .max) >= PartFile.smallest {
                 outbox.add(.keepPart(staging, task))
             }

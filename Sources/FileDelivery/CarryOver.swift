@@ -54,21 +54,24 @@ struct CarryOver {
             try staging.folder(snapshot.list.names(index))
         }
         var known = 0
+        let keepsRest = keeps || members?.keepsRest == true
         for entry in snapshot.folders[index].entries {
             if let member = members?.files[entry.name] {
                 known += 1
                 try meet(member, entry, index)
             } else if let below = members?.folders[entry.name] {
-                known += 1
+                if below.hasFiles { known += 1 }
+                if keepsRest { below.keepsRest = true }
                 try descend(into: below, entry, index)
-            } else if keeps {
+            } else if keepsRest || members?.spared.contains(entry.name) == true && entry.folder == nil {
                 try keep(entry, index, from: old, into: new)
             } else {
                 leave(index)
             }
         }
         // Members whose names are not here: new ones, or kept ones that somebody took away meanwhile.
-        if known < (members?.files.count ?? 0) + (members?.folders.count ?? 0) { leave(index) }
+        let wanted = members?.folders.values.count { $0.hasFiles } ?? 0
+        if known < (members?.files.count ?? 0) + wanted { leave(index) }
     }
 
     /// Something in the folder will not be as it was.
@@ -109,10 +112,13 @@ struct CarryOver {
         _ entry: TreeSnapshot.Entry, _ index: Int, from old: FolderCache.Folder, into new: FolderCache.Folder
     ) throws(TransferError) {
         if let folder = entry.folder {
-            fates[folder] = .carried(nil)
+            fates[folder] = .carried(keeps ? nil : .keepingAll)
             return
         }
-        guard entry.facts.isRegular || entry.facts.isLink else { throw obstacle(entry, index) }
+        guard entry.facts.isRegular || entry.facts.isLink else {
+            if keeps { throw obstacle(entry, index) }
+            return leave(index)
+        }
         try attempting("carrying over", snapshot.path(index, entry.name)) { () throws(SystemError) in
             try old.carry(entry.name, entry.facts, into: new)
         }

@@ -105,8 +105,9 @@ package enum DeliveryOrder: Sendable {
     case examine(TaskIndex, look: @Sendable () -> Void)
     /// A member of a group that is as it shall be: carried over with the group.
     case keep(TaskIndex, path: String, GroupPlace)
-    /// All members are staged: put them in place in one step.
-    case publishGroup(GroupPlace)
+    /// All members are staged: put them in place in one step. What the `absent` members of the job wrote stays as it is;
+    /// `nil` for one of which nobody knows where that is, a path with a slash at its end for one in that folder.
+    case publishGroup(GroupPlace, absent: [String?] = [])
     /// A member failed: nothing of the group stays, and what stands there is not touched.
     case discardGroup(GroupPlace)
     /// Nothing else is under way: do not wait for more before flushing.

@@ -144,7 +144,7 @@ struct DeliveryWorker {
             answers.append(.examined(task))
         case .keep(let task, let path, let group):
             answer(task) { () throws(TransferError) in .staged(task, try publisher.groups.keep(task, path, group)) }
-        case .publishGroup(let group): publish(group)
+        case .publishGroup(let group, let absent): publish(group, absent)
         case .discardGroup(let group): publisher.groups.discard(group)
         case .hurry: flushDue = flushDue.map { _ in Instant(nanoseconds: 0) }
         }
@@ -172,9 +172,9 @@ struct DeliveryWorker {
         }
     }
 
-    private mutating func publish(_ group: GroupPlace) {
+    private mutating func publish(_ group: GroupPlace, _ absent: [String?]) {
         do throws(TransferError) {
-            if try publisher.groups.publish(group) { answers.append(.groupPublished(group.index, nil)) }
+            if try publisher.groups.publish(group, absent: absent) { answers.append(.groupPublished(group.index, nil)) }
         } catch {
             answers.append(.groupPublished(group.index, error))
         }

@@ -56,6 +56,19 @@ final class MemberFolder {
     }
     var folders: [RawName: MemberFolder] = [:]
     var files: [RawName: Member] = [:]
+    /// Files of members that are not here, and whether all that is not named in the folder may be one of theirs.
+    var spared: Set<RawName> = []
+    var keepsRest = false
+
+    /// Not only folders and what is spared.
+    var hasFiles: Bool { !files.isEmpty || folders.values.contains { $0.hasFiles } }
+
+    /// Nothing in it is a member's, and all of it stays.
+    static var keepingAll: MemberFolder {
+        let folder = MemberFolder()
+        folder.keepsRest = true
+        return folder
+    }
 
     func folder(_ names: [RawName]) -> MemberFolder {
         var folder = self

@@ -74,6 +74,16 @@ final class GroupStaging {
         members.folder(path.folders).files[path.name] = MemberFolder.Member(task: task, kept: facts)
     }
 
+    /// A member that is not in this run, or failed and may: what it wrote before stays.
+    func spare(_ path: String?) {
+        guard let path, let member = try? place.member(path) else { return members.keepsRest = true }
+        if path.utf8.last == UInt8(ascii: "/") {
+            members.folder(member.folders + [member.name]).keepsRest = true
+        } else {
+            members.folder(member.folders).spared.insert(member.name)
+        }
+    }
+
     /// A task may come again, with another file; two tasks with one place are an error.
     private func vacate(_ path: MemberPath, _ task: TaskIndex) throws(SystemError) -> FolderCache.Folder {
         let folder = try folder(path.folders)

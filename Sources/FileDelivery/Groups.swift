@@ -172,8 +172,9 @@ final class Groups {
 
     /// `false` when the hook ended it. A group without members is left as it stands: an empty list must not empty a
     /// folder. Afterwards nothing is staged, whatever came of it.
-    func publish(_ place: GroupPlace) throws(TransferError) -> Bool {
+    func publish(_ place: GroupPlace, absent: [String?] = []) throws(TransferError) -> Bool {
         guard let staging = stagings.removeValue(forKey: place.index) else { return true }
+        if place.extraneous == .remove { for path in absent { staging.spare(path) } }
         do throws(TransferError) {
             let isDone = try publish(staging)
             if isDone { staging.remove() }

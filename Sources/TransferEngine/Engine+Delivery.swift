@@ -188,6 +188,13 @@ extension Engine {
             if recordedParts.contains(task) { keepValidators(attempt, isFlushed: false) }
         } else {
             keepValidators(attempt, isFlushed: false)
+    /// A member that failed and may, or is not in this run, leaves the old file as it was.
+    func publish(_ group: EngineGroup) {
+        let missing = group.members.filter { attempts[Int($0.raw)]?.file == nil }
+        let absent = job.groups[Int(group.place.index.raw)].absent + missing.map { job.tasks[Int($0.raw)].destination }
+        outbox.add(.publishGroup(group.place, absent: absent))
+    }
+
             succeed(attempt)
         }
     }

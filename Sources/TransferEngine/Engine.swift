@@ -247,7 +247,7 @@ package final class Engine {
         case .lend(let task, _): lent(task)
         case .recall(let task, _): slotIsWanted(task)
         case .credit(let task, let bytes): credit(task, bytes)
-        case .publish(let group): outbox.add(.publishGroup(groups[Int(group.raw)].place))
+        case .publish(let group): publish(groups[Int(group.raw)])
         case .discard(let group): outbox.add(.discardGroup(groups[Int(group.raw)].place))
         }
     }

@@ -22,6 +22,9 @@ extension Job {
         var outside: [TaskIndex: [String]] = [:]
         var options = MovedOptions(job: self, places: places)
         var result = self
+        for (task, isChosen) in zip(tasks, isChosen) where !isChosen {
+            if let group = task.group { result.groups[Int(group.raw)].absent.append(task.destination) }
+        }
         result.tasks = numbers.enumerated().map { place, number in
             var task = tasks[Int(number.raw)]
             let missing = task.needs.filter { places[Int($0.raw)] == nil }

@@ -118,6 +118,8 @@ package struct ReportPlan: Hashable, Sendable {
     package enum JSONReport: Hashable, Sendable {
         case byDefault
         case none
+    /// What members write that are in the job and not in this run: paths as in `TaskSpecification.destination`.
+    package var absent: [String?] = []
         case path(String)
     }
     package var json = JSONReport.byDefault

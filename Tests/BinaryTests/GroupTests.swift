@@ -69,6 +69,26 @@ import TransferModel
         #expect(try stage.text("site/a.txt") == "a 1")
     }
 
+    /// A member that is not in this run, or fails and may, leaves its old file: a member of the job names it.
+    @Test func whatOtherMembersWroteStays() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        let more = "  - { id: c, group: site, url: \"\(server.url("/after"))\", to: c.txt, allowFailure: true }"
+        let job = job(server, "to: site, extraneous: remove", more: more)
+        #expect(try stage.run(job).status == 0)
+        try stage.folder.write("site/old", "mine")
+        server.on("/a", .respond(200, body: "a 2"))
+        #expect(try stage.run(job, "--only", "a").status == 0)
+        #expect(try stage.text("site/a.txt") == "a 2" && !stage.folder.exists("site/old"))
+        #expect(try stage.text("site/deep/b.txt") == "b 1" && stage.text("site/c.txt") == "after 1")
+        server.on("/a", .respond(200, body: "a 3"))
+        server.on("/after", .respond(500, body: "no"))
+        let run = try stage.run(job, "--except", "after")
+        #expect(try run.status == 0 && run.task("c", "tolerated") == "true")
+        #expect(try stage.text("site/a.txt") == "a 3" && stage.text("site/c.txt") == "after 1")
+    }
+
     /// A member that is as it shall be costs no request and comes along.
     @Test func unchangedMembersComeAlong() throws {
         let server = try server("1")

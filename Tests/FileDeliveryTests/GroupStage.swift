@@ -88,8 +88,8 @@ final class GroupStage {
         }
     }
 
-    func publish() throws -> TransferError? {
-        desk.submit(.publishGroup(place))
+    func publish(absent: [String?] = []) throws -> TransferError? {
+        desk.submit(.publishGroup(place, absent: absent.map { $0.map { tree.path("site/\($0)") } }))
         guard case .groupPublished(GroupIndex(raw: 3), let error) = try desk.next() else { throw Desk.Silence() }
         return error
     }
@@ -102,7 +102,7 @@ final class GroupStage {
 
 extension TemporaryTree {
     /// Everything under temporary names, at any depth.
-    var leftovers: [String] { list().filter { $0.contains(".transfer-run-test-") && !$0.contains("/site.") } }
+    var leftovers: [String] { list().filter { $0.contains(".transfer-run-test0000state-") && !$0.contains("/site.") } }
 
     func texts(_ relative: String) throws -> [String: String] {
         try contents(relative).mapValues { String(decoding: $0, as: UTF8.self) }

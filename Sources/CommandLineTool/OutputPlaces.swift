@@ -13,16 +13,30 @@ enum OutputPlaces {
                 throw OutputProblem("cannot write \(what) to \(path): it is the place of \(other.what)")
             }
             taken.append((place, what))
-            try checkTasks(job, place, "cannot write \(what) to \(path)")
+            if let task = writer(of: place, path, job) {
+                throw OutputProblem("cannot write \(what) to \(path): it is the file of the task `\(task.id)`")
+            }
+        }
+        try checkInputs(job)
+    }
+
+    /// What the job is made of is not to be replaced by what it fetches.
+    private static func checkInputs(_ job: Job) throws(OutputProblem) {
+        for input in job.reserved {
+            guard let place = place(input.path), let task = writer(of: place, input.path, job) else { continue }
+            throw OutputProblem(
+                "the task `\(task.id)` would write over \(input.what), \(input.path): give it another `to`")
         }
     }
 
-    private static func checkTasks(_ job: Job, _ place: String, _ problem: String) throws(OutputProblem) {
-        let name = "/" + Folders.split(place).name
-        for task in job.tasks {
-            guard let destination = task.destination, destination.hasSuffix(name), Self.place(destination) == place
-            else { continue }
-            throw OutputProblem("\(problem): it is the file of the task `\(task.id)`")
+    /// `path` is how the place was named, which may end in another name.
+    private static func writer(of place: String, _ path: String, _ job: Job) -> TaskSpecification? {
+        let names = Set([place, path].map { "/" + Folders.split($0).name })
+        return job.tasks.first { task in
+            guard let destination = task.destination, names.contains(where: { destination.hasSuffix($0) }) else {
+                return false
+            }
+            return Self.place(destination) == place
         }
     }
 

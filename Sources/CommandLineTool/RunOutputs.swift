@@ -49,6 +49,15 @@ struct RunOutputs {
         }
     }
 
+    /// What the run itself writes is no task's file.
+    static func reserving(_ job: Job, _ options: RunOptions) -> Job {
+        var job = job
+        for (path, what) in [(reportPath(job, options), "the report"), (eventsPath(job, options), "the events")] {
+            if let path { job.reserved.append(Job.Reserved(path: path, what: what)) }
+        }
+        return job
+    }
+
     /// `jobs` of `ci/jobs.yaml`; `stdin` of `-`.
     private static func stem(_ file: String) -> String {
         if file == "-" { return "stdin" }

@@ -172,7 +172,9 @@ struct RunningJob {
             patience: tellsEverything ? .zero : .milliseconds(50))
         let run: JobRun
         do throws(TransferError) {
-            run = try JobRun(job: job, settings: settings, log: log, memory: memory.place) { wake in
+            run = try JobRun(
+                job: RunOutputs.reserving(job, options), settings: settings, log: log, memory: memory.place
+            ) { wake in
                 let inbox = inputs.open(wake)
                 other?.opened(inbox)
                 return inbox

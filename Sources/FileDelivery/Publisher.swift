@@ -32,6 +32,7 @@ struct PublishersCommons: Sendable {
     let space = DiskSpace()
     let leftovers = Leftovers()
     let placed = PlacedFiles()
+    let reserved: ReservedPlaces
     /// What people call a task.
     let taskName: @Sendable (TaskIndex) -> String
     /// Of what is written a later run may want to know whether it is still there.
@@ -46,6 +47,7 @@ final class Publisher {
     private let space: DiskSpace
     let groups: Groups
     private let placed: PlacedFiles
+    private let reserved: ReservedPlaces
     private let taskName: @Sendable (TaskIndex) -> String
     var stagings: [StagingID: Staging] = [:]
     /// Why a body is lost already; told when it is published.
@@ -70,6 +72,7 @@ final class Publisher {
         names = commons.names
         space = commons.space
         placed = commons.placed
+        reserved = commons.reserved
         taskName = commons.taskName
         folders = FolderCache(commons.leftovers, lacksUnnamedFiles: commons.lacking.contains(.unnamedFiles))
         groups = Groups(folders, names, hook: groupHook, lacksExchange: commons.lacking.contains(.exchange))
@@ -288,6 +291,10 @@ final class Publisher {
     private func place(
         _ staging: Staging, _ task: TaskIndex, _ destination: Destination
     ) throws(TransferError) -> Placing {
+        if let what = reserved.what(at: destination.path) {
+            throw TransferError(
+                .destinationExists, "\(destination.path) is \(what), and no task's file: let it go elsewhere")
+        }
         try prepare(staging.file, destination)
         do throws(SystemError) {
             if destination.group == nil {

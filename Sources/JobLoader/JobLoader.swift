@@ -84,7 +84,20 @@ struct JobFile {
         job.groups = draft.groups
         job.report = draft.report
         job.onFinish = draft.onFinish
+        job.reserved = reserved
         return job
+    }
+
+    /// What the job is made of: files that no task may write over.
+    private var reserved: [Job.Reserved] {
+        let named = [
+            (reader.source.name == "-" ? nil : reader.source.name, "the job itself"),
+            (options.variablesFile, "the file of variables"), (options.secretsFile, "the file of secrets"),
+        ]
+        let files = named.compactMap { path, what in
+            path.map { Job.Reserved(path: Paths.absolute($0, in: reader.resources.workingDirectory), what: what) }
+        }
+        return files + reader.names.secrets.files.map { Job.Reserved(path: $0.path, what: "the secret `\($0.name)`") }
     }
 
     private var stem: String {

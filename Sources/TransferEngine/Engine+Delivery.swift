@@ -94,24 +94,6 @@ extension Engine {
         return claim(destination.path, attempt) ? destination : nil
     }
 
-    /// A name that came from a server or a URL must be this task's alone: two tasks that both succeeded with one file
-    /// would make one of the reports wrong. Fails the attempt when another task of the run has the path.
-    func claim(_ path: String, _ attempt: Attempt) -> Bool {
-        if claims == nil {
-            claims = [:]
-            for (index, task) in job.tasks.enumerated() {
-                if let path = task.destination, !path.hasSuffix("/") { claims?[path] = TaskIndex(raw: UInt32(index)) }
-            }
-        }
-        if let owner = claims?[path], owner != attempt.task {
-            let id = job.tasks[Int(owner.raw)].id
-            fail(attempt, TransferError(.destinationExists, "\(path) is already the file of the task `\(id)`"))
-            return false
-        }
-        claims?[path] = attempt.task
-        return true
-    }
-
     /// An answer of a delivery thread.
     func delivered(_ report: DeliveryReport) {
         switch report {

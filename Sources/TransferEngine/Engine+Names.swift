@@ -12,6 +12,18 @@ extension Engine {
         attempt.saidHeaders.flatMap { SuggestedFilename.of($0, url: attempt.life.request.url) }.map { folder + $0 }
     }
 
+    /// A name that came from a server or a URL must be this task's alone: two tasks that both succeeded with one file
+    /// would make one of the reports wrong. Fails the attempt when another task of the run has the path, or sends it.
+    func claim(_ path: String, _ attempt: Attempt) -> Bool {
+        var known = claims ?? PathClaims(job)
+        // One copy at a time.
+        claims = nil
+        defer { claims = known }
+        guard let problem = known.claim(path, attempt.task, job) else { return true }
+        fail(attempt, problem)
+        return false
+    }
+
     /// What `existing` protects is not to be fetched to the end: asked at the headers, while the body comes.
     func inspectName(_ attempt: Attempt) {
         guard attempt.isDownload, attempt.decision == .keep, let destination = attempt.destination,

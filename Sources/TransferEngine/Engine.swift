@@ -122,7 +122,7 @@ package final class Engine {
     /// The groups with their members, by number.
     let groups: [EngineGroup]
     /// Whose file a path is, from the first file on that a server names.
-    var claims: [String: TaskIndex]?
+    var claims: PathClaims?
     /// Of tasks whose `checksum` says where it stands.
     var checksumFiles: ChecksumFiles
     /// Files published since the delivery threads were last told not to wait for more.
@@ -175,8 +175,9 @@ package final class Engine {
         }
         do throws(SystemError) {
             delivery = try Delivery(
-                run: run, reports: deliveries, threads: Self.deliveryThreads(for: job), makesSums: memory != nil,
-                taskName: { job.tasks[Int($0.raw)].id })
+                run: run, reports: deliveries,
+                threads: Self.deliveryThreads(for: job), makesSums: memory != nil,
+                reserved: ReservedPlaces(job.reserved), taskName: { job.tasks[Int($0.raw)].id })
         } catch {
             throw TransferError(.unknown, "a delivery thread could not be started: \(error)")
         }

@@ -22,11 +22,23 @@ package struct Job: Sendable {
     package var groups: [GroupSpecification] = []
     package var report = ReportPlan()
     package var onFinish: [SecretText]?
+    /// What the run reads or writes at absolute paths beside what its tasks fetch and send.
+    package var reserved: [Reserved] = []
 
     package init(name: String, file: String, baseDirectory: String) {
         self.name = name
         self.file = file
         self.baseDirectory = baseDirectory
+    }
+
+    package struct Reserved: Hashable, Sendable {
+        package let path: String
+        /// "the job itself"
+        package let what: String
+        package init(path: String, what: String) {
+            self.path = path
+            self.what = what
+        }
     }
 
     package struct Variable: Hashable, Sendable {

@@ -27,6 +27,21 @@ import Testing
         #expect(!binary.folder.exists("out/same.json") && !binary.folder.exists("r"))
     }
 
+    /// Nothing is replaced by what it asked for.
+    @Test(arguments: ["job.yaml", "link/job.yaml", "secret", "deep/../vars"]) func noTaskWritesOverItsJob(_ to: String)
+        throws
+    {
+        try #require(symlink(".", binary.folder.path("link")) == 0)
+        try binary.folder.makeFolder("deep")
+        for name in ["secret", "vars"] { try binary.folder.write(name, "") }
+        try binary.folder.write(
+            "job.yaml", "secrets: { s: { file: secret } }\ntasks: [{ id: a, url: \"data:,x\", to: \(to) }]\n")
+        let before = try binary.folder.text("job.yaml")
+        let result = try binary.start(["job.yaml", "--variables-file", "vars"]).wait()
+        #expect(result.exitStatus == 4 && result.errorText.contains("`a` would write over"), "\(result.errorText)")
+        #expect(try binary.folder.text("job.yaml") == before && binary.folder.text("secret").isEmpty)
+    }
+
     @Test func nowhereIsNoPlace() throws {
         let result = try binary.start(["job.yaml", "--report", "/dev/null", "--events", "/dev/null"]).wait()
         #expect(result.exitStatus == 0)

@@ -22,6 +22,10 @@ final class SecretStore {
     init(resources: Resources) { self.resources = resources }
 
     func declare(_ name: String, _ declaration: Declaration) { declarations[name] = declaration }
+    /// Where the job says that secrets lie.
+    var files: [(name: String, path: String)] {
+        declarations.sorted { $0.key < $1.key }.compactMap { name, declaration in declaration.file.map { (name, $0) } }
+    }
     func isBroken(_ name: String) -> Bool { broken.contains(name) }
 
     func value(_ name: String, _ reader: Reader) -> SecretText? {

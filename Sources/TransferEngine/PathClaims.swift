@@ -1,0 +1,59 @@
+import SystemIO
+import TransferModel
+
+/// Whose file a path is, by what the job says and what servers named since.
+struct PathClaims {
+    private var owners: [String: TaskIndex] = [:]
+    /// Who sends the file at a path.
+    private var senders: [String: [TaskIndex]] = [:]
+
+    init(_ job: Job) {
+        for (number, task) in job.tasks.enumerated() {
+            let index = TaskIndex(raw: UInt32(number))
+            if let path = task.destination, path.utf8.last != UInt8(ascii: "/") { owners[Folders.tidied(path)] = index }
+            for path in task.options.values.body?.files ?? [] {
+                senders[Folders.tidied(path), default: []].append(index)
+            }
+        }
+    }
+
+    /// `nil` when the task has it now.
+    mutating func claim(_ path: String, _ task: TaskIndex, _ job: Job) -> TransferError? {
+        let place = Folders.tidied(path)
+        if let owner = owners[place], owner != task {
+            let id = job.tasks[Int(owner.raw)].id
+            return TransferError(.destinationExists, "\(path) is already the file of the task `\(id)`")
+        }
+        // As the loader says of paths that it knows: whoever reads what another writes needs that one.
+        if let sender = senders[place]?.first(where: { !Self.needs($0, task, job) }) {
+            let id = job.tasks[Int(sender.raw)].id
+            return TransferError(
+                .destinationExists, "\(path) is what the task `\(id)` sends, which does not need this one")
+        }
+        owners[place] = task
+        return nil
+    }
+
+    private static func needs(_ task: TaskIndex, _ wanted: TaskIndex, _ job: Job) -> Bool {
+        var seen: Set<TaskIndex> = []
+        var rest = [task]
+        while let next = rest.popLast() {
+            let needs = job.tasks[Int(next.raw)].needs
+            if needs.contains(wanted) { return true }
+            rest += needs.filter { seen.insert($0).inserted }
+        }
+        return false
+    }
+}
+
+extension RequestBody {
+    /// The files that it is made of, as far as their paths are known.
+    fileprivate var files: [String] {
+        switch self {
+        case .file(let path): path.plain.map { [$0] } ?? []
+        case .multipart(let parts):
+            parts.compactMap { part in if case .file(let path) = part.content { path.plain } else { nil } }
+        case .data, .base64, .json, .form, .stream: []
+        }
+    }
+}

@@ -149,13 +149,13 @@ struct CarryOver {
             let new = try staging.folder(snapshot.list.names(index))
             // Only root may give a folder away; for everybody else it is theirs already.
             try? new.descriptor.setOwner(facts.owner, group: facts.group)
+            // Before the mode, whose bits for the group bound what an access list allows.
+            try snapshot.list.open(index).descriptor.copyAttributes(to: new.descriptor)
             // The tree itself is still to be moved, for which its owner must be able to write in it.
             try new.descriptor.setMode(index == 0 ? facts.permissions | 0o700 : facts.permissions)
             if !touched.contains(index) {
                 try new.descriptor.setModificationTime(nanoseconds: facts.modifiedNanoseconds)
             }
         }
-            // Before the mode, whose bits for the group bound what an access list allows.
-            try snapshot.list.open(index).descriptor.copyAttributes(to: new.descriptor)
     }
 }

@@ -36,7 +36,7 @@ package final class Delivery: Sendable {
         groupHook: GroupHook? = nil
     ) throws(SystemError) {
         let commons = PublishersCommons(
-            names: TemporaryNames(run: run), reserved: reserved, taskName: taskName,
+            names: TemporaryNames(run: run), leftovers: Leftovers(run: run), reserved: reserved, taskName: taskName,
             makesSums: makesSums, lacking: lacking)
         maximumOutstanding = threads == 1 ? 1 << 20 : threads << 22
         backlog = Backlog(maximumOutstanding)

@@ -82,7 +82,7 @@ struct GroupSwap {
     /// Beside each other: whoever may not write in the old folder may still give it another name, but not take it to
     /// another place.
     private mutating func exchangeFolders(_ mode: mode_t?) throws(TransferError) {
-        let tree = try settle(mode, prefix: "")
+        let tree = try settle(mode) { RawName($0) }
         // Under a temporary name it must not be taken for one that a killed run left, while it may have to come back.
         _ = try? target.old?.descriptor.tryLock()
         do throws(SystemError) {
@@ -109,7 +109,10 @@ struct GroupSwap {
         _ text: RawName, _ facts: FileFacts, _ mode: mode_t?
     ) throws(TransferError) {
         // A name that tells what it belongs to and that we made it.
-        let tree = try settle(mode, prefix: "\(target.name)")
+        guard let link = target.link else {
+            throw TransferError(.groupNotPublished, "the folder of the link \(folder) is there no more")
+        }
+        let tree = try settle(mode) { link.treeName($0) }
         let spare = try makeLink(to: linkText(text, tree))
         spareLink = spare
         do throws(SystemError) {
@@ -131,9 +134,9 @@ struct GroupSwap {
     }
 
     /// Takes the tree out of the staging. Only then can it get a mode that bars its owner.
-    private mutating func settle(_ mode: mode_t?, prefix: String) throws(TransferError) -> RawName {
+    private mutating func settle(_ mode: mode_t?, _ named: (String) -> RawName) throws(TransferError) -> RawName {
         while true {
-            let name = RawName("\(prefix)\(names.next())")
+            let name = named(names.next())
             do throws(SystemError) {
                 try staging.root.descriptor.renameFolderIfFree(
                     GroupStaging.treeName, into: target.beside.descriptor, as: name)
@@ -213,12 +216,12 @@ struct GroupSwap {
     }
 
     /// What the new tree replaced goes away. A folder that a link led to is removed only if an earlier publication
-    /// made it: any other is somebody's, however the link came to lead there.
+    /// at this very link made it: any other is somebody's, or another link's, however the link came to lead there.
     func clear() {
         if case .folder = target.standing, let treeName { try? TreeRemoval.remove(treeName, in: target.parent) }
         guard case .link(_, _, let folder) = target.standing else { return }
         if let spareLink, !isReplaced { try? target.parent.descriptor.unlink(spareLink) }
-        guard folder.bytes.starts(with: "\(target.name)\(TemporaryNames.prefix)".utf8), let old = target.old,
+        guard target.link?.made(folder) == true, let old = target.old,
             let facts = try? target.beside.descriptor.facts(of: folder)
         else { return }
         if facts.inode == old.inode, facts.owner == geteuid() {

@@ -19,6 +19,11 @@ struct GroupTarget {
     let beside: FolderCache.Folder
     /// The tree that stands there.
     let old: FolderCache.Folder?
+    /// Of a symlink, to tell its trees from those of others.
+    var link: GroupLink? {
+        guard case .link = standing, let path = try? parent.descriptor.path() else { return nil }
+        return GroupLink(in: path, parent.inode, name)
+    }
 
     /// Makes the folders above `to`. What cannot be replaced in one step is an error.
     static func look(at place: GroupPlace, _ folders: FolderCache) throws(TransferError) -> GroupTarget {
@@ -35,8 +40,8 @@ struct GroupTarget {
         }
         if facts.isLink {
             let found = try link(place, parent, name, facts)
-            if let beside = try? found.beside.descriptor.path() {
-                folders.leftovers.note("\(beside)", treesOf: place.folder)
+            if let beside = try? found.beside.descriptor.path(), let link = found.link {
+                folders.leftovers.note("\(beside)", treesOf: link)
             }
             return found
         }
@@ -91,4 +96,23 @@ struct GroupTarget {
     private static func refusal(_ message: String, errno: Int32) -> TransferError {
         TransferError(.groupNotPublished, message, errno: errno)
     }
+}
+
+/// A symlink that groups are published at. The trees that it leads to may lie beside those of another link of the same name:
+/// each is marked with the place of its own, and only that one's trees are ever taken away.
+struct GroupLink: Sendable {
+    let path: String
+    private let name: String
+    let mark: String
+
+    init(in folder: RawName, _ inode: UInt64, _ name: RawName) {
+        path = "\(folder == RawName("/") ? "" : "\(folder)")/\(name)"
+        self.name = "\(name)"
+        // One path may be another place on another machine that shares the trees.
+        mark = RunLabel.mark("\(inode) \(path)")
+    }
+
+    func treeName(_ temporary: String) -> RawName { RawName("\(name)\(temporary)-\(mark)") }
+
+    func made(_ tree: RawName) -> Bool { TemporaryNames.run(in: tree, of: name, mark: mark) != nil }
 }

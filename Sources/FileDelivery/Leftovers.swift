@@ -14,7 +14,7 @@ final class Leftovers: Sendable {
     private struct Place {
         let folder: String
         /// Trees that this link led to lie there.
-        let link: String?
+        let link: GroupLink?
     }
     private struct State {
         var knowledge = Knowledge.none
@@ -24,15 +24,21 @@ final class Leftovers: Sendable {
         var spared: Set<String> = []
     }
     private let state = Mutex(State())
+    /// As the names of this run call it.
+    private let run: String
     /// Where nobody can say what is to be kept, a file of this size may be somebody's half-done download for so long.
     private static let patience = TimeSpan.seconds(24 * 60 * 60)
+
+    init(run: String) { self.run = run }
 
     func begin(keeping: Set<String>?) { state.withLock { $0.knowledge = .kept(keeping) } }
 
     /// A folder that was there before this run came. A link to a tree in it has trees of its own there.
-    func note(_ folder: String, treesOf link: String? = nil) {
+    func note(_ folder: String, treesOf link: GroupLink? = nil) {
         state.withLock { state in
-            if state.noted.insert(link ?? folder).inserted { state.places.append(Place(folder: folder, link: link)) }
+            if state.noted.insert(link?.path ?? folder).inserted {
+                state.places.append(Place(folder: folder, link: link))
+            }
         }
     }
 
@@ -52,9 +58,11 @@ final class Leftovers: Sendable {
         else { return true }
         if let link = place.link { sweepTrees(of: link, names, in: folder) }
         for name in names where name.bytes.starts(with: TemporaryNames.prefix.utf8) {
+            guard let run = TemporaryNames.run(in: name) else { continue }
             let isKept = kept?.contains("\(place.folder == "/" ? "" : place.folder)/\(name)")
             if isKept != true, !isSpared(name.description) {
-                Self.remove(name, in: folder, isKnown: isKept != nil)
+                // What runs with another state folder left may be what their next goes on with.
+                Self.remove(name, in: folder, isKnown: isKept != nil && RunLabel.haveOneState(run, self.run))
             }
         }
         return true
@@ -68,11 +76,14 @@ final class Leftovers: Sendable {
     }
 
     /// Those that the link does not lead to.
-    private func sweepTrees(of link: String, _ names: [RawName], in folder: FolderCache.Folder) {
-        guard let current = Folders.resolved(link).map({ Folders.split($0).name }) else { return }
-        let prefix = Folders.split(link).name + TemporaryNames.prefix
-        for name in names where name.bytes.starts(with: prefix.utf8) && name != RawName(current) {
-            if (try? folder.descriptor.facts(of: name))?.isFolder == true { Self.removeFolder(name, in: folder) }
+    private func sweepTrees(of link: GroupLink, _ names: [RawName], in folder: FolderCache.Folder) {
+        for name in names where link.made(name) {
+            guard (try? folder.descriptor.facts(of: name))?.isFolder == true else { continue }
+            // Looked up with the tree locked: whoever was about to switch the link to it had it locked until then.
+            Self.removeFolder(name, in: folder) {
+                guard let current = Folders.resolved(link.path) else { return false }
+                return RawName(Folders.split(current).name) != name
+            }
         }
     }
 
@@ -88,8 +99,10 @@ final class Leftovers: Sendable {
         try? folder.descriptor.unlink(name)
     }
 
-    private static func removeFolder(_ name: RawName, in folder: FolderCache.Folder) {
-        guard let tree = try? folder.descriptor.folder(name), (try? tree.tryLock()) == true else { return }
+    private static func removeFolder(
+        _ name: RawName, in folder: FolderCache.Folder, if isUseless: () -> Bool = { true }
+    ) {
+        guard let tree = try? folder.descriptor.folder(name), (try? tree.tryLock()) == true, isUseless() else { return }
         try? TreeRemoval.remove(name, in: folder)
     }
 

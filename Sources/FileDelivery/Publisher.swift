@@ -30,7 +30,7 @@ struct Published {
 struct PublishersCommons: Sendable {
     let names: TemporaryNames
     let space = DiskSpace()
-    let leftovers = Leftovers()
+    let leftovers: Leftovers
     let placed = PlacedFiles()
     let reserved: ReservedPlaces
     /// What people call a task.
@@ -59,10 +59,10 @@ final class Publisher {
     private var decoders = BodyDecoders()
     /// Bodies that a later run is to find, and whom to tell how far they are.
     var kept: [StagingID: TaskIndex] = [:]
-    /// When that is to be told.
-    var partsDue: Instant?
     /// Bodies whose files are their owner's alone until they have their mode.
     var concealed: Set<StagingID> = []
+    /// When that is to be told.
+    var partsDue: Instant?
     var adoptions: [Adoption] = []
 
     private let makesSums: Bool
@@ -116,11 +116,11 @@ final class Publisher {
         do throws(TransferError) { try decoders.begin(id, decoding) } catch { lose(id, error) }
     }
 
+    func conceal(_ id: StagingID) { concealed.insert(id) }
+
     /// Gives back what is to be answered now: the failure of an announced body.
     func append(
         _ id: StagingID, _ place: Place, _ bytes: BodyPiece, at offset: Int64? = nil
-    func conceal(_ id: StagingID) { concealed.insert(id) }
-
     ) -> DeliveryReport? {
         guard failures[id] == nil else { return nil }
         do throws(TransferError) {
@@ -225,10 +225,10 @@ final class Publisher {
         if !kept.isEmpty { kept[id] = nil }
         if !failures.isEmpty { failures[id] = nil }
         if !told.isEmpty { told.remove(id) }
+        if !concealed.isEmpty { concealed.remove(id) }
         if !announced.isEmpty { announced[id] = nil }
         decoders.end(id)
         space.end(id)
-        if !concealed.isEmpty { concealed.remove(id) }
     }
 
     // MARK: The name

@@ -1,6 +1,5 @@
 import Digests
 import Glibc
-import Synchronization
 import SystemIO
 import TransferModel
 
@@ -265,16 +264,5 @@ final class Staging {
         // Already gone is as good.
         try? temporary.folder.descriptor.unlink(temporary.name)
         self.temporary = nil
-    }
-}
-
-/// `.transfer-run-<run>-<n>`: short whatever the final name is, and telling whose it is.
-final class TemporaryNames: Sendable {
-    static let prefix = ".transfer-run-"
-    private let run: String
-    private let count = Atomic<Int>(0)
-    init(run: String) { self.run = run }
-    func next() -> String {
-        "\(Self.prefix)\(run)-\(count.add(1, ordering: .relaxed).newValue)"
     }
 }

@@ -39,6 +39,8 @@ package enum MemoryOrder: Sendable {
     case confirm(SessionIndex, destination: String, KeptValidators)
     /// So much is there of the file at `destination`; `nil` when nothing is any more.
     case part(SessionIndex, destination: String, ResumeRecord?)
+    /// The file at `destination` stands there: what an earlier run left of it is of no use. `useless` tells where that is.
+    case dropPart(SessionIndex, destination: String)
     case upload(SessionIndex, UploadChange)
     case cache(SessionIndex, CacheOrder)
     /// In the order in which it was learned.
@@ -56,6 +58,8 @@ package enum MemoryReport: Sendable {
     case cached(TaskIndex, [CachedEntry])
     /// `nil`: it is not there any more, or not what was kept.
     case cachedBody(TaskIndex, CacheEntryID, [UInt8]?)
+    /// A half-done file that nobody will go on with.
+    case useless(path: String)
 }
 
 /// What is known as soon as the store is open.

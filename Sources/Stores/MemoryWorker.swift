@@ -114,6 +114,11 @@ final class MemoryWorker {
             case .file(let session, let destination, let answer): take(session, destination, answer)
             case .confirm(let session, let destination, let kept): put(session, destination, kept)
             case .part(let session, let destination, let record): take(session, destination, record)
+            case .dropPart(let session, let destination):
+                guard let record = parts[session]?.removeValue(forKey: destination) else { continue }
+                take(session, destination, nil)
+                let folder = record.folder == "/" ? "" : record.folder
+                answers.append(.useless(path: "\(folder)/\(record.part.name)"))
             case .upload(let session, let change): take(session, change)
             case .cache(let session, let order):
                 if let answer = perform(order, session) { answers.append(answer) }

@@ -170,13 +170,6 @@ extension Engine {
             if recordedParts.contains(task) { keepValidators(attempt, isFlushed: false) }
         } else {
             keepValidators(attempt, isFlushed: false)
-    /// A member that failed and may, or is not in this run, leaves the old file as it was.
-    func publish(_ group: EngineGroup) {
-        let missing = group.members.filter { attempts[Int($0.raw)]?.file == nil }
-        let absent = job.groups[Int(group.place.index.raw)].absent + missing.map { job.tasks[Int($0.raw)].destination }
-        outbox.add(.publishGroup(group.place, absent: absent))
-    }
-
             succeed(attempt)
         }
     }
@@ -193,6 +186,13 @@ extension Engine {
             if attempt.head == nil { announceFile(attempt, length: record.bytes) }
             succeed(attempt)
         }
+    }
+
+    /// A member that failed and may, or is not in this run, leaves the old file as it was.
+    func publish(_ group: EngineGroup) {
+        let missing = group.members.filter { attempts[Int($0.raw)]?.file == nil }
+        let absent = job.groups[Int(group.place.index.raw)].absent + missing.map { job.tasks[Int($0.raw)].destination }
+        outbox.add(.publishGroup(group.place, absent: absent))
     }
 
     private func published(_ group: GroupIndex, _ error: TransferError?) {
@@ -243,6 +243,7 @@ extension Engine {
 
     func keepExisting(_ attempt: Attempt, _ path: String, _ size: Int64) {
         let options = attempt.specification.options.values
+        memory?.dropPart(of: job.tasks[Int(attempt.task.raw)], at: now.instant)
         var checksum: Checksum?
         if case .literal(let literal) = options.checksum, options.existing == .revalidate { checksum = literal }
         if let listed = attempt.checksum, options.existing == .revalidate { checksum = listed }

@@ -48,6 +48,7 @@ extension Engine {
             guard let attempt = attempt(of: task), case .recalling(let url, nil) = attempt.phase else { return }
             found(kept, record, attempt, url)
         case .cached, .cachedBody: takeCached(report)
+        case .useless(let path): outbox.add(.removePart(path))
         }
     }
 

@@ -175,7 +175,7 @@ package final class Engine {
         }
         do throws(SystemError) {
             delivery = try Delivery(
-                run: run, reports: deliveries,
+                run: RunLabel.text(run, state: place?.folder), reports: deliveries,
                 threads: Self.deliveryThreads(for: job), makesSums: memory != nil,
                 reserved: ReservedPlaces(job.reserved), taskName: { job.tasks[Int($0.raw)].id })
         } catch {

@@ -1,3 +1,4 @@
+import FileDelivery
 import HTTPRules
 import Stores
 import SystemIO
@@ -142,6 +143,14 @@ final class MemoryDesk {
         add(.part(task.session, destination: Self.key(task), record), at: now)
     }
 
+    /// A file that stands there needs nothing of what an earlier run left of it.
+    func dropPart(of task: TaskSpecification, at now: Instant) {
+        guard Self.isEligible(task, isKept), task.group == nil else { return }
+        let key = Self.key(task)
+        if let known, known[task.session]?.mayHold(key) != true { return }
+        add(.dropPart(task.session, destination: key), at: now)
+    }
+
     func keeps(uploadsOf session: SessionIndex) -> Bool { isKept[Int(session.raw)] }
 
     func upload(_ change: UploadChange, _ session: SessionIndex, at now: Instant) {
@@ -179,6 +188,8 @@ final class MemoryDesk {
 
     func finish() -> [String] {
         keeper.submit(orders)
-        return keeper.finish()
+        let problems = keeper.finish()
+        for case .useless(let path) in reports.takeAll() { HalfDoneFile.remove(path) }
+        return problems
     }
 }

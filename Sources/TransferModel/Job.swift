@@ -118,6 +118,8 @@ package struct GroupSpecification: Sendable {
     package var name: String
     package var to: SecretText
     package var extraneous = Extraneous.keep
+    /// What members write that are in the job and not in this run: paths as in `TaskSpecification.destination`.
+    package var absent: [String?] = []
     package init(name: String, to: SecretText) {
         self.name = name
         self.to = to
@@ -130,8 +132,6 @@ package struct ReportPlan: Hashable, Sendable {
     package enum JSONReport: Hashable, Sendable {
         case byDefault
         case none
-    /// What members write that are in the job and not in this run: paths as in `TaskSpecification.destination`.
-    package var absent: [String?] = []
         case path(String)
     }
     package var json = JSONReport.byDefault

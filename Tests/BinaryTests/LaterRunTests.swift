@@ -386,15 +386,45 @@ import TransferModel
         #expect(try Store.open(folder: scene.state).partFiles().isEmpty == !isKept)
     }
 
+    /// What a run leaves of a file with a `mode` is nobody else's to read, and a run with another state folder leaves it.
+    @Test func whatIsLeftIsNobodyElses() throws {
+        let scene = try Scene()
+        let job = scene.job(", mode: '0600'")
+        try scene.breakOff(job, by: SIGINT)
+        let part = try #require(scene.part)
+        #expect(try FileFacts.of(scene.stage.folder.path(part)).permissions == 0o600)
+        scene.server.on("/other") { _ in .respond(200, body: "x") }
+        let other = "tasks: [{ id: o, url: '\(scene.server.url("/other"))', to: out/o }]"
+        #expect(try scene.stage.run(other, "--state-dir", scene.stage.folder.path("elsewhere")).status == 0)
+        #expect(scene.part == part)
+        let run = try scene.stage.run(job)
+        #expect(try run.task("t", "source") == "resumed")
+        #expect(try FileFacts.of(scene.stage.folder.path("out/f")).permissions == 0o600)
+        #expect(scene.part == nil)
+    }
+
+    /// A file that is there by now needs nothing of what was left of it.
+    @Test(arguments: ["existing: skip", "checksum"]) func whatNobodyNeedsGoes(_ rule: String) throws {
+        let scene = try Scene()
+        try scene.breakOff(scene.job(), by: SIGINT)
+        #expect(scene.part != nil)
+        try scene.stage.folder.write("out/f", Self.body)
+        let sum = try Checksum.of(Self.body, .sha256)
+        let run = try scene.stage.run(scene.job(rule == "checksum" ? ", checksum: \"\(sum)\"" : ", \(rule)"))
+        #expect(try run.task("t", "source") == "unchanged")
+        try expectRight(scene, run)
+        #expect(scene.ranges == ["none"])
+    }
+
     /// What killed runs left is removed, unless somebody is still at it or a later run may go on with it.
     @Test func whatKilledRunsLeftIsRemoved() throws {
         let scene = try Scene()
         try scene.breakOff(scene.job(), by: SIGINT)
         let folder = scene.stage.folder
         let kept = try #require(scene.part)
-        try folder.write("out/.transfer-run-gone-1", "half")
-        try folder.write("out/.transfer-run-gone-2/tree/x", "half")
-        let alive = try folder.write("out/.transfer-run-alive-1", "half")
+        try folder.write("out/.transfer-run-gone0000other-1", "half")
+        try folder.write("out/.transfer-run-gone0000other-2/tree/x", "half")
+        let alive = try folder.write("out/.transfer-run-alive000other-1", "half")
         try folder.write("out/transfer-run", "not ours")
         try folder.write("out/.transfer-runner", "not ours")
         let lock = open(alive, O_RDONLY)
@@ -407,7 +437,9 @@ import TransferModel
         #expect(run.status == 0)
         #expect(
             Set(folder.list("out"))
-                == [".transfer-run-alive-1", String(kept.dropFirst(4)), ".transfer-runner", "o", "transfer-run"])
+                == [
+                    ".transfer-run-alive000other-1", String(kept.dropFirst(4)), ".transfer-runner", "o", "transfer-run",
+                ])
     }
 
     private func sum(_ bytes: [UInt8]) -> [UInt8]? {

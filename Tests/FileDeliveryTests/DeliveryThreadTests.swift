@@ -140,7 +140,7 @@ struct DeliveryThreadTests {
         let piece = [UInt8](repeating: 7, count: 4 << 20)
         for count in 1...15 {
             desk.submit(.append(id, folder: tree.path, algorithm: .sha512, .bytes(piece)))
-            let written = (try? FileFacts.of(tree.path(".transfer-run-test-1")).size) ?? 0
+            let written = (try? FileFacts.of(tree.path(".transfer-run-test0000state-1")).size) ?? 0
             #expect(Int64(count * piece.count) - written <= Int64(desk.thread.maximumOutstanding))
         }
         desk.submit(

@@ -15,7 +15,7 @@ final class Desk {
     private var isFinished = false
 
     init(
-        lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, run: String = "test", threads: Int = 1,
+        lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, run: String = "test0000state", threads: Int = 1,
         groupHook: GroupHook? = nil
     ) throws {
         var lacking: FilesystemLack = lacksUnnamedFiles ? .unnamedFiles : []

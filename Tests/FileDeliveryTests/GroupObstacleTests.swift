@@ -192,10 +192,10 @@ import TransferModel
     @Test(arguments: Standing.allCases) func leftoversDoNotHurt(standing: Standing) throws {
         try standing.prepare(tree, ["a": "1"])
         for number in 1...3 {
-            try tree.write(".transfer-run-test-\(number)/tree/x", "left")
+            try tree.write(".transfer-run-test0000state-\(number)/tree/x", "left")
             try tree.makeFolder("releases")
-            try tree.write("releases/.transfer-run-test-\(number)/tree/x", "left")
-            try tree.write("releases/site.transfer-run-test-\(number)/x", "left")
+            try tree.write("releases/.transfer-run-test0000state-\(number)/tree/x", "left")
+            try tree.write("releases/site.transfer-run-test0000state-\(number)/x", "left")
         }
         let left = tree.list().filter { $0.contains(".transfer-run") }
         let stage = try GroupStage(tree)

@@ -42,6 +42,106 @@ import TransferModel
         #expect(tree.leftovers == [])
     }
 
+    /// What a member of the job wrote that is not in this run is named by a member all the same.
+    @Test(arguments: [Standing.folder, .link]) func whatAbsentMembersWroteStays(standing: Standing) throws {
+        try standing.prepare(
+            tree,
+            [
+                "a": "old", "b": "kept", "gone": "x", "sub/b": "kept", "sub/gone": "x", "all/b/c": "kept",
+                "all/d": "kept",
+            ])
+        try tree.makeFolder("site/away")
+        try tree.makeFolder("site/all/empty")
+        let stage = try GroupStage(tree, extraneous: .remove)
+        try stage.stage("a", "new")
+        #expect(try stage.publish(absent: ["b", "sub/b", "never/was", "away", "all/"]) == nil)
+        #expect(
+            try tree.texts("site") == [
+                "a": "new", "b": "kept", "sub/": "", "sub/b": "kept", "all/": "", "all/b/": "", "all/b/c": "kept",
+                "all/d": "kept", "all/empty/": "",
+            ])
+        // Nobody knows what it wrote: all may be.
+        try stage.stage("a", "newer")
+        #expect(try stage.publish(absent: [nil]) == nil)
+        #expect(try tree.texts("site").count == 9 && tree.text("site/a") == "newer")
+        try stage.keep("a")
+        #expect(try stage.publish() == nil)
+        #expect(try tree.texts("site") == ["a": "newer"])
+        #expect(tree.leftovers == [])
+    }
+
+    /// Links of one name in several folders may lead to trees beside each other: nobody takes another's away.
+    @Test func treesOfAnotherLinkStay() throws {
+        for number in 1...2 {
+            try tree.write("data/r\(number)/a", "0")
+            try tree.makeFolder("w\(number)")
+            try tree.link("w\(number)/site", to: "../data/r\(number)")
+        }
+        var told = ["0", "0"]
+        for (round, number) in [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)] {
+            let desk = try Desk(run: "run\(round)000\(number)state")
+            desk.submit(.sweep(keeping: []))
+            let place = GroupPlace(index: GroupIndex(raw: 3), folder: tree.path("w\(number)/site"))
+            var destination = Destination(path: tree.path("w\(number)/site/a"))
+            destination.group = place
+            desk.submit(
+                .publish(
+                    TaskIndex(raw: 1), desk.staging(), destination, rest: .bytes(bytes("\(round)")),
+                    lengthUnverified: false))
+            guard case .staged = try desk.next() else { throw Desk.Silence() }
+            desk.submit(.publishGroup(place))
+            guard case .groupPublished(_, nil) = try desk.next() else { throw Desk.Silence() }
+            desk.finish()
+            told[number - 1] = "\(round)"
+            #expect(try [tree.text("w1/site/a"), tree.text("w2/site/a")] == told)
+        }
+        // One tree for each, and what was there first.
+        #expect(tree.list("data").filter { $0.hasSuffix("/") && !$0.dropLast().contains("/") }.count == 4)
+    }
+
+    /// A tree that a killed run left goes with the next, if it is this link's.
+    @Test func aTreeThatWasLeftGoes() throws {
+        try Standing.link.prepare(tree, ["a": "1"])
+        let stopped = try GroupStage(tree) { $0 != .confirmed }
+        try stopped.stage("a", "2")
+        stopped.desk.submit(.publishGroup(stopped.place))
+        stopped.desk.finish()
+        let second = try tree.target("site")
+        let stage = try GroupStage(tree) { $0 != .confirmed }
+        try stage.stage("a", "3")
+        stage.desk.submit(.publishGroup(stage.place))
+        stage.desk.finish()
+        let third = try tree.target("site")
+        #expect(third != second && tree.exists(second))
+        let last = try GroupStage(tree)
+        last.desk.submit(.sweep(keeping: []))
+        try last.stage("b", "4")
+        #expect(try last.publish() == nil)
+        last.desk.finish()
+        #expect(try !tree.exists(second) && !tree.exists(third) && tree.texts("site") == ["a": "3", "b": "4"])
+    }
+
+    /// Who may look into a folder is no other after a publication.
+    @Test(arguments: [Standing.folder, .link]) func foldersKeepTheirAttributes(standing: Standing) throws {
+        try standing.prepare(tree, ["a": "1", "sub/b": "1"])
+        // One user more may read.
+        let list: [UInt8] =
+            [2, 0, 0, 0] + [1, 0, 7, 0, 255, 255, 255, 255] + [2, 0, 5, 0, 232, 3, 0, 0]
+            + [4, 0, 5, 0, 255, 255, 255, 255] + [16, 0, 5, 0, 255, 255, 255, 255] + [32, 0, 0, 0, 255, 255, 255, 255]
+        let lists = ["system.posix_acl_access", "system.posix_acl_default"]
+        for folder in ["site", "site/sub"] {
+            // Not every filesystem has them.
+            guard lists.allSatisfy({ tree.setAttribute(folder, $0, list) }) else { return }
+        }
+        let hasOwn = tree.setAttribute("site/sub", "user.note", [1, 2])
+        let stage = try GroupStage(tree)
+        try stage.stage("sub/b", "2")
+        #expect(try stage.publish() == nil)
+        for folder in ["site", "site/sub"] { for name in lists { #expect(tree.attribute(folder, name) == list) } }
+        #expect(tree.attribute("site/sub", "user.note") == (hasOwn ? [1, 2] : nil))
+        #expect(try FileFacts.of(tree.path("site")).permissions == 0o750)
+    }
+
     /// Whatever no member names is what it was: the same files, and folders and links that look the same.
     @Test(arguments: [Standing.folder, .link]) func whatIsCarriedOverIsAsItWas(standing: Standing) throws {
         try standing.prepare(tree, ["file": "content", "sub/file": "content"])
@@ -104,7 +204,7 @@ import TransferModel
         try stage.stage("a", "2")
         #expect(try stage.publish() == nil)
         let second = try tree.target("site")
-        #expect(second.hasPrefix("releases/site.transfer-run-test-"))
+        #expect(second.hasPrefix("releases/site.transfer-run-test0000state-"))
         // The first was somebody's own.
         #expect(try tree.text("releases/first/a") == "1")
         try stage.stage("a", "3")
@@ -126,7 +226,7 @@ import TransferModel
         #expect(try stage.publish() == nil)
         #expect(try tree.text("site/a") == "2" && tree.text("stable/a") == "1")
         #expect(try tree.target("stable") == "releases/first")
-        #expect(try tree.target("site").contains("releases/site.transfer-run-test-"))
+        #expect(try tree.target("site").contains("releases/site.transfer-run-test0000state-"))
         #expect(tree.leftovers == [])
     }
 

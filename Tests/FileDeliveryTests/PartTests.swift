@@ -1,6 +1,7 @@
 import Digests
 import FileDelivery
 import Glibc
+import SystemIO
 import TestSupport
 import Testing
 import TransferModel
@@ -153,21 +154,61 @@ import TransferModel
     /// A group's tree and files under temporary names go when nobody has them locked; links only when they are old.
     @Test func leftoversAreSwept() throws {
         let tree = try TemporaryTree()
-        try tree.write(".transfer-run-a-1", "x")
-        try tree.write(".transfer-run-a-2", [UInt8](repeating: 0, count: 1 << 20))
-        try tree.write(".transfer-run-a-3/tree/deep/x", "x")
-        try tree.link(".transfer-run-a-4", to: "nowhere")
-        try tree.makeFolder("mirror.transfer-run-a-5")
+        let left = ".transfer-run-gone0000state-"
+        try tree.write("\(left)1", "x")
+        try tree.write("\(left)2", [UInt8](repeating: 0, count: 1 << 20))
+        try tree.write("\(left)3/tree/deep/x", "x")
+        try tree.link("\(left)4", to: "nowhere")
+        try tree.makeFolder("mirror\(left)5")
+        // Of a run with another state folder, whose next may go on with it.
+        let other = ".transfer-run-gone0000other-2"
+        try tree.write(other, [UInt8](repeating: 0, count: 1 << 20))
         let desk = try Desk()
         desk.submit(.sweep(keeping: nil))
         #expect(try desk.publish([[1]], to: tree.path("f")).get().bytes == 1)
         desk.finish()
         // Nobody knows whose the big one is.
-        #expect(Set(tree.list()) == ["f", ".transfer-run-a-2", ".transfer-run-a-4@", "mirror.transfer-run-a-5/"])
+        #expect(Set(tree.list()) == ["f", "\(left)2", "\(left)4@", "mirror\(left)5/", other])
         let second = try Desk()
         second.submit(.sweep(keeping: []))
         #expect(try second.publish([[1]], to: tree.path("g")).get().bytes == 1)
         second.finish()
-        #expect(Set(tree.list()) == ["f", "g", ".transfer-run-a-4@", "mirror.transfer-run-a-5/"])
+        #expect(Set(tree.list()) == ["f", "g", "\(left)4@", "mirror\(left)5/", other])
+    }
+
+    /// Only what has a name of our very form can be ours.
+    @Test func namesThatOnlyBeginLikeOursStay() throws {
+        let tree = try TemporaryTree()
+        let names = [
+            ".transfer-run-notes", ".transfer-run-my-notes-2", ".transfer-run-a-1", ".transfer-run-gone0000state",
+            ".transfer-run-gone0000state-", ".transfer-run-gone0000state-01", ".transfer-run-gone0000state-1-2",
+            ".transfer-run-GONE0000state-1", ".transfer-run-gone0000state-1x",
+        ]
+        for name in names { try tree.write(name, "mine") }
+        try tree.write(".transfer-run-backup-1/precious", "mine")
+        let before = Set(tree.list())
+        let desk = try Desk()
+        desk.submit(.sweep(keeping: []))
+        #expect(try desk.publish([[1]], to: tree.path("f")).get().bytes == 1)
+        desk.finish()
+        #expect(Set(tree.list()) == before.union(["f"]))
+    }
+
+    /// What is to get a mode of its own is nobody else's to read before, whatever the mode of other files is.
+    @Test(arguments: [true, false]) func whatHasAModeIsConcealedOnTheWay(_ isConcealed: Bool) throws {
+        let tree = try TemporaryTree()
+        let desk = try Desk(lacksUnnamedFiles: true)
+        let id = desk.staging()
+        if isConcealed { desk.submit(.conceal(id)) }
+        append([1, 2, 3], to: id, in: tree, desk)
+        desk.submit(.inspect(task, path: "/none", nil))
+        guard case .inspected = try desk.next() else { throw Desk.Silence() }
+        let name = try #require(tree.list().first)
+        #expect(try FileFacts.of(tree.path(name)).permissions & 0o077 == (isConcealed ? 0 : 0o044))
+        var destination = Destination(path: tree.path("f"))
+        destination.mode = isConcealed ? 0o640 : nil
+        desk.submit(.publish(task, id, destination, rest: .none, lengthUnverified: false))
+        while case .part = try desk.next() {}
+        #expect(try FileFacts.of(tree.path("f")).permissions == (isConcealed ? 0o640 : 0o644))
     }
 }

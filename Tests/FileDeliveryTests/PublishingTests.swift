@@ -186,14 +186,14 @@ import TransferModel
 
     /// A run of the same number was killed and left its temporary files.
     @Test func namesThatAreTakenArePassedOver() throws {
-        for number in 1...3 { try tree.write(".transfer-run-test-\(number)", "left") }
+        for number in 1...3 { try tree.write(".transfer-run-test0000state-\(number)", "left") }
         try tree.write("f", "old")
         for lacks in [false, true] {
             let desk = try Desk(lacksUnnamedFiles: lacks)
             #expect(try desk.publish([bytes("new\(lacks)")], to: tree.path("f")).get().changed)
         }
         #expect(tree.list().count == 4)
-        #expect(try tree.text(".transfer-run-test-2") == "left")
+        #expect(try tree.text(".transfer-run-test0000state-2") == "left")
     }
 
     @Test func manyFoldersStayWithinTheLimitOnOpenFiles() throws {

@@ -116,7 +116,7 @@ struct SeveralThreadsTests {
         let desk = try Desk(threads: Self.threads)
         desk.submit(.sweep(keeping: []))
         for number in 0..<Self.threads {
-            try tree.write("d\(number)/.transfer-run-dead-1", "x")
+            try tree.write("d\(number)/.transfer-run-dead0000state-1", "x")
             let id = StagingID(1, of: task(number), isGrouped: false)
             desk.submit(publish(number, id, Destination(path: tree.path("d\(number)/f")), [1]))
         }

@@ -180,7 +180,7 @@ extension Engine {
             }
             cache.remove(id)
             askWithoutBody(request, attempt, cache)
-        case .opened, .found: break
+        case .opened, .found, .useless: break
         }
     }
 

@@ -434,7 +434,7 @@ final class Attempt: TransferReceiver {
         continuation = validator.map {
             ResumePoint(
                 url: url, offset: 0, validator: $0, total: life.announcedLength, coding: Resuming.coding(head.headers),
-                asked: life.asked(told, key: .random(in: 0 ... .max)), headers: Resuming.kept(told))
+                asked: life.asked(told, key: .random(in: 0 ... .max)), headers: told)
         }
     }
 
@@ -451,6 +451,8 @@ final class Attempt: TransferReceiver {
     /// How this answer could be continued from the byte that comes next.
     var continuationPoint: ResumePoint? {
         guard var point = continuation else { return nil }
+        // Only now: most files come whole.
+        point.headers = Resuming.kept(point.headers)
         (point.url, point.offset, point.sent) = (life.request.url.text, prefix, destination?.sent)
         return point
     }

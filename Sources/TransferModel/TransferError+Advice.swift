@@ -4,6 +4,9 @@ extension TransferError {
         switch name {
         case .timedOut: timeOutAdvice
         case .dataLengthExceedsMaximum: lengthAdvice(type)
+        // Else it is somebody's place in this very run.
+        case .destinationExists where !message.hasSuffix("is there already"):
+            "Give the task a `to` of its own, or `needs` where it is to be another's."
         default: name.whatHelps
         }
     }

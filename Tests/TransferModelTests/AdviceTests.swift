@@ -24,8 +24,18 @@ import TransferModel
         #expect(!refused.whatHelps(type).contains("maximumSize"))
     }
 
+    /// Whoever meets another's file moves it away; a place that somebody else of this run has is nobody's to move.
+    @Test(arguments: [
+        ("/a is there already", "Move the file away"), ("/a is already the file of the task `b`", "a `to` of its own"),
+        ("/a is the report, and no task's file: let it go elsewhere", "a `to` of its own"),
+    ])
+    func aPlaceThatIsTakenIsNotToBeMoved(_ message: String, _ words: String) {
+        #expect(TransferError(.destinationExists, message).whatHelps(.download).contains(words))
+    }
+
     @Test func allOthersHaveOneAdvice() {
-        for name in ErrorName.allCases where name != .timedOut && name != .dataLengthExceedsMaximum {
+        let several: [ErrorName] = [.timedOut, .dataLengthExceedsMaximum, .destinationExists]
+        for name in ErrorName.allCases where !several.contains(name) {
             #expect(TransferError(name, "it broke").whatHelps(.data) == name.whatHelps)
         }
     }

@@ -13,15 +13,13 @@ package struct ResumePoint: Hashable, Sendable {
     package var total: Int64?
     /// What the first answer said of the whole.
     package var sent: SentDigest?
-    /// How the first answer said that its bytes are packed.
-    package var coding: String?
     /// Of the request that was answered (`RequestMark`).
     package var asked: String?
     /// What the first answer said of the file: a part need not say it again.
     package var headers: HeaderBlock
 
     package init(
-        url: String, offset: Int64, validator: String, total: Int64?, sent: SentDigest? = nil, coding: String? = nil,
+        url: String, offset: Int64, validator: String, total: Int64?, sent: SentDigest? = nil,
         asked: String? = nil, headers: HeaderBlock = .empty
     ) {
         self.asked = asked
@@ -31,8 +29,10 @@ package struct ResumePoint: Hashable, Sendable {
         self.validator = validator
         self.total = total
         self.sent = sent
-        self.coding = coding
     }
+
+    /// How the first answer said that its bytes are packed.
+    package var coding: String? { Resuming.coding(headers) }
 
     /// Whether the bytes came from there. A query may be another where a digest proves the whole, or where it differs in
     /// nothing but a signature that is new each time: else it may name another file, and a validator is worth something

@@ -66,15 +66,15 @@ extension JobRun {
     }
 
     /// What would be done twice if it were sent again.
-    static func unrepeatable(_ job: Job) -> [TaskIndex] {
-        var found: [TaskIndex] = []
+    static func unrepeatable(_ job: Job) -> Set<TaskIndex> {
+        var found: Set<TaskIndex> = []
         for (index, task) in job.tasks.enumerated() {
             // Nearly all of a job's tasks are downloads without a body that say nothing of a method.
             if task.options.values.method == nil, task.options.values.body == nil { continue }
             if HTTPMethod.isIdempotent(task.effectiveMethod) { continue }
             let options = task.options.values
             if options.resumable || options.policies.retry.nonIdempotent { continue }
-            found.append(TaskIndex(raw: UInt32(index)))
+            found.insert(TaskIndex(raw: UInt32(index)))
         }
         return found
     }

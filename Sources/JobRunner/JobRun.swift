@@ -90,7 +90,7 @@ package final class JobRun {
         networks = try RunNetworks(settings.networks, job, plan.origins, engine)
         plan.scheduling.conditions = engine.networks.conditions
         plan.scheduling.localOrigins = networks.localOrigins
-        plan.scheduling.unrepeatable = Set(Self.unrepeatable(job))
+        plan.scheduling.unrepeatable = Self.unrepeatable(job)
         outside = settings.outside.waiting
         plan.scheduling.outsideNeeds = settings.outside.ids.mapValues(\.count)
         scheduler = Scheduler(
@@ -195,7 +195,7 @@ package final class JobRun {
             scheduler.command(command, now: now)
         case .control(let request): take(request, now)
         case .outside(let end): take(end, now)
-        case .makeWay: scheduler.command(.makeWay(awaiting: Self.unrepeatable(job)), now: now)
+        case .makeWay: scheduler.command(.makeWay(awaiting: scheduler.plan.unrepeatable), now: now)
         case .woke: engine.woke()
         }
     }

@@ -11,9 +11,9 @@ struct WayMaking: Sendable {
 }
 
 extension Scheduler {
-    mutating func makeWay(awaiting tasks: [TaskIndex]) {
+    mutating func makeWay(awaiting tasks: Set<TaskIndex>) {
         guard way == nil else { return }
-        way = WayMaking(awaited: Set(tasks))
+        way = WayMaking(awaited: tasks)
     }
 
     /// Whoever carries it may leave: no attempt is under way, and no group is being put in place.

@@ -108,7 +108,7 @@ package struct SimulatedRun<Observer: SimulationObserver> {
 
     /// The process is not ended after all where it stands: it makes way first.
     package mutating func makeWay(
-        awaiting tasks: [TaskIndex], mostTurns: Int = .max, mostTime: TimeSpan = .forever
+        awaiting tasks: Set<TaskIndex>, mostTurns: Int = .max, mostTime: TimeSpan = .forever
     ) -> SimulationResult {
         let command = RunCommand.makeWay(awaiting: tasks)
         observer.sees(command, affected: scheduler.command(command, now: now), at: now)

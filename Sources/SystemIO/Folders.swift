@@ -39,15 +39,6 @@ package enum Folders {
         return unsafe String(cString: text)
     }
 
-    /// An absolute path without empty segments, `.` and `..`, by its text alone: what two are compared by.
-    package static func tidied(_ path: String) -> String {
-        var kept: [Substring] = []
-        for segment in path.utf8.split(separator: UInt8(ascii: "/")).map({ Substring($0) }) where segment != "." {
-            if segment == ".." { _ = kept.popLast() } else { kept.append(segment) }
-        }
-        return "/" + kept.joined(separator: "/")
-    }
-
     /// What stands in a folder, in no order; nothing of one that cannot be read.
     package static func names(in path: String) -> [String] {
         guard let stream = unsafe opendir(path) else { return [] }

@@ -93,7 +93,8 @@ package struct InterruptedRun {
     private mutating func makeWay(_ run: inout SimulatedRun<WorldAudit>) -> SimulationResult {
         let awaited = world.setting.plan.tasks.indices.filter { _ in random.oneIn(3) }
         return run.makeWay(
-            awaiting: awaited.map { TaskIndex(raw: UInt32($0)) }, mostTurns: 200_000, mostTime: .seconds(3 * 3_600))
+            awaiting: Set(awaited.map { TaskIndex(raw: UInt32($0)) }), mostTurns: 200_000,
+            mostTime: .seconds(3 * 3_600))
     }
 
     /// Those that the next process finds.

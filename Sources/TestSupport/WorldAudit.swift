@@ -207,7 +207,7 @@ package struct WorldAudit: SimulationObserver {
         case .stop: isStopped = true
         case .conditions(let news): change(to: news, now)
         case .leave: break
-        case .makeWay(let awaited): way = Set(awaited)
+        case .makeWay(let awaited): way = awaited
         case .suspend(let tasks):
             for task in tasks where affected.contains(task) { pages[Int(task.raw)].isSuspended = true }
         case .resume(let tasks):

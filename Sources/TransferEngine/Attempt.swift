@@ -433,7 +433,7 @@ final class Attempt: TransferReceiver {
         let validator = life.offset > 0 ? life.resume?.validator : Resuming.validator(head.headers)
         continuation = validator.map {
             ResumePoint(
-                url: url, offset: 0, validator: $0, total: life.announcedLength, coding: Resuming.coding(head.headers),
+                url: url, offset: 0, validator: $0, total: life.announcedLength,
                 asked: life.asked(told, key: .random(in: 0 ... .max)), headers: told)
         }
     }

@@ -62,9 +62,7 @@ extension Engine {
     func labelPart(_ attempt: Attempt) {
         guard attempt.leavesPart, attempt.specification.type == .download, let memory else { return }
         if attempt.life.startedOver != nil { forgetPart(attempt.task) }
-        // No other run is told how bytes are packed that nobody asked to have packed.
-        guard (attempt.life.announcedLength ?? .max) >= PartFile.smallest, let point = attempt.continuationPoint,
-            point.coding == nil
+        guard (attempt.life.announcedLength ?? .max) >= PartFile.smallest, let point = attempt.continuationPoint
         else { return forgetLabel(of: attempt.staging) }
         let start = attempt.specification.location(mirror: attempt.mirror).url?.text ?? point.url
         partLabels[attempt.staging] = ResumeRecord(

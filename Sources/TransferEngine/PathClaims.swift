@@ -1,4 +1,3 @@
-import SystemIO
 import TransferModel
 
 /// Whose file a path is, by what the job says and what servers named since.
@@ -10,16 +9,18 @@ struct PathClaims {
     init(_ job: Job) {
         for (number, task) in job.tasks.enumerated() {
             let index = TaskIndex(raw: UInt32(number))
-            if let path = task.destination, path.utf8.last != UInt8(ascii: "/") { owners[Folders.tidied(path)] = index }
+            if let path = task.destination, path.utf8.last != UInt8(ascii: "/") {
+                owners[PathText.withoutDots(path)] = index
+            }
             for path in task.options.values.body?.files ?? [] {
-                senders[Folders.tidied(path), default: []].append(index)
+                senders[PathText.withoutDots(path), default: []].append(index)
             }
         }
     }
 
     /// `nil` when the task has it now.
     mutating func claim(_ path: String, _ task: TaskIndex, _ job: Job) -> TransferError? {
-        let place = Folders.tidied(path)
+        let place = PathText.withoutDots(path)
         if let owner = owners[place], owner != task {
             let id = job.tasks[Int(owner.raw)].id
             return TransferError(.destinationExists, "\(path) is already the file of the task `\(id)`")

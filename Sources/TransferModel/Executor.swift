@@ -147,7 +147,7 @@ package enum RunCommand: Hashable, Sendable {
     case leave
     /// Another is to go on with the run, and knows more of it. Attempts of `awaiting` cannot be made again: they come to
     /// their end first, the others are interrupted then.
-    case makeWay(awaiting: [TaskIndex])
+    case makeWay(awaiting: Set<TaskIndex>)
 }
 
 /// Why a task was put off to the next run.

@@ -118,6 +118,25 @@ import TransferModel
         #expect(isSame ? why == nil : why?.contains("somebody else") == true)
     }
 
+    /// How a server packs a file that nobody asked to have packed is known to the next run: the rest must be packed alike.
+    @Test(arguments: [true, false]) func whatCameLabelledAsPackedGoesOn(_ isAlike: Bool) throws {
+        let label = [("Content-Encoding", "gzip")]
+        let scene = try Scene(label) { request in
+            guard let start = request.header("Range").flatMap({ Int($0.dropFirst(6).dropLast()) }) else {
+                return .respond(200, headers: [("ETag", Self.tag)] + label, body: Self.body)
+            }
+            let range = "bytes \(start)-\(Self.body.count - 1)/\(Self.body.count)"
+            return .respond(
+                206, headers: [("ETag", Self.tag), ("Content-Range", range)] + (isAlike ? label : []),
+                body: Array(Self.body[start...]))
+        }
+        try scene.breakOff(scene.job())
+        let run = try scene.stage.run(scene.job())
+        try expectRight(scene, run)
+        #expect(try run.task("t", "source") == (isAlike ? "resumed" : "network"))
+        #expect(scene.ranges.count == (isAlike ? 2 : 3))
+    }
+
     /// Two kills, and each run goes on where the one before was.
     @Test func itGoesOnFromRunToRun() throws {
         let scene = try Scene { request in

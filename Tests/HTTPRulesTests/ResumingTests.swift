@@ -94,7 +94,7 @@ struct ResumingTests {
     @Test func theRestIsLikeTheBeginning() throws {
         let range = ("Content-Range", "bytes 100-999/1000")
         var packed = point
-        packed.coding = "gzip"
+        packed.headers = HeaderBlock([("Content-Encoding", "gzip")])
         #expect(judge(206, [range, ("Content-Encoding", "GZIP")], packed) == "append 900")
         #expect(judge(206, [range], packed) == "again")
         var proved = point

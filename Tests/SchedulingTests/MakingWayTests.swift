@@ -6,7 +6,7 @@ import TransferModel
 /// A run that another is to go on with is left in good order.
 struct MakingWayTests {
     private func makeWay(_ stage: inout Stage, awaiting tasks: Int...) {
-        stage.command(.makeWay(awaiting: tasks.map { TaskIndex(raw: UInt32($0)) }))
+        stage.command(.makeWay(awaiting: Set(tasks.map { TaskIndex(raw: UInt32($0)) })))
     }
 
     @Test func whatCanBeMadeAgainIsInterruptedAtOnce() {

@@ -170,12 +170,7 @@ enum Paths {
 
     /// With `..` taken away too: what two paths are compared by.
     static func resolvingDots(_ path: String) -> String {
-        guard hasTwoDots(path) else { return path }
-        var kept: [Substring] = []
-        for segment in path.split(separator: "/") {
-            if segment == ".." { _ = kept.popLast() } else { kept.append(segment) }
-        }
-        return "/" + kept.joined(separator: "/") + (path.hasSuffix("/") && !kept.isEmpty ? "/" : "")
+        hasTwoDots(path) ? PathText.withoutDots(path) : path
     }
 
     /// The same of what comes after `folder`, as far as it stays below that.

@@ -54,13 +54,15 @@ import Testing
         for file in ["secret", "sent"] { try stage.folder.write(file, "mine") }
         try stage.folder.write("secrets.env", "other=mine")
         try stage.folder.link("link", to: ".")
+        // What a task sends is known by its path alone: not through a link.
+        let linked = name == "sent" ? "link/other" : "link/\(name)"
         let run = try stage.run(
             """
             secrets: { word: { file: secret } }
             tasks:
               - { id: name, url: "\(server.url("/name"))", capture: { name: { json: $.name } } }
               - { id: captured, url: "\(server.url("/f"))", to: "./${tasks.name.name}" }
-              - { id: linked, url: "\(server.url("/f"))", onResponse: [{ do: download, to: link/\(name) }] }
+              - { id: linked, url: "\(server.url("/f"))", onResponse: [{ do: download, to: \(linked) }] }
               - { id: ruled, url: "\(server.url("/f"))", onResponse: [{ do: download, to: \(name) }] }
               - id: sends
                 url: "\(server.url("/sent"))"
@@ -70,7 +72,7 @@ import Testing
                 headers: { X-Word: "${secret.word}" }
             """, "--secrets-file", stage.folder.path("secrets.env"))
         #expect(run.status == 1)
-        let ids = name == "sent" ? ["captured"] : ["captured", "linked", "ruled"]
+        let ids = name == "sent" ? ["captured", "ruled"] : ["captured", "linked", "ruled"]
         for id in ids { #expect(try run.task(id, "error.name") == "destinationExists", "\(id)") }
         #expect(try run.task("sends", "outcome") == "succeeded")
         if name == "secret" { #expect(try stage.text(name) == "mine") }

@@ -454,7 +454,11 @@ import TransferModel
         defer { server.stop() }
         let there = 1_500_000
         server.on("/f") { request in
-            guard Self.range(request) == nil, request.number == 1 else { return Self.answer(request, pause: .zero) }
+            guard Self.range(request) == nil, request.number == 1 else {
+                // What the stalled stream leaves is asked for by the others, and waits for the signal.
+                let whole = Self.answer(request, pause: .zero)
+                return request.number > 3 ? [.gate("signal")] + whole : whole
+            }
             let head = Script.head(200, [Self.tag, ("Content-Length", "\(Self.body.count)")])
             return [.bytes(head), .bytes(Array(Self.body[..<there])), .stall]
         }
@@ -469,6 +473,7 @@ import TransferModel
         let count = server.requests("/f").count
         #expect(program.send(signal: signal))
         #expect(program.wait().exitStatus == (signal == SIGKILL ? nil : 130))
+        server.open(gate: "signal")
         stage.folder.remove(".report.json")
         stage.folder.remove(".events.ndjson")
         let run = try stage.run(job(server, 3))

@@ -112,7 +112,7 @@ extension AttemptLife {
         return ChallengedRequest(
             url: request.url, method: request.method, entity: request.sendsBody ? rules.entity : nothing, proxy: proxy,
             // An ftp server is told who asks in ways of its own.
-            isTyped: request.url.isFTP || request.headers.contains { $0.name.lowercased() == "authorization" },
+            isTyped: request.url.isFTP || request.headers.contains { $0.isNamed("authorization") },
             isTunnel: isTunnelled(request))
     }
 

@@ -12,7 +12,7 @@ extension AttemptLife {
     /// Nobody signs what says itself who it is from.
     private func signature(for request: OutgoingRequest) -> AWSSignature? {
         guard rules.challenges.signsRequests,
-            !request.headers.contains(where: { $0.name.lowercased() == "authorization" })
+            !request.headers.contains(where: { $0.isNamed("authorization") })
         else { return nil }
         return signer(of: request)
     }

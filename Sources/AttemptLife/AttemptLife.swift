@@ -343,7 +343,7 @@ package final class AttemptLife {
     }
 
     /// The job itself asks for a range: that is its own affair.
-    package var asksForPart: Bool { rules.headers.contains { $0.name.lowercased() == "range" } }
+    package var asksForPart: Bool { rules.headers.contains { $0.isNamed("range") } }
 
     private func dropResume(_ why: String) {
         resume = nil

@@ -21,11 +21,11 @@ package struct RequestMark: Sendable {
 
     /// What may be written down of it, beside the answer with these headers: a keyed digest, for it is made of secrets. The
     /// key lies beside it, so that no two are alike. `nil` where nobody says who asks and the answer depends on nothing.
-    package func text(answer: HeaderBlock, key: UInt64) -> String? {
+    package func text(answer: HeaderBlock, key: @autoclosure () -> UInt64) -> String? {
         let names = Self.names(answer)
         let who = who
         guard who != nil || !names.isEmpty else { return nil }
-        let key = String(key, radix: 16)
+        let key = String(key(), radix: 16)
         return "\(key) \(digest(who, names, key)) \(names.joined(separator: ","))"
     }
 
@@ -44,13 +44,12 @@ package struct RequestMark: Sendable {
     /// they change with each visit, and most say nothing of who asks.
     private var who: [String]? {
         var who = proof.map { [$0] } ?? []
-        for field in sent where field.name.lowercased() == "authorization" {
+        for field in sent where field.isNamed("authorization") {
             who += ["authorization", Self.constant(field.value.revealed)]
         }
         for field in typed {
-            let name = field.name.lowercased()
-            guard name == "cookie" || field.value.isSecret, name != "authorization" else { continue }
-            who += [name, field.value.revealed]
+            guard field.isNamed("cookie") || field.value.isSecret, !field.isNamed("authorization") else { continue }
+            who += [field.name.lowercased(), field.value.revealed]
         }
         return who.isEmpty ? nil : who
     }

@@ -12,11 +12,14 @@ final class ReportDraft {
     /// What stands before the tasks has so much room.
     private let room: Int64
     private var length: Int64
+    /// The end of that, not written yet: tasks that ended out of order come one by one.
+    private var unwritten: [UInt8] = []
     /// Up to there the disk was asked to take it.
     private var begunLength: Int64 = 0
     private(set) var hasFailed = false
     private(set) var hasName = false
 
+    private static let writeSize = 64 << 10
     private static let writeOutSize: Int64 = 256 << 10
 
     /// `nil` where it cannot be made: the place is no file, or the file system has no files without a name.
@@ -38,10 +41,18 @@ final class ReportDraft {
     /// The bytes of the tasks.
     var count: Int { Int(length - room) }
 
-    /// `false` when they could not be written, for good.
+    /// `false` when it takes no more, for good. What it took it can hand out, whether it could be written or not.
     func append(_ bytes: ArraySlice<UInt8>) -> Bool {
-        guard !hasFailed, !hasName, write(bytes, at: length) else { return false }
+        guard !hasFailed, !hasName else { return false }
+        unwritten += bytes
         length += Int64(bytes.count)
+        if unwritten.count >= Self.writeSize { _ = writeRest() }
+        return true
+    }
+
+    private func writeRest() -> Bool {
+        guard write(unwritten[...], at: length - Int64(unwritten.count)) else { return false }
+        unwritten.removeAll(keepingCapacity: true)
         if length - begunLength >= Self.writeOutSize {
             // With all of it before the disk at the end, a file system may make the renaming wait for that.
             file.beginWriteOut(from: begunLength, count: length - begunLength)
@@ -61,7 +72,11 @@ final class ReportDraft {
     }
 
     func read(_ range: Range<Int>) throws(OutputProblem) -> [UInt8] {
-        try file.readWhole(range.count, at: room + Int64(range.lowerBound))
+        let written = count - unwritten.count
+        let rest = unwritten[max(0, range.lowerBound - written)..<max(0, range.upperBound - written)]
+        guard range.lowerBound < written else { return Array(rest) }
+        let count = min(range.upperBound, written) - range.lowerBound
+        return try file.readWhole(count, at: room + Int64(range.lowerBound)) + rest
     }
 
     /// Puts `head` before the tasks and `end` in the place of the last `replacing` bytes of them. `false` when there is not
@@ -72,7 +87,7 @@ final class ReportDraft {
         }
         let blanks = [UInt8](repeating: UInt8(ascii: " "), count: Int(room) - head.count)
         let whole = head.dropLast() + blanks + [UInt8(ascii: "\n")]
-        return write(whole[...], at: 0) && write(end[...], at: length - Int64(replacing))
+        return writeRest() && write(whole[...], at: 0) && write(end[...], at: length - Int64(replacing))
     }
 
     /// Gives it its name, in one step with the loss of what had that name.

@@ -9,6 +9,11 @@ struct Heap<Element: HeapElement> {
     /// The least first; otherwise in no order that means anything.
     private(set) var items: [Element] = []
 
+    init(_ items: [Element] = []) {
+        self.items = items
+        for place in stride(from: items.count / 2 - 1, through: 0, by: -1) { sink(place) }
+    }
+
     var first: Element? { items.first }
     var count: Int { items.count }
 
@@ -24,12 +29,6 @@ struct Heap<Element: HeapElement> {
             sink(0)
         }
         return least
-    }
-
-    /// Keeps only what `isWanted`.
-    mutating func filter(_ isWanted: (Element) -> Bool) {
-        items.removeAll { !isWanted($0) }
-        for place in stride(from: items.count / 2 - 1, through: 0, by: -1) { sink(place) }
     }
 
     private mutating func rise(_ place: Int) {

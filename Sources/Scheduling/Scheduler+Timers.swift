@@ -80,10 +80,10 @@ extension Scheduler {
     /// A million finished tasks must not leave a million timers behind, nor wake the loop for them.
     mutating func dropVoidTimers() {
         if voidTimers > 64, voidTimers > timers.count / 2 {
-            var kept = Heap<Timer>()
-            swap(&kept, &timers)
-            kept.filter { !isVoid($0) }
-            swap(&kept, &timers)
+            // A loop: a closure would need a copy of the whole scheduler.
+            var kept: [Timer] = []
+            for timer in timers.items where !isVoid(timer) { kept.append(timer) }
+            timers = Heap(kept)
             voidTimers = 0
         }
         while let timer = timers.first, isVoid(timer) { _ = timers.pop() }

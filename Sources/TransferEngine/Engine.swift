@@ -163,7 +163,7 @@ package final class Engine {
         }
         self.sessions = sessions
         isMetered = Self.isMetered(job)
-        receiveBuffer = min(max((1 << 20) / concurrency, 64 << 10), 512 << 10)
+        receiveBuffer = min(max((1 << 20) / concurrency, 72 << 10), 512 << 10)
         groups = EngineGroup.all(of: job)
         checksumFiles = ChecksumFiles(job)
         let waker = loop.waker

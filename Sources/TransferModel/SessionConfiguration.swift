@@ -69,6 +69,17 @@ package struct HeaderField: Hashable, Sendable {
         self.name = name
         self.value = value
     }
+
+    /// Whether its name is `lowercase`, in whatever case it was written.
+    package func isNamed(_ lowercase: StaticString) -> Bool {
+        guard name.utf8.count == lowercase.utf8CodeUnitCount else { return false }
+        var place = lowercase.utf8Start
+        for byte in name.utf8 {
+            if ((0x41...0x5A).contains(byte) ? byte | 0x20 : byte) != place.pointee { return false }
+            place += 1
+        }
+        return true
+    }
 }
 
 package enum CachePolicy: String, CaseIterable, Sendable {

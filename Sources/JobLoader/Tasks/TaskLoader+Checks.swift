@@ -76,7 +76,7 @@ extension TaskLoader {
     /// What stands between the parts is ours to choose: nobody else knows that it stands nowhere else.
     private func checkMultipart(_ body: RequestBody, _ values: TaskOptions.Values, at place: SourceSpan) {
         guard case .multipart = body else { return }
-        var types = values.headers.filter { $0.name.lowercased() == "content-type" }.map(\.value)
+        var types = values.headers.filter { $0.isNamed("content-type") }.map(\.value)
         if let type = values.contentType { types.append(type) }
         for type in types.map({ $0.redacted.lowercased() }) where !type.hasPrefix("multipart/") || type.contains(";") {
             reader.error(

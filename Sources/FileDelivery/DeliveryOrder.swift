@@ -103,8 +103,8 @@ package enum DeliveryOrder: Sendable {
     case read(TaskIndex, path: String, maximum: Int64, group: GroupPlace? = nil)
     /// Looks into an answer, which may take a while; `examined` follows.
     case examine(TaskIndex, look: @Sendable () -> Void)
-    /// A member of a group that is as it shall be: carried over with the group.
-    case keep(TaskIndex, path: String, GroupPlace)
+    /// A member of a group that is as it shall be: carried over with the group. With the checksum that it met.
+    case keep(TaskIndex, path: String, GroupPlace, Checksum? = nil)
     /// All members are staged: put them in place in one step. What the `absent` members of the job wrote stays as it is;
     /// `nil` for one of which nobody knows where that is, a path with a slash at its end for one in that folder.
     case publishGroup(GroupPlace, absent: [String?] = [])

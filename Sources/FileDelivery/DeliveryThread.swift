@@ -142,8 +142,10 @@ struct DeliveryWorker {
         case .examine(let task, let look):
             look()
             answers.append(.examined(task))
-        case .keep(let task, let path, let group):
-            answer(task) { () throws(TransferError) in .staged(task, try publisher.groups.keep(task, path, group)) }
+        case .keep(let task, let path, let group, let checksum):
+            answer(task) { () throws(TransferError) in
+                .staged(task, try publisher.groups.keep(task, path, group, checksum))
+            }
         case .publishGroup(let group, let absent): publish(group, absent)
         case .discardGroup(let group): publisher.groups.discard(group)
         case .hurry: flushDue = flushDue.map { _ in Instant(nanoseconds: 0) }

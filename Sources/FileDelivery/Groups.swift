@@ -54,13 +54,15 @@ final class Groups {
     // MARK: Members
 
     /// A member that is as it shall be.
-    func keep(_ task: TaskIndex, _ path: String, _ place: GroupPlace) throws(TransferError) -> FileRecord {
+    func keep(
+        _ task: TaskIndex, _ path: String, _ place: GroupPlace, _ met: Checksum?
+    ) throws(TransferError) -> FileRecord {
         let member = try place.member(path)
         guard let standing = try standing(at: member, path, place), standing.facts.isRegular || standing.facts.isLink
         else { throw TransferError(.groupChanged, "\(path) is there no more") }
         try keep(standing, member, path, task, place)
         return FileRecord(
-            path: path, bytes: standing.size(member.name), checksum: nil, changed: false, lengthUnverified: false)
+            path: path, bytes: standing.size(member.name), checksum: met, changed: false, lengthUnverified: false)
     }
 
     private func keep(
@@ -88,6 +90,10 @@ final class Groups {
             }
             if destination.existing == .fail { throw memberError(SystemError(call: "link", errno: EEXIST), path) }
             if destination.existing == .skip, !standing.isObstacle {
+                let name = member.name.description
+                guard file.mayBeSkipped(for: name, in: standing.folder, destination.checksum) else {
+                    throw memberError(SystemError(call: "link", errno: EEXIST), path)
+                }
                 try keep(standing, member, path, task, place)
                 return .kept(bytes: standing.size(member.name))
             }

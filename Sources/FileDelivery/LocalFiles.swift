@@ -105,7 +105,7 @@ enum LocalFiles {
             // A link that leads nowhere is something that stands there; what it lacks has no checksum.
             let (folder, name) = Folders.split(path)
             if error.errno == ENOENT, let link = try? Descriptor.openFolder(folder).facts(of: name), link.isLink {
-                return (checksum == nil ? link.size : nil, nil)
+                return (link.size, checksum.map { _ in false })
             }
             // Nothing, or nothing we may see: publishing will say which.
             return (nil, nil)

@@ -278,7 +278,8 @@ final class Publisher {
             staging.remove()
             return Published(
                 FileRecord(
-                    path: destination.path, bytes: bytes, checksum: nil, changed: false, lengthUnverified: false),
+                    path: destination.path, bytes: bytes, checksum: destination.checksum, changed: false,
+                    lengthUnverified: false),
                 isKept: true)
         case .taken(let owner):
             throw TransferError(
@@ -374,6 +375,9 @@ final class Publisher {
         switch destination.existing {
         case .fail: throw SystemError(call: "link", errno: EEXIST)
         case .skip:
+            guard staging.mayBeSkipped(for: name, in: folder, destination.checksum) else {
+                throw SystemError(call: "link", errno: EEXIST)
+            }
             // Of a link that leads nowhere its own.
             let facts = try? folder.descriptor.facts(of: name, followingLinks: true)
             return .kept(bytes: facts?.size ?? old.size)

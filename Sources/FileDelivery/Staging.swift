@@ -238,11 +238,15 @@ final class Staging {
         }
     }
 
+    /// Whether `existing: skip` may pass for a success: what stands there is told as right, if there is a `checksum`.
+    func mayBeSkipped(for name: String, in folder: FolderCache.Folder, _ checksum: Checksum?) -> Bool {
+        checksum == nil || hasSameContent(as: name, in: folder, followingLinks: true)
+    }
+
     /// Whether the file `name` in `folder` holds the same bytes.
-    func hasSameContent(as name: String, in folder: FolderCache.Folder) -> Bool {
-        guard let old = try? folder.descriptor.open(name, O_RDONLY | O_NOFOLLOW), (try? old.facts().size) == size else {
-            return false
-        }
+    func hasSameContent(as name: String, in folder: FolderCache.Folder, followingLinks: Bool = false) -> Bool {
+        let flags = O_RDONLY | (followingLinks ? O_NONBLOCK : O_NOFOLLOW)
+        guard let old = try? folder.descriptor.open(name, flags), (try? old.facts().size) == size else { return false }
         var left = [UInt8](repeating: 0, count: 256 << 10)
         var right = left
         var offset: Int64 = 0

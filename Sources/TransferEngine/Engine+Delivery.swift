@@ -111,7 +111,7 @@ extension Engine {
             fail(attempt, error)
         case .inspected(let task, let path, let size, let matches):
             guard let attempt = attempt(of: task) else { return }
-            guard case .inspecting = attempt.phase else { return inspectedName(attempt, path, size: size) }
+            guard case .inspecting = attempt.phase else { return inspectedName(attempt, path, size, matches) }
             inspected(attempt, size: size, matches: matches)
         case .digested(let task, let digest): digested(task, digest)
         case .looked(let task, let stamp, let sum): looked(task, stamp, sum: sum)
@@ -233,6 +233,9 @@ extension Engine {
         case .fail:
             fail(attempt, TransferError(.destinationExists, "\(path) is there already"))
         case .skip:
+            if case .literal? = attempt.specification.options.values.checksum, matches != true {
+                return fail(attempt, .skippedFileDiffers(path))
+            }
             keepExisting(attempt, path, size)
         case .revalidate where matches == true:
             keepExisting(attempt, path, size)
@@ -244,16 +247,13 @@ extension Engine {
     func keepExisting(_ attempt: Attempt, _ path: String, _ size: Int64) {
         let options = attempt.specification.options.values
         memory?.dropPart(of: job.tasks[Int(attempt.task.raw)], at: now.instant)
-        var checksum: Checksum?
-        if case .literal(let literal) = options.checksum, options.existing == .revalidate { checksum = literal }
-        if let listed = attempt.checksum, options.existing == .revalidate { checksum = listed }
         if let group = plannedDestination(attempt).group {
             attempt.keepsExisting = true
             attempt.phase = .delivering
-            return outbox.add(.keep(attempt.task, path: path, group))
+            return outbox.add(.keep(attempt.task, path: path, group, metChecksum(attempt)))
         }
         let file = FileRecord(
-            path: path, bytes: size, checksum: checksum, changed: false, lengthUnverified: false)
+            path: path, bytes: size, checksum: metChecksum(attempt), changed: false, lengthUnverified: false)
         // What `existing: skip` protects is not touched.
         if let mode = options.mode, options.existing == .revalidate {
             attempt.phase = .delivering
@@ -262,6 +262,13 @@ extension Engine {
         attempt.file = file
         emit(.fileFinished(file), attempt)
         finishUnchanged(attempt)
+    }
+
+    /// Of a file that stays as it is: it was held against that.
+    private func metChecksum(_ attempt: Attempt) -> Checksum? {
+        if let listed = attempt.checksum { return listed }
+        guard case .literal(let literal) = attempt.specification.options.values.checksum else { return nil }
+        return literal
     }
 
     // MARK: Sources that need no connection

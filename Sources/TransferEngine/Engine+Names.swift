@@ -30,11 +30,12 @@ extension Engine {
             destination.path.hasSuffix("/"), destination.existing == .skip || destination.existing == .fail,
             let path = pathInFolder(destination.path, attempt)
         else { return }
-        outbox.add(.inspect(attempt.task, path: path, nil))
+        let checksum = destination.existing == .skip ? attempt.checksum : nil
+        outbox.add(.inspect(attempt.task, path: path, checksum))
     }
 
     /// What stands there. Once all of the body is with a delivery thread, that decides.
-    func inspectedName(_ attempt: Attempt, _ path: String, size: Int64?) {
+    func inspectedName(_ attempt: Attempt, _ path: String, _ size: Int64?, _ matches: Bool?) {
         guard let size, case .transferring = attempt.phase, let destination = attempt.destination,
             path == pathInFolder(destination.path, attempt), attempt.life.isFinalAnswer
         else { return }
@@ -42,10 +43,20 @@ extension Engine {
         guard destination.existing == .skip else {
             return lose(attempt, TransferError(.destinationExists, "\(path) is there already"))
         }
+        if attempt.checksum != nil, matches != true { return lose(attempt, .skippedFileDiffers(path)) }
         guard claim(path, attempt) else { return }
         _ = attempt.takeRest()
         forgetLabel(of: attempt.staging)
         outbox.add(.discard(attempt.staging))
         keepExisting(attempt, path, size)
+    }
+}
+
+extension TransferError {
+    /// It is not told as right, and not touched.
+    static func skippedFileDiffers(_ path: String) -> TransferError {
+        TransferError(
+            .destinationExists,
+            "\(path) does not have the `checksum`, and `existing: skip` keeps what is there already")
     }
 }

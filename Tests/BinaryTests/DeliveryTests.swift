@@ -25,6 +25,35 @@ import Testing
         #expect(Set(server.requests().map { $0.target }) == ["/replace", "/same"])
     }
 
+    /// `skip` leaves a file alone; it does not call one right that the job's own checksum contradicts.
+    @Test func aSkippedFileIsHeldAgainstItsChecksum() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "new") }
+        defer { server.stop() }
+        let stage = try Stage()
+        for place in ["right", "folder/right", "tree/right"] { try stage.folder.write(place, "new") }
+        for place in ["wrong", "folder/wrong", "wood/wrong"] { try stage.folder.write(place, "old") }
+        try stage.folder.link("dangling", to: "nowhere")
+        let digest = "sha256:11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437"
+        var job = "defaults: { existing: skip, checksum: \"\(digest)\", retry: { attempts: 1 } }\ntasks:\n"
+        for name in ["right", "wrong", "dangling"] {
+            job += "  - { id: \(name), url: \"\(server.url("/\(name)"))\", to: \(name) }\n"
+        }
+        for name in ["right", "wrong"] {
+            job += "  - { id: in-\(name), url: \"\(server.url("/\(name)"))\", to: folder/ }\n"
+            let tree = name == "right" ? "tree" : "wood"
+            job += "  - { id: of-\(name), url: \"\(server.url("/\(name)"))\", to: \(name), group: \(tree) }\n"
+        }
+        let run = try stage.run(job + "groups: { tree: { to: tree }, wood: { to: wood } }\n")
+        for kind in ["", "in-", "of-"] {
+            #expect(try run.task("\(kind)right", "source") == "unchanged", "\(kind)")
+            #expect(try run.task("\(kind)right", "file.checksum")?.contains("11507a0e") == true, "\(kind)")
+            #expect(try run.task("\(kind)wrong", "error.name") == "destinationExists", "\(kind)")
+        }
+        #expect(try run.task("dangling", "error.name") == "destinationExists")
+        #expect(run.status == 1 && run.errorText.contains("does not have the `checksum`"))
+        for place in ["wrong", "folder/wrong", "wood/wrong"] { #expect(try stage.text(place) == "old") }
+    }
+
     /// A link that leads nowhere is something that stands there, and no reason to ask a server.
     @Test func aDanglingLinkIsProtectedToo() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "new") }

@@ -151,7 +151,7 @@ extension Sections {
         ) { $1.checksum($0).map { .some($0) } }.only(for: .download),
         .choice(
             "existing", \.existing, default: "revalidate",
-            "what to do when `to` is there: ask whether it changed, keep it, replace it, or fail"
+            "what to do when `to` is there: ask whether it changed, keep it (but fail if it misses a `checksum`), replace it, or fail"
         )
         .only(for: .download),
         .boolean(

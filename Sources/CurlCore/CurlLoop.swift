@@ -181,7 +181,7 @@ package import TransferModel
         recycle(slot)
     }
 
-    /// Nothing was sent, and nobody was told anything.
+    /// Nothing came back, and nobody was told anything.
     private func beginAgain(_ slot: TransferSlot) -> Bool {
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
         slot.beginAgain()
@@ -192,7 +192,7 @@ package import TransferModel
         slot.socketError != 0 ? slot.socketError : Int32(slot.easy.long(CURLINFO_OS_ERRNO))
     }
 
-    private func measure(_ slot: TransferSlot) -> CurlMetrics {
+    func measure(_ slot: TransferSlot) -> CurlMetrics {
         let easy = slot.easy
         var metrics = CurlMetrics()
         metrics.nameLookup = easy.offset(CURLINFO_NAMELOOKUP_TIME_T)
@@ -218,6 +218,7 @@ package import TransferModel
         metrics.tlsFingerprint = slot.tlsFingerprint
         metrics.isProxied = slot.pool?.proxy != nil
         metrics.interface = slot.interface
+        slot.addSwallowed(to: &metrics)
         return metrics
     }
 }

@@ -172,4 +172,8 @@ package struct CurlMetrics: Sendable {
     package var isProxied = false
     /// What it went through, when it left the machine.
     package var interface: UInt32?
+    /// The same request as it was sent before, on a connection that was open and swallowed it. The times are those of a
+    /// transfer that began so many microseconds after that.
+    package var swallowed: [CurlMetrics] = []
+    package var beganAfter: Int64 = 0
 }

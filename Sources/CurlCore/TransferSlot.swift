@@ -45,8 +45,18 @@ import TransferModel
     /// A login takes three; whoever asks on and on never means to let anybody in.
     private static let mostLoginAnswers = 10
     var isLoginEndless: Bool { loginAnswers > Self.mostLoginAnswers }
-    /// The connection held bytes that nobody had asked for: nothing was sent on it, and libcurl closed it.
+    /// The connection held bytes that nobody had asked for, or it swallowed the request: that goes out once more, on one
+    /// of its own.
     private(set) var metStaleConnection = false
+    /// A request went out, and nothing came back yet.
+    private var isUnanswered = false
+    /// What was sent in vain.
+    private var swallowed: [CurlMetrics] = []
+    /// Of its body, since that began.
+    private var bodyBytes: Int64 = 0
+    private var swallowedBody: Int64 = 0
+    private var beganAt = Instant(nanoseconds: 0)
+    private var beganAfter = TimeSpan.zero
     /// Why there was no socket for a new connection; 0 where there was.
     var socketError: Int32 = 0
     /// Why the gate let no connection through.
@@ -85,7 +95,10 @@ import TransferModel
         socketError = 0
         (refusal, hasOpened, usedSocket, interface) = (nil, false, nil, nil)
         if !openedSockets.isEmpty { openedSockets = [] }
-        metStaleConnection = false
+        (metStaleConnection, isUnanswered) = (false, false)
+        if !swallowed.isEmpty { swallowed = [] }
+        (bodyBytes, swallowedBody) = (0, 0)
+        (beganAt, beganAfter) = (loop.clock(), .zero)
         tunnelHead = nil
         tunnels = request.pool.proxy?.speaksHTTP == true && !request.url.hasPrefix("http:")
         isInTunnel = tunnels
@@ -180,13 +193,43 @@ import TransferModel
 
     /// Once more from the beginning, on a connection of its own.
     func beginAgain() {
-        metStaleConnection = false
+        (metStaleConnection, isUnanswered) = (false, false)
+        beganAfter = loop.clock() - beganAt
         lastLikeness = nil
         easy.clearMessage()
         easy.set(CURLOPT_FRESH_CONNECT, true)
     }
 
     // MARK: Called by libcurl
+
+    /// libcurl sends by itself up to five times more what a connection that was open has swallowed. That would be told
+    /// nobody: instead we send it once more, and on a connection that nothing can be wrong with. A request that must
+    /// not be repeated is never sent on one that was open.
+    ///
+    /// Whether it was about to. In HTTP/2 a server says that it did not look at a request, which costs nothing.
+    func wasAboutToRepeat() -> Bool {
+        guard isUnanswered else { return metStaleConnection }
+        var metrics = loop.measure(self)
+        (metrics.isReused, metrics.openedConnections) = (true, 0)
+        metrics.uploadedBytes = swallowedBody
+        swallowed.append(metrics)
+        (metStaleConnection, isUnanswered) = (true, false)
+        return true
+    }
+
+    /// A request is about to go out.
+    func noteRequest() {
+        guard ftp == nil else { return }
+        let ssl = unsafe secureStream()
+        if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return }
+        isUnanswered = true
+    }
+
+    /// What was sent before counts as well.
+    func addSwallowed(to metrics: inout CurlMetrics) {
+        metrics.swallowed = swallowed
+        metrics.beganAfter = beganAfter.nanoseconds / 1_000
+    }
 
     /// Another connection is made, for whatever reason libcurl has.
     func beginConnection() {
@@ -207,6 +250,7 @@ import TransferModel
     /// bytes that lie there already belong to an earlier answer that was longer than announced, or were never asked
     /// for (a 408 to nobody). In HTTP/2 each frame says whose it is.
     func mayUse(_ connection: PoolSockets.Connection) -> Bool {
+        if wasAboutToRepeat() { return false }
         guard let sockets = pool?.sockets, let (socket, wasUsed) = sockets.meet(connection) else { return true }
         (usedSocket, interface) = (socket, sockets.interface(of: socket))
         guard wasUsed else { return true }
@@ -228,6 +272,7 @@ import TransferModel
     func receive(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
         lastActivity = loop.clock()
         if isInTunnel { return unsafe receive(tunnelLine: bytes) }
+        isUnanswered = false
         if ftp != nil {
             unsafe noteReply(bytes)
             return true
@@ -308,7 +353,14 @@ import TransferModel
 
     func send(into buffer: UnsafeMutableRawBufferPointer) -> BodyFill {
         lastActivity = loop.clock()
-        return unsafe receiver?.fillBody(buffer) ?? .stop
+        let fill = unsafe receiver?.fillBody(buffer) ?? .stop
+        if case .bytes(let count) = fill { bodyBytes += Int64(count) }
+        return fill
+    }
+
+    func rewindBody(to offset: Int64) -> Bool {
+        (swallowedBody, bodyBytes) = (bodyBytes, 0)
+        return receiver?.rewindBody(to: offset) == true
     }
 }
 
@@ -360,8 +412,7 @@ private func sendBody(
 
 private func seekBody(_ user: UnsafeMutableRawPointer?, _ offset: Int, _ origin: Int32) -> Int32 {
     guard let slot = unsafe slot(user), origin == SEEK_SET else { return Int32(CURL_SEEKFUNC_CANTSEEK) }
-    return slot.receiver?.rewindBody(to: Int64(offset)) == true
-        ? Int32(CURL_SEEKFUNC_OK) : Int32(CURL_SEEKFUNC_FAIL)
+    return slot.rewindBody(to: Int64(offset)) ? Int32(CURL_SEEKFUNC_OK) : Int32(CURL_SEEKFUNC_FAIL)
 }
 
 private func checkConnection(
@@ -373,13 +424,14 @@ private func checkConnection(
         remote: unsafe String(cString: remote), remotePort: remotePort, localPort: localPort)
     guard slot.mayUse(connection) else { return CURL_PREREQFUNC_ABORT }
     slot.reachServer()
+    slot.noteRequest()
     return CURL_PREREQFUNC_OK
 }
 
 private func openSocket(
     _ user: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-    guard let slot = unsafe slot(user), let address = unsafe address else { return -1 }
+    guard let slot = unsafe slot(user), let address = unsafe address, !slot.wasAboutToRepeat() else { return -1 }
     let (facts, place) = unsafe (address.pointee, MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
     let bytes = unsafe UnsafeRawBufferPointer(
         start: UnsafeRawPointer(address) + place, count: Int(facts.addrlen))

@@ -13,6 +13,8 @@ extension Attempt {
     func note(
         _ metrics: CurlMetrics, _ networks: NetworkDesk, start: WallTime, head: ResponseHead?, received: Int64
     ) {
+        for swallowed in metrics.swallowed { note(swallowed, networks, start: start, head: nil, received: 0) }
+        let start = start + .microseconds(metrics.beganAfter)
         var transaction = TransactionMetrics(
             method: sentMethod ?? life.request.method, url: life.request.url.text, fetchStart: start)
         func at(_ microseconds: Int64) -> WallTime? {

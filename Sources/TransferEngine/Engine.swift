@@ -502,7 +502,7 @@ package final class Engine {
 
     func count(_ metrics: CurlMetrics, _ attempt: Attempt) {
         attempt.session.connectionsOpened += metrics.openedConnections
-        if metrics.isReused { attempt.session.connectionsReused += 1 }
+        attempt.session.connectionsReused += metrics.swallowed.count + (metrics.isReused ? 1 : 0)
     }
 
     private func complete(_ completion: CurlCompletion) {

@@ -76,4 +76,36 @@ import TransferModel
         #expect(try stage.text("second") == "right")
         #expect(server.totalConnections == 1)
     }
+
+    /// Three connections are open and idle, and the server hangs up on each that is used. It may have closed it before
+    /// the request came: that goes out once more, on a new one. Not more often, and the report tells it.
+    @Test(arguments: Transport.allCases, [true, false])
+    func aRequestThatWasSwallowedIsSentOnceMore(_ transport: Transport, _ isAnswered: Bool) throws {
+        let server = try transport.server()
+        defer { server.stop() }
+        for path in ["/a", "/b", "/c"] { server.on(path, [.wait(.milliseconds(100))] + .respond(200, body: "x")) }
+        server.on("/put") { isAnswered && $0.number == 2 ? .respond(200, body: "there") : [.close] }
+        let stage = try Stage()
+        let gets = ["a", "b", "c"].map { "  - { id: \($0), type: data, url: \"\(server.url("/\($0)"))\" }\n" }
+        let run = try stage.run(
+            """
+            \(transport.session(server))
+            defaults: { retry: { attempts: 1 } }
+            tasks:
+            \(gets.joined())
+              - { id: put, needs: [a, b, c], type: upload, method: PUT, url: "\(server.url("/put"))", body: { data: hello } }
+            """)
+        #expect(run.status == (isAnswered ? 0 : 1))
+        let sent = server.requests("/put")
+        #expect(sent.count == 2 && sent.allSatisfy { $0.body == Array("hello".utf8) })
+        if !isAnswered { #expect(try run.task("put", "error.name") == "networkConnectionLost") }
+        let transactions = "$.tasks[?@.id=='put'].attempts[0].transactions[*]"
+        #expect(try run.values("\(transactions).isReusedConnection") == ["true", "false"])
+        #expect(try run.values("\(transactions).countOfRequestBodyBytesSent") == ["5", "5"])
+        #expect(try run.values("\(transactions).response.status") == (isAnswered ? ["200"] : []))
+        let times = try run.values("\(transactions).requestStartDate").map { $0 ?? "" }
+        #expect(times.count == 2 && times == times.sorted())
+        #expect(try run.values("$.totals.bytesSent") == ["10"])
+        #expect(server.totalConnections == 4)
+    }
 }

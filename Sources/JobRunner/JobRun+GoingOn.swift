@@ -36,10 +36,14 @@ extension JobRun {
         for (id, captures) in resumption.captures { engine.keep(captures, of: id) }
         captures = resumption.captures
         for (index, task) in job.tasks.enumerated() {
-            guard let ending = resumption.history.tasks[index].ending else { continue }
+            let told = resumption.history.tasks[index]
+            guard let ending = told.ending else {
+                if !told.bodyFiles.isEmpty { engine.knowBody(of: TaskIndex(raw: UInt32(index)), told.bodyFiles) }
+                continue
+            }
             facts.count(ending, type: task.type)
             if ending.outcome == .succeeded {
-                engine.knowFile(of: TaskIndex(raw: UInt32(index)), at: resumption.history.tasks[index].path)
+                engine.knowFile(of: TaskIndex(raw: UInt32(index)), at: told.path)
             }
             tasksLeft[Int(task.session.raw)] -= 1
         }

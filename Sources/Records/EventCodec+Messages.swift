@@ -6,6 +6,17 @@ extension RecordWriter {
     mutating func put(_ record: AttemptStart) {
         put(record.number)
         put(record.url)
+        // Where there are none, in the first format.
+        if !record.bodyFiles.isEmpty { put(record.bodyFiles) { $0.put($1) } }
+    }
+
+    private mutating func put(_ mark: BodyFileMark) {
+        put(mark.boot)
+        put(mark.device)
+        put(mark.inode)
+        put(mark.size)
+        put(mark.modifiedNanoseconds)
+        put(mark.changedNanoseconds)
     }
 
     mutating func put(_ record: ChallengeRecord) {
@@ -70,8 +81,16 @@ extension RecordWriter {
 }
 
 extension RecordReader {
-    mutating func attemptStart() throws(RecordProblem) -> AttemptStart {
-        AttemptStart(number: try int(), url: try text())
+    mutating func attemptStart(hasFiles: Bool) throws(RecordProblem) -> AttemptStart {
+        AttemptStart(
+            number: try int(), url: try text(),
+            bodyFiles: hasFiles ? try list { (reader) throws(RecordProblem) in try reader.bodyFileMark() } : [])
+    }
+
+    private mutating func bodyFileMark() throws(RecordProblem) -> BodyFileMark {
+        BodyFileMark(
+            boot: try int64(), device: try unsigned(), inode: try unsigned(), size: try int64(),
+            modifiedNanoseconds: try int64(), changedNanoseconds: try int64())
     }
 
     mutating func challengeRecord() throws(RecordProblem) -> ChallengeRecord {

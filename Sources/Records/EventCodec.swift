@@ -2,9 +2,14 @@ package import TransferModel
 
 /// An event as bytes and back, whole: what a journal keeps.
 ///
-/// The first byte is the format's version. A change of the format gets a new one; readers go on knowing the old.
+/// The first byte is the format's version. A change of the format gets a new one; readers go on knowing the old. Each event
+/// is written in the oldest that holds all of it, so that an earlier program reads what it can.
 package enum EventCodec {
-    static let version: UInt8 = 1
+    enum Version: UInt8 {
+        case first = 1
+        /// The beginning of an attempt tells of the files that it sends.
+        case bodyFiles
+    }
 
     package static func encode(_ event: Event) -> [UInt8] {
         var writer = RecordWriter(capacity: 96)
@@ -15,7 +20,7 @@ package enum EventCodec {
     /// In place of what the writer held: for many events it takes its memory once.
     package static func encode(_ event: Event, into writer: inout RecordWriter) {
         writer.removeAll()
-        writer.put(byte: version)
+        writer.put(byte: version(of: event).rawValue)
         writer.put(event.time.nanoseconds)
         writer.put(event.sequence)
         writer.put(event.session) { $0.put(UInt64($1.raw)) }
@@ -23,11 +28,16 @@ package enum EventCodec {
         writer.put(event.kind)
     }
 
+    private static func version(of event: Event) -> Version {
+        if case .attemptStarted(let record) = event.kind, !record.bodyFiles.isEmpty { return .bodyFiles }
+        return .first
+    }
+
     package static func decode(_ bytes: [UInt8]) throws(RecordProblem) -> Event {
         var reader = RecordReader(bytes)
-        let version = try reader.byte()
-        guard version == Self.version else {
-            throw reader.problem(.unknown, "events of format \(version) are unknown, only \(Self.version) is")
+        let number = try reader.byte()
+        guard let version = Version(rawValue: number) else {
+            throw reader.problem(.unknown, "events of format \(number) are unknown, only 1 and 2 are")
         }
         let event = Event(
             time: WallTime(nanoseconds: try reader.int64()), sequence: try reader.unsigned(),
@@ -37,7 +47,7 @@ package enum EventCodec {
             task: try reader.optional { (reader) throws(RecordProblem) in
                 TaskIndex(raw: try reader.exactly(UInt32.self))
             },
-            kind: try reader.kind())
+            kind: try reader.kind(version))
         try reader.finish()
         return event
     }
@@ -91,7 +101,7 @@ extension RecordWriter {
 }
 
 extension RecordReader {
-    fileprivate mutating func kind() throws(RecordProblem) -> Event.Kind {
+    fileprivate mutating func kind(_ version: EventCodec.Version) throws(RecordProblem) -> Event.Kind {
         let number = try byte()
         guard let kind = KindNumber(rawValue: number) else {
             throw problem(.unknown, "there is no kind of event of number \(number)")
@@ -101,7 +111,7 @@ extension RecordReader {
         case .taskCreated: return .taskCreated
         case .taskResumed: return .taskResumed
         case .waiting: return .waiting(try one(of: Coded.waitReasons), lacks: try optionalText())
-        case .attemptStarted: return .attemptStarted(try attemptStart())
+        case .attemptStarted: return .attemptStarted(try attemptStart(hasFiles: version == .bodyFiles))
         case .challenge: return .challenge(try challengeRecord())
         case .redirect: return .redirect(try redirectRecord())
         case .resumedAtOffset: return .resumedAtOffset(try progress())

@@ -28,9 +28,10 @@ package struct RandomEvents: Sendable {
     }
 
     /// One of each kind, in which every field says something: no zero, no empty text, nothing missing.
-    package static func filled() -> [Event] {
+    package static func filled(format: Int = 2) -> [Event] {
         var full = RandomEvents(Seeded(seed: 1))
         full.isFilled = true
+        full.format = format
         return (0..<kinds).map { kind in
             var event = full.next(kind: kind)
             event.time = WallTime(nanoseconds: 1_795_244_400_000_000_000 + Int64(kind))
@@ -43,6 +44,8 @@ package struct RandomEvents: Sendable {
     // MARK: Simple values
 
     private var isFilled = false
+    /// Of the events' bytes: a sample for an older one has nothing of what came later.
+    private var format = 2
 
     private mutating func isThere() -> Bool { isFilled || random.oneIn(2) }
 
@@ -118,7 +121,7 @@ package struct RandomEvents: Sendable {
         case 1: .taskCreated
         case 2: .taskResumed
         case 3: .waiting(random.pick(WaitReason.allCases), lacks: text())
-        case 4: .attemptStarted(AttemptStart(number: Int(number()), url: text()))
+        case 4: .attemptStarted(AttemptStart(number: Int(number()), url: text(), bodyFiles: bodyFiles()))
         case 5: .challenge(challenge())
         case 6: .redirect(redirect())
         case 7: .resumedAtOffset(progress())
@@ -139,6 +142,24 @@ package struct RandomEvents: Sendable {
 
     private mutating func progress() -> Event.Progress {
         Event.Progress(bytes: number(), expected: maybe { $0.number() })
+    }
+
+    /// The sample's are written down: so that what follows is what it was before there were any.
+    private mutating func bodyFiles() -> [BodyFileMark] {
+        if isFilled {
+            return format < 2
+                ? []
+                : [
+                    BodyFileMark(
+                        boot: 1_234_567, device: 64_513, inode: 1 << 62, size: 700, modifiedNanoseconds: 1_795_244_400,
+                        changedNanoseconds: 1_795_244_401)
+                ]
+        }
+        return some {
+            BodyFileMark(
+                boot: $0.number(), device: UInt64(bitPattern: $0.number()), inode: UInt64(bitPattern: $0.number()),
+                size: $0.number(), modifiedNanoseconds: $0.number(), changedNanoseconds: $0.number())
+        }
     }
 
     private mutating func challenge() -> ChallengeRecord {

@@ -92,8 +92,7 @@ package final class Engine {
     private var unkeptOrigins: Set<OriginID> = []
     /// What was refused to ended attempts, for the next ones of their tasks.
     private var refusals: [TaskIndex: ChallengeDesk] = [:]
-    /// What tasks send of what lies outside the job, as it was when they began.
-    var plannedBodies: [TaskIndex: PlannedBody] = [:]
+    var bodies = BodyBook()
     /// What servers hold of bodies that were cut.
     var uploads: [TaskIndex: UploadLeft] = [:]
     /// There once a command's output is sent.
@@ -283,9 +282,10 @@ package final class Engine {
         attempts[Int(task.raw)] = attempt
         if let refused = refusals.removeValue(forKey: task) { attempt.life.recall(refused) }
         learnPasswords(attempt, url)
-        emit(.attemptStarted(AttemptStart(number: number, url: url.text)), attempt)
+        let problem = planBody(attempt)
+        emit(.attemptStarted(AttemptStart(number: number, url: url.text, bodyFiles: attempt.bodyFiles)), attempt)
         attempt.origin = slotOrigin(of: url, attempt)
-        if let body = specification.options.values.body, !planBody(body, attempt) { return }
+        if let problem { return fail(attempt, problem) }
         if specification.type == .download, mustInspect(specification) {
             attempt.phase = .inspecting
             let checksum: Checksum? =
@@ -627,7 +627,7 @@ package final class Engine {
     /// The task has ended. What is there of its file stays for the next run, or goes.
     package func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
         if !refusals.isEmpty { refusals[task] = nil }
-        if !plannedBodies.isEmpty { plannedBodies[task] = nil }
+        bodies.ended(task)
         if !uploads.isEmpty { uploadEnded(task) }
         guard !partials.isEmpty || !recordedParts.isEmpty else { return }
         let isKept = outcome != .succeeded && !unwanted.contains(task)

@@ -32,7 +32,7 @@ final class MemoryDesk {
         let isKept = place.sessions.map { $0 != nil }
         self.isKept = isKept
         caches = place.caches
-        boot = Self.boot()
+        boot = SystemStart.number
         // Making a store takes longer than opening one, and nobody need wait for it.
         isEmpty = !Store.isThere(folder: place.folder)
         if isEmpty { (known, isRecalled) = ([:], true) }
@@ -79,14 +79,6 @@ final class MemoryDesk {
         let destination = task.destination ?? ""
         guard destination.utf8.last == UInt8(ascii: "/"), let url = task.location.url else { return destination }
         return destination + url.text
-    }
-
-    /// Four bytes of it are enough. Where the kernel does not tell, each run counts as a start.
-    private static func boot() -> Int64 {
-        guard let start = Surroundings.bootID() else { return Clocks.wall().nanoseconds }
-        var print = Fingerprint()
-        print.add(start + "\n")
-        return print.value & 0x7FFF_FFFF
     }
 
     /// A group's files under way lie in its staging and go with it.

@@ -33,7 +33,7 @@ extension Event.Kind {
 
 extension AttemptStart {
     fileprivate func redacted(by redactor: Redactor) -> AttemptStart {
-        AttemptStart(number: number, url: redactor.redacted(url))
+        AttemptStart(number: number, url: redactor.redacted(url), bodyFiles: bodyFiles)
     }
 }
 

@@ -68,9 +68,12 @@ package final class AttemptStart: Sendable {
     /// From 1.
     package let number: Int
     package let url: String
-    package init(number: Int, url: String) {
+    /// The files that the task sends, in their order; no event tells them to people.
+    package let bodyFiles: [BodyFileMark]
+    package init(number: Int, url: String, bodyFiles: [BodyFileMark] = []) {
         self.number = number
         self.url = url
+        self.bodyFiles = bodyFiles
     }
 }
 

@@ -58,6 +58,30 @@ import TransferModel
         #expect(run.events.count { $0["event"]?.plainText == "sessionFinishedEvents" } == 1)
     }
 
+    /// What is sent is the file that was there when the task began, whichever process sends it.
+    @Test(arguments: [SIGKILL, SIGTERM]) func aFileThatIsExchangedMeanwhileIsNotSent(_ signal: Int32) throws {
+        let server = try ScriptedServer { request in request.number == 1 ? [.stall] : .respond(201) }
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        for name in ["kept", "other"] { try scene.folder.write(name, "old bytes") }
+        let program = try scene.stage.start(
+            BackgroundScene.head() + """
+                tasks:
+                  - { id: kept, type: upload, method: PUT, url: "\(server.url("/kept"))", body: { file: kept } }
+                  - { id: other, type: upload, method: PUT, url: "\(server.url("/other"))", body: { file: other } }
+                """)
+        #expect(server.waitForRequests(1, "/kept") && server.waitForRequests(1, "/other"))
+        #expect(scene.waitForEvents(of: "kept", attempts: 1) && scene.waitForEvents(of: "other", attempts: 1))
+        #expect(scene.end(signal))
+        scene.folder.remove("other")
+        try scene.folder.write("other", "new bytes")
+        let run = try scene.stage.finish(program)
+        #expect(run.status == 1)
+        #expect(try run.task("kept", "outcome") == "succeeded")
+        #expect(try run.task("other", "error.name") == "bodyFileChanged")
+        #expect(server.requests("/kept").count == 2 && server.requests("/other").count == 1)
+    }
+
     /// One that is asked to end leaves its runs in order: nobody loses a byte.
     @Test func aProcessThatIsAskedToEndLeavesItsRuns() throws {
         let server = try server()

@@ -70,6 +70,48 @@ import TransferModel
         #expect(try stage.run() == .failed)
     }
 
+    enum Exchange: CaseIterable, Sendable { case none, replaced, rewritten, longer, untold }
+
+    /// What a task sends is fixed when it begins, whoever carries it on: another file is an error, and nothing of it goes out.
+    @Test(arguments: Exchange.allCases, [false, true])
+    func aFileThatWasExchangedBetweenProcessesIsNotSent(_ exchange: Exchange, inForm: Bool) throws {
+        let stage = try RunStage()
+        defer { stage.server.stop() }
+        let path = try stage.tree.write("data.bin", "0123456789")
+        stage.server.on("/a") { request in request.number == 1 ? [.stall] : .respond(201) }
+        let file = SecretText(path)
+        let other = SecretText(try stage.tree.write("other.bin", "other"))
+        try stage.add("a", "/a", type: .upload) { values in
+            values.method = "PUT"
+            values.body =
+                inForm
+                ? .multipart([.init(name: "x", content: .file(other)), .init(name: "y", content: .file(file))])
+                : .file(file)
+        }
+        let server = stage.server
+        let status = try stage.run { event, inbox in
+            guard case .attemptStarted = event.kind else { return }
+            _ = server.waitForRequests(1)
+            inbox.post(.command(.leave))
+        }
+        #expect(status == nil)
+        switch exchange {
+        case .none: break
+        case .longer: try stage.tree.write("data.bin", "0123456789x")
+        case .rewritten: try stage.tree.write("data.bin", "9876543210")
+        case .replaced, .untold:
+            stage.tree.remove("data.bin")
+            try stage.tree.write("data.bin", "9876543210")
+        }
+        // As an earlier version told it.
+        if exchange == .untold { stage.forgetBodyFiles() }
+        let isSent = exchange == .none || exchange == .untold
+        #expect(try stage.run() == (isSent ? .succeeded : .failed))
+        #expect(stage.end(0)?.error?.name == (isSent ? nil : .bodyFileChanged))
+        #expect(stage.server.requests("/a").count == (isSent ? 2 : 1))
+        #expect(stage.violations() == [])
+    }
+
     @Test func whereverItsEventsAreCutTheStoryIsOne() throws {
         var random = Seeded("whereverItsEventsAreCutTheStoryIsOne")
         for _ in 0..<Rounds.scaled(6) {

@@ -50,6 +50,14 @@ final class RunStage {
     /// Keeps so many of the events, as if the process had died before it could tell the others.
     func cut(to count: Int) { events = Array(events.prefix(count)) }
 
+    /// The events as they were told before any told of the files that a task sends.
+    func forgetBodyFiles() {
+        for (index, event) in events.enumerated() {
+            guard case .attemptStarted(let start) = event.kind else { continue }
+            events[index].kind = .attemptStarted(AttemptStart(number: start.number, url: start.url))
+        }
+    }
+
     /// One process, until its end. `watch` sees each event as it is told, on another thread.
     func run(
         hasCrashed: Bool = false, captures: [String: [CapturedValue]] = [:],

@@ -47,16 +47,17 @@ import TransferModel
     }
 
     /// What lies on somebody's disk is read by every later version: when this differs, the format needs a new number.
-    @Test func theFormatStaysAsItWasReleased() throws {
-        let lines = RandomEvents.filled().map { event in
+    @Test(arguments: [1, 2]) func theFormatStaysAsItWasReleased(_ format: Int) throws {
+        let lines = RandomEvents.filled(format: format).map { event in
             EventCodec.encode(event).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         }
-        try Snapshot.check(lines.joined(separator: "\n") + "\n", "Golden/events-1.txt")
+        try Snapshot.check(lines.joined(separator: "\n") + "\n", "Golden/events-\(format).txt")
     }
 
-    @Test func whatWasReleasedIsStillRead() throws {
+    @Test(arguments: [1, 2]) func whatWasReleasedIsStillRead(_ format: Int) throws {
         let folder = #filePath.split(separator: "/").dropLast().joined(separator: "/")
-        let text = String(decoding: try TemporaryTree.bytes(at: "/\(folder)/Golden/events-1.txt"), as: UTF8.self)
+        let file = "/\(folder)/Golden/events-\(format).txt"
+        let text = String(decoding: try TemporaryTree.bytes(at: file), as: UTF8.self)
         let events = try text.split(separator: "\n").map { line in
             let digits = Array(line)
             let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {
@@ -64,7 +65,13 @@ import TransferModel
             }
             return try EventCodec.decode(bytes)
         }
-        #expect(events.map { ValueLines.of($0) } == RandomEvents.filled().map { ValueLines.of($0) })
+        #expect(events.map { ValueLines.of($0) } == RandomEvents.filled(format: format).map { ValueLines.of($0) })
+    }
+
+    /// So that an earlier program reads all but what it cannot know.
+    @Test func onlyWhatNeedsItIsOfTheNewFormat() {
+        let formats = RandomEvents.filled().map { EventCodec.encode($0)[0] }
+        #expect(formats.filter { $0 == 2 }.count == 1 && formats.filter { $0 == 1 }.count == formats.count - 1)
     }
 
     // MARK: Other bytes
@@ -82,10 +89,10 @@ import TransferModel
 
     @Test func anotherFormatIsUnknown() throws {
         var bytes = EventCodec.encode(RandomEvents.filled()[0])
-        bytes[0] = 2
+        bytes[0] = 3
         let problem = #expect(throws: RecordProblem.self) { try EventCodec.decode(bytes) }
         #expect(problem?.kind == .unknown)
-        #expect(problem?.description.contains("format 2") == true)
+        #expect(problem?.description.contains("format 3") == true)
     }
 
     /// Whatever is changed, it ends in an event that can be written again or in an error.

@@ -47,13 +47,22 @@ struct BodyFile: Sendable {
 
     func compare(_ now: FileFacts) throws(TransferError) {
         if now == facts { return }
-        let what =
-            !now.isSameFile(as: facts)
-            ? "another file stands there"
-            : now.size != facts.size
-                ? "it had \(facts.size) bytes and has \(now.size) now" : "it was written or its attributes changed"
-        throw TransferError(.bodyFileChanged, "the body's file \(path) is not as it was when the task began: \(what)")
+        throw changed(BodyFileMark(now, boot: 0).difference(from: BodyFileMark(facts, boot: 0)))
     }
+
+    /// The same for what an earlier process saw of it.
+    func compare(to then: BodyFileMark) throws(TransferError) {
+        if let what = BodyFileMark(facts, boot: SystemStart.number).difference(from: then) { throw changed(what) }
+    }
+
+    private func changed(_ what: String?) -> TransferError {
+        TransferError(
+            .bodyFileChanged,
+            "the body's file \(path) is not as it was when the task began: \(what ?? "its attributes changed")")
+    }
+
+    /// For whoever goes on with the task in another process.
+    var mark: BodyFileMark { BodyFileMark(facts, boot: SystemStart.number) }
 
     /// Whether it is still that file shows when it is read.
     func open() throws(TransferError) -> OpenBodyFile {
@@ -104,5 +113,13 @@ final class OpenBodyFile {
 
     private func readError(_ error: SystemError) -> TransferError {
         TransferError(.cannotOpenFile, "reading \(plan.path) failed: \(error.reason)", errno: error.errno)
+    }
+}
+
+extension BodyFileMark {
+    fileprivate init(_ facts: FileFacts, boot: Int64) {
+        self.init(
+            boot: boot, device: facts.device, inode: facts.inode, size: facts.size,
+            modifiedNanoseconds: facts.modifiedNanoseconds, changedNanoseconds: facts.changedNanoseconds)
     }
 }

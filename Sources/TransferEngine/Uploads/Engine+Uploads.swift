@@ -1,27 +1,49 @@
 import AttemptLife
 import CurlCore
 import HTTPRules
-import TransferModel
+package import TransferModel
 
 // What requests carry: planned when a task begins, opened anew each time it is sent, and told of as it goes.
 
+/// What tasks send of what lies outside the job, for as long as they are under way.
+struct BodyBook {
+    /// As it was when they began.
+    var planned: [TaskIndex: PlannedBody] = [:]
+    /// Of tasks that began in an earlier process: their files, as they were then.
+    var earlier: [TaskIndex: [BodyFileMark]] = [:]
+
+    mutating func ended(_ task: TaskIndex) {
+        if !planned.isEmpty { planned[task] = nil }
+        if !earlier.isEmpty { earlier[task] = nil }
+    }
+}
+
+extension Attempt {
+    /// As they were when the task began.
+    var bodyFiles: [BodyFileMark] { plannedBody?.marks ?? [] }
+}
+
 extension Engine {
-    /// Fixes what the task sends; `false` when there is nothing to send, and the attempt has failed.
-    func planBody(_ body: RequestBody, _ attempt: Attempt) -> Bool {
-        if let planned = plannedBodies[attempt.task] {
+    /// Fixes what the task sends; an error where that cannot be.
+    func planBody(_ attempt: Attempt) -> TransferError? {
+        guard let body = attempt.specification.options.values.body else { return nil }
+        if let planned = bodies.planned[attempt.task] {
             attempt.plannedBody = planned
-            return true
+            return nil
         }
         do throws(TransferError) {
             let planned = try PlannedBody(body, boundary: attempt.session.boundary(of: attempt.task))
-            if planned.outlivesAttempts { plannedBodies[attempt.task] = planned }
+            if let earlier = bodies.earlier[attempt.task] { try planned.check(against: earlier) }
+            if planned.outlivesAttempts { bodies.planned[attempt.task] = planned }
             attempt.plannedBody = planned
-            return true
+            return nil
         } catch {
-            fail(attempt, error)
-            return false
+            return error
         }
     }
+
+    /// The task began in an earlier process, and these are the files that it sends.
+    package func knowBody(of task: TaskIndex, _ files: [BodyFileMark]) { bodies.earlier[task] = files }
 
     /// The body of a request that is about to be sent.
     func openBody(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> BodySource {

@@ -106,8 +106,20 @@ final class PlannedBody: Sendable {
 
     /// Fails where a file is another one by now, however short: a sending that would end so need not begin.
     func check() throws(TransferError) {
-        guard case .sections(let sections, _) = content else { return }
-        for case .file(let file) in sections { try file.check() }
+        for file in files { try file.check() }
+    }
+
+    /// Its files as they were, for a later process.
+    var marks: [BodyFileMark] { files.map(\.mark) }
+
+    /// Fails where a file is not as an earlier process saw it when the task began.
+    func check(against earlier: [BodyFileMark]) throws(TransferError) {
+        for (file, mark) in zip(files, earlier) { try file.compare(to: mark) }
+    }
+
+    private var files: [BodyFile] {
+        guard case .sections(let sections, _) = content else { return [] }
+        return sections.compactMap { if case .file(let file) = $0 { file } else { nil } }
     }
 
     var isStream: Bool { if case .stream = content { true } else { false } }

@@ -64,6 +64,8 @@ package struct TaskPast: Sendable {
     package private(set) var hasBegun = false
     /// Its file as it stands under its name.
     package private(set) var file: FileRecord?
+    /// The files that it sends, as they were when it first began; empty where that was not told.
+    package private(set) var bodyFiles: [BodyFileMark] = []
     /// Of a task that succeeded: where its file was put; `nil` where that was not told, as of one that stood there already.
     package private(set) var path: String?
     private var clock = TimeSpan.zero
@@ -137,6 +139,7 @@ package struct TaskPast: Sendable {
         explainWait(until: time)
         open = OpenAttempt(number: record.number, url: record.url, startedAt: date, beganAfter: time)
         attempts = record.number
+        if bodyFiles.isEmpty { bodyFiles = record.bodyFiles }
         (waiting, lastEnd, status, retryAt, file) = (nil, nil, nil, nil, nil)
         (wasRedirected, hostAskedForQuiet) = (false, false)
         hasBegun = true
@@ -176,6 +179,7 @@ package struct TaskPast: Sendable {
         waits = []
         path = record.outcome == .succeeded ? file?.path : nil
         (open, file) = (nil, nil)
+        bodyFiles = []
     }
 
     // MARK: Clocks

@@ -171,7 +171,7 @@ struct BackgroundJob {
         _ starter: ServiceStarter, _ networks: NetworkSettings
     ) -> Int32 {
         guard let memory = carrier.memory(rest.job, nil) else { return ExitStatus.runnerFailed.code }
-        for warning in BatchRoom.warnings(rest.job) { console.errors(warning) }
+        for warning in BatchRoom.warnings(rest.job) + BatchBytes.warnings(rest.job) { console.errors(warning) }
         let background = HandedPart(
             run: result.run, identifier: identifier, part: result.part, folder: folder, starter: starter)
         return JoinedRun(

@@ -1,6 +1,40 @@
 import SystemIO
 import TransferModel
 
+/// Whether `limits.maximumBytes` has room for what a job is to send: a body that cannot go on where it is cut moves whole or
+/// not at all.
+enum BatchBytes {
+    /// At most one line.
+    static func warnings(_ job: Job) -> [String] {
+        guard let most = job.limits.maximumBytes else { return [] }
+        let tooLong = job.tasks.lazy.compactMap { task -> (id: String, length: Int64)? in
+            guard let length = length(task, job), length > most else { return nil }
+            return (task.id, length)
+        }
+        guard let first = tooLong.first else { return [] }
+        let others = tooLong.dropFirst().count
+        let more = others == 0 ? "" : "; it is too little for \(others) more"
+        return [
+            "warning: `limits.maximumBytes` lets a run move \(most) bytes, and the body of `\(first.id)` has "
+                + "\(first.length): it will not be sent\(more)\n"
+        ]
+    }
+
+    /// As far as it is known before the task begins; `nil` for what can go on in the next run.
+    private static func length(_ task: TaskSpecification, _ job: Job) -> Int64? {
+        switch task.options.values.body {
+        case .file(let path)?:
+            let isKept = job.sessions[Int(task.session.raw)].kind != .ephemeral
+            guard !path.awaitsCapture, !(task.options.values.resumable && isKept) else { return nil }
+            return (try? FileFacts.of(path.revealed))?.size
+        case .data(let text)?: return text.awaitsCapture ? nil : Int64(text.revealed.utf8.count)
+        case .base64(let bytes)?: return Int64(bytes.count)
+        case .stream(_, let length)?: return length
+        case .json?, .form?, .multipart?, nil: return nil
+        }
+    }
+}
+
 /// Whether what a job says it will fetch (`expect: { size }`) fits where it goes, before the first byte. Each body is
 /// looked at again when it comes, and only that fails a task: room may come as well as go.
 enum BatchRoom {

@@ -117,7 +117,7 @@ struct RunningJob {
 
     private func start(_ job: Job, _ networks: NetworkSettings, _ opening: StoreOpening?) -> Int32 {
         guard let memory = memory(job, opening) else { return ExitStatus.runnerFailed.code }
-        for warning in BatchRoom.warnings(job) { console.errors(warning) }
+        for warning in BatchRoom.warnings(job) + BatchBytes.warnings(job) { console.errors(warning) }
         do throws(OutputProblem) {
             let outputs = try RunOutputs(job, options, environment)
             return run(job, outputs, memory, networks)

@@ -35,6 +35,7 @@ extension JobRun {
         past = RunPast(resumption.history)
         for (id, captures) in resumption.captures { engine.keep(captures, of: id) }
         captures = resumption.captures
+        engine.knowBytes(moved: resumption.history.bytesMoved)
         for (index, task) in job.tasks.enumerated() {
             let told = resumption.history.tasks[index]
             guard let ending = told.ending else {

@@ -8,6 +8,7 @@ extension Scheduler {
         guard tasks[index].phase == .running else { return }
         if let status = verdict.status, tasks[index].awaitsAnswer { answered(task, Answer(status: status)) }
         giveBackSlot(task)
+        if !sentBodies.isEmpty { sentBodies.remove(task) }
         if tasks[index].awaitsGrant {
             lanes[Int(tasks[index].lane)].grantsAwaited.remove(task)
             endGrantWait(index)
@@ -18,7 +19,7 @@ extension Scheduler {
         if case .failed = verdict.outcome {} else { tellsNothing(task) }
         switch verdict.outcome {
         case .succeeded: succeed(task, meant, verdict.status)
-        case .cancelled(let error): cancelled(task, error, meant, verdict.status)
+        case .cancelled(let error): cancelled(task, error, meant, verdict)
         case .failed(let error): failed(task, error, verdict, meant)
         }
         chargeProbes()
@@ -35,16 +36,28 @@ extension Scheduler {
         }
     }
 
-    private mutating func cancelled(_ task: TaskIndex, _ error: TransferError, _ meant: Ending?, _ status: Int?) {
+    private mutating func cancelled(_ task: TaskIndex, _ error: TransferError, _ meant: Ending?, _ verdict: Verdict) {
+        let status = verdict.status
         switch meant {
         case .finish(let outcome, let error, let deferral):
             finish(task, outcome, error, status, deferral)
         case .interrupt:
             interrupted(task, error, status)
         case nil:
+            if verdict.isForNextRun { return doesNotFit(task, verdict) }
             finish(task, .cancelled, error, status)
         }
     }
+
+    /// Where that showed at the head of an answer it cost a request. What others will answer nobody knows, but after some of
+    /// these what is left is too little to go on asking for.
+    private mutating func doesNotFit(_ task: TaskIndex, _ verdict: Verdict) {
+        finish(task, .deferred, nil, verdict.status, .maximumBytes)
+        guard verdict.sentSomething else { return }
+        answersTooLong += 1
+        if answersTooLong == Self.mostAnswersTooLong { deferAll(.maximumBytes, evenRunning: false) }
+    }
+    static let mostAnswersTooLong = 8
 
     /// It was no attempt of the task's own that ended here: another follows when it may.
     private mutating func interrupted(_ task: TaskIndex, _ error: TransferError, _ status: Int?) {

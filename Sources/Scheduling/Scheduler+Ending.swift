@@ -173,6 +173,8 @@ extension Scheduler {
             let mayFinish = !evenRunning && !plan.sessions[Int(plan.tasks[index].session.raw)].cancelsOnInvalidation
             switch tasks[index].phase {
             case .running where mayFinish && !isInterrupted(task): continue
+            // All that counts of it has moved, and only its answer tells what became of it.
+            case .running where deferral == .maximumBytes && sentBodies.contains(task): continue
             // Whether its group comes to its end is seen when those that run have come to theirs.
             case .staged: continue
             default: end(task, .finish(outcome, error, deferral))

@@ -62,6 +62,10 @@ package struct Scheduler {
     var createdLate: [TaskIndex: Instant] = [:]
     /// Of tasks that need what somebody else carries: how much of that has not ended.
     var outsideNeeds: [TaskIndex: Int]
+    /// Of attempts that sent all of a body and wait for its answer.
+    var sentBodies: Set<TaskIndex> = []
+    /// How many answers did not fit into what is left of `maximumBytes`.
+    var answersTooLong = 0
     /// `nil`: nobody wants to go on with the run in place of us.
     var way: WayMaking?
 
@@ -161,7 +165,10 @@ package struct Scheduler {
         self.now = now
         switch report {
         case .moved(let task, let bytes): moved(task, bytes)
-        case .needsGrant(let task, let origin, let isAlone): askForSlot(task, origin, isAlone: isAlone)
+        case .needsGrant(let task, let origin, let isAlone):
+            sentBodies.remove(task)
+            askForSlot(task, origin, isAlone: isAlone)
+        case .sentBody(let task): sentBodies.insert(task)
         case .released(let task, _): giveBackSlot(task)
         case .couldUse(let task, let origin, let slots): couldUse(task, origin, slots: slots)
         case .gaveBack(let task, _, let wasAnswered): giveBackLent(task, wasAnswered: wasAnswered)

@@ -237,6 +237,8 @@ package struct WorldAudit: SimulationObserver {
         case .gaveBack(let task, let origin, let wasAnswered): gaveBack(task, origin, wasAnswered)
         case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter, now)
         case .transferred(let task): stopCounting(task)
+        // No modelled world has bodies that are sent.
+        case .sentBody: break
         case .protocolIs(let origin, let version): origins[Int(origin.raw)].isShared = version == .http2
         case .answered(let task, let answer): answered(task, answer, now)
         case .ended(let task, let verdict): ended(task, verdict, now)

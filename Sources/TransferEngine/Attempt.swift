@@ -137,7 +137,11 @@ final class Attempt: TransferReceiver {
     private var buffer: BodyBuffer?
     private(set) var decision = HeadDecision.discard
     /// By what the rest of this answer could be asked for, and how long the whole is.
-    private var continuation: ResumePoint?
+    private(set) var continuation: ResumePoint?
+    /// `nil` where the run may move as much as it likes.
+    var ledger: ByteLedger?
+    /// What is left of the run is too little for its body.
+    var isForNextRun = false
     var kept: [UInt8] = []
     /// Of an answer that came packed.
     var decoder: Decoder?
@@ -336,13 +340,18 @@ final class Attempt: TransferReceiver {
             return true
         }
         if let body { life.noteSent(body.start + body.sent) }
-        let hadResume = life.resume != nil
+        let resume = life.resume
         decision = life.head(
             status: head.status, version: head.version, headers: head.headers,
             heldLength: isFromCache ? heldLength : nil, lore: &session.lore, at: headTime)
-        if hadResume, life.resume == nil { outbox.add(.discard(staging)) }
+        let hasLostPart = resume != nil && life.resume == nil
+        if hasLostPart { outbox.add(.discard(staging)) }
         continuation = nil
         if decision == .keep, life.type == .download, !isFromCache { noteContinuation(head) }
+        if decision == .keep, ledger != nil {
+            decodingFailure = claimAnswer(hasLostPart: hasLostPart && continuation?.validator == resume?.validator)
+            if decodingFailure != nil { decision = .abort }
+        }
         if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
         if decision == .keep, !isDownload { mixed = MixedAnswer(head.headers) }
         if decision == .abort { endedByUs = true }

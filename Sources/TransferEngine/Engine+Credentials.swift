@@ -66,7 +66,10 @@ extension Engine {
 
     /// A rule of `challenges` ends the task.
     func cancelled(_ attempt: Attempt, _ error: TransferError) {
-        finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
+        var verdict = Verdict(.cancelled(error), status: attempt.life.lastStatus)
+        verdict.isForNextRun = attempt.isForNextRun
+        verdict.sentSomething = attempt.sentSomething
+        finish(attempt, verdict)
     }
 
     // MARK: Showing it

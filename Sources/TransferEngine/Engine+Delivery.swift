@@ -216,6 +216,19 @@ extension Engine {
         finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
     }
 
+    /// Whether what stands at the destination may make the request needless.
+    func mustInspect(_ task: TaskSpecification) -> Bool {
+        guard task.destination?.hasSuffix("/") == false else { return false }
+        switch task.options.values.existing {
+        case .skip, .fail: return true
+        // What is captured comes out of an answer.
+        case .revalidate where task.options.values.captures.isEmpty:
+            if case .literal = task.options.values.checksum { return true }
+            return false
+        case .revalidate, .replace: return false
+        }
+    }
+
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {
         let url = attempt.life.request.url
         // What it shall be comes from a list: all else was asked before that.

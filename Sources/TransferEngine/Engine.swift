@@ -93,6 +93,7 @@ package final class Engine {
     /// What was refused to ended attempts, for the next ones of their tasks.
     private var refusals: [TaskIndex: ChallengeDesk] = [:]
     var bodies = BodyBook()
+    let ledger: ByteLedger?
     /// What servers hold of bodies that were cut.
     var uploads: [TaskIndex: UploadLeft] = [:]
     /// There once a command's output is sent.
@@ -146,6 +147,7 @@ package final class Engine {
         secrets = place?.secrets ?? Redactor([])
         attempts = Array(repeating: nil, count: job.tasks.count)
         foresight = Foresight(job.tasks.count)
+        ledger = job.limits.maximumBytes.map { ByteLedger(ByteBudget(most: $0)) }
         let concurrency = job.limits.maximumConcurrentTasks
         let streams = job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100
         let perHost = job.sessions.map(\.maximumConnectionsPerHost).max() ?? 6
@@ -280,6 +282,7 @@ package final class Engine {
             rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
             loop: loop, now: now)
         attempts[Int(task.raw)] = attempt
+        attempt.ledger = ledger
         if let refused = refusals.removeValue(forKey: task) { attempt.life.recall(refused) }
         learnPasswords(attempt, url)
         let problem = planBody(attempt)
@@ -301,19 +304,6 @@ package final class Engine {
         guard let place = partials[task]?.firstIndex(where: { $0.mirror == mirror }) else { return nil }
         let partial = partials[task]?.remove(at: place)
         return partial.map { ($0.staging, $0.point) }
-    }
-
-    /// Whether what stands at the destination may make the request needless.
-    private func mustInspect(_ task: TaskSpecification) -> Bool {
-        guard task.destination?.hasSuffix("/") == false else { return false }
-        switch task.options.values.existing {
-        case .skip, .fail: return true
-        // What is captured comes out of an answer.
-        case .revalidate where task.options.values.captures.isEmpty:
-            if case .literal = task.options.values.checksum { return true }
-            return false
-        case .revalidate, .replace: return false
-        }
     }
 
     func begin(_ attempt: Attempt, _ url: ResourceURL) {
@@ -628,6 +618,7 @@ package final class Engine {
     package func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
         if !refusals.isEmpty { refusals[task] = nil }
         bodies.ended(task)
+        ledger?.budget.release(task)
         if !uploads.isEmpty { uploadEnded(task) }
         guard !partials.isEmpty || !recordedParts.isEmpty else { return }
         let isKept = outcome != .succeeded && !unwanted.contains(task)

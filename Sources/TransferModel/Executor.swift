@@ -45,6 +45,8 @@ package enum ExecutorReport: Sendable {
     case gaveBack(TaskIndex, OriginID, wasAnswered: Bool)
     /// A request under a lent slot was answered 429 or 503. The attempt goes on without it.
     case turnedAway(TaskIndex, OriginID, retryAfter: TimeSpan?)
+    /// All of the body was sent that the attempt's request has: what is left is its answer.
+    case sentBody(TaskIndex)
     /// The last byte moved; only local work is left, which no limit on running tasks counts.
     case transferred(TaskIndex)
     case protocolIs(OriginID, HTTPProtocol)
@@ -112,6 +114,9 @@ package struct Verdict: Sendable {
     /// Not all of it was sent now: something was there of an earlier attempt, or kept in a cache. If that was wrong, the
     /// next attempt asks for all of it.
     package var wasKept = false
+
+    /// What `limits.maximumBytes` leaves of the run is too little for a body that is all or nothing: it is put off.
+    package var isForNextRun = false
 
     package init(
         _ outcome: Outcome, status: Int? = nil, retryAfter: TimeSpan? = nil, sentSomething: Bool = false,

@@ -37,6 +37,7 @@ package enum Explanation {
     /// Why a task was put off, read back from its `sentence`: nothing else that is told of it says so.
     static func deferral(_ sentence: String?) -> Deferral? {
         guard let sentence else { return nil }
+        if sentence == formerly { return .maximumBytes }
         return Deferral.allCases.first { deferral in
             if words(deferral, nil) == sentence { return true }
             // What it lacks stands between these two.
@@ -45,10 +46,15 @@ package enum Explanation {
         }
     }
 
+    /// A journal may have it from an earlier version.
+    private static let formerly =
+        "Put off: the run moved all the bytes of `limits.maximumBytes`. Run the job again to go on."
+
     private static func words(_ deferral: Deferral, _ lacks: String?) -> String {
         switch deferral {
         case .finishBy: "Put off: the run's `limits.finishBy` came before it was done. Run the job again to go on."
-        case .maximumBytes: "Put off: the run moved all the bytes of `limits.maximumBytes`. Run the job again to go on."
+        case .maximumBytes:
+            "Put off: `limits.maximumBytes` leaves too little of this run for it. Run the job again to go on."
         case .suspended:
             "Put off: it, or a task it needs, is `suspended: true` and nothing else was left to do. Resume it, or take the key out."
         case .network:

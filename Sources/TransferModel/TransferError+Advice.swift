@@ -25,6 +25,9 @@ extension TransferError {
     }
 
     private func lengthAdvice(_ type: TaskType?) -> String {
+        if message.contains("`limits.maximumBytes`") {
+            return "Raise `limits.maximumBytes`: what cannot go on where it is cut must fit into one run."
+        }
         guard message.contains("`maximumSize`") else { return "Ask who runs the server for more, or send less." }
         return switch type {
         case .upload?: "Make it a `data` task: that sends a `body` too, and its `maximumSize` can be raised."

@@ -255,7 +255,7 @@ private final class KillRound {
 
 extension Script {
     /// The same bytes in small pieces, with a pause after each.
-    fileprivate func paced(_ piece: Int, _ pause: TimeSpan) -> Script {
+    func paced(_ piece: Int, _ pause: TimeSpan) -> Script {
         Script(
             steps.flatMap { step -> [Step] in
                 guard case .bytes(let bytes) = step else { return [step] }

@@ -284,6 +284,65 @@ struct HoldingTests {
         #expect(stage.ends.values.allSatisfy { $0.outcome == .cancelled && $0.error?.name == .timedOut })
     }
 
+    /// Whoever has sent the last byte that may move still hears what became of it; a next request is one too many.
+    @Test(arguments: [false, true]) func whoWaitsForTheAnswerToTheLastByteHearsIt(goesElsewhere: Bool) {
+        var stage = Stage(plan(3, perHost: 3) { $0.maximumBytes = 1_000 })
+        stage.take(.sentBody(index(0)))
+        stage.take(.moved(index(0), bytes: 1_000))
+        stage.turn()
+        #expect(stage.cancelled == [1, 2])
+        stage.endCancelled(1)
+        stage.endCancelled(2)
+        if goesElsewhere {
+            stage.take(.needsGrant(index(0), host))
+            stage.take(.moved(index(0), bytes: 1))
+            stage.turn()
+            #expect(stage.cancelled == [1, 2, 0])
+            stage.endCancelled(0)
+        } else {
+            stage.end(0)
+        }
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == (goesElsewhere ? .deferred : .succeeded))
+        #expect(stage.ends[1]?.deferral == .maximumBytes && stage.scheduler.isFinished)
+    }
+
+    /// One body too long for what is left puts off its task and what needs that; the others go on.
+    @Test func whatDoesNotFitIsPutOffAlone() {
+        var stage = Stage(
+            plan(3, perHost: 2) {
+                $0.maximumBytes = 1_000
+                $0.tasks[2].needs = needs(0)
+            })
+        var verdict = Verdict(.cancelled(TransferError(.cancelled, "it does not fit")))
+        verdict.isForNextRun = true
+        stage.end(0, verdict)
+        stage.turn()
+        #expect(stage.ends[0]?.deferral == .maximumBytes && stage.ends[0]?.outcome == .deferred)
+        #expect(stage.ends[2]?.deferral == .maximumBytes && stage.ends[2]?.attempts == 0)
+        stage.end(1)
+        stage.turn()
+        #expect(stage.ends[1]?.outcome == .succeeded && stage.scheduler.isFinished)
+    }
+
+    /// What is left is not asked for by all who would find it too little; who runs comes to the end.
+    @Test func afterSomeAnswersThatDoNotFitTheRestIsPutOff() {
+        var stage = Stage(plan(20, perHost: 2) { $0.maximumBytes = 1_000 })
+        #expect(stage.running == [0, 1])
+        var verdict = Verdict(.cancelled(TransferError(.cancelled, "it does not fit")), sentSomething: true)
+        verdict.isForNextRun = true
+        for task in 1...7 {
+            stage.end(task, verdict)
+            #expect(stage.turn() == [task + 1])
+        }
+        stage.end(8, verdict)
+        #expect(stage.turn() == [] && stage.cancelled == [])
+        #expect(stage.ends.count == 19 && stage.ends.values.allSatisfy { $0.deferral == .maximumBytes })
+        stage.end(0)
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .succeeded && stage.scheduler.isFinished)
+    }
+
     @Test func maximumBytesStopsTheRun() {
         var stage = Stage(plan(3, perHost: 2) { $0.maximumBytes = 1_000 })
         stage.take(.moved(index(0), bytes: 999))

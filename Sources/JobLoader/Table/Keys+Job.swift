@@ -118,7 +118,8 @@ extension Sections {
             .size("minimumFreeDisk", \.minimumFreeDisk, default: "none", "what downloads leave free on their disk"),
             .size(
                 "maximumBytes", \.maximumBytes, default: "none",
-                "body bytes, either way, after which the run stops cleanly with 75"),
+                "body bytes, either way, after which the run stops cleanly with 75; a body that cannot go on where it is cut begins only if all of it fits"
+            ),
             Key(
                 "hosts", \.hosts, .map(.object("hostLimit")), default: "none",
                 "host pattern → limits for each host that matches, over all sessions"

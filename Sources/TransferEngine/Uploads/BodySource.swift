@@ -13,6 +13,8 @@ final class BodySource {
     let stream: BodyStream?
     /// So many were handed over.
     private(set) var sent: Int64 = 0
+    /// Somebody was told that this was all.
+    var wasToldSent = false
     /// Of what was handed over, where somebody will tell it again.
     private var digest: StreamingDigest?
     /// Why sending had to stop: nothing that could be taken for the whole was sent then.

@@ -50,6 +50,7 @@ extension Engine {
         let planned = attempt.plannedBody ?? .nothing
         // Where it was planned just now, what is read of it shows.
         if attempt.number > 1 || !attempt.transactions.isEmpty { try planned.check() }
+        try claimBytes(ofBody: request.bodyRange.map { $0.upperBound - $0.lowerBound } ?? planned.length, attempt)
         var stream: BodyStream?
         if case .stream(let command) = planned.content {
             emit(.needNewBodyStream, attempt)

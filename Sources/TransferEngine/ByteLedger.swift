@@ -1,0 +1,59 @@
+import AttemptLife
+import FileDelivery
+import TransferModel
+
+/// The run's `limits.maximumBytes`, as far as it says what may begin: the loop's alone.
+final class ByteLedger {
+    var budget: ByteBudget
+    init(_ budget: ByteBudget) { self.budget = budget }
+}
+
+extension Engine {
+    /// So many bytes moved in earlier processes of the run.
+    package func knowBytes(moved bytes: Int64) {
+        guard let most = job.limits.maximumBytes else { return }
+        ledger?.budget = ByteBudget(most: most, moved: bytes)
+    }
+
+    /// A body that would move in vain is not begun.
+    func claimBytes(ofBody length: Int64?, _ attempt: Attempt) throws(TransferError) {
+        guard let length, length > 0, !goesOnInNextRun(attempt) else { return }
+        if let refusal = attempt.claimBytes(of: "the body", length: length) { throw refusal }
+    }
+
+    private func goesOnInNextRun(_ attempt: Attempt) -> Bool {
+        attempt.life.knowsUploads && attempt.plannedBody?.file != nil
+            && memory?.keeps(uploadsOf: attempt.specification.session) == true
+    }
+
+    /// Before anybody hears that bytes moved: those may have been the last ones that may.
+    func tellSentBody(_ attempt: Attempt) {
+        guard ledger != nil, attempt.specification.type == .upload, let body = attempt.body, !body.wasToldSent,
+            body.sent == body.length, body.sent > 0
+        else { return }
+        body.wasToldSent = true
+        reports.append(.sentBody(attempt.task))
+    }
+}
+
+extension Attempt {
+    /// Why a body of that length does not begin; `nil` where it may.
+    func claimBytes(of what: String, length: Int64) -> TransferError? {
+        guard let ledger else { return nil }
+        let answer = ledger.budget.ask(task, length: length)
+        isForNextRun = answer == .forNextRun
+        return ledger.budget.refusal(answer, of: what, length: length)
+    }
+
+    /// The same for the body of an answer whose head was read: what can go on in the next run always may.
+    /// The answer to an upload is heard: only that tells what became of the body.
+    ///
+    /// `hasLostPart`: the server was asked for the rest of this very thing, and sends all of it.
+    func claimAnswer(hasLostPart: Bool) -> TransferError? {
+        guard ledger != nil, specification.type != .upload, !isFromCache, !isLookingUp, life.request.method != "HEAD",
+            let announced = life.announcedLength, announced > life.offset
+        else { return nil }
+        let goesOn = leavesPart && continuation != nil && !hasLostPart && announced >= PartFile.smallest
+        return goesOn ? nil : claimBytes(of: "the answer", length: announced - life.offset)
+    }
+}

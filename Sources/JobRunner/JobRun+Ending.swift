@@ -79,7 +79,8 @@ extension JobRun {
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)
         tasksLeft[Int(specification.session.raw)] -= 1
-        if tasksLeft[Int(specification.session.raw)] == 0 { invalidate(specification.session) }
+        // More may have been added: whoever takes the run over knows.
+        if tasksLeft[Int(specification.session.raw)] == 0, !scheduler.isMakingWay { invalidate(specification.session) }
     }
 
     /// A member's file stands there once its group is published: then all of it succeeds, or its flush failed.

@@ -84,6 +84,12 @@ extension JobRun {
         return found
     }
 
+    /// What comes to its end before another process takes the run over.
+    var awaitedWhenLeaving: Set<TaskIndex> {
+        let tasks = job.tasks.indices.map { TaskIndex(raw: UInt32($0)) }
+        return scheduler.plan.unrepeatable.union(tasks.filter { engine.isNearlySent($0) })
+    }
+
     func hasTasks(_ session: Int) -> Bool { job.tasks.contains { Int($0.session.raw) == session } }
 
     /// The end of an attempt that an earlier process began. It lasted until now: nobody knows better.

@@ -135,11 +135,12 @@ package final class JobRun {
             perform(scheduler.turn(now: now), now)
             answerRequests()
             log.handOver(at: now.instant)
-            if scheduler.isFinished { break }
             if scheduler.hasMadeWay {
                 isLeaving = true
                 break
             }
+            // Whoever takes the run over knows whether this is its end.
+            if scheduler.isFinished, !scheduler.isMakingWay { break }
             let reports = engine.turn(
                 wait: wait(from: now),
                 clock: { [log] in
@@ -195,7 +196,7 @@ package final class JobRun {
             scheduler.command(command, now: now)
         case .control(let request): take(request, now)
         case .outside(let end): take(end, now)
-        case .makeWay: scheduler.command(.makeWay(awaiting: scheduler.plan.unrepeatable), now: now)
+        case .makeWay: scheduler.command(.makeWay(awaiting: awaitedWhenLeaving), now: now)
         case .woke: engine.woke()
         }
     }

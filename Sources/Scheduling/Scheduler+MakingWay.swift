@@ -16,6 +16,8 @@ extension Scheduler {
         way = WayMaking(awaited: tasks)
     }
 
+    package var isMakingWay: Bool { way != nil }
+
     /// Whoever carries it may leave: no attempt is under way, and no group is being put in place.
     package var hasMadeWay: Bool {
         way?.isClear == true && !tasks.contains { $0.phase == .running } && !groups.contains { $0.isPublishing }

@@ -230,6 +230,44 @@ import TransferModel
         #expect(try run.value("$.tasks[2].attempts[0].error.message")?.contains("what had been added") == true)
     }
 
+    /// An upload that would begin anew comes to its end first where more of it was sent than is left; else it begins anew.
+    @Test(arguments: [true, false]) func anUploadThatIsNearlySentComesToItsEnd(isNearly: Bool) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/up") { request in
+            if request.number > 1 { return .respond(201) }
+            return (isNearly ? [.readBody] : []) + [.gate("up")] + .respond(201)
+        }
+        server.on("/new", .respond(200, body: "new"))
+        let scene = try BackgroundScene()
+        // So much that the system does not take half of it for a server that does not read.
+        let file = try scene.folder.write("x", "")
+        try #require(truncate(file, 64 << 20) == 0)
+        func job(_ more: String) -> String {
+            BackgroundScene.head() + """
+                tasks:
+                  - { id: up, type: upload, method: PUT, url: "\(server.url("/up"))", body: { file: x } }
+                \(more)
+                """
+        }
+        let program = try scene.stage.start(job(""))
+        #expect(server.waitForRequests(1, "/up"))
+        if isNearly {
+            while server.requests("/up").first?.isComplete != true, program.isRunning { usleep(5000) }
+        }
+        program.send(signal: SIGKILL)
+        _ = program.wait()
+        let second = try scene.stage.start(job("  - { id: new, url: \"\(server.url("/new"))\", to: new }"))
+        #expect(second.waitForOutput("came back"))
+        if isNearly { #expect(!server.waitForRequests(1, "/new", timeout: .seconds(1))) }
+        if !isNearly { #expect(server.waitForRequests(1, "/new")) }
+        server.open(gate: "up")
+        let run = try scene.stage.finish(second)
+        #expect(run.status == 0)
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "succeeded"])
+        #expect(server.requests("/up").count == (isNearly ? 1 : 2))
+    }
+
     /// Also to a run that had ended, of whose end nobody knew.
     @Test func anEndThatNobodySawIsNoneWhenThereAreNewTasks() throws {
         let server = try ScriptedServer()

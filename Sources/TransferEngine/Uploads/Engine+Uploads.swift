@@ -93,6 +93,14 @@ extension Engine {
         attempt.transfer.map { loop.uploadedBytes(of: $0) == nil } ?? false
     }
 
+    /// Whether a cut would make the task's upload begin anew, and more of it would have to be sent again than is left now.
+    package func isNearlySent(_ task: TaskIndex) -> Bool {
+        guard let attempt = attempt(of: task), attempt.specification.type == .upload, let body = attempt.body,
+            let total = body.total, attempt.life.uploadPoint == nil
+        else { return false }
+        return body.sent > total / 2
+    }
+
     /// How far the body of a request under way is.
     func tellSent(_ attempt: Attempt) {
         let uploaded =

@@ -301,7 +301,7 @@ package final class AttemptLife {
     /// What an answer to a request for the rest means; `nil` when it is judged like any other.
     private func judgeRange(status: Int, headers: HeaderBlock, _ framing: inout BodyFraming) -> HeadDecision? {
         guard let point = resume, continues(point), !isBare else { return judgeWhole(status: status, headers) }
-        switch Resuming.judge(point, status: status, headers) {
+        switch Resuming.judge(point, status: status, headers, isProven: rules.hasChecksum) {
         case nil: return nil
         case .append(let length):
             guard let held = framing.holding(length) else {

@@ -9,8 +9,16 @@ package struct PartRequest: Hashable, Sendable {
     package var validator: String
     /// Of the whole, as the first answer told it.
     package var total: Int64
+    /// `Last-Modified` of the first answer.
+    package var modified: String?
+    /// The whole is held against a digest in the end.
+    package var isProven: Bool
 
-    package init(range: Range<Int64>, validator: String, total: Int64) {
+    package init(
+        range: Range<Int64>, validator: String, total: Int64, modified: String? = nil, isProven: Bool = false
+    ) {
+        self.modified = modified
+        self.isProven = isProven
         precondition(!range.isEmpty && range.upperBound <= total, "a part of no bytes, or beyond the end")
         self.range = range
         self.validator = validator
@@ -61,6 +69,9 @@ package struct PartRequest: Hashable, Sendable {
         }
         if Resuming.isOtherVersion(headers, than: validator) {
             return .otherVersion(why: "the server has another version")
+        }
+        if !isProven, Resuming.isSilent(headers, validator: validator, modified: modified) {
+            return .noRanges(why: "the server does not say of which version the range is")
         }
         guard sent.first == range.lowerBound, sent.last == range.upperBound - 1 else {
             return .noRanges(

@@ -117,11 +117,14 @@ package enum Resuming {
         case askAgain(why: String)
     }
 
-    /// What an answer to such a request means; `nil` for a status that has nothing to do with ranges.
-    package static func judge(_ point: ResumePoint, status: Int, _ headers: HeaderBlock) -> Verdict? {
+    /// What an answer to such a request means; `nil` for a status that has nothing to do with ranges. `isProven`: the whole
+    /// is held against a digest in the end.
+    package static func judge(
+        _ point: ResumePoint, status: Int, _ headers: HeaderBlock, isProven: Bool = false
+    ) -> Verdict? {
         switch status {
         case 200: return whole(point, headers)
-        case 206: return part(point, headers)
+        case 206: return part(point, headers, isProven: isProven || point.sent != nil)
         case 416: return .askAgain(why: "the server has no bytes from \(point.offset) on")
         default: return nil
         }
@@ -165,7 +168,7 @@ package enum Resuming {
         "content-length", "content-range", "transfer-encoding", "content-digest", "content-md5", "digest",
     ]
 
-    private static func part(_ point: ResumePoint, _ headers: HeaderBlock) -> Verdict {
+    private static func part(_ point: ResumePoint, _ headers: HeaderBlock, isProven: Bool) -> Verdict {
         if headers.first("content-type")?.lowercased().hasPrefix("multipart/byteranges") == true {
             return .askAgain(why: "the server sent several ranges")
         }
@@ -190,6 +193,9 @@ package enum Resuming {
         if isOtherVersion(headers, than: point.validator) {
             return .askAgain(why: "the server has another version")
         }
+        if !isProven, isSilent(headers, validator: point.validator, modified: point.headers.first("last-modified")) {
+            return .askAgain(why: "the server does not say of which version the rest is")
+        }
         if let why = otherBytes(headers, point) { return .askAgain(why: why) }
         return .append(length: total - range.first)
     }
@@ -208,6 +214,14 @@ package enum Resuming {
         let codings = headers.all("content-encoding").flatMap { $0.lowercased().split(separator: ",") }
             .map { String($0.utf8.trimmed()) }.filter { !$0.isEmpty && $0 != "identity" }
         return codings.isEmpty ? nil : codings.joined(separator: ",")
+    }
+
+    /// Whether a part says nothing of its version. It must carry the `ETag` that a 200 would have (RFC 9110, section
+    /// 15.3.7); a server that leaves that out may not know `If-Range` either. The date of the first answer is as good: only
+    /// a version of the same second could have it too. Where a date is the validator, the part need not repeat it.
+    static func isSilent(_ headers: HeaderBlock, validator: String, modified: String?) -> Bool {
+        guard validator.hasPrefix("\""), headers.first("etag") == nil else { return false }
+        return modified == nil || headers.first("last-modified") != modified
     }
 
     /// Whether a part is, by its own word, of another version than the one with this validator.

@@ -72,7 +72,10 @@ extension Engine {
     private func ask(
         for range: Range<Int64>, _ id: SegmentPlan.StreamID, _ attempt: Attempt, _ parts: SegmentedBody
     ) {
-        let part = PartRequest(range: range, validator: parts.validator, total: parts.plan.total)
+        let part = PartRequest(
+            range: range, validator: parts.validator, total: parts.plan.total,
+            modified: attempt.saidHeaders?.first("last-modified"),
+            isProven: attempt.checksum != nil || attempt.destination?.sent != nil)
         let segment = Segment(id, part, of: attempt, parts, now: now)
         let request = attempt.life.request(for: part)
         do throws(TransferError) {

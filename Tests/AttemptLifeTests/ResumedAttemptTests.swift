@@ -32,7 +32,8 @@ struct ResumedAttemptTests {
                     let validator = life.offset > 0 ? life.resume?.validator : Resuming.validator(answer.headers)
                     point = validator.map {
                         ResumePoint(
-                            url: url.text, offset: Int64(kept.count), validator: $0, total: life.announcedLength)
+                            url: url.text, offset: Int64(kept.count), validator: $0, total: life.announcedLength,
+                            headers: Resuming.kept(life.fileHeaders ?? answer.headers))
                     }
                 } else {
                     point = life.resume
@@ -88,10 +89,14 @@ struct ResumedAttemptTests {
             }
             var headers = [("Content-Length", "\(bytes.count)")]
             if !random.oneIn(5) { headers.append(("ETag", random.oneIn(6) ? "W/" + tag : tag)) }
+            if random.oneIn(2) { headers.append(("Last-Modified", date)) }
             return send(200, headers, bytes)
         }
 
-        /// Perhaps not the part that was asked for; but it says which one it is, and of what.
+        private var date: String { "Sat, 21 Nov 2026 07:00:\(version / 10)\(version % 10) GMT" }
+
+        /// Perhaps not the part that was asked for; but it says which one it is. Of what version it may leave unsaid, and
+        /// may never have heard of `If-Range`.
         private mutating func part(_ bytes: [UInt8], _ tag: String, _ asked: Int) -> Answer {
             guard asked < bytes.count else {
                 return Answer(
@@ -107,7 +112,8 @@ struct ResumedAttemptTests {
             let framings = [
                 [("Content-Length", "\(body.count)")], [("Transfer-Encoding", "chunked")], [("Connection", "close")],
             ]
-            return send(206, [("Content-Range", range), ("ETag", tag)] + random.pick(framings), body)
+            let said = random.pick([[("ETag", tag)], [("ETag", tag)], [("Last-Modified", date)], []])
+            return send(206, [("Content-Range", range)] + said + random.pick(framings), body)
         }
 
         private mutating func send(_ status: Int, _ headers: [(String, String)], _ body: [UInt8]) -> Answer {

@@ -209,7 +209,7 @@ import TransferModel
 
     // MARK: Servers that go wrong
 
-    @Test(arguments: ["200", "416", "other range", "no range", "several", "too long", "packed"])
+    @Test(arguments: ["200", "416", "other range", "no range", "several", "too long", "packed", "no tag"])
     func aServerThatCannotDoRangesIsAskedOnce(_ kind: String) throws {
         let server = try server { _, range in
             let span = ("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(Self.body.count)")
@@ -220,6 +220,7 @@ import TransferModel
             case "no range": return Self.slowly(206, [Self.tag], Self.body[range])
             case "several":
                 return .respond(206, headers: [("Content-Type", "multipart/byteranges; boundary=b"), span], body: "x")
+            case "no tag": return Self.slowly(206, [span], Self.other[range])
             case "too long": return Self.slowly(206, [span, Self.tag], Self.body[range.lowerBound...])
             default: return Self.slowly(206, [span, Self.tag, ("Content-Encoding", "gzip")], Self.body[range])
             }

@@ -19,8 +19,26 @@ struct PartRequestTests {
 
     @Test func onlyWhatWasAskedForIsTaken() {
         #expect(judge(206, "Content-Range: bytes 1000-1999/5000", "ETag: \"a\"") == .part)
-        #expect(judge(206, "Content-Range: bytes 1000-1999/*") == .part)
-        #expect(judge(206, "Content-Range: bytes 1000-1999/5000", "Content-Encoding: identity") == .part)
+        #expect(judge(206, "Content-Range: bytes 1000-1999/*", "ETag: \"a\"") == .part)
+        #expect(
+            judge(206, "Content-Range: bytes 1000-1999/5000", "Content-Encoding: identity", "ETag: \"a\"") == .part)
+    }
+
+    /// Of which version it is must be known from something.
+    @Test func whatSaysNothingOfItsVersionIsNoPart() {
+        let (range, date) = ("Content-Range: bytes 1000-1999/5000", "Sat, 01 Nov 2025 00:00:00 GMT")
+        var request = Self.request
+        request.modified = date
+        #expect(judge(206, range, "Last-Modified: \(date)", of: request) == .part)
+        for headers in [[range], [range, "Last-Modified: Sat, 01 Nov 2025 00:00:01 GMT"]] {
+            let block = HeaderBlock(raw: Array(headers.map { $0 + "\r\n" }.joined().utf8))
+            guard case .noRanges = request.judge(status: 206, block) else {
+                Issue.record("taken: \(headers)")
+                continue
+            }
+        }
+        request.isProven = true
+        #expect(judge(206, range, of: request) == .part)
     }
 
     @Test(arguments: [

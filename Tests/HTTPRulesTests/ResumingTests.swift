@@ -42,10 +42,10 @@ struct ResumingTests {
 
     @Test(
         arguments: [
-            (206, [("Content-Range", "bytes 100-999/1000")], "append 900"),
+            (206, [("Content-Range", "bytes 100-999/1000")], "again"),
             (206, [("Content-Range", "bytes 100-999/1000"), ("ETag", "\"v\"")], "append 900"),
-            (206, [("Content-Range", "bytes 100-999/*")], "append 900"),
-            (206, [("content-range", "BYTES 100-999/1000")], "append 900"),
+            (206, [("Content-Range", "bytes 100-999/*"), ("ETag", "\"v\"")], "append 900"),
+            (206, [("content-range", "BYTES 100-999/1000"), ("ETag", "\"v\"")], "append 900"),
             (206, [("Content-Range", "bytes 100-999/1000"), ("ETag", "\"w\"")], "again"),
             (206, [("Content-Range", "bytes 99-999/1000")], "again"),
             (206, [("Content-Range", "bytes 0-999/1000")], "again"),
@@ -55,7 +55,10 @@ struct ResumingTests {
             (206, [("Content-Range", "bytes 100-999/900")], "again"),
             (206, [("Content-Range", "bytes 999-100/1000")], "again"),
             (206, [("Content-Range", "bytes 100-999/1000"), ("Content-Encoding", "gzip")], "again"),
-            (206, [("Content-Range", "bytes 100-999/1000"), ("Content-Encoding", "identity")], "append 900"),
+            (
+                206, [("Content-Range", "bytes 100-999/1000"), ("Content-Encoding", "identity"), ("ETag", "\"v\"")],
+                "append 900"
+            ),
             (206, [("Content-Range", "bytes 100-999/1000"), ("Repr-Digest", Self.digest(1))], "again"),
             (206, [("Content-Range", "bytes */1000")], "again"),
             (206, [("Content-Range", "lines 100-999/1000")], "again"),
@@ -87,7 +90,25 @@ struct ResumingTests {
     @Test func anEndThatNobodyToldIsNone() {
         let unknown = ResumePoint(url: "http://a/", offset: 100, validator: "\"v\"", total: nil)
         #expect(judge(206, [("Content-Range", "bytes 100-199/*")], unknown) == "again")
-        #expect(judge(206, [("Content-Range", "bytes 100-199/200")], unknown) == "append 100")
+        #expect(judge(206, [("Content-Range", "bytes 100-199/200"), ("ETag", "\"v\"")], unknown) == "append 100")
+    }
+
+    /// RFC 9110, section 15.3.7: a 206 has the `ETag` that a 200 would have. One without may come from a server that does not
+    /// know `If-Range`, unless something else proves it.
+    @Test func aPartThatSaysNothingOfItsVersionIsNone() {
+        let range = ("Content-Range", "bytes 100-999/1000")
+        let (past, later) = ("Sat, 21 Nov 2026 07:00:00 GMT", "Sat, 21 Nov 2026 07:00:01 GMT")
+        var dated = point
+        dated.headers = HeaderBlock([("Last-Modified", past)])
+        #expect(judge(206, [range, ("Last-Modified", past)], dated) == "append 900")
+        #expect(judge(206, [range, ("Last-Modified", later)], dated) == "again")
+        #expect(judge(206, [range, ("Last-Modified", past)]) == "again")
+        #expect(judge(206, [range], dated) == "again")
+        #expect(
+            Resuming.judge(point, status: 206, HeaderBlock([range]), isProven: true) == .append(length: 900))
+        // With a date as the validator a part need not repeat it.
+        let byDate = ResumePoint(url: "http://a/", offset: 100, validator: past, total: 1_000)
+        #expect(judge(206, [range], byDate) == "append 900")
     }
 
     /// What is there and what follows must be packed alike, and be of one digest.
@@ -95,7 +116,7 @@ struct ResumingTests {
         let range = ("Content-Range", "bytes 100-999/1000")
         var packed = point
         packed.headers = HeaderBlock([("Content-Encoding", "gzip")])
-        #expect(judge(206, [range, ("Content-Encoding", "GZIP")], packed) == "append 900")
+        #expect(judge(206, [range, ("Content-Encoding", "GZIP"), ("ETag", "\"v\"")], packed) == "append 900")
         #expect(judge(206, [range], packed) == "again")
         var proved = point
         proved.sent = SentDigests.strongest(HeaderBlock([("Repr-Digest", Self.digest(1))]), status: 200)

@@ -89,10 +89,11 @@ package enum DeliveryOrder: Sendable {
     /// Files and folders under way that killed runs left may go, in the folders that are met, but for these. Where
     /// nobody can say what is to be kept, big ones stay for a day.
     case sweep(keeping: Set<String>?)
-    /// What stands at the destination, and whether it meets the checksum.
-    case inspect(TaskIndex, path: String, Checksum?)
-    /// Size and time of what stands at the destination and, with `readingIt`, the sum of its bytes.
-    case look(TaskIndex, path: String, readingIt: Bool = false)
+    /// What stands at the destination, and whether it meets the checksum. `isMember`: of the group in whose folder that
+    /// is.
+    case inspect(TaskIndex, path: String, Checksum?, isMember: Bool = false)
+    /// By what is known again what stands at the destination and, with `readingIt`, the sum of its bytes.
+    case look(TaskIndex, path: String, readingIt: Bool = false, isMember: Bool)
     /// What stands there is as it shall be but for its mode, perhaps; `published` answers with its record.
     case keepFile(TaskIndex, FileRecord, mode: UInt16)
     /// The digest of a file that is to be sent.
@@ -123,7 +124,7 @@ extension DeliveryOrder {
             .leave(let id, _),
             .adopt(let id, _, _, _, _, _, _):
             id.thread(of: count)
-        case .inspect(let task, _, _), .look(let task, _, _), .digest(let task, _, _), .examine(let task, _),
+        case .inspect(let task, _, _, _), .look(let task, _, _, _), .digest(let task, _, _), .examine(let task, _),
             .keepFile(let task, _, _):
             Int(task.raw) % count
         case .copy(let task, _, let destination, _): destination.group == nil ? Int(task.raw) % count : 0

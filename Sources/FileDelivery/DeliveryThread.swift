@@ -126,8 +126,8 @@ struct DeliveryWorker {
             }
         case .removePart(let path): publisher.removePart(path)
         case .sweep(let kept): publisher.sweep(keeping: kept)
-        case .inspect(let task, let path, let checksum):
-            inspect(task, path, checksum)
+        case .inspect(let task, let path, let checksum, let isMember):
+            inspect(task, path, checksum, isMember)
         case .digest(let task, let path, let algorithm):
             answer(task) { () throws(TransferError) in .digested(task, try LocalFiles.digest(path, algorithm)) }
         case .keepFile(let task, let record, let mode):
@@ -135,8 +135,12 @@ struct DeliveryWorker {
                 try LocalFiles.setMode(record.path, mode)
                 return .published(task, record, isKept: true)
             }
-        case .look(let task, let path, let readsIt):
-            answers.append(.looked(task, LocalFiles.stamp(path), sum: readsIt ? LocalFiles.sum(path) : nil))
+        case .look(let task, let path, let readsIt, let isMember):
+            // What a group may take away counts as nothing: to write it anew is refused, and that is told.
+            let isOurs = isMember || !publisher.isInGroup(path)
+            answers.append(
+                .looked(
+                    task, isOurs ? LocalFiles.stamp(path) : nil, sum: isOurs && readsIt ? LocalFiles.sum(path) : nil))
         case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)
         case .read(let task, let path, let maximum, let group): read(task, path, maximum, group)
         case .examine(let task, let look):
@@ -191,8 +195,11 @@ struct DeliveryWorker {
         }
     }
 
-    private mutating func inspect(_ task: TaskIndex, _ path: String, _ checksum: Checksum?) {
+    private mutating func inspect(_ task: TaskIndex, _ path: String, _ checksum: Checksum?, _ isMember: Bool) {
+        let publisher = publisher
         answer(task) { () throws(TransferError) in
+            // Nothing that the group may take away is told as there.
+            if !isMember { try publisher.checkGroups(path) }
             let found = try LocalFiles.inspect(path, checksum)
             return .inspected(task, path: path, size: found.size, matches: found.matches)
         }

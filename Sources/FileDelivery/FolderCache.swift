@@ -11,6 +11,8 @@ final class FolderCache {
         var lacksUnnamedFiles: Bool
         /// The batch of orders in which it was last seen at its path.
         fileprivate var seenInBatch: UInt64
+        /// The group in whose folder it lies, and the batch in which that was last looked up.
+        fileprivate var surroundings: (batch: UInt64, group: String?)?
 
         init(
             _ descriptor: consuming Descriptor, batch: UInt64 = 0, lacksUnnamedFiles: Bool = false
@@ -63,6 +65,15 @@ final class FolderCache {
         }
         folder.seenInBatch = batch
         return true
+    }
+
+    /// The group in whose folder that one lies; looked up once in a batch.
+    func group(around folder: Folder, _ reserved: ReservedPlaces) -> String? {
+        guard reserved.hasGroups else { return nil }
+        if let known = folder.surroundings, known.batch == batch { return known.group }
+        let group = reserved.group(around: folder.descriptor)
+        folder.surroundings = (batch, group)
+        return group
     }
 
     /// Somebody removed or replaced the folder: look again.

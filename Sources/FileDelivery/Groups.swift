@@ -21,12 +21,17 @@ package typealias GroupHook = @Sendable (GroupStep) -> Bool
 final class Groups {
     private let folders: FolderCache
     private let names: TemporaryNames
+    private let reserved: ReservedPlaces
     private let hook: GroupHook?
     private let lacksExchange: Bool
     private var stagings: [GroupIndex: GroupStaging] = [:]
 
-    init(_ folders: FolderCache, _ names: TemporaryNames, hook: GroupHook?, lacksExchange: Bool) {
+    init(
+        _ folders: FolderCache, _ names: TemporaryNames, _ reserved: ReservedPlaces, hook: GroupHook?,
+        lacksExchange: Bool
+    ) {
         self.lacksExchange = lacksExchange
+        self.reserved = reserved
         self.folders = folders
         self.names = names
         self.hook = hook

@@ -12,6 +12,8 @@ enum Placing {
     case kept(bytes: Int64)
     /// Another task of this run has put its file there, under another path perhaps.
     case taken(by: TaskIndex)
+    /// It would stand in the folder of a group that the task is no member of.
+    case inFolder(of: String)
 }
 
 /// What came of a body.
@@ -75,7 +77,8 @@ final class Publisher {
         reserved = commons.reserved
         taskName = commons.taskName
         folders = FolderCache(commons.leftovers, lacksUnnamedFiles: commons.lacking.contains(.unnamedFiles))
-        groups = Groups(folders, names, hook: groupHook, lacksExchange: commons.lacking.contains(.exchange))
+        groups = Groups(
+            folders, names, commons.reserved, hook: groupHook, lacksExchange: commons.lacking.contains(.exchange))
     }
 
     deinit {
@@ -84,6 +87,13 @@ final class Publisher {
     }
 
     func beginBatch() { folders.beginBatch() }
+
+    /// A file of another group's folder is no destination.
+    func checkGroups(_ path: String) throws(TransferError) {
+        if let group = reserved.group(aroundFile: path) { throw ReservedPlaces.isGroups(path, group) }
+    }
+
+    func isInGroup(_ path: String) -> Bool { reserved.group(aroundFile: path) != nil }
 
     // MARK: The body
 
@@ -196,6 +206,12 @@ final class Publisher {
                 throw creationError(error, group.folder)
             }
         }
+        // Before a byte is written: what is begun there would be carried over with the group's files.
+        if reserved.hasGroups, let folder = try? folders.folder(place.folder),
+            let group = folders.group(around: folder, reserved)
+        {
+            throw ReservedPlaces.isGroups(place.folder, group)
+        }
         do throws(SystemError) {
             return try open(place.folder, mode: mode)
         } catch {
@@ -286,6 +302,7 @@ final class Publisher {
                 .destinationExists,
                 "\(destination.path) is already the file of the task `\(taskName(owner))`, under another path: "
                     + "give each a `to` of its own")
+        case .inFolder(let group): throw ReservedPlaces.isGroups(destination.path, group)
         }
     }
 
@@ -341,6 +358,7 @@ final class Publisher {
         _ staging: Staging, _ task: TaskIndex, in folder: FolderCache.Folder, as name: String,
         _ destination: Destination
     ) throws(SystemError) -> Placing {
+        if let group = folders.group(around: folder, reserved) { return .inFolder(of: group) }
         let key = PlacedFiles.key(folder, name)
         let isOurs = placed.claim(key, task)
         do throws(SystemError) {

@@ -1,13 +1,27 @@
 import SystemIO
 package import TransferModel
 
-/// What a run reads and writes beside its tasks' files. A name that a server chose, or a path that leads there by a symlink,
-/// takes none of these places.
+/// What a run reads and writes beside its tasks' files, and the folders of its groups. A name that a server chose, or a path
+/// that leads there by a symlink, takes none of these places.
 package struct ReservedPlaces: Sendable {
+    /// The folder of a group: all in it is exchanged at once, so that nobody but its members writes there.
+    package struct GroupFolder: Sendable {
+        let name: String
+        let path: String
+        package init(name: String, path: String) {
+            self.name = name
+            self.path = path
+        }
+    }
+
     /// By the last part of their paths, so that a file of another name costs nothing here.
     private var places: [String: [(folder: String, what: String)]] = [:]
+    private let reserved: [Job.Reserved]
+    private let groups: [GroupFolder]
 
-    package init(_ reserved: [Job.Reserved]) {
+    package init(_ reserved: [Job.Reserved], groups: [GroupFolder] = []) {
+        self.reserved = reserved
+        self.groups = groups
         for place in reserved {
             add(place.path, place.what)
             // The link and the file that it leads to.
@@ -26,5 +40,40 @@ package struct ReservedPlaces: Sendable {
         let (folder, name) = Folders.split(path)
         guard let alike = places[name], let here = Folders.resolved(folder) else { return nil }
         return alike.first { Folders.resolved($0.folder) == here }?.what
+    }
+
+    /// What lies in the folder at `path`, and would go with it.
+    package func first(in path: String) -> Job.Reserved? {
+        guard let folder = Folders.resolved(path) else { return nil }
+        return reserved.first { place in
+            // The name and, where that is a link, the file.
+            [Folders.resolvedAsFarAsThere(Folders.split(place.path).folder), Folders.resolvedAsFarAsThere(place.path)]
+                .contains { Folders.isAt($0, orIn: folder) }
+        }
+    }
+
+    var hasGroups: Bool { !groups.isEmpty }
+
+    /// The group in whose folder a folder lies, wherever the path leads by which it was reached.
+    func group(around folder: borrowing Descriptor) -> String? {
+        guard !groups.isEmpty, let path = try? folder.path().description else { return nil }
+        return group(aroundResolved: path)
+    }
+
+    /// The same of a file's path.
+    func group(aroundFile path: String) -> String? {
+        guard !groups.isEmpty, let folder = Folders.resolved(Folders.split(path).folder) else { return nil }
+        return group(aroundResolved: folder)
+    }
+
+    private func group(aroundResolved path: String) -> String? {
+        groups.first { group in Folders.resolved(group.path).map { Folders.isAt(path, orIn: $0) } ?? false }?.name
+    }
+
+    static func isGroups(_ path: String, _ group: String) -> TransferError {
+        TransferError(
+            .destinationExists,
+            "\(path) lies in the folder of the group `\(group)`, which is put in place as a whole: "
+                + "make the task its member, or let it go elsewhere")
     }
 }

@@ -39,6 +39,22 @@ package enum Folders {
         return unsafe String(cString: text)
     }
 
+    /// The same where the end of the path is not there yet: what is there of it counts.
+    package static func resolvedAsFarAsThere(_ path: String) -> String {
+        if let there = resolved(path) { return there }
+        let (folder, name) = split(path)
+        guard !name.isEmpty, folder != path else { return path }
+        let above = folder == "." ? working() : resolvedAsFarAsThere(folder)
+        return above == "/" ? "/\(name)" : "\(above)/\(name)"
+    }
+
+    /// Whether one resolved path is the other or below it. By bytes: a slash that a combining mark follows is still one.
+    package static func isAt(_ path: String, orIn folder: String) -> Bool {
+        guard path.utf8.starts(with: folder.utf8) else { return false }
+        let next = path.utf8.dropFirst(folder.utf8.count).first
+        return next == nil || next == UInt8(ascii: "/") || folder.utf8.last == UInt8(ascii: "/")
+    }
+
     /// What stands in a folder, in no order; nothing of one that cannot be read.
     package static func names(in path: String) -> [String] {
         guard let stream = unsafe opendir(path) else { return [] }

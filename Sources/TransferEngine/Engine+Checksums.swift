@@ -45,7 +45,11 @@ extension Engine {
         }
         if mayKeep(attempt.specification) {
             attempt.phase = .inspecting
-            return outbox.add(.inspect(attempt.task, path: attempt.specification.destination ?? "", attempt.checksum))
+            let (task, specification) = (attempt.task, attempt.specification)
+            return outbox.add(
+                .inspect(
+                    task, path: specification.destination ?? "", attempt.checksum,
+                    isMember: specification.group != nil))
         }
         begin(attempt, url)
     }

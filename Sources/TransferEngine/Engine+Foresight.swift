@@ -79,7 +79,9 @@ extension Engine {
         // A file that has to be read is read when its turn comes.
         if let kept, record == nil, !Revalidation.mustRead(kept, boot: memory?.boot ?? 0) {
             foresight[task] = .looking(kept)
-            outbox.add(.look(task, path: keptPath(job.tasks[Int(task.raw)], kept)))
+            let specification = job.tasks[Int(task.raw)]
+            outbox.add(
+                .look(task, path: keptPath(specification, kept), isMember: specification.group != nil))
         } else {
             foresight[task] = .found(kept, record)
         }

@@ -31,7 +31,7 @@ extension Engine {
             let path = pathInFolder(destination.path, attempt)
         else { return }
         let checksum = destination.existing == .skip ? attempt.checksum : nil
-        outbox.add(.inspect(attempt.task, path: path, checksum))
+        outbox.add(.inspect(attempt.task, path: path, checksum, isMember: destination.group != nil))
     }
 
     /// What stands there. Once all of the body is with a delivery thread, that decides.

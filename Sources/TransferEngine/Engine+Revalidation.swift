@@ -68,7 +68,15 @@ extension Engine {
         guard let kept = attempt.validators, attempt.isKept else { return begin(attempt, url) }
         attempt.phase = .recalling(url, kept)
         let readsIt = Revalidation.mustRead(kept, boot: memory?.boot ?? 0)
-        outbox.add(.look(attempt.task, path: keptPath(attempt.specification, kept), readingIt: readsIt))
+        look(attempt, kept, readingIt: readsIt)
+    }
+
+    private func look(_ attempt: Attempt, _ kept: KeptValidators?, readingIt: Bool = false) {
+        let specification = attempt.specification
+        outbox.add(
+            .look(
+                attempt.task, path: keptPath(specification, kept), readingIt: readingIt,
+                isMember: specification.group != nil))
     }
 
     /// Where the file stands that may be kept.
@@ -120,7 +128,7 @@ extension Engine {
     func confirm(_ attempt: Attempt) {
         guard let asked = attempt.asked else { preconditionFailure("a condition was sent without a file") }
         attempt.phase = .confirming(asked)
-        outbox.add(.look(attempt.task, path: keptPath(attempt.specification, attempt.validators)))
+        look(attempt, attempt.validators)
     }
 
     /// The file stands under its name: what its answer was known by goes to the store. What was a while under way has

@@ -178,7 +178,7 @@ package final class Engine {
             delivery = try Delivery(
                 run: RunLabel.text(run, state: place?.folder), reports: deliveries,
                 threads: Self.deliveryThreads(for: job), makesSums: memory != nil,
-                reserved: ReservedPlaces(job.reserved), taskName: { job.tasks[Int($0.raw)].id })
+                reserved: EngineGroup.reserved(job, groups), taskName: { job.tasks[Int($0.raw)].id })
         } catch {
             throw TransferError(.unknown, "a delivery thread could not be started: \(error)")
         }
@@ -293,7 +293,9 @@ package final class Engine {
             attempt.phase = .inspecting
             let checksum: Checksum? =
                 if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
-            outbox.add(.inspect(task, path: specification.destination ?? "", checksum))
+            outbox.add(
+                .inspect(
+                    task, path: specification.destination ?? "", checksum, isMember: specification.group != nil))
         } else {
             recall(attempt, url)
         }

@@ -6,6 +6,14 @@ struct EngineGroup {
     let place: GroupPlace
     private(set) var members: [TaskIndex] = []
 
+    /// Where no task writes that is not meant to.
+    static func reserved(_ job: Job, _ groups: [EngineGroup]) -> ReservedPlaces {
+        let folders = zip(job.groups, groups).map { group, known in
+            ReservedPlaces.GroupFolder(name: group.name, path: known.place.folder)
+        }
+        return ReservedPlaces(job.reserved, groups: folders)
+    }
+
     static func all(of job: Job) -> [EngineGroup] {
         guard !job.groups.isEmpty else { return [] }
         var members = Array(repeating: [TaskIndex](), count: job.groups.count)

@@ -151,12 +151,18 @@ extension Sections {
         "group", in: "a group", title: "`groups`",
         """
         Downloads whose `group` names it are staged and verified together and published in one step, or not at all. A \
-        `to` that is a symlink is switched, a folder exchanged.
+        `to` that is a symlink is switched, a folder exchanged. Only members write in that folder: another task whose path \
+        leads there, by whatever link or name, fails.
         """,
         keys: [
             Key("to", \.to, .path, default: "required", "the folder") { $1.pathText($0).map { .some($0) } },
             .choice("publish", \.publish, default: "atomic", "in one step"),
-            .choice("extraneous", \.extraneous, default: "keep", "what happens to files that no member names"),
+            .choice(
+                "extraneous", \.extraneous, default: "keep",
+                """
+                what happens to files that no member names; with `remove` the run ends before it begins if the job, its \
+                secrets, its report, its state or what a task sends lies there
+                """),
         ])
 
     struct GroupDraft: Blank, Sendable {

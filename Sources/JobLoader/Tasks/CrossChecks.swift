@@ -127,6 +127,7 @@ struct TaskChecker {
             }
         }
         for task in tasks {
+            checkRules(of: task, folders)
             guard let destination = task.destination else { continue }
             let path = Paths.resolvingDots(destination)
             let own = task.group.map { groupNames[Int($0.raw)] }
@@ -141,6 +142,19 @@ struct TaskChecker {
                     : "add `group: \(folder.name)`, or choose another `to`"
                 reader.error("group-folder", message, hint: hint, at: self.place(of: "to", task))
             }
+        }
+    }
+
+    /// A file that a rule makes of an answer is no group's member.
+    private mutating func checkRules(of task: TaskSpecification, _ folders: [(name: String, path: String)]) {
+        for rule in task.options.values.onResponse {
+            guard let path = rule.to.map({ Paths.resolvingDots($0) }),
+                let folder = folders.first(where: { path.hasPrefix($0.path) })
+            else { continue }
+            reader.error(
+                "group-folder",
+                "a rule of `\(task.id)` writes into the folder of the group `\(folder.name)` without being its member",
+                hint: "choose another `to`", at: place(of: "onResponse", task))
         }
     }
 

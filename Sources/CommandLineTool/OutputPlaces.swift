@@ -1,9 +1,11 @@
+import FileDelivery
 import Reporting
 import SystemIO
 import TransferModel
 
 /// Where a run writes beside what its tasks fetch: no two of these may become one file, of which only the last is left.
 enum OutputPlaces {
+    /// `job` has all that is reserved, what the run itself writes too.
     static func check(_ job: Job, report: String?, events: String?) throws(OutputProblem) {
         var taken: [(place: String, what: String)] = []
         if job.file != "-", let place = Folders.resolved(job.file) { taken.append((place, "the job itself")) }
@@ -18,14 +20,77 @@ enum OutputPlaces {
             }
         }
         try checkInputs(job)
+        try checkGroups(job)
     }
 
-    /// What the job is made of is not to be replaced by what it fetches.
+    /// What the job is made of is not to be replaced by what it fetches. By names first: the tasks may be many.
     private static func checkInputs(_ job: Job) throws(OutputProblem) {
+        var inputs: [String: [(place: String, input: Job.Reserved)]] = [:]
         for input in job.reserved {
-            guard let place = place(input.path), let task = writer(of: place, input.path, job) else { continue }
+            guard let place = place(input.path) else { continue }
+            for name in Set([place, input.path].map { Folders.split($0).name }) {
+                inputs[name, default: []].append((place, input))
+            }
+        }
+        for task in job.tasks {
+            guard let destination = task.destination, let alike = inputs[Folders.split(destination).name],
+                let place = place(destination), let input = alike.first(where: { $0.place == place })?.input
+            else { continue }
             throw OutputProblem(
                 "the task `\(task.id)` would write over \(input.what), \(input.path): give it another `to`")
+        }
+    }
+
+    /// Nor is it to go with what no member of a group names.
+    private static func checkGroups(_ job: Job) throws(OutputProblem) {
+        for (number, group) in job.groups.enumerated() where group.extraneous == .remove {
+            let index = GroupIndex(raw: UInt16(number))
+            guard job.tasks.contains(where: { $0.group == index }),
+                let folder = Folders.resolved(group.to.revealed),
+                let held = ReservedPlaces(job.reserved + sent(in: folder, index, job)).first(in: folder)
+            else { continue }
+            throw OutputProblem(
+                "the group `\(group.name)` with `extraneous: remove` would take \(held.what) away, \(held.path): "
+                    + "keep that outside the group's folder")
+        }
+    }
+
+    /// What tasks send from there and no member writes there.
+    private static func sent(in folder: String, _ group: GroupIndex, _ job: Job) -> [Job.Reserved] {
+        let members = Members(of: group, job)
+        var isThere: [String: Bool] = [:]
+        var found: [Job.Reserved] = []
+        for task in job.tasks {
+            for path in task.options.values.body?.plainFiles ?? [] {
+                let above = Folders.split(path).folder
+                let isIn = isThere[above] ?? Folders.resolved(above).map { Folders.isAt($0, orIn: folder) } ?? false
+                isThere[above] = isIn
+                guard isIn, !members.mayWrite(path) else { continue }
+                found.append(Job.Reserved(path: path, what: "what the task `\(task.id)` sends"))
+            }
+        }
+        return found
+    }
+
+    private struct Members {
+        private var files: Set<String> = []
+        private var folders: [String] = []
+        /// What one writes is not known yet.
+        private var mayWriteAll = false
+
+        init(of group: GroupIndex, _ job: Job) {
+            for task in job.tasks where task.group == group { add(task.destination) }
+            for path in job.groups[Int(group.raw)].absent { add(path) }
+        }
+
+        private mutating func add(_ destination: String?) {
+            guard let path = destination.map(PathText.withoutDots) else { return mayWriteAll = true }
+            if path.utf8.last == UInt8(ascii: "/") { folders.append(path) } else { files.insert(path) }
+        }
+
+        func mayWrite(_ path: String) -> Bool {
+            let path = PathText.withoutDots(path)
+            return mayWriteAll || files.contains(path) || folders.contains { path.utf8.starts(with: $0.utf8) }
         }
     }
 

@@ -1,5 +1,6 @@
 import CurlCore
 import Reporting
+import Stores
 import SystemIO
 import TransferModel
 
@@ -19,7 +20,8 @@ struct RunOutputs {
         report = JSONReport(job: job, runner: RunnerFacts.here)
         reportsToStandardOutput = options.report == .standardOutput
         reportPath = Self.reportPath(job, options)
-        try OutputPlaces.check(job, report: reportPath, events: Self.eventsPath(job, options))
+        try OutputPlaces.check(
+            Self.reserving(job, options, environment), report: reportPath, events: Self.eventsPath(job, options))
         if let reportPath {
             try JSONReport.preflight(reportPath)
             report.grow(at: reportPath)
@@ -50,10 +52,18 @@ struct RunOutputs {
     }
 
     /// What the run itself writes is no task's file.
-    static func reserving(_ job: Job, _ options: RunOptions) -> Job {
+    static func reserving(_ job: Job, _ options: RunOptions, _ environment: [String: String]) -> Job {
         var job = job
         for (path, what) in [(reportPath(job, options), "the report"), (eventsPath(job, options), "the events")] {
             if let path { job.reserved.append(Job.Reserved(path: path, what: what)) }
+        }
+        if let folder = try? StateFolder(options.stateDirectory, environment).state {
+            // Of what lies there the databases alone: somebody's state folder may be the folder that he works in.
+            job.reserved += ["store.sqlite", "journal.sqlite"].flatMap { name in
+                ["", "-wal", "-shm"].map {
+                    Job.Reserved(path: "\(folder)/\(name)\($0)", what: "where runs keep what they remember")
+                }
+            }
         }
         return job
     }

@@ -173,7 +173,7 @@ struct RunningJob {
         let run: JobRun
         do throws(TransferError) {
             run = try JobRun(
-                job: RunOutputs.reserving(job, options), settings: settings, log: log, memory: memory.place
+                job: RunOutputs.reserving(job, options, environment), settings: settings, log: log, memory: memory.place
             ) { wake in
                 let inbox = inputs.open(wake)
                 other?.opened(inbox)

@@ -202,6 +202,7 @@ final class Groups {
             return true
         }
         let target = try GroupTarget.look(at: staging.place, folders)
+        try spareReserved(staging.place)
         var snapshot: TreeSnapshot?
         if let old = target.old {
             var carrying = try CarryOver(staging, from: old)
@@ -217,6 +218,14 @@ final class Groups {
         try look(again: target, snapshot, staging.place)
         guard goesOn(.looked) else { return false }
         return try swap(staging, target, snapshot)
+    }
+
+    /// A run is asked for that before it begins; links may lead elsewhere by now, and a later process goes on with it.
+    private func spareReserved(_ place: GroupPlace) throws(TransferError) {
+        guard place.extraneous == .remove, let held = reserved.first(in: place.folder) else { return }
+        throw TransferError(
+            .groupNotPublished,
+            "`extraneous: remove` would take \(held.what) away, \(held.path): keep it outside \(place.folder)")
     }
 
     /// One flush for all: an fsync for each file and folder costs many times that.

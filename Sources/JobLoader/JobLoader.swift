@@ -84,7 +84,7 @@ struct JobFile {
         job.groups = draft.groups
         job.report = draft.report
         job.onFinish = draft.onFinish
-        job.reserved = reserved
+        job.reserved = reserved + lists(of: job)
         return job
     }
 
@@ -98,6 +98,15 @@ struct JobFile {
             path.map { Job.Reserved(path: Paths.absolute($0, in: reader.resources.workingDirectory), what: what) }
         }
         return files + reader.names.secrets.files.map { Job.Reserved(path: $0.path, what: "the secret `\($0.name)`") }
+    }
+
+    /// What `forEach` goes over. A list that a task is said to write is that one's file: others read it as it was.
+    private func lists(of job: Job) -> [Job.Reserved] {
+        guard !reader.lists.isEmpty else { return [] }
+        let written = Set(job.tasks.compactMap { $0.destination.map { Paths.resolvingDots($0) } })
+        return reader.lists.filter { !written.contains(Paths.resolvingDots($0)) }.map {
+            Job.Reserved(path: $0, what: "a list that `forEach` reads")
+        }
     }
 
     private var stem: String {

@@ -12,7 +12,7 @@ struct PathClaims {
             if let path = task.destination, path.utf8.last != UInt8(ascii: "/") {
                 owners[PathText.withoutDots(path)] = index
             }
-            for path in task.options.values.body?.files ?? [] {
+            for path in task.options.values.body?.plainFiles ?? [] {
                 senders[PathText.withoutDots(path), default: []].append(index)
             }
         }
@@ -44,17 +44,5 @@ struct PathClaims {
             rest += needs.filter { seen.insert($0).inserted }
         }
         return false
-    }
-}
-
-extension RequestBody {
-    /// The files that it is made of, as far as their paths are known.
-    fileprivate var files: [String] {
-        switch self {
-        case .file(let path): path.plain.map { [$0] } ?? []
-        case .multipart(let parts):
-            parts.compactMap { part in if case .file(let path) = part.content { path.plain } else { nil } }
-        case .data, .base64, .json, .form, .stream: []
-        }
     }
 }

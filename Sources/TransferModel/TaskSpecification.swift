@@ -264,6 +264,16 @@ package indirect enum RequestBody: Sendable {
     /// What can be read once and no further.
     package var isStream: Bool { if case .stream = self { true } else { false } }
 
+    /// The files that it is made of, as far as their paths are known.
+    package var plainFiles: [String] {
+        switch self {
+        case .file(let path): path.plain.map { [$0] } ?? []
+        case .multipart(let parts):
+            parts.compactMap { part in if case .file(let path) = part.content { path.plain } else { nil } }
+        case .data, .base64, .json, .form, .stream: []
+        }
+    }
+
     package var readsFiles: Bool {
         switch self {
         case .file: true

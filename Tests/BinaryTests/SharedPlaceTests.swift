@@ -42,6 +42,19 @@ import Testing
         #expect(try binary.folder.text("job.yaml") == before && binary.folder.text("secret").isEmpty)
     }
 
+    /// Nor over the list that it goes over, or over what runs remember.
+    @Test(arguments: ["link/list", "state/store.sqlite", "link/state/journal.sqlite"])
+    func noTaskWritesOverWhatTheRunLivesOn(_ to: String) throws {
+        try #require(symlink(".", binary.folder.path("link")) == 0)
+        try binary.folder.makeFolder("state")
+        try binary.folder.write("list", "q\n")
+        let id = to.hasSuffix("list") ? "id: 'a${q}', forEach: { q: { lines: list } }" : "id: a"
+        try binary.folder.write("job.yaml", "tasks: [{ \(id), url: \"data:,x\", to: \(to) }]\n")
+        let result = try binary.start(["job.yaml", "--state-dir", "state"]).wait()
+        #expect(result.exitStatus == 4 && result.errorText.contains("would write over"), "\(result.errorText)")
+        #expect(try binary.folder.text("list") == "q\n")
+    }
+
     @Test func nowhereIsNoPlace() throws {
         let result = try binary.start(["job.yaml", "--report", "/dev/null", "--events", "/dev/null"]).wait()
         #expect(result.exitStatus == 0)

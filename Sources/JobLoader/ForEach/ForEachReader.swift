@@ -161,6 +161,7 @@ struct ForEachReader {
         reader.key = "forEach"
         guard let path = reader.path(value) else { return nil }
         reader.fileReads.append(FileRead(path: path, node: value))
+        if !reader.lists.contains(path) { reader.lists.append(path) }
         switch reader.resources.readFile(path, Self.fileLimit) {
         case .failure(let problem):
             reader.error("unreadable-file", "`\(Reader.short(reader.tree.text(value)))`: \(problem.words)", value)

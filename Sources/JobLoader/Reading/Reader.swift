@@ -30,6 +30,8 @@ final class Reader {
     var checksumTasks: [ChecksumTask] = []
     /// Files and tasks that the `forEach` just read names.
     var fileReads: [FileRead] = []
+    /// All files that `forEach` went over, each once.
+    var lists: [String] = []
     var forEachTasks: [ChecksumTask] = []
 
     init(tree: YAMLTree, source: SourceText, resources: Resources, baseDirectory: String, names: NameStore) {

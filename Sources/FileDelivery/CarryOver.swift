@@ -13,6 +13,7 @@ import TransferModel
 /// | a device, pipe or socket | fails the group | stays behind |
 /// | a folder where a member is a file, or the reverse | fails the group | stays behind |
 ///
+/// A download of another run under way in the folder goes on in the new tree, whatever happens to what no member names.
 /// What a member of the job wrote that is not in this run, or failed and may, is kept with `remove` too. Access lists and a
 /// user's extended attributes stay: files are the same files, and folders get what the old ones had.
 struct CarryOver {
@@ -63,7 +64,7 @@ struct CarryOver {
                 if below.hasFiles { known += 1 }
                 if keepsRest { below.keepsRest = true }
                 try descend(into: below, entry, index)
-            } else if keepsRest || members?.spared.contains(entry.name) == true && entry.folder == nil {
+            } else if keepsRest || isSpared(entry, members) || entry.isUnderWay(in: old) {
                 try keep(entry, index, from: old, into: new)
             } else {
                 leave(index)
@@ -72,6 +73,10 @@ struct CarryOver {
         // Members whose names are not here: new ones, or kept ones that somebody took away meanwhile.
         let wanted = members?.folders.values.count { $0.hasFiles } ?? 0
         if known < (members?.files.count ?? 0) + wanted { leave(index) }
+    }
+
+    private func isSpared(_ entry: TreeSnapshot.Entry, _ members: MemberFolder?) -> Bool {
+        entry.folder == nil && members?.spared.contains(entry.name) == true
     }
 
     /// Something in the folder will not be as it was.

@@ -351,7 +351,9 @@ final class Publisher {
             guard error.errno == ENOENT else { throw error }
         }
         folders.forget(folderPath)
-        return try place(staging, task, in: folders.folder(folderPath), as: name, destination)
+        let folder = try folders.folder(folderPath)
+        staging.follow(to: folder)
+        return try place(staging, task, in: folder, as: name, destination)
     }
 
     private func place(
@@ -463,6 +465,9 @@ final class Publisher {
         case EEXIST: TransferError(.destinationExists, "\(path) is there already", errno: error.errno)
         case EISDIR: TransferError(.cannotMoveFile, "\(path) is a folder", errno: error.errno)
         case ENOTSUP: TransferError(.cannotMoveFile, "\(path) is a device, pipe or socket", errno: error.errno)
+        case ENOENT:
+            TransferError(
+                .cannotMoveFile, "the folder of \(path) was taken away while the file was fetched", errno: error.errno)
         default: TransferError(.cannotMoveFile, "naming \(path) failed: \(error.reason)", errno: error.errno)
         }
     }

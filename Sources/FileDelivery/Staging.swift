@@ -12,8 +12,8 @@ final class Staging {
         let name: String
     }
     let file: Descriptor
-    /// Where it began.
-    private let home: FolderCache.Folder
+    /// Where it began, or where that stands now.
+    private var home: FolderCache.Folder
     /// `nil` while it has none.
     private var temporary: TemporaryName?
     /// Of what is there without a hole from the beginning.
@@ -218,6 +218,17 @@ final class Staging {
         let temporary = try temporaryName(in: folder, names)
         try temporary.folder.descriptor.rename(temporary.name, into: folder.descriptor, as: name)
         self.temporary = nil
+    }
+
+    /// The folder that it began in is not at its path any more: the publication of a group has put another in its place,
+    /// with all that was in it, what is under way too.
+    func follow(to folder: FolderCache.Folder) {
+        guard let known = temporary, let own = try? file.facts(),
+            (try? known.folder.descriptor.facts(of: known.name))?.isSameFile(as: own) != true,
+            (try? folder.descriptor.facts(of: known.name))?.isSameFile(as: own) == true
+        else { return }
+        home = folder
+        temporary = TemporaryName(folder: folder, name: known.name)
     }
 
     private func temporaryName(

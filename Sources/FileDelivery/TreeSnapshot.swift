@@ -9,6 +9,17 @@ struct TreeSnapshot {
         let facts: FileFacts
         /// Its place in the list, when it is a folder.
         let folder: Int?
+
+        /// A download's file under way has a name of our form, and whoever writes it changes it all the time.
+        var mayBeUnderWay: Bool { facts.isRegular && TemporaryNames.run(in: name) != nil }
+
+        /// Whether somebody who is alive writes it.
+        func isUnderWay(in parent: FolderCache.Folder) -> Bool {
+            guard mayBeUnderWay,
+                let file = try? parent.descriptor.open(name.description, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            else { return false }
+            return (try? file.tryLock()) == false
+        }
     }
     /// The path of the tree, for people.
     private let path: String
@@ -83,7 +94,8 @@ struct TreeSnapshot {
         // Folders are looked at as such.
         for entry in entries where entry.folder == nil {
             guard let facts = try? folder.descriptor.facts(of: entry.name),
-                isSame(facts, entry.facts, ignoringChangeTime: linked.contains(entry.facts.inode))
+                entry.mayBeUnderWay && facts.isSameFile(as: entry.facts)
+                    || isSame(facts, entry.facts, ignoringChangeTime: linked.contains(entry.facts.inode))
             else { throw changed(path(index, entry.name)) }
         }
     }

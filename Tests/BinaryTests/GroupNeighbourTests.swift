@@ -1,0 +1,119 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+/// Who else writes in a group's folder, and what else lies there.
+@Suite struct GroupNeighbourTests {
+    private let server: ScriptedServer
+    private let stage: Stage
+
+    init() throws {
+        server = try ScriptedServer()
+        for name in ["a", "b"] { server.on("/\(name)", .respond(200, body: name)) }
+        server.on("/site", .respond(200, body: "site"))
+        server.on("/slow", [.wait(.milliseconds(300))] + .respond(200, body: "slow"))
+        stage = try Stage()
+    }
+
+    private func job(_ extraneous: String, _ tasks: String...) -> String {
+        """
+        groups: { g: { to: site, extraneous: \(extraneous) } }
+        tasks:
+          - { id: a, group: g, url: "\(server.url("/slow"))", to: x }
+
+        """ + tasks.map { "  - \($0)\n" }.joined()
+    }
+
+    /// What is told as there is there when the run ends: nobody else writes where a group puts its set in place.
+    @Test(arguments: ["remove", "keep"], ["rule", "captured", "link", "member's place", "skip", "file"])
+    func nobodyElseWritesThere(_ extraneous: String, _ way: String) throws {
+        defer { server.stop() }
+        try stage.folder.write("site/old", "old")
+        try stage.folder.link("al", to: "site")
+        let url = server.url("/b")
+        let capture = "{ id: c, url: '\(server.url("/site"))', capture: { d: { regex: site } } }"
+        let tasks: [String]
+        switch way {
+        case "rule": tasks = ["{ id: b, url: '\(url)', onResponse: [{ do: download, to: al/b }] }"]
+        case "captured": tasks = [capture, "{ id: b, url: '\(url)', to: './${tasks.c.d}/b' }"]
+        case "link": tasks = ["{ id: b, url: '\(url)', to: al/b }"]
+        case "member's place": tasks = ["{ id: b, url: '\(url)', to: al/x }"]
+        case "skip": tasks = ["{ id: b, url: '\(url)', to: al/old, existing: skip }"]
+        default: tasks = ["{ id: b, url: 'file://\(stage.folder.path("job.yaml"))', to: al/b }"]
+        }
+        let text = tasks.count == 2 ? job(extraneous, tasks[0], tasks[1]) : job(extraneous, tasks[0])
+        let run = try stage.run(text)
+        #expect(run.status == 1)
+        #expect(try run.task("b", "error.name") == "destinationExists")
+        #expect(try run.task("b", "error.message")?.contains("the group `g`") == true)
+        #expect(try run.task("a", "outcome") == "succeeded")
+        #expect(try stage.text("site/x") == "slow")
+        #expect(stage.folder.list("site") == (extraneous == "keep" ? ["old", "x"] : ["x"]))
+    }
+
+    /// A set without anything else in its folder cannot take away what the run lives on.
+    @Test(arguments: ["job", "secret", "state", "report", "body", "linked"])
+    func nothingOfTheRunIsExtraneous(_ what: String) throws {
+        defer { server.stop() }
+        try stage.folder.makeFolder("site")
+        try stage.folder.write("site/mine", "precious")
+        var (text, file, options) = (job("remove"), "job.yaml", ["--report", "none"])
+        switch what {
+        case "job":
+            file = "site/job.yaml"
+            text = text.replacing("to: site", with: "to: .")
+        case "secret": text = "secrets: { s: { file: site/mine } }\n" + text
+        case "state": options += ["--state-dir", "site/state"]
+        case "report": options = ["--report", "site/report"]
+        case "body":
+            text = job("remove", "{ id: u, url: '\(server.url("/b"))', method: PUT, body: { file: site/mine } }")
+        default:
+            try stage.folder.link("al", to: "site/mine")
+            text = "secrets: { s: { file: al } }\n" + text
+        }
+        try stage.folder.write(file, text)
+        let result = try stage.binary.start([file] + options).wait()
+        #expect(result.exitStatus == 4 && result.errorText.contains("`extraneous: remove`"), "\(result.errorText)")
+        #expect(try stage.text("site/mine") == "precious")
+        #expect(server.requests().isEmpty)
+    }
+
+    /// A member's own file may be sent: the group puts it there.
+    @Test func whatAMemberWritesMayBeSent() throws {
+        defer { server.stop() }
+        server.on("/up", .respond(200))
+        let text = job(
+            "remove",
+            "{ id: u, needs: [group.g, a], url: '\(server.url("/up"))', method: PUT, body: { file: site/x } }")
+        for _ in 0..<2 { #expect(try stage.run(text).status == 0) }
+    }
+
+    /// A download of another run goes on in the new tree.
+    @Test(arguments: ["remove", "keep"]) func theExchangeHarmsNoDownloadUnderWay(_ extraneous: String) throws {
+        defer { server.stop() }
+        let body = Script.patternBytes(3 << 20)
+        let head = Script.head(200, [("ETag", "\"v\""), ("Content-Length", "\(body.count)")])
+        server.on("/long") { _ in
+            Script([
+                .bytes(head), .bytes(Array(body[..<(2 << 20)])), .wait(.milliseconds(1_500)),
+                .bytes(Array(body[(2 << 20)...(2 << 20)])), .gate("exchanged"),
+                .bytes(Array(body[((2 << 20) + 1)...])),
+            ])
+        }
+        try stage.folder.write("site/old", "old")
+        try stage.folder.write(
+            "other.yaml", "tasks: [{ id: long, url: '\(server.url("/long"))', to: site/long }]")
+        let other = try stage.binary.start(["other.yaml"])
+        // It has a name by now.
+        for _ in 0..<200 where !stage.folder.list("site").contains(where: { $0.hasPrefix(".transfer-run-") }) {
+            usleep(50_000)
+        }
+        #expect(try stage.run(job(extraneous)).status == 0)
+        server.open(gate: "exchanged")
+        let result = other.wait()
+        #expect(result.exitStatus == 0, "\(result.errorText)")
+        #expect(try stage.folder.bytes("site/long") == body)
+        #expect(stage.folder.list("site") == (extraneous == "keep" ? ["long", "old", "x"] : ["long", "x"]))
+    }
+}

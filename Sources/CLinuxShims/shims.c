@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,6 +71,29 @@ int tr_fstatat(int folder, const char *path, int follow_links, struct tr_file_fa
     struct stat status;
     if (fstatat(folder, path, &status, follow_links ? 0 : AT_SYMLINK_NOFOLLOW) != 0) return -1;
     fill(&status, facts);
+    return 0;
+}
+
+int tr_statx(int folder, const char *path, int follow_links, struct tr_file_facts *facts, int64_t *born_nanoseconds) {
+    struct statx status;
+    *born_nanoseconds = 0;
+    int flags = AT_EMPTY_PATH | (follow_links ? 0 : AT_SYMLINK_NOFOLLOW);
+    if (statx(folder, path, flags, STATX_BASIC_STATS | STATX_BTIME, &status) != 0) {
+        // Some sandboxes allow only the older call.
+        if (errno != ENOSYS && errno != EPERM) return -1;
+        return *path ? tr_fstatat(folder, path, follow_links, facts) : tr_fstat(folder, facts);
+    }
+    facts->device = makedev(status.stx_dev_major, status.stx_dev_minor);
+    facts->inode = status.stx_ino;
+    facts->mode = status.stx_mode;
+    facts->owner = status.stx_uid;
+    facts->group = status.stx_gid;
+    facts->size = status.stx_size;
+    facts->modified_nanoseconds = (int64_t)status.stx_mtime.tv_sec * 1000000000 + status.stx_mtime.tv_nsec;
+    facts->changed_nanoseconds = (int64_t)status.stx_ctime.tv_sec * 1000000000 + status.stx_ctime.tv_nsec;
+    if (status.stx_mask & STATX_BTIME) {
+        *born_nanoseconds = (int64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
+    }
     return 0;
 }
 

@@ -109,7 +109,7 @@ final class Groups {
         if let standing, isSame, looksAlike(file, standing.facts, destination) {
             try keep(standing, member, path, task, place)
             file.remove()
-            return .same(standing.facts)
+            return .same((try? standing.folder.descriptor.identified(member.name.description)).map { FileStamp($0) })
         }
         let staging = try staging(place)
         do throws(SystemError) {

@@ -132,8 +132,8 @@ enum LocalFiles {
 
     /// By what the file at `path` can be known again; `nil` for what is no file.
     static func stamp(_ path: String) -> FileStamp? {
-        guard let facts = try? FileFacts.of(path), facts.isRegular else { return nil }
-        return FileStamp(facts)
+        guard let found = try? FileFacts.identified(path), found.facts.isRegular else { return nil }
+        return FileStamp(found)
     }
 
     /// Of what is in it, as `FileRecord` tells it; `nil` when it cannot be read.
@@ -150,5 +150,8 @@ enum LocalFiles {
 }
 
 extension FileStamp {
-    init(_ facts: FileFacts) { self.init(size: facts.size, modifiedNanoseconds: facts.modifiedNanoseconds) }
+    init(_ found: (facts: FileFacts, identity: Int64)) {
+        self.init(
+            size: found.facts.size, modifiedNanoseconds: found.facts.modifiedNanoseconds, identity: found.identity)
+    }
 }

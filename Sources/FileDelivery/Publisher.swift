@@ -6,8 +6,8 @@ import TransferModel
 enum Placing {
     /// Whether the destination's content is another than before.
     case placed(changed: Bool)
-    /// The file that stands there is the same in all that counts, and stays: these are its facts.
-    case same(FileFacts)
+    /// The file that stands there is the same in all that counts, and stays.
+    case same(FileStamp?)
     /// `existing: skip`, and something stands there.
     case kept(bytes: Int64)
     /// Another task of this run has put its file there, under another path perhaps.
@@ -285,11 +285,11 @@ final class Publisher {
                     path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
                     lengthUnverified: lengthUnverified, stamp: destination.isStamped ? staging.stamp : nil,
                     sum: destination.isStamped && !destination.flush ? staging.sumSoFar : nil))
-        case .same(let facts):
+        case .same(let stamp):
             return Published(
                 FileRecord(
                     path: destination.path, bytes: staging.size, checksum: checksum, changed: false,
-                    lengthUnverified: lengthUnverified, stamp: FileStamp(facts)))
+                    lengthUnverified: lengthUnverified, stamp: stamp))
         case .kept(let bytes):
             staging.remove()
             return Published(

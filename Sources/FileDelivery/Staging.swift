@@ -271,7 +271,7 @@ final class Staging {
     }
 
     /// Of the file itself, whatever stands under its name by now.
-    var stamp: FileStamp? { (try? file.facts()).map { FileStamp($0) } }
+    var stamp: FileStamp? { (try? file.identified()).map { FileStamp($0) } }
 
     /// Leaves nothing of it.
     func remove() {

@@ -113,9 +113,21 @@ package enum Revalidation {
         }
     }
 
-    /// Whether the file must be read to be known again: a power cut may have come since it was written.
-    package static func mustRead(_ kept: KeptValidators, boot: Int64) -> Bool {
-        kept.content.map { $0.boot != boot } ?? false
+    /// Whether the file must be read to be known again: a power cut may have come since it was written, or another file
+    /// of its size and time stands in its place, which may be a copy of it.
+    package static func mustRead(_ kept: KeptValidators, file: FileStamp? = nil, boot: Int64) -> Bool {
+        if let file, file.isAnother(than: kept.file) { return true }
+        return kept.content.map { $0.boot != boot } ?? false
+    }
+
+    /// What is worth keeping of a file that was read, had the sum, and is still the server's; `nil` when that is known.
+    package static func confirmed(_ kept: KeptValidators, file: FileStamp, boot: Int64) -> KeptValidators? {
+        guard mustRead(kept, file: file, boot: boot) else { return nil }
+        var kept = kept
+        // What came from the disk survived. A copy may have been made a moment ago.
+        kept.content = file.isAnother(than: kept.file) ? ContentMark(boot: boot, sum: kept.content?.sum) : nil
+        kept.file = file
+        return kept
     }
 
     /// The condition to ask under; `nil` asks for the whole file. `sum` is that of the file's bytes, where it was to be
@@ -123,10 +135,10 @@ package enum Revalidation {
     package static func condition(
         _ kept: KeptValidators?, file: FileStamp?, sum: Int64? = nil, boot: Int64 = 0, _ options: TaskOptions.Values
     ) -> RequestCondition? {
-        guard let kept, kept.file == file, applies(to: options), kept.shape == shape(of: options),
+        guard let kept, let file, kept.file.looksLike(file), applies(to: options), kept.shape == shape(of: options),
             fits(kept.file.size, options)
         else { return nil }
-        if mustRead(kept, boot: boot), sum == nil || sum != kept.content?.sum { return nil }
+        if mustRead(kept, file: file, boot: boot), sum == nil || sum != kept.content?.sum { return nil }
         let header: HeaderField
         if let etag = kept.etag {
             header = HeaderField(name: "If-None-Match", value: SecretText(etag))

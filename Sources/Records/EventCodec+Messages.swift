@@ -58,6 +58,7 @@ extension RecordWriter {
         put(record.checksum) { $0.put($1) }
         put(record.changed)
         put(record.lengthUnverified)
+        // Its identity is the store's affair, at the time at which the file is put in place.
         put(record.stamp) {
             $0.put($1.size)
             $0.put($1.modifiedNanoseconds)

@@ -189,6 +189,10 @@ package struct Migration: Sendable {
                 ALTER TABLE resumeRecords ADD COLUMN headers BLOB;
                 """,
             fingerprint: "sha256:58e14e9858643e35678e5488ed63b87388f9c63df641793fc6e1c85a0459dadd"),
+        // What tells the file from another of its size and time.
+        Migration(
+            sql: "ALTER TABLE validators ADD COLUMN identity INTEGER;",
+            fingerprint: "sha256:f8ad1e94017af6be25387b796205014179db824507218ebd2281ea79ee9b402c"),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

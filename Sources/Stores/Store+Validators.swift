@@ -145,6 +145,7 @@ extension KeptValidators {
         seal.add(file.modifiedNanoseconds)
         for number in [content?.boot, content?.sum] { seal.add(number ?? -1) }
         if let asked { seal.add(asked) }
+        if let identity = file.identity { seal.add(identity) }
         // Four bytes in the file, and not three or five by chance.
         return Int64(Int32(truncatingIfNeeded: seal.value ^ seal.value >> 32))
     }
@@ -167,8 +168,8 @@ private struct ValidatorWriter: ~Copyable {
         let upsert = try database.prepare(
             """
             INSERT OR REPLACE INTO validators (folder, name, url, etag, lastModified, shape, size, modified, seal, file,
-                boot, sum, asked)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                boot, sum, asked, identity)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         let delete = try database.prepare("DELETE FROM validators WHERE folder = ? AND name = ?")
         find.bind(1, session.id)
@@ -196,6 +197,7 @@ private struct ValidatorWriter: ~Copyable {
         upsert.bind(11, kept.content?.boot)
         upsert.bind(12, kept.content?.sum)
         upsert.bind(13, kept.asked)
+        upsert.bind(14, kept.file.identity)
         try upsert.run()
     }
 
@@ -236,7 +238,7 @@ struct ValidatorQuery: ~Copyable {
         statement = try store.database.prepare(
             """
             SELECT source, folders.shape, url, etag, lastModified, validators.shape, size, modified, seal, file, boot, sum,
-                asked
+                asked, identity
             FROM folders JOIN validators ON folder = id WHERE session = ? AND path = ? AND validators.name = ?
             """)
     }
@@ -266,7 +268,8 @@ extension Statement {
         KeptValidators(
             url: text(2) ?? (text(0) ?? "") + name, etag: text(3), lastModified: text(4),
             shape: integer(5) ?? integer(1) ?? 0,
-            file: FileStamp(size: integer(6) ?? 0, modifiedNanoseconds: integer(7) ?? 0), name: text(9),
+            file: FileStamp(size: integer(6) ?? 0, modifiedNanoseconds: integer(7) ?? 0, identity: integer(13)),
+            name: text(9),
             content: integer(10).map { ContentMark(boot: $0, sum: integer(11)) }, asked: text(12))
     }
 }

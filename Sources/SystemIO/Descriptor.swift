@@ -103,6 +103,16 @@ package struct Descriptor: ~Copyable, Sendable {
         return FileFacts(facts)
     }
 
+    /// With what tells the file from every other that stood or will stand in its place.
+    package borrowing func identified() throws(SystemError) -> (facts: FileFacts, identity: Int64) {
+        try FileFacts.identified(raw, "", followingLinks: false)
+    }
+
+    /// Of `name` below this folder; links are not followed.
+    package borrowing func identified(_ name: String) throws(SystemError) -> (facts: FileFacts, identity: Int64) {
+        try FileFacts.identified(raw, name, followingLinks: false)
+    }
+
     package borrowing func setModificationTime(nanoseconds: Int64) throws(SystemError) {
         let raw = raw
         let times = Self.modificationTime(nanoseconds)
@@ -231,6 +241,22 @@ package struct FileFacts: Hashable, Sendable {
         var facts = tr_file_facts()
         try Syscall.check("stat") { unsafe tr_fstatat(AT_FDCWD, path, 1, &facts) }
         return FileFacts(facts)
+    }
+
+    /// Of what stands at a path, with what tells the file from every other that stood or will stand there.
+    package static func identified(_ path: String) throws(SystemError) -> (facts: FileFacts, identity: Int64) {
+        try identified(AT_FDCWD, path, followingLinks: true)
+    }
+
+    /// `path` is below an open folder; an empty one is the descriptor's own file.
+    static func identified(
+        _ raw: Int32, _ path: String, followingLinks: Bool
+    ) throws(SystemError) -> (facts: FileFacts, identity: Int64) {
+        var (facts, born) = (tr_file_facts(), Int64(0))
+        try Syscall.check("stat") { unsafe tr_statx(raw, path, followingLinks ? 1 : 0, &facts, &born) }
+        // The number of a file that is gone is given to a new one, which was made later.
+        let identity = (facts.inode &* 0x9E37_79B9_7F4A_7C15) ^ UInt64(bitPattern: born)
+        return (FileFacts(facts), Int64(bitPattern: identity))
     }
 
     package var isRegular: Bool { mode & S_IFMT == S_IFREG }

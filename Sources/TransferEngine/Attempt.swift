@@ -162,6 +162,8 @@ final class Attempt: TransferReceiver {
     var isLost = false
     /// The file as it was when the server was asked about it.
     var asked: FileStamp?
+    /// Once is enough to see whether the file has the sum that was kept.
+    var wasRead = false
     /// What stands at the destination is as it shall be.
     var keepsExisting = false
     var lastProgressAt: Instant

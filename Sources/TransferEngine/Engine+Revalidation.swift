@@ -68,6 +68,7 @@ extension Engine {
         guard let kept = attempt.validators, attempt.isKept else { return begin(attempt, url) }
         attempt.phase = .recalling(url, kept)
         let readsIt = Revalidation.mustRead(kept, boot: memory?.boot ?? 0)
+        attempt.wasRead = readsIt
         look(attempt, kept, readingIt: readsIt)
     }
 
@@ -88,6 +89,14 @@ extension Engine {
         _ attempt: Attempt, _ url: ResourceURL, _ kept: KeptValidators, _ stamp: FileStamp?, sum: Int64?
     ) {
         let options = attempt.specification.options.values
+        // Only now it is known that another file stands in its place.
+        if attempt.isKept, !attempt.wasRead, sum == nil, kept.content?.sum != nil, let stamp,
+            stamp.looksLike(kept.file), Revalidation.mustRead(kept, file: stamp, boot: memory?.boot ?? 0)
+        {
+            attempt.wasRead = true
+            attempt.phase = .recalling(url, kept)
+            return look(attempt, kept, readingIt: true)
+        }
         if attempt.isKept,
             let condition = Revalidation.condition(kept, file: stamp, sum: sum, boot: memory?.boot ?? 0, options)
         {
@@ -107,7 +116,7 @@ extension Engine {
             if stamp == asked {
                 let path = keptPath(attempt.specification, attempt.validators)
                 if attempt.validators?.name != nil, !claim(path, attempt) { return }
-                noteSurvival(attempt)
+                noteSurvival(attempt, asked)
                 return keepExisting(attempt, path, asked.size)
             }
             // Somebody took or changed the file while the server was asked about it.
@@ -117,10 +126,11 @@ extension Engine {
         }
     }
 
-    /// It was read from the disk, and need not be read again.
-    private func noteSurvival(_ attempt: Attempt) {
-        guard let memory, var kept = attempt.validators, Revalidation.mustRead(kept, boot: memory.boot) else { return }
-        kept.content = nil
+    /// It was read, and need not be read again.
+    private func noteSurvival(_ attempt: Attempt, _ file: FileStamp) {
+        guard let memory, let known = attempt.validators,
+            let kept = Revalidation.confirmed(known, file: file, boot: memory.boot)
+        else { return }
         memory.confirm(kept, attempt.specification, at: now.instant)
     }
 

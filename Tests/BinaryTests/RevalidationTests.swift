@@ -170,7 +170,7 @@ import TransferModel
             try stage.folder.write("a", [0, 0, 0, 0, 0])
             try Descriptor.open(path, O_WRONLY).setModificationTime(nanoseconds: time)
         }
-        #expect(FileStamp(size: 5, modifiedNanoseconds: time) == found.file)
+        #expect(FileStamp(size: 5, modifiedNanoseconds: time).looksLike(found.file))
         let run = try stage.run(mirror.job())
         #expect(try stage.text("a") == "hello")
         #expect(mirror.conditions == ["none", isWhole ? "If-None-Match: \"v1\"" : "none"])

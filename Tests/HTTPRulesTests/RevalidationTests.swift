@@ -44,6 +44,29 @@ import TransferModel
         #expect(Revalidation.condition(nil, file: stamp, options()) == nil)
     }
 
+    /// A file of the same size and time in the place of the one that was kept is asked about when it holds the same.
+    @Test func anotherFileInItsPlaceIsReadFirst() {
+        var known = kept()
+        known.file.identity = 1
+        var here = stamp
+        func isAsked(_ sum: Int64? = nil) -> Bool {
+            Revalidation.condition(known, file: here, sum: sum, boot: 7, options()) != nil
+        }
+        // Rows of earlier versions know no identity.
+        #expect(isAsked())
+        here.identity = 1
+        #expect(isAsked() && Revalidation.confirmed(known, file: here, boot: 7) == nil)
+        here.identity = 2
+        #expect(!isAsked() && !isAsked(5))
+        known.content = ContentMark(boot: 7, sum: 5)
+        #expect(!isAsked() && !isAsked(6) && isAsked(5))
+        let confirmed = Revalidation.confirmed(known, file: here, boot: 8)
+        #expect(confirmed?.file == here && confirmed?.content == ContentMark(boot: 8, sum: 5))
+        here.identity = 1
+        let survived = Revalidation.confirmed(known, file: here, boot: 8)
+        #expect(survived != nil && survived?.content == nil)
+    }
+
     /// What a task says decides: the table of who asks.
     @Test(arguments: [
         ("nothing", true), ("replace", false), ("skip", false), ("fail", false), ("checksum", false), ("HEAD", false),

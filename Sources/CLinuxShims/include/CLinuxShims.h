@@ -48,6 +48,9 @@ struct tr_file_facts {
 };
 int tr_fstat(int descriptor, struct tr_file_facts *facts);
 int tr_fstatat(int folder, const char *path, int follow_links, struct tr_file_facts *facts);
+// The same and, in `born_nanoseconds`, when the file was made, which nothing changes; 0 where the filesystem does not know.
+// An empty path is the descriptor itself.
+int tr_statx(int folder, const char *path, int follow_links, struct tr_file_facts *facts, int64_t *born_nanoseconds);
 // What one folder has of access lists and of a user's own attributes the other gets too, and no list beside. 0, or -1 and errno.
 int tr_copy_attributes(int from, int to);
 // Which mount a descriptor was opened on; 0 where the kernel (before 5.8) cannot tell.

@@ -72,8 +72,8 @@ package struct CommandAnswer: Sendable {
             guard line[colon...].contains(where: { $0 == 0 || $0 == UInt8(ascii: "\r") }) else { return }
             throw TransferError(.commandFailed, "a header of the command's answer holds CR or NUL")
         }
-        let shown = String(decoding: line.prefix(40), as: UTF8.self)
-        throw TransferError(.commandFailed, "the command's answer has `\(shown)` where a header line should be")
+        let shown = ForeignText.quoted(String(decoding: line, as: UTF8.self))
+        throw TransferError(.commandFailed, "the command's answer has \(shown) where a header line should be")
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
@@ -110,7 +110,7 @@ package struct CommandAnswer: Sendable {
             (200...599).contains(status)
         else {
             throw TransferError(
-                .commandFailed, "the command's `Status` is `\(text.prefix(40))`, no number from 200 to 599")
+                .commandFailed, "the command's `Status` is \(ForeignText.quoted(text)), no number from 200 to 599")
         }
         return status
     }

@@ -20,7 +20,7 @@ extension TransferSlot {
     }
 
     func noteReply(_ bytes: UnsafeRawBufferPointer) {
-        let text = unsafe bytes.prefix(200).prefix { $0 != 0x0D && $0 != 0x0A }
+        let text = unsafe bytes.prefix { $0 != 0x0D && $0 != 0x0A }
         lastReply = String(decoding: unsafe Array(text), as: UTF8.self)
     }
 
@@ -67,7 +67,8 @@ extension TransferSlot {
         guard ftp != nil, lastReply.first?.isNumber == true, lastReply.first == "4" || lastReply.first == "5" else {
             return own
         }
-        return own.isEmpty ? "the server said `\(lastReply)`" : "\(own): the server said `\(lastReply)`"
+        let said = "the server said \(ForeignText.quoted(lastReply))"
+        return own.isEmpty ? said : "\(own): \(said)"
     }
 }
 

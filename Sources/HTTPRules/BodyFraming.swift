@@ -33,7 +33,7 @@ package enum BodyFraming: Hashable, Sendable {
         guard version == .http1, codings == ["chunked"] else {
             throw TransferError(
                 .badServerResponse,
-                "the server sent `Transfer-Encoding: \(codings.joined(separator: ", ").prefix(80))`")
+                "the server sent a `Transfer-Encoding` of \(ForeignText.quoted(codings.joined(separator: ", ")))")
         }
         return .chunked(announced: length)
     }
@@ -80,7 +80,7 @@ package enum BodyFraming: Hashable, Sendable {
 
     private static func number(_ text: String) throws(TransferError) -> Int64 {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int64(text) else {
-            throw TransferError(.badServerResponse, "the server announced `\(text.prefix(40))` as the length")
+            throw TransferError(.badServerResponse, "the server announced \(ForeignText.quoted(text)) as the length")
         }
         return length
     }

@@ -29,7 +29,7 @@ package enum ContentEncoding {
         if let known = ContentCoding(rawValue: name) { return known }
         throw TransferError(
             .cannotDecodeContentData,
-            "the server sent `Content-Encoding: \(name.prefix(80))`; known are gzip, br, zstd and deflate")
+            "the server sent a `Content-Encoding` of \(ForeignText.quoted(name)); known are gzip, br, zstd and deflate")
     }
 
     /// What came, in one line, as the report tells it.

@@ -50,7 +50,7 @@ package struct HeaderExpectations: Sendable {
             }
         }
         let told = check.lowerName == "set-cookie" ? last.map { CookieMask.masked($0) } : last
-        let found = told.map { "the server sent `\($0.prefix(80))`" } ?? "the server sent none"
+        let found = told.map { "the server sent \(ForeignText.quoted($0))" } ?? "the server sent none"
         return TransferError(
             .unexpectedResponse, "expected `\(check.name)` to match `\(check.regex.pattern)`, \(found)")
     }

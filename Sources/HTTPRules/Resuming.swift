@@ -146,7 +146,7 @@ package enum Resuming {
     package static func partialWhole(_ headers: HeaderBlock) -> String? {
         guard let text = headers.first("content-range") else { return nil }
         if let range = ContentRange(text), range.first == 0, range.total == range.last + 1 { return nil }
-        return "the server called `\(text.prefix(80))` the whole"
+        return "the server called \(ForeignText.quoted(text)) the whole"
     }
 
     /// What is said of a file by the first answer, as far as one that brought the rest of it says nothing newer. What

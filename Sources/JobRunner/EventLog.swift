@@ -40,7 +40,7 @@ package final class EventLog: EventSink {
 
     package func learn(_ secrets: [KnownSecret]) { redactor = (redactor ?? .none).adding(secrets) }
 
-    package func redacted(_ text: String) -> String { redactor?.redacted(text) ?? text }
+    package var hiding: Redactor { redactor ?? .none }
 
     package func append(_ kind: Event.Kind, session: SessionIndex) { add(kind, task: nil, session: session) }
     package func append(_ kind: Event.Kind) { add(kind, task: nil, session: nil) }

@@ -159,7 +159,7 @@ extension Engine {
         _ attempt: Attempt, _ rules: AnswerRules, _ charset: String?, _ source: ResultSource
     ) -> ExaminedAnswer {
         let answer = ExaminedAnswer(
-            rules, charset: charset, headers: attempt.saidHeaders ?? .empty, hiding: secrets, source: source)
+            rules, charset: charset, headers: attempt.saidHeaders ?? .empty, hiding: events.hiding, source: source)
         attempt.answer = answer
         return answer
     }
@@ -223,7 +223,7 @@ extension Engine {
         else { return body }
         let told = text.told
         let converted = String(decoding: told, as: UTF8.self)
-        return events.redacted(converted) == converted ? body : told
+        return events.hiding.redacted(converted) == converted ? body : told
     }
 
     private func reportedBody(_ attempt: Attempt, _ source: ResultSource) -> [UInt8]? {

@@ -15,6 +15,23 @@ extension Engine {
         attempt.heldEvents = held + [kind]
     }
 
+    /// As it may be told: without secrets where what it quotes is cut.
+    func told(_ text: String) -> String { ForeignText.told(text) { events.hiding.redacted($0) } }
+
+    func told(_ verdict: Verdict) -> Verdict {
+        var verdict = verdict
+        switch verdict.outcome {
+        case .succeeded: break
+        case .failed(var error):
+            error.message = told(error.message)
+            verdict.outcome = .failed(error)
+        case .cancelled(var error):
+            error.message = told(error.message)
+            verdict.outcome = .cancelled(error)
+        }
+        return verdict
+    }
+
     /// The secrets in its body are known, or will not be.
     func tellHeld(_ attempt: Attempt) {
         let held = attempt.heldEvents ?? []

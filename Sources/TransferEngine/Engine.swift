@@ -11,8 +11,8 @@ package protocol EventSink: AnyObject {
     func append(_ kind: Event.Kind, task: TaskIndex, session: SessionIndex)
     /// Secrets that came to be known in the run: from now on no event tells them.
     func learn(_ secrets: [KnownSecret])
-    /// As an event would tell it: for what is to be cut short, which must not cut a secret in two.
-    func redacted(_ text: String) -> String
+    /// What no event tells: for what is to be cut short, which must not cut a secret in two.
+    var hiding: Redactor { get }
 }
 
 /// What remains of an attempt once it ended: the runner makes the attempt's event and the task's end of it.
@@ -653,7 +653,7 @@ package final class Engine {
 
     /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
-        var verdict = verdict
+        var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential
         if attempt.parts != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
@@ -683,7 +683,7 @@ package final class Engine {
             error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait,
             credentialWait: attempt.credentialWait,
             resumedFrom: max(attempt.life.offset, attempt.life.uploadResumedFrom),
-            startedOver: attempt.life.startedOver, cache: attempt.cacheNote,
+            startedOver: attempt.life.startedOver.map { told($0) }, cache: attempt.cacheNote,
             captures: captures(attempt), parts: toldParts(attempt))
         attempt.parts = nil
         reports.append(.ended(attempt.task, verdict))

@@ -138,7 +138,8 @@ extension AnswerRules {
         var broken: [String] = []
         if let contains, !search.finds(in: text.bytes) {
             broken.append(
-                "expected the body to contain `\(Self.short(contains.redacted))`, \(beginning(text, redactor))")
+                "expected the body to contain `\(ForeignText.shortened(contains.redacted))`, \(beginning(text, redactor))"
+            )
         }
         if let matches, let reason = mismatch(matches, text, redactor) { broken.append(reason) }
         for (path, compiled, wanted) in json {
@@ -150,9 +151,9 @@ extension AnswerRules {
     private func mismatch(_ regex: TextFormats.Regex, _ text: BodyText, _ redactor: Redactor) -> String? {
         do throws(TextFormats.Regex.Problem) {
             if try regex.firstMatch(in: text.bytes) != nil { return nil }
-            return "expected the body to match `\(Self.short(regex.pattern))`, \(beginning(text, redactor))"
+            return "expected the body to match `\(ForeignText.shortened(regex.pattern))`, \(beginning(text, redactor))"
         } catch {
-            return "matching the body with `\(Self.short(regex.pattern))` was given up: \(error.message)"
+            return "matching the body with `\(ForeignText.shortened(regex.pattern))` was given up: \(error.message)"
         }
     }
 
@@ -160,7 +161,7 @@ extension AnswerRules {
         _ path: JSONPath, _ written: String, _ wanted: JSONTemplate, _ answer: borrowing ReadAnswer,
         _ redactor: Redactor
     ) -> String? {
-        let expected = "expected `\(Self.short(written))` to be \(Self.short(wanted.words))"
+        let expected = "expected `\(ForeignText.shortened(written))` to be \(ForeignText.shortened(wanted.words))"
         switch answer.document {
         case .failure(let problem): return "\(expected), but \(problem.message)"
         case .success(let root):
@@ -171,7 +172,7 @@ extension AnswerRules {
                 return "\(expected), it leads to \(found.isEmpty ? "nothing" : "\(found.count) values")"
             }
             if found[0].isSame(as: wanted) { return nil }
-            return "\(expected), it is \(Self.short(redactor.redacted(found[0].words)))"
+            return "\(expected), it is \(ForeignText.shortened(redactor.redacted(found[0].words)))"
         }
     }
 
@@ -179,11 +180,6 @@ extension AnswerRules {
     private func beginning(_ text: BodyText, _ redactor: Redactor) -> String {
         if text.bytes.isEmpty { return "the body is empty" }
         let start = String(decoding: text.bytes.prefix(2 * CapturedValue.longest), as: UTF8.self)
-        return "it begins with \(Self.short(JSONValue.string(redactor.redacted(start)).words))"
-    }
-
-    private static func short(_ text: String) -> String {
-        text.unicodeScalars.count <= 80
-            ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(77))) + "..."
+        return "it begins with \(ForeignText.shortened(JSONValue.string(redactor.redacted(start)).words))"
     }
 }

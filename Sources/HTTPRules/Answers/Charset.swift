@@ -108,7 +108,8 @@ package struct BodyText: Sendable {
             guard let known = Charset(label: charset) else {
                 throw TransferError(
                     .unexpectedResponse,
-                    "the body is written in `\(charset.prefix(40))`, which is not known: nothing can be looked for in it"
+                    "the body is written in \(ForeignText.quoted(charset)), which is not known: "
+                        + "nothing can be looked for in it"
                 )
             }
             bytes = known.utf8(body[...])

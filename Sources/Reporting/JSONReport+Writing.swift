@@ -71,7 +71,7 @@ extension JSONReport {
         writer.member("name", redactor.redacted(job.name))
         writer.member("file", redactor.redacted(job.file))
         writer.member("sha256", job.sha256)
-        writer.member("variables", variables: job.variables.map { $0.redacted(by: redactor) })
+        writer.member("variables", variables: JobProofs.hidden(in: job).map { $0.redacted(by: redactor) })
         writer.endObject()
     }
 

@@ -65,4 +65,19 @@ import TextFormats
         check(told)
         #expect(told.contains("***"))
     }
+
+    /// A value that goes out as a proof is none that the report tells, however the job came by it.
+    @Test func aVariableInAnAuthorizationIsNotTold() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let run = try Stage().run(
+            """
+            variables: { tok: x, place: "here" }
+            tasks: [{ id: a, url: "\(server.url("/a"))", headers: { Authorization: "Bearer ${tok}" } }]
+            """, "--set", "tok=hunter2xyz")
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests().first?.header("Authorization") == "Bearer hunter2xyz")
+        #expect(try run.value("$.job.variables.tok") == "***" && run.value("$.job.variables.place") == "here")
+        #expect(!((run.report.plainText ?? "") + run.errorText).contains("hunter2"))
+    }
 }

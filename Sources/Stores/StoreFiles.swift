@@ -24,6 +24,15 @@ struct StoreFiles: ~Copyable {
         (try? FileFacts.of("\(folder)/\(database(name))")) != nil
     }
 
+    static func mayBeThere(folder: String, _ name: String) -> Bool {
+        do throws(SystemError) {
+            _ = try FileFacts.of("\(folder)/\(database(name))")
+            return true
+        } catch {
+            return error.errno != ENOENT && error.errno != ENOTDIR
+        }
+    }
+
     private static func aside(_ file: String, _ number: Int) -> String { "\(file).quarantined-\(number)" }
 
     /// The newest of those that were put aside and still lie there.

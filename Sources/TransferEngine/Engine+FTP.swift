@@ -39,7 +39,8 @@ extension Engine {
             else { continue }
             for text in [user, password] {
                 if let name = text.secretBarred(from: url.origin) {
-                    throw TransferError(.secretBarred, "the secret `\(name)` must not go to \(url.host)")
+                    let place = text.barredPlace(url.origin)
+                    throw TransferError(.secretBarred, "the secret `\(name)` must not go to \(place)")
                 }
             }
             return (user.revealed, password.revealed)

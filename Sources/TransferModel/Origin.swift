@@ -49,6 +49,8 @@ package struct HostPattern: Hashable, Sendable, CustomStringConvertible {
     private let shape: Shape
     private let port: UInt16?
     package let description: String
+    /// Only one port of the host is meant.
+    package var namesPort: Bool { port != nil }
 
     /// `nil` when the text is no host pattern: empty, a `*` inside a name, a port that is none.
     package init?(_ text: String) {

@@ -70,7 +70,7 @@ enum EventReader {
     }
 
     private static func secondDocument(_ event: yaml_event_t, _ builder: inout TreeBuilder) -> Bool {
-        let hint = "keep each document in a file of its own; one run takes several files"
+        let hint = "keep each document in a file of its own, and run them one by one"
         unsafe builder.fail(
             "several-documents", "a second YAML document begins here, and only one is read", hint: hint,
             at: span(event))

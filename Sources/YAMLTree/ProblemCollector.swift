@@ -29,7 +29,7 @@ struct ProblemCollector {
     // MARK: Limits
 
     mutating func tooLarge(_ limit: Int) {
-        let hint = "split it into several files; one run takes them all"
+        let hint = "split it into several jobs, and run them one by one"
         fatal("file-too-large", "the file is larger than \(limit >> 20) MiB", hint: hint, at: nil)
     }
 

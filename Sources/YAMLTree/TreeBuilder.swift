@@ -7,6 +7,8 @@ struct TreeBuilder {
     private var problems: ProblemCollector
     private var open: [Frame] = []
     private var anchors: [String: Anchor] = [:]
+    /// Aliases of which it was told already that they stand for nothing.
+    private var brokenAliases: Set<UInt32> = []
     /// Nodes so far, each alias counted as all it stands for.
     private var expandedNodes = 0
     /// Where the last node ended: where block style ends what is around it.
@@ -81,6 +83,7 @@ struct TreeBuilder {
             problems.badAlias(name, at: span, isOpen: anchors[name] != nil, known: Array(anchors.keys))
             node.form = .scalar
             node.isPlain = true
+            brokenAliases.insert(UInt32(number))
         }
         add(node, anchor: nil, tag: nil)
     }
@@ -154,7 +157,7 @@ struct TreeBuilder {
 
     private mutating func applyMerge(to mapping: Int) {
         let (entries, notMappings) = tree.mergeKeys(of: mapping)
-        for id in notMappings { problems.mergeNotMapping(at: tree.span(id)) }
+        for id in notMappings where !brokenAliases.contains(id.raw) { problems.mergeNotMapping(at: tree.span(id)) }
         tree.nodes[mapping].value = UInt32(tree.mergedEntries.count)
         tree.nodes[mapping].isMerging = true
         tree.mergedEntries.append(entries)

@@ -180,7 +180,8 @@ import TransferModel
     }
 
     /// Under the eyes of command and process: both say so, and neither waits for what will never come.
-    @Test func aJournalThatGoesAwayUnderARunIsTold() throws {
+    @Test(arguments: [true, false]) func aJournalThatGoesAwayUnderARunIsTold(_ isAside: Bool) throws {
+        let why = isAside ? "was put aside while it was open, because it is damaged" : "was removed while it was open"
         let server = try ScriptedServer()
         defer { server.stop() }
         server.on("/x") { _ in [.gate("open")] + .respond(200, body: "x") }
@@ -190,17 +191,17 @@ import TransferModel
         let program = try scene.binary.start([Stage.jobFile])
         #expect(server.waitForRequests(1))
         #expect(scene.waitForEvents(of: "x", attempts: 1))
-        // Somebody met damage, and the next to look puts it aside.
+        // Somebody met damage, and the next to look puts it aside; or somebody cleared up.
         let file = scene.binary.home.path(Self.journal)
-        #expect(rename(file, file + ".away") == 0)
+        #expect(rename(file, file + (isAside ? ".quarantined-1" : ".away")) == 0)
         for name in ["-wal", "-shm"] { scene.binary.home.remove(Self.journal + name) }
         server.open(gate: "open")
         let result = program.wait()
         #expect(result.exitStatus == 4)
-        #expect(result.errorText.contains("was put aside while it was open"), "\(result.errorText)")
+        #expect(result.errorText.contains(why), "\(result.errorText)")
         // The process may come to it a moment after the command.
-        for _ in 0..<500 where !scene.log.contains("was put aside while it was open") { usleep(10_000) }
-        #expect(scene.log.contains("was put aside while it was open"), "\(scene.log)")
+        for _ in 0..<500 where !scene.log.contains(why) { usleep(10_000) }
+        #expect(scene.log.contains(why), "\(scene.log)")
         usleep(1_500_000)
         #expect(scene.log.split(separator: "\n").count < 12, "\(scene.log)")
         // The process is there for others.

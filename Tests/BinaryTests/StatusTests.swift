@@ -28,6 +28,16 @@ import TransferModel
         #expect(binary.home.list().isEmpty && binary.folder.list().isEmpty)
     }
 
+    /// That nobody can look is another answer than that nothing is there.
+    @Test(arguments: [["status", "x"], ["cancel", "x"], ["status"]])
+    func stateThatCannotBeLookedIntoIsToldOf(_ words: [String]) throws {
+        let binary = try Binary()
+        try binary.folder.link("state", to: "state")
+        let result = try binary.run(arguments: words + ["--state-dir", "state"])
+        #expect(result.exitStatus == 4)
+        #expect(result.errorText.contains("error: ") && !result.errorText.contains("there is no background session"))
+    }
+
     @Test(arguments: [
         ("wired", "wired", "false", "false"), ("cellular", "cellular", "true", "false"),
         ("wifi,metered", "wifi", "true", "false"), ("wifi,constrained,metered", "wifi", "true", "true"),

@@ -39,4 +39,15 @@ import TransferModel
         #expect(table[table.id(of: two)] == two)
         #expect(table.origins == [one, two])
     }
+
+    /// With the port where one of the patterns has one: without it the message would name a host that is permitted.
+    @Test func aBarredPlaceIsNamedAsItWasMeant() throws {
+        func place(_ pattern: String) throws -> String {
+            let hosts = [try #require(HostPattern(pattern))]
+            let text = SecretText(pieces: [.secret(name: "k", value: "v", hosts: hosts)])
+            return text.barredPlace(Origin(scheme: "https", host: "a.test", port: 443))
+        }
+        #expect(try place("a.test:8443") == "a.test:443")
+        #expect(try place("b.test") == "a.test")
+    }
 }

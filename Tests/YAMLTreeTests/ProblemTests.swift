@@ -27,6 +27,7 @@ import YAMLTree
         ("a: &defaults 1\nb: *default\n", "2:4-2:12 unknown-anchor", "`*defaults`"),
         ("a: !vault secret\n", "1:4-1:17 unknown-tag", "!!str"),
         ("{a: 1}: b\n", "1:1-1:7 key-not-scalar", "needs quotes"),
+        ("a: { <<: [*y] }\n", "1:11-1:13 unknown-anchor", "before it is used"),
         ("<<: 12\n", "1:5-1:7 bad-merge", "*anchor"),
         ("a: {<<: {x: 1}, <<: {y: 2}}\n", "1:17-1:19 duplicate-key", "[*a, *b]"),
         ("a: \u{1}b\n", "1:4-1:5 control-character", "remove it"),
@@ -35,6 +36,10 @@ import YAMLTree
         let reading = Reading(text)
         #expect(reading.problems == [problem])
         #expect(reading.hints.first?.contains(hint) == true, "\(reading.hints)")
+    }
+
+    @Test func whatIsMergedIntoItselfIsToldOnce() {
+        #expect(Reading("a: &x { b: 1, <<: *x }\n").problems == ["1:19-1:21 recursive-alias"])
     }
 
     @Test func findsBytesThatAreNoUTF8() {

@@ -113,7 +113,7 @@ extension Reader {
         }
         if let name = text.secretBarred(from: proxy.origin) {
             error(
-                "secret-elsewhere", "the secret `\(name)` may not be sent to `\(proxy.host)`",
+                "secret-elsewhere", "the secret `\(name)` may not be sent to `\(text.barredPlace(proxy.origin))`",
                 hint: "its `hosts` say where it may go", node)
             return nil
         }

@@ -112,7 +112,7 @@ extension Reader {
             let url = try urls.parse(text.plain ?? text.revealed)
             if text.plain == nil, let name = text.secretBarred(from: url.origin) {
                 error(
-                    "secret-elsewhere", "the secret `\(name)` may not be sent to `\(url.host)`",
+                    "secret-elsewhere", "the secret `\(name)` may not be sent to `\(text.barredPlace(url.origin))`",
                     hint: "its `hosts` say where it may go", node)
                 return nil
             }

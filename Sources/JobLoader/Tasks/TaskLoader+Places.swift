@@ -34,7 +34,7 @@ extension TaskLoader {
             guard let name = field.value.secretBarred(from: url.origin) else { continue }
             let place = written.has(table.query) ? written.value(table.query) : defaults.written.value(table.query)
             reader.error(
-                "secret-elsewhere", "the secret `\(name)` may not be sent to `\(url.host)`",
+                "secret-elsewhere", "the secret `\(name)` may not be sent to `\(field.value.barredPlace(url.origin))`",
                 hint: "its `hosts` say where it may go", at: reader.beginning(place))
         }
         let encoded = head.query.map {

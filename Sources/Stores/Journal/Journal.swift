@@ -26,8 +26,8 @@ package final class Journal: PrivateDatabase {
         return journal
     }
 
-    /// Whether there is one to be opened.
-    package static func isThere(folder: String) -> Bool { StoreFiles.isThere(folder: folder, kind([]).name) }
+    /// Whether there is one to be opened. Where nobody can tell, opening it tells why.
+    package static func isThere(folder: String) -> Bool { StoreFiles.mayBeThere(folder: folder, kind([]).name) }
 
     /// Where the one lies that was put aside last, if any was.
     package static func putAside(folder: String) -> String? { StoreFiles.putAside(folder: folder, kind([]).name) }
@@ -40,9 +40,12 @@ package final class Journal: PrivateDatabase {
 
     /// Whether it is still the folder's journal: in one that was put aside nothing new will ever stand.
     package func checkPlace() throws(StoreError) {
-        guard !database.hasMoved else {
-            throw StoreError(.putAside, "\(database.title) was put aside while it was open, because it is damaged")
-        }
+        guard database.hasMoved else { return }
+        let isAside = Self.putAside(folder: files.path) != nil
+        throw StoreError(
+            .putAside,
+            "\(database.title) was \(isAside ? "put aside while it was open, because it is damaged" : "removed while it was open")"
+        )
     }
 
     func damage(_ what: String) -> StoreError { Journal.damage(database, what) }

@@ -55,8 +55,10 @@ extension TaskSpecification.Location {
         }
         var added: [SecretText] = []
         for field in query { added.append(try field.value.filled(from: book, in: .text)) }
-        if let name = ([text] + added).lazy.compactMap({ $0.secretBarred(from: url.origin) }).first {
-            throw TransferError(.secretBarred, "the secret `\(name)` in the URL must not go to \(url.host)")
+        for part in [text] + added {
+            guard let name = part.secretBarred(from: url.origin) else { continue }
+            throw TransferError(
+                .secretBarred, "the secret `\(name)` in the URL must not go to \(part.barredPlace(url.origin))")
         }
         let fields = zip(query, added).map {
             "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($1.revealed))"

@@ -27,7 +27,7 @@ extension AttemptLife {
 
     /// An answer that has no content by its nature is no file, and what a HEAD tells of a body is all there is of it.
     func missedContent(status: Int, _ headers: HeaderBlock) -> TransferError? {
-        if type == .download, rules.expect.status == .success, status == 204 || status == 205 {
+        if type == .download, [204, 205, 304].contains(status), !saysUnchanged(status) {
             return TransferError(
                 .unexpectedResponse, "the server answered \(status): there is no content to make a file of")
         }
@@ -43,6 +43,14 @@ extension AttemptLife {
             return isAsked ? TransferError(.unexpectedResponse, "the server announced no length") : nil
         }
         return bounds.misfit(length, verb: "the server announced")
+    }
+
+    /// Whether it is the answer 304 to a condition that the job asks by itself, and expects: what stands there is current.
+    /// What must be read or proven needs the file's bytes.
+    func saysUnchanged(_ status: Int) -> Bool {
+        status == 304 && rules.type == .download && request.method == "GET" && !rules.hasChecksum
+            && rules.answer == nil
+            && request.headers.contains { $0.isNamed("if-none-match") || $0.isNamed("if-modified-since") }
     }
 
     /// A file that is looked into must be short enough for that: known before its first byte where the server says so.

@@ -363,6 +363,10 @@ package final class AttemptLife {
             return decline(miss, accepted)
         }
         if let miss = missedContent(status: status, headers) { return decline(miss, accepted) }
+        if saysUnchanged(status) {
+            answer = .notModified
+            return .discard
+        }
         if case .length(let length) = framing,
             let error = misfit(offset + length, verb: "the server announced") ?? unreadable(offset + length)
         {
@@ -492,17 +496,16 @@ package final class AttemptLife {
 
     func barredSecret(_ request: OutgoingRequest) -> TransferError? {
         for header in request.headers {
-            if let name = header.value.secretBarred(from: request.url.origin) {
-                return TransferError(
-                    .secretBarred, "the secret `\(name)` in `\(header.name)` must not go to \(request.url.host)")
-            }
+            guard let name = header.value.secretBarred(from: request.url.origin) else { continue }
+            let place = header.value.barredPlace(request.url.origin)
+            return TransferError(
+                .secretBarred, "the secret `\(name)` in `\(header.name)` must not go to \(place)")
         }
         guard request.sendsBody else { return nil }
         for text in rules.bodyTexts {
-            if let name = text.secretBarred(from: request.url.origin) {
-                return TransferError(
-                    .secretBarred, "the secret `\(name)` in the body must not go to \(request.url.host)")
-            }
+            guard let name = text.secretBarred(from: request.url.origin) else { continue }
+            let place = text.barredPlace(request.url.origin)
+            return TransferError(.secretBarred, "the secret `\(name)` in the body must not go to \(place)")
         }
         return nil
     }

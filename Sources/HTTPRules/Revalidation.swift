@@ -96,12 +96,13 @@ package struct RequestCondition: Hashable, Sendable {
 /// When a file that stands there may be asked about instead of fetched (RFC 9110, section 13).
 package enum Revalidation {
     /// Whether a task leaves room for it. A `checksum` has the last word: a file that meets one needs no request, and
-    /// one that does not needs the whole body. Captures and rules on the answer need an answer.
+    /// one that does not needs the whole body. Captures and rules on the answer need an answer,
+    /// and whoever does not expect the 200 that was kept must not have it said once more.
     package static func applies(to options: TaskOptions.Values) -> Bool {
         options.existing == .revalidate && options.checksum == nil
             && options.policies.cachePolicy != .reloadIgnoringCacheData
             && (options.method ?? "GET") == "GET" && options.body == nil
-            && options.captures.isEmpty && options.onResponse.isEmpty
+            && options.captures.isEmpty && options.onResponse.isEmpty && options.expect.status.contains(200)
             && !options.headers.contains { isPrecondition($0.name) }
     }
 

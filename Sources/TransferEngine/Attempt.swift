@@ -57,7 +57,7 @@ final class Attempt: TransferReceiver {
         /// What its session learned in earlier runs is not read yet.
         case awaitingLore(ResourceURL)
         /// A 304 came: asked whether what it spoke of still stands there.
-        case confirming(FileStamp)
+        case confirming(FileStamp?)
         /// Looks up what its download shall be, or waits for another that does.
         case awaitingChecksum
         /// Its body is read for the digest that a signature tells.

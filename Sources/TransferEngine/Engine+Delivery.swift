@@ -80,7 +80,7 @@ extension Engine {
     }
 
     /// The complete destination; fails the attempt when a folder's file has no usable name.
-    private func named(_ attempt: Attempt) -> Destination? {
+    func named(_ attempt: Attempt) -> Destination? {
         guard var destination = attempt.destination else { return nil }
         guard destination.path.hasSuffix("/") else {
             let isKnown = job.tasks[Int(attempt.task.raw)].destination == destination.path

@@ -112,7 +112,8 @@ extension Engine {
         guard let attempt = attempt(of: task) else { return }
         switch attempt.phase {
         case .recalling(let url, let kept?): looked(attempt, url, kept, stamp, sum: sum)
-        case .confirming(let asked):
+        case .confirming(nil): keepOwn(attempt, stamp)
+        case .confirming(let asked?):
             if stamp == asked {
                 let path = keptPath(attempt.specification, attempt.validators)
                 if attempt.validators?.name != nil, !claim(path, attempt) { return }
@@ -136,9 +137,30 @@ extension Engine {
 
     /// The server says that the file is still the same: if it is still there, it stays.
     func confirm(_ attempt: Attempt) {
-        guard let asked = attempt.asked else { preconditionFailure("a condition was sent without a file") }
+        guard let asked = attempt.asked else { return confirmOwn(attempt) }
         attempt.phase = .confirming(asked)
         look(attempt, attempt.validators)
+    }
+
+    /// The same to a condition of the job's own, which knows what file it speaks of.
+    private func confirmOwn(_ attempt: Attempt) {
+        guard let destination = named(attempt) else { return }
+        attempt.destination = destination
+        attempt.phase = .confirming(nil)
+        outbox.add(.look(attempt.task, path: destination.path))
+    }
+
+    private func keepOwn(_ attempt: Attempt, _ stamp: FileStamp?) {
+        guard let stamp, let path = attempt.destination?.path else {
+            return fail(
+                attempt,
+                TransferError(
+                    .unexpectedResponse, "the server answered 304 (not modified), and no file stands there to be kept"))
+        }
+        if let miss = attempt.rules.sizes.misfit(stamp.size, verb: "the file that stands there has") {
+            return fail(attempt, miss)
+        }
+        keepExisting(attempt, path, stamp.size)
     }
 
     /// The file stands under its name: what its answer was known by goes to the store. What was a while under way has

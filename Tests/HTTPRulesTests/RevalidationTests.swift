@@ -71,7 +71,7 @@ import TransferModel
     @Test(arguments: [
         ("nothing", true), ("replace", false), ("skip", false), ("fail", false), ("checksum", false), ("HEAD", false),
         ("GET", true), ("POST", false), ("body", false), ("range", false), ("own condition", false), ("accept", true),
-        ("capture", false), ("onResponse", false), ("reload", false), ("authorization", true),
+        ("capture", false), ("404", false), ("onResponse", false), ("reload", false), ("authorization", true),
     ])
     func someTasksAlwaysFetch(_ what: String, _ asks: Bool) {
         let options = options { values in
@@ -79,6 +79,7 @@ import TransferModel
             switch what {
             case "replace": values.existing = .replace
             case "skip": values.existing = .skip
+            case "404": values.expect.status = StatusSet(404)
             case "fail": values.existing = .fail
             case "checksum": values.checksum = .literal(Checksum(algorithm: .md5, bytes: Array(0..<16)))
             case "HEAD", "GET", "POST": values.method = what

@@ -65,6 +65,7 @@ struct FollowedRun {
         _ end: RunEnd, _ trouble: String?, _ outputs: RunOutputs, _ follower: Follower
     ) throws -> Int32 {
         if let trouble { console.errors("error: \(trouble)\n") }
+        for warning in end.hooks.compactMap(\.warning) { console.errors(warning) }
         outputs.correct((end.outcome, end.exitStatus))
         do throws(OutputProblem) {
             try outputs.write()

@@ -119,6 +119,7 @@ struct JoinedRun {
         _ end: RunEnd, _ trouble: String?, _ status: ExitStatus, _ story: JoinedStory, _ outputs: RunOutputs
     ) throws -> Int32 {
         if let trouble { carrier.console.errors("error: \(trouble)\n") }
+        for warning in end.hooks.compactMap(\.warning) { carrier.console.errors(warning) }
         let code = ExitStatus.joined(end.exitStatus, Int(status.code))
         let joined = (outcome: code == end.exitStatus ? end.outcome : status.outcome, exitStatus: code)
         // One that was given up has an end, and no event tells it.

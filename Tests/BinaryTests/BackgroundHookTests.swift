@@ -35,6 +35,23 @@ import TransferModel
         #expect(try run.task("t", "outcome") == "succeeded")
     }
 
+    /// No event tells what comes after the last task's end: whoever follows the run is told on its own line.
+    @Test(arguments: [
+        ("[sh, -c, 'echo began >&2; echo no such place >&2; exit 3']", "ended with status 3: no such place"),
+        ("[sh, -c, 'kill -9 $$$$']", "was ended by signal 9"), ("[/no/such/program]", "cannot be started: "),
+    ])
+    func itsFailureIsSaid(_ command: String, _ why: String) throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let run = try scene.stage.run(
+            BackgroundScene.head("org.example.hook", ", onFinish: \(command)")
+                + "tasks: [{ id: t, url: \"\(server.url("/x"))\", to: x }]")
+        #expect(run.status == 1)
+        let line = run.errorText.split(separator: "\n").last ?? ""
+        #expect(line.hasPrefix("error: `onFinish` of the session `") && line.contains("` \(why)"), "\(run.errorText)")
+    }
+
     /// What was left is reported by the process, and once more by who attached meanwhile: both know of the command.
     @Test func whoAttachedReportsItToo() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }

@@ -121,19 +121,28 @@ struct RunEnding {
         do throws(SystemError) {
             let result = try unsafe command.run(cancellation: cancellation) { _ in true }
             switch result.ending {
-            case .exited(let status): hook.exitStatus = Int(status)
+            case .exited(let status):
+                hook.exitStatus = Int(status)
+                if status != 0 { hook.trouble = "ended with status \(status)" + words(result.errors) }
             case .cancelled: throw SystemError(call: "onFinish", errno: 4)
-            case .killed, .timedOut: break
-            }
-            if hook.exitStatus != 0 {
-                tools.log("run \(id.raw): onFinish of `\(session.name)` ended badly: \(result.errors.suffix(500))")
+            case .killed(let signal): hook.trouble = "was ended by signal \(signal)" + words(result.errors)
+            case .timedOut: hook.trouble = "took longer than 10 minutes and was ended" + words(result.errors)
             }
         } catch {
             if error.call == "onFinish" { throw Left() }
-            tools.log("run \(id.raw): onFinish of `\(session.name)` cannot be started: \(error)")
+            hook.trouble = "cannot be started: \(error)"
         }
+        if let trouble = hook.trouble { tools.log("run \(id.raw): onFinish of `\(session.name)` \(trouble)") }
         hook.duration = Clocks.instant() - began
         return hook
+    }
+
+    /// What it said last, without secrets.
+    private func words(_ errors: String) -> String {
+        let lines = Redactor(job.secrets).redacted(errors).split(whereSeparator: \.isNewline)
+        guard let last = lines.last(where: { line in line.contains { $0 != " " } }) else { return "" }
+        let clean = last.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) }
+        return ": \(ForeignText.shortened(String(clean)))"
     }
 }
 
@@ -142,5 +151,11 @@ extension HookEnd {
     package func result(in job: Job) -> HookResult {
         let words = job.sessions.first { $0.name == session }?.onFinish ?? []
         return HookResult(command: words.map(\.redacted), exitStatus: exitStatus, duration: duration)
+    }
+
+    /// For who follows the run: no event tells what comes after the last task's end.
+    package var warning: String? {
+        if let trouble { return "error: `onFinish` of the session `\(session)` \(trouble)\n" }
+        return exitStatus == 0 ? nil : "error: `onFinish` of the session `\(session)` did not end by itself\n"
     }
 }

@@ -75,6 +75,8 @@ package struct HookEnd: Hashable, Sendable {
     /// `nil`: it could not be started, or was killed.
     package var exitStatus: Int?
     package var duration: TimeSpan
+    /// What went wrong, without secrets, in one line: `ended with status 3`.
+    package var trouble: String?
 
     package init(session: String, exitStatus: Int?, duration: TimeSpan) {
         self.session = session
@@ -82,12 +84,15 @@ package struct HookEnd: Hashable, Sendable {
         self.duration = duration
     }
 
-    package var text: String { "\(exitStatus.map { "\($0)" } ?? "-") \(duration.nanoseconds)" }
+    package var text: String {
+        "\(exitStatus.map { "\($0)" } ?? "-") \(duration.nanoseconds)" + (trouble.map { " \($0)" } ?? "")
+    }
 
     package init?(session: String, _ text: String) {
-        let words = text.split(separator: " ")
-        guard words.count == 2, let nanoseconds = Int64(words[1]) else { return nil }
+        let words = text.split(separator: " ", maxSplits: 2)
+        guard words.count >= 2, let nanoseconds = Int64(words[1]) else { return nil }
         self.init(session: session, exitStatus: Int(words[0]), duration: TimeSpan(nanoseconds: nanoseconds))
+        trouble = words.count == 3 ? String(words[2]) : nil
     }
 }
 

@@ -1,9 +1,12 @@
-internal import Reporting
+package import Reporting
+import TransferModel
 
 /// Where the words of a command go and come from; tests have their own.
 package struct Console {
     package var output: (String) -> Void
     package var errors: (String) -> Void
+    /// Why something of what was to be output is not there.
+    package var problem: () -> OutputProblem? = { nil }
 
     package init(output: @escaping (String) -> Void, errors: @escaping (String) -> Void) {
         self.output = output
@@ -12,10 +15,24 @@ package struct Console {
 
     /// Standard output and standard error. Nobody listening is no failure.
     package static var standard: Console {
-        let output = DescriptorSink.standardOutput
+        let output = Output()
         let errors = DescriptorSink.standardError
-        return Console(
-            output: { try? output.write(Array($0.utf8)) }, errors: { try? errors.write(Array($0.utf8)) })
+        var console = Console(output: { output.write($0) }, errors: { try? errors.write(Array($0.utf8)) })
+        console.problem = { output.problem }
+        return console
+    }
+
+    private final class Output {
+        private let sink = DescriptorSink.standardOutput
+        private(set) var problem: OutputProblem?
+
+        func write(_ text: String) {
+            do throws(OutputProblem) {
+                try sink.write(Array(text.utf8))
+            } catch {
+                if !error.isBrokenPipe { problem = problem ?? error }
+            }
+        }
     }
 }
 
@@ -28,11 +45,18 @@ package enum CommandLineTool {
         arguments: [String], environment: [String: String], console: Console = .standard
     ) -> Int32 {
         do {
-            return try dispatch(TypedArguments.parse(arguments), environment, console)
+            return ended(try dispatch(TypedArguments.parse(arguments), environment, console), console)
         } catch {
             console.errors(error.text)
             return 2
         }
+    }
+
+    /// What was asked for and could not be written is not there, however well all else went.
+    private static func ended(_ status: Int32, _ console: Console) -> Int32 {
+        guard let problem = console.problem() else { return status }
+        console.errors("error: \(problem)\n")
+        return status == ExitStatus.invalidInput.code ? status : ExitStatus.runnerFailed.code
     }
 
     private static func dispatch(

@@ -2,6 +2,8 @@ import CommandLineTool
 import Glibc
 import SystemIO
 
+// Before anything is opened.
+StandardDescriptors.occupy()
 Signals.ignoreFailedWrites()
 let status = CommandLineTool.main(
     arguments: Array(CommandLine.arguments.dropFirst()), environment: Surroundings.environment())

@@ -23,6 +23,43 @@ import TextFormats
         #expect(result.errorOutput.isEmpty)
     }
 
+    /// What was asked for is not there.
+    @Test(arguments: [
+        ["--version"], ["help"], ["schema"], ["check", "--format", "json", "job.yaml"], ["status", "--json"],
+    ])
+    func outputThatCannotBeWrittenIsAnError(_ words: [String]) throws {
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", "tasks: [{ id: a, url: \"http://127.0.0.1:1/a\" }]")
+        let result = try binary.start(words, under: ["/bin/sh", "-c", "exec \"$@\" > /dev/full", "sh"]).wait()
+        #expect(result.exitStatus == 4)
+        #expect(result.errorText.contains("error: cannot write standard output: No space left"), "\(result.errorText)")
+        let closed = try binary.start(words, under: ["/bin/sh", "-c", "exec \"$@\" >&-", "sh"]).wait()
+        #expect(closed.exitStatus == 4, "\(closed.errorText)")
+        let unheard = try binary.start(words, under: ["/bin/sh", "-c", "\"$@\" | true", "sh"]).wait()
+        #expect(unheard.errorText == "")
+    }
+
+    /// The numbers of the standard streams are nobody else's, whoever closed them.
+    @Test func closedStreamsAreWrittenNowhere() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml", "tasks: [{ id: a, url: \"\(server.url("/a"))\", to: a }, { id: b, url: \"data:,x\" }]")
+        let result = try binary.start(
+            ["job.yaml", "--progress", "plain", "--verbose", "--report", "-"],
+            under: ["/bin/sh", "-c", "exec \"$@\" <&- >&- 2>&-", "sh"]
+        ).wait()
+        #expect(result.exitStatus == 4)
+        #expect(try binary.folder.text("a") == "x")
+        for tree in [binary.folder, binary.home] {
+            for name in tree.list() where !name.hasSuffix("/") && name != "job.yaml" {
+                let text = String(decoding: try tree.bytes(name), as: UTF8.self)
+                #expect(!text.contains("2 ok") && !text.contains("transfer-run/report"), "\(name): \(text)")
+            }
+        }
+    }
+
     @Test(arguments: [
         ["plan", "job.yaml"], ["simulate", "job.yaml"], ["rerun", "r.json"], ["explain", "r.json"],
         ["completions", "bash"], ["run", "job.yaml", "--junit", "j.xml"], ["run", "job.yaml", "--confine", "."],

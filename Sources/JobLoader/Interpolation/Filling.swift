@@ -6,13 +6,21 @@ struct Filling {
         case addsURLPart
         case controlCharacter
         case leadingCapture
+        case tooLong
     }
+
+    /// Texts that are made of one another double at each step. Of what one text may become this is far more than any needs
+    /// that people write; so many bytes may all long ones of a file come to together.
+    static let longest = 16 << 20
+    static let short = 64 << 10
+    static let mostOfLong = 256 << 20
 
     let place: Place
     /// In a URL an `@` of the job's own follows: what is placed before it is a user's or a password, and encoded it
     /// cannot become anything else.
     var isBeforeAt = false
     var text = TextAssembly()
+    private(set) var length = 0
     private(set) var isUnknown = false
     private var cursor = URLCursor()
     /// For paths: the text so far, and the stretches of it that a value after the start made.
@@ -22,6 +30,7 @@ struct Filling {
     init(place: Place) { self.place = place }
 
     mutating func append(literal: String) {
+        length += literal.utf8.count
         text.append(literal)
         if place == .url { cursor.feed(literal) }
         if place == .path { path += literal }
@@ -43,6 +52,8 @@ struct Filling {
     }
 
     private mutating func append(piece: SecretText.Piece, _ isFirst: Bool, _ isRaw: Bool) -> Problem? {
+        length += piece.known?.utf8.count ?? 0
+        guard length <= Self.longest else { return .tooLong }
         switch place {
         case .value, .word, .body: text.append(piece)
         case .header:

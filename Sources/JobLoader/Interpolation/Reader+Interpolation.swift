@@ -65,11 +65,21 @@ extension Reader {
                 if place == .url { filling.isBeforeAt = template.hasAt(after: number) }
                 if let problem = filling.append(scalar, isFirst: number == 0, isRaw: reference.isRaw) {
                     report(problem, reference, node)
+                    if case .tooLong = problem { return nil }
                     isWhole = false
                 }
             }
         }
         guard isWhole, !filling.isUnknown else { return isWhole ? .unknown : nil }
+        if filling.length > Filling.short {
+            filledBytes += filling.length
+            guard filledBytes <= Filling.mostOfLong else {
+                error(
+                    "too-large", "the texts that this file makes of variables come to more than 256 MiB",
+                    hint: "let a long text stand in a file, and name that", node)
+                return nil
+            }
+        }
         if place == .path, filling.hasNewParentSegment {
             error(
                 "path-escape",
@@ -93,6 +103,10 @@ extension Reader {
                 "control-character", "the value of `${\(name)}` holds a line break or NUL, which cannot stand here",
                 at: span)
         case .leadingCapture: refuseLeadingCapture(reference, node)
+        case .tooLong:
+            error(
+                "too-large", "with the value of `${\(name)}` this text is longer than 16 MiB",
+                hint: "let a long text stand in a file, and name that", at: span)
         }
     }
 

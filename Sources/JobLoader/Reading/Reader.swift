@@ -24,6 +24,8 @@ final class Reader {
     /// The key whose value is being read, for messages.
     var key: StaticString = ""
     var templates = TemplateCache()
+    /// Of long texts that were made of variables.
+    var filledBytes = 0
     var urls = URLReader()
     var needLists = NeedLists()
     /// Tasks named by `checksum` in the task being read.

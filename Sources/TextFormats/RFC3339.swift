@@ -3,7 +3,8 @@ package import TransferModel
 /// Dates as the report and the job file write them: `2026-11-21T07:00:00.123Z`.
 package enum RFC3339 {
     /// Any offset and any number of fraction digits (past nanoseconds they are dropped); nil for a day that does not
-    /// exist or a year that a ``WallTime`` cannot hold. A leap second counts as the second after it.
+    /// exist. What a ``WallTime`` cannot hold is its first or last moment: people write the year 9999 for never. A leap
+    /// second counts as the second after it.
     package static func parse(_ text: String) -> WallTime? {
         var text = text
         return text.withUTF8 { parse($0) }
@@ -80,11 +81,10 @@ package enum RFC3339 {
 }
 
 extension WallTime {
-    /// nil outside the years 1677…2262, which is what 64 bits of nanoseconds can say.
-    init?(seconds: Int, nanoseconds: Int) {
+    /// At most what 64 bits of nanoseconds can say, the years 1677…2262.
+    init(seconds: Int, nanoseconds: Int) {
         let (scaled, tooLarge) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, stillTooLarge) = scaled.addingReportingOverflow(Int64(nanoseconds))
-        guard !tooLarge, !stillTooLarge else { return nil }
-        self.init(nanoseconds: sum)
+        self.init(nanoseconds: tooLarge || stillTooLarge ? (seconds < 0 ? .min : .max) : sum)
     }
 }

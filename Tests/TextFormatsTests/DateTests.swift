@@ -20,7 +20,8 @@ import TransferModel
             ("2023-02-29T00:00:00Z", nil), ("2026-11-21T24:00:00Z", nil), ("2026-11-21T07:00:00", nil),
             ("2026-11-21T07:00:00.Z", nil), ("2026-11-21T07:00Z", nil), ("2026-11-21T07:00:60Z", nil),
             ("2026-13-01T00:00:00Z", nil), ("2026-00-01T00:00:00Z", nil), ("2026-11-21T07:00:00Zx", nil),
-            ("9999-12-31T23:59:59Z", nil), ("2026-11-21T07:00:00+0100", nil), ("", nil),
+            ("9999-12-31T23:59:59Z", .max), ("0001-01-01T00:00:00Z", .min), ("2026-11-21T07:00:00+0100", nil),
+            ("", nil),
         ] as [(String, Int64?)])
     func readsRFC3339(_ text: String, as nanoseconds: Int64?) {
         #expect(RFC3339.parse(text)?.nanoseconds == nanoseconds)

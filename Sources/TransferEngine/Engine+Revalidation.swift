@@ -147,7 +147,7 @@ extension Engine {
         guard let destination = named(attempt) else { return }
         attempt.destination = destination
         attempt.phase = .confirming(nil)
-        outbox.add(.look(attempt.task, path: destination.path))
+        outbox.add(.look(attempt.task, path: destination.path, isMember: destination.group != nil))
     }
 
     private func keepOwn(_ attempt: Attempt, _ stamp: FileStamp?) {

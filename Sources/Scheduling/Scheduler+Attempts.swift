@@ -136,7 +136,9 @@ extension Scheduler {
     private func mayRetry(
         _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy
     ) -> Bool {
-        !isLastTry(of: task, error) && mayRepeat(verdict, policy) && canHeal(error, verdict, policy)
+        let tries = tasks[Int(task.raw)].tries + tasks[Int(task.raw)].chargedProbes
+        return Int(tries) < mostTries(of: task, after: error) && mayRepeat(verdict, policy)
+            && canHeal(error, verdict, policy)
     }
 
     private func isForgiven(_ task: TaskIndex, _ error: TransferError) -> Bool {

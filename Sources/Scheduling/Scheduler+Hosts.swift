@@ -90,8 +90,6 @@ extension Scheduler {
             parkUnanswered(origin, policy)
             probesToCharge.append((origin, error))
         } else if case .no = origins[number].quiet {
-            // It had this one try left, whatever others had found out: it will not knock again.
-            if error.name.saysHungUp, tasks[index].chargedProbes > 0, isLastTry(of: task, error) { return }
             // What began before the last failure was part of the same breakdown.
             if let last = origins[number].lastFailureAt, tasks[index].attemptBeganAt < last { return }
             origins[number].lastFailureAt = now.instant
@@ -149,9 +147,6 @@ extension Scheduler {
     /// A failed probe was tried on behalf of all that wait for the host: it counts as an attempt of each. So a dead host
     /// ends its tasks as soon as each would have ended alone, without each of them knocking.
     ///
-    /// But a host that hangs up may do so at what it was asked: nobody fails who asks for something else and never
-    /// could. When that is all that is left, the host is opened, and each has one try.
-    ///
     /// Only when the probe's own task has been settled: an end may take others of its group with it.
     mutating func chargeProbes() {
         while let (origin, error) = probesToCharge.popLast() { chargeProbe(origin, error) }
@@ -168,28 +163,10 @@ extension Scheduler {
                 return Int(tries) >= mostTries(of: task, after: error)
             }
         }
-        let spared = lost.count { hasItsOwnTry($0, after: error) }
         var told = error
         told.message += " (found by another task: the host fails again and again)"
-        for task in lost where !hasItsOwnTry(task, after: error) { end(task, .finish(.failed, told, nil)) }
-        if chargeMirrors(origin, told) + spared > 0 { open(origin) }
-    }
-
-    /// Nobody but the task itself can find out whether the host answers it.
-    func hasItsOwnTry(_ task: TaskIndex, after error: TransferError) -> Bool {
-        error.name.saysHungUp && tasks[Int(task.raw)].attempt == 0
-    }
-
-    /// What probes found out counts, too.
-    func isLastTry(of task: TaskIndex, _ error: TransferError) -> Bool {
-        Int(tasks[Int(task.raw)].tries + tasks[Int(task.raw)].chargedProbes) >= mostTries(of: task, after: error)
-    }
-
-    private mutating func open(_ origin: OriginID) {
-        setQuiet(Int(origin.raw), .no)
-        origins[Int(origin.raw)].failedRounds = 0
-        for lane in origins[Int(origin.raw)].lanes { refresh(lane) }
-        noteAll(lanesOf: origin)
+        for task in lost { end(task, .finish(.failed, told, nil)) }
+        chargeMirrors(origin, told)
     }
 }
 

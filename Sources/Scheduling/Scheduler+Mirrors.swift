@@ -165,30 +165,20 @@ extension Scheduler {
     // MARK: Found by another task
 
     /// A failed probe of its host was tried on behalf of each task that waits there: it goes on as if the attempt had
-    /// been its own. What kept the host quiet was the pause between two rounds. Says how many it was the last failure of
-    /// that never tried anything themselves, and wait on.
-    mutating func chargeMirrors(_ origin: OriginID, _ error: TransferError) -> Int {
-        guard !mirrors.isEmpty else { return 0 }
-        var spared = 0
+    /// been its own. What kept the host quiet was the pause between two rounds.
+    mutating func chargeMirrors(_ origin: OriginID, _ error: TransferError) {
+        guard !mirrors.isEmpty else { return }
         for (task, lane) in mirrored(waitingFor: Int(origin.raw)) where isQueued(task, in: lane) {
-            let (round, tries) = (mirrors[task], tasks[Int(task.raw)].tries)
+            accountQueueTime(Int(task.raw))
             if isFreshRound(task) { tasks[Int(task.raw)].tries += 1 }
             let mirror = mirrors[task]?.current ?? 0
             mirrors[task]?.note(MirrorRound.Failure(mirror: mirror, error: error, canHeal: true))
-            let isOver = !mayGoOn(task, after: error)
-            if isOver, hasItsOwnTry(task, after: error) {
-                (mirrors[task], tasks[Int(task.raw)].tries) = (round, tries)
-                spared += 1
-                continue
-            }
-            accountQueueTime(Int(task.raw))
-            guard !isOver else {
+            guard mayGoOn(task, after: error) else {
                 giveUp(task)
                 continue
             }
             if mirrors[task]?.isOver == true { mirrors[task]?.beginAnew() }
             enqueue(task)
         }
-        return spared
     }
 }

@@ -210,39 +210,12 @@ extension WorldAudit {
                 if plan.tasks[other].origin.map({ Int($0.raw) }) == origin { pages[other].charged += 1 }
             }
             if origins[origin].hasHadTrouble { chargeMirrors(origin, of: task) }
-            if error.name == .networkConnectionLost {
-                if wasProbe, mayOpenUnanswered(origin) {
-                    origins[origin].isParked = false
-                    origins[origin].failedRounds = 0
-                    return
-                }
-                if pages[Int(task.raw)].charged > 0, hasNoTryLeft(Int(task.raw)) {
-                    // Whether it counts is for the probes to say, which nothing tells from other failures here.
-                    origins[origin].mayRest = true
-                    origins[origin].hasHadTrouble = true
-                    return
-                }
-            }
             guard !origins[origin].isParked else { return }
             if let last = origins[origin].lastFailureAt, pages[Int(task.raw)].startedAt < last { return }
             origins[origin].lastFailureAt = now.instant
             origins[origin].failedRounds += 1
             if origins[origin].failedRounds >= 3 { origins[origin].isParked = true }
         }
-    }
-
-    /// Somebody waits there who never had a try, and has none left but for his own.
-    private func mayOpenUnanswered(_ origin: Int) -> Bool {
-        pages.indices.contains { index in
-            guard pages[index].phase == .waiting, pages[index].attempts == 0 else { return false }
-            let task = TaskIndex(raw: UInt32(index))
-            let isMirrored = plan.mirrors[task]?.contains { $0.map { Int($0.raw) } == origin } == true
-            return isMirrored || plan.tasks[index].origin.map { Int($0.raw) } == origin && hasNoTryLeft(index)
-        }
-    }
-
-    private func hasNoTryLeft(_ index: Int) -> Bool {
-        pages[index].tries + pages[index].charged >= policy(TaskIndex(raw: UInt32(index))).retry.attempts
     }
 
     static let deadNames: Set<ErrorName> = [

@@ -234,48 +234,6 @@ struct HostTests {
         #expect(last?.waits == [TaskRecord.Wait(reason: .hostParked, duration: .seconds(7))])
     }
 
-    private let hungUp = Verdict(.failed(TransferError(.networkConnectionLost, "lost")), sentSomething: true)
-
-    /// It may do so at what it was asked: of those that ask for something else each finds out for itself.
-    @Test(arguments: [1, 2, 6], [1, 2, 3])
-    func whereAHostHangsUpNobodyFailsUntried(_ perHost: Int, _ tries: Int) {
-        var stage = Stage(
-            plan(60, perHost: perHost) { for index in 0..<60 { $0.policies[index].retry.attempts = tries } })
-        var begun = Set(stage.running)
-        while !stage.scheduler.isFinished {
-            for task in stage.running {
-                if task < 40 {
-                    stage.end(task, hungUp)
-                } else {
-                    stage.answer(task)
-                    stage.end(task)
-                }
-            }
-            begun.formUnion(stage.turn())
-            if stage.running.isEmpty, let due = stage.scheduler.nextDeadline(now: stage.clock.now) {
-                begun.formUnion(stage.turn(after: due - stage.clock.instant))
-            }
-        }
-        #expect(begun.count == 60)
-        #expect((0..<60).allSatisfy { stage.ends[$0]?.outcome == ($0 < 40 ? .failed : .succeeded) })
-    }
-
-    /// Nor does it take longer than to ask once for each.
-    @Test func aHostThatHangsUpAtAllIsAskedOnceForEach() {
-        var stage = Stage(plan(500, perHost: 6) { for index in 0..<500 { $0.policies[index].retry.attempts = 3 } })
-        var attempts = 0
-        while !stage.scheduler.isFinished {
-            attempts += stage.running.count
-            for task in stage.running { stage.end(task, hungUp) }
-            if stage.turn().isEmpty, let due = stage.scheduler.nextDeadline(now: stage.clock.now) {
-                stage.turn(after: due - stage.clock.instant)
-            }
-        }
-        #expect(attempts < 540)
-        #expect(stage.ends.values.allSatisfy { $0.outcome == .failed && $0.attempts > 0 })
-        #expect(stage.clock.instant - ManualClock().instant < .seconds(30))
-    }
-
     @Test func aHostThatComesBackIsOpenToAllAtOnce() {
         var stage = Stage(plan(40, perHost: 4))
         for _ in 0..<3 {

@@ -324,30 +324,6 @@ struct MirrorTests {
         #expect(last?.waits.map(\.reason).contains(.hostParked) == true)
     }
 
-    /// Places that hang up may serve something else.
-    @Test func nobodyIsGivenUpUntried() {
-        var stage = mirrored(80, at: [0, 1]) { for index in 0..<80 { $0.policies[index].retry.attempts = 1 } }
-        let hungUp = Verdict(.failed(TransferError(.networkConnectionLost, "lost")), sentSomething: true)
-        var attempts = 0
-        while !stage.scheduler.isFinished, attempts < 1_000 {
-            attempts += stage.running.count
-            for task in stage.running {
-                if task < 60 {
-                    stage.end(task, hungUp)
-                } else {
-                    stage.answer(task)
-                    stage.end(task)
-                }
-            }
-            if stage.turn().isEmpty, let due = stage.scheduler.nextDeadline(now: stage.clock.now) {
-                stage.turn(after: due - stage.clock.instant)
-            }
-        }
-        #expect(attempts < 160)
-        #expect((0..<80).allSatisfy { stage.ends[$0]?.outcome == ($0 < 60 ? .failed : .succeeded) })
-        #expect(stage.ends.values.allSatisfy { $0.attempts > 0 })
-    }
-
     // MARK: Interruptions
 
     /// An attempt that was interrupted by us counts for nothing: its place is tried again, in the same round.

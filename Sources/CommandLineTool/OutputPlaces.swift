@@ -15,15 +15,13 @@ enum OutputPlaces {
                 throw OutputProblem("cannot write \(what) to \(path): it is the place of \(other.what)")
             }
             taken.append((place, what))
-            if let task = writer(of: place, path, job) {
-                throw OutputProblem("cannot write \(what) to \(path): it is the file of the task `\(task.id)`")
-            }
         }
         try checkInputs(job)
         try checkGroups(job)
     }
 
-    /// What the job is made of is not to be replaced by what it fetches. By names first: the tasks may be many.
+    /// Neither what the job is made of nor what the run writes is to be replaced by what a task fetches. By names first: the
+    /// tasks may be many.
     private static func checkInputs(_ job: Job) throws(OutputProblem) {
         var inputs: [String: [(place: String, input: Job.Reserved)]] = [:]
         for input in job.reserved {
@@ -91,17 +89,6 @@ enum OutputPlaces {
         func mayWrite(_ path: String) -> Bool {
             let path = PathText.withoutDots(path)
             return mayWriteAll || files.contains(path) || folders.contains { path.utf8.starts(with: $0.utf8) }
-        }
-    }
-
-    /// `path` is how the place was named, which may end in another name.
-    private static func writer(of place: String, _ path: String, _ job: Job) -> TaskSpecification? {
-        let names = Set([place, path].map { "/" + Folders.split($0).name })
-        return job.tasks.first { task in
-            guard let destination = task.destination, names.contains(where: { destination.hasSuffix($0) }) else {
-                return false
-            }
-            return Self.place(destination) == place
         }
     }
 

@@ -206,8 +206,8 @@ import TransferModel
     /// nobody: instead we send it once more, and on a connection that nothing can be wrong with. A request that must
     /// not be repeated is never sent on one that was open.
     ///
-    /// Whether it was about to. In HTTP/2 a server says that it did not look at a request, which costs nothing.
-    func wasAboutToRepeat() -> Bool {
+    /// Whether it was about to, and is stopped. In HTTP/2 a server says that it did not look at a request, which costs nothing.
+    func stopsRepetition() -> Bool {
         guard isUnanswered else { return metStaleConnection }
         var metrics = loop.measure(self)
         (metrics.isReused, metrics.openedConnections) = (true, 0)
@@ -250,7 +250,7 @@ import TransferModel
     /// bytes that lie there already belong to an earlier answer that was longer than announced, or were never asked
     /// for (a 408 to nobody). In HTTP/2 each frame says whose it is.
     func mayUse(_ connection: PoolSockets.Connection) -> Bool {
-        if wasAboutToRepeat() { return false }
+        if stopsRepetition() { return false }
         guard let sockets = pool?.sockets, let (socket, wasUsed) = sockets.meet(connection) else { return true }
         (usedSocket, interface) = (socket, sockets.interface(of: socket))
         guard wasUsed else { return true }
@@ -431,7 +431,7 @@ private func checkConnection(
 private func openSocket(
     _ user: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-    guard let slot = unsafe slot(user), let address = unsafe address, !slot.wasAboutToRepeat() else { return -1 }
+    guard let slot = unsafe slot(user), let address = unsafe address, !slot.stopsRepetition() else { return -1 }
     let (facts, place) = unsafe (address.pointee, MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
     let bytes = unsafe UnsafeRawBufferPointer(
         start: UnsafeRawPointer(address) + place, count: Int(facts.addrlen))

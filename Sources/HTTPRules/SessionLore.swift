@@ -106,7 +106,7 @@ package struct SessionLore: Sendable {
 
     /// One line, as RFC 6265 asks for: what the job wrote itself, then the jar's.
     private static func adding(_ cookies: SecretText, to headers: [HeaderField]) -> [HeaderField] {
-        var dressed = headers.filter { $0.name.lowercased() != "cookie" }
+        var dressed = headers.filter { !$0.isNamed("cookie") }
         let typed = headers.filter { $0.isNamed("cookie") && !$0.value.revealed.isEmpty }
         let values = typed.map(\.value) + [cookies]
         let pieces = values.enumerated().flatMap { place, value in

@@ -16,7 +16,7 @@ extension Attempt {
             decoder = try Decoder(life.codings, bounds: rules.sizes)
             return true
         } catch {
-            decodingFailure = error
+            bodyFailure = error
             return false
         }
     }
@@ -31,7 +31,7 @@ extension Attempt {
             try decoder.decode(bytes) { kept.append(contentsOf: $0) }
             return true
         } catch {
-            decodingFailure = error
+            bodyFailure = error
             return false
         }
     }

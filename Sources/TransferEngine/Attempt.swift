@@ -146,7 +146,7 @@ final class Attempt: TransferReceiver {
     /// Of an answer that came packed.
     var decoder: Decoder?
     /// Why the rest of the body was not read.
-    var decodingFailure: TransferError?
+    var bodyFailure: TransferError?
     var file: FileRecord?
     var flushStartedAt: Instant?
     var lengthUnverified = false
@@ -303,7 +303,7 @@ final class Attempt: TransferReceiver {
         mixed = nil
         destination?.sent = nil
         (partDigest, decoder) = (nil, nil)
-        decodingFailure = nil
+        bodyFailure = nil
         requestStartedAt = now.wall
     }
 
@@ -351,8 +351,8 @@ final class Attempt: TransferReceiver {
         continuation = nil
         if decision == .keep, life.type == .download, !isFromCache { noteContinuation(head) }
         if decision == .keep, ledger != nil {
-            decodingFailure = claimAnswer(hasLostPart: hasLostPart && continuation?.validator == resume?.validator)
-            if decodingFailure != nil { decision = .abort }
+            bodyFailure = claimAnswer(hasLostPart: hasLostPart && continuation?.validator == resume?.validator)
+            if bodyFailure != nil { decision = .abort }
         }
         if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
         if decision == .keep, !isDownload { mixed = MixedAnswer(head.headers) }

@@ -45,8 +45,8 @@ extension Attempt {
         return ledger.budget.refusal(answer, of: what, length: length)
     }
 
-    /// The same for the body of an answer whose head was read: what can go on in the next run always may.
-    /// The answer to an upload is heard: only that tells what became of the body.
+    /// The same for the body of an answer whose head was read: what can go on in the next run always may, and so may the
+    /// answer to an upload, for only that tells what became of the body.
     ///
     /// `hasLostPart`: the server was asked for the rest of this very thing, and sends all of it.
     func claimAnswer(hasLostPart: Bool) -> TransferError? {

@@ -164,6 +164,7 @@ package final class Engine {
         }
         self.sessions = sessions
         isMetered = Self.isMetered(job)
+        // At least a file of 64 KiB with its head, which many are.
         receiveBuffer = min(max((1 << 20) / concurrency, 72 << 10), 512 << 10)
         groups = EngineGroup.all(of: job)
         checksumFiles = ChecksumFiles(job)
@@ -509,7 +510,7 @@ package final class Engine {
         note(completion.metrics, attempt)
         forgetTransfer(attempt)
         if completion.wasAskedForCertificate, attempt.head == nil { tellOfCertificate(attempt) }
-        let error = attempt.decodingFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
+        let error = attempt.bodyFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
         if let parts = attempt.parts { return firstStreamEnded(attempt, parts, error) }
         if completion.proxyHead != nil, answersProxy(attempt, completion, error) { return }
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)

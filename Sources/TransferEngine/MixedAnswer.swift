@@ -25,7 +25,7 @@ extension Attempt {
             try mixed?.scanner.scan(kept)
             return true
         } catch {
-            decodingFailure = error
+            bodyFailure = error
             return false
         }
     }

@@ -13,16 +13,16 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--report", "job.yaml"], "the place of the job itself"),
-        (["--events", "./job.yaml"], "the place of the job itself"),
-        (["--report", "out/same.json"], "the file of the task `a`"),
-        (["--events", "r", "--report", "./r"], "the place of the events"),
-        (["--report", "link/same.json"], "the file of the task `a`"),
-    ]) func noTwoThingsAreOneFile(_ options: [String], _ other: String) throws {
+        (["--report", "job.yaml"], "it is the place of the job itself"),
+        (["--events", "./job.yaml"], "it is the place of the job itself"),
+        (["--report", "out/same.json"], "the task `a` would write over the report, out/same.json"),
+        (["--events", "r", "--report", "./r"], "it is the place of the events"),
+        (["--report", "link/same.json"], "the task `a` would write over the report, link/same.json"),
+    ]) func noTwoThingsAreOneFile(_ options: [String], _ why: String) throws {
         try #require(mkdir(binary.folder.path("out"), 0o755) == 0)
         try #require(symlink("out", binary.folder.path("link")) == 0)
         let result = try binary.start(["job.yaml"] + options).wait()
-        #expect(result.exitStatus == 4 && result.errorText.contains("it is \(other)"), "\(result.errorText)")
+        #expect(result.exitStatus == 4 && result.errorText.contains(why), "\(result.errorText)")
         #expect(try binary.folder.text("job.yaml") == job)
         #expect(!binary.folder.exists("out/same.json") && !binary.folder.exists("r"))
     }

@@ -214,7 +214,7 @@ extension Engine {
         if attempt.hasNewHead { announce(attempt) }
         if use.reason != .validated { attempt.noteCached(use, at: now.wall) }
         attempt.cacheTurn = nil
-        ended(attempt, attempt.decodingFailure, sawCloseNotify: true)
+        ended(attempt, attempt.bodyFailure, sawCloseNotify: true)
     }
 
     private func noteUse(_ use: CacheUse, keeps: Bool?, _ attempt: Attempt, _ cache: SessionCache) {

@@ -90,7 +90,7 @@ extension Engine {
         let attempt = transfer.attempt
         if attempt.hasNewHead { announce(attempt) }
         leave(transfer)
-        ended(attempt, attempt.decodingFailure ?? transfer.failure, sawCloseNotify: false)
+        ended(attempt, attempt.bodyFailure ?? transfer.failure, sawCloseNotify: false)
     }
 
     private func ended(_ transfer: CommandTransfer) {

@@ -47,6 +47,8 @@ import TransferModel
             Spelled.json(secret, all: false), Spelled.json(secret, all: true),
             Spelled.percent(Spelled.json(secret, all: false), upper: true, keeping: ""),
             Spelled.percent(Spelled.percent(secret, upper: true, keeping: ""), upper: false, keeping: ""),
+            Spelled.html(secret, numeric: nil), Spelled.html(secret, numeric: 10), Spelled.html(secret, numeric: 16),
+            Spelled.json(Spelled.html(secret, numeric: nil), all: false),
         ]
         for spelling in spellings { #expect(redactor.redacted("<\(spelling)>") == "<***>") }
         for offset in 0..<3 {

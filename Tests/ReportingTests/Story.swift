@@ -260,6 +260,22 @@ enum Spelled {
         }.joined()
     }
 
+    /// With names, or with numbers to that base.
+    static func html(_ text: String, numeric base: Int?) -> String {
+        text.unicodeScalars.map { scalar in
+            switch (base, scalar) {
+            case (nil, "&"): "&amp;"
+            case (nil, "<"): "&lt;"
+            case (nil, ">"): "&gt;"
+            case (nil, "\""): "&quot;"
+            case (nil, "'"): "&apos;"
+            case (10, _): "&#\(scalar.value);"
+            case (16, _): "&#x" + String(scalar.value, radix: 16) + ";"
+            default: String(scalar)
+            }
+        }.joined()
+    }
+
     static func base64(_ bytes: [UInt8], urlSafe: Bool) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + (urlSafe ? "-_" : "+/"))
         let bits = bytes.flatMap { byte in (0..<8).map { byte >> (7 - $0) & 1 } }

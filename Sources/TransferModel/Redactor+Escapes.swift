@@ -1,0 +1,183 @@
+extension Redactor {
+    /// The ways in which a text that holds a secret may have been written down again, as far as they can be undone
+    /// byte by byte.
+    enum Escape {
+        case percent
+        case form
+        case backslash
+        /// As a page of HTML or XML has it.
+        case reference
+
+        /// Those whose mark stands in `text`.
+        static func kinds(in text: Span<UInt8>) -> [Escape] {
+            var hasPercent = false
+            var hasPlus = false
+            var hasBackslash = false
+            var hasAmpersand = false
+            var hasSemicolon = false
+            for index in text.indices {
+                let byte = text[index]
+                hasPercent = hasPercent || byte == UInt8(ascii: "%")
+                hasPlus = hasPlus || byte == UInt8(ascii: "+")
+                hasBackslash = hasBackslash || byte == UInt8(ascii: "\\")
+                hasAmpersand = hasAmpersand || byte == UInt8(ascii: "&")
+                hasSemicolon = hasSemicolon || byte == UInt8(ascii: ";")
+            }
+            var kinds: [Escape] = []
+            if hasPercent { kinds.append(.percent) }
+            if hasPlus { kinds.append(.form) }
+            if hasBackslash { kinds.append(.backslash) }
+            if hasAmpersand && hasSemicolon { kinds.append(.reference) }
+            return kinds
+        }
+
+        /// The bytes meant, and where each began; the places end with the length of `text`.
+        func undone(in text: Span<UInt8>) -> (bytes: [UInt8], places: [Int32]) {
+            var bytes: [UInt8] = []
+            var places: [Int32] = []
+            bytes.reserveCapacity(text.count)
+            places.reserveCapacity(text.count + 1)
+            var index = 0
+            while index < text.count {
+                let (length, meant) = unescape(text, at: index)
+                for byte in meant {
+                    bytes.append(byte)
+                    places.append(Int32(index))
+                }
+                index += length
+            }
+            places.append(Int32(text.count))
+            return (bytes, places)
+        }
+
+        func unescape(_ text: Span<UInt8>, at index: Int) -> (length: Int, meant: CollectionOfOneToFour) {
+            let byte = text[index]
+            switch self {
+            case .form where byte == UInt8(ascii: "+"):
+                return (1, .init(0x20))
+            case .percent where byte == UInt8(ascii: "%"), .form where byte == UInt8(ascii: "%"):
+                guard index + 2 < text.count, let high = PercentEncoding.hexValue(text[index + 1]),
+                    let low = PercentEncoding.hexValue(text[index + 2])
+                else { break }
+                return (3, .init(high << 4 | low))
+            case .backslash where byte == UInt8(ascii: "\\"):
+                if let escaped = Self.jsonEscape(text, at: index) { return escaped }
+            case .reference where byte == UInt8(ascii: "&"):
+                if let escaped = Self.characterReference(text, at: index) { return escaped }
+            default: break
+            }
+            return (1, .init(byte))
+        }
+
+        private static func jsonEscape(
+            _ text: Span<UInt8>, at index: Int
+        ) -> (length: Int, meant: CollectionOfOneToFour)? {
+            guard index + 1 < text.count else { return nil }
+            switch text[index + 1] {
+            case UInt8(ascii: "n"): return (2, .init(0x0A))
+            case UInt8(ascii: "r"): return (2, .init(0x0D))
+            case UInt8(ascii: "t"): return (2, .init(0x09))
+            case UInt8(ascii: "b"): return (2, .init(0x08))
+            case UInt8(ascii: "f"): return (2, .init(0x0C))
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return (2, .init(text[index + 1]))
+            case UInt8(ascii: "u"): return unicodeEscape(text, at: index)
+            default: return nil
+            }
+        }
+
+        private static func unicodeEscape(
+            _ text: Span<UInt8>, at index: Int
+        ) -> (length: Int, meant: CollectionOfOneToFour)? {
+            guard let first = codeUnit(text, at: index) else { return nil }
+            if let scalar = Unicode.Scalar(first) { return (6, .init(scalar)) }
+            guard (0xD800..<0xDC00).contains(first), let second = codeUnit(text, at: index + 6),
+                (0xDC00..<0xE000).contains(second)
+            else { return nil }
+            let value = 0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
+            return Unicode.Scalar(value).map { (12, .init($0)) }
+        }
+
+        /// The number in `\uXXXX`.
+        private static func codeUnit(_ text: Span<UInt8>, at index: Int) -> UInt16? {
+            guard index + 5 < text.count, text[index] == UInt8(ascii: "\\"), text[index + 1] == UInt8(ascii: "u")
+            else { return nil }
+            var value: UInt16 = 0
+            for offset in 2..<6 {
+                guard let digit = PercentEncoding.hexValue(text[index + offset]) else { return nil }
+                value = value << 4 | UInt16(digit)
+            }
+            return value
+        }
+
+        private static let namedReferences: [(name: StaticString, byte: UInt8)] = [
+            ("amp;", UInt8(ascii: "&")), ("lt;", UInt8(ascii: "<")), ("gt;", UInt8(ascii: ">")),
+            ("quot;", UInt8(ascii: "\"")), ("apos;", UInt8(ascii: "'")),
+        ]
+
+        private static func characterReference(
+            _ text: Span<UInt8>, at index: Int
+        ) -> (length: Int, meant: CollectionOfOneToFour)? {
+            if index + 1 < text.count, text[index + 1] == UInt8(ascii: "#") {
+                return numericReference(text, at: index)
+            }
+            for (name, byte) in namedReferences where isThere(name, in: text, at: index + 1) {
+                return (1 + name.utf8CodeUnitCount, .init(byte))
+            }
+            return nil
+        }
+
+        /// `&#38;` or `&#x26;`.
+        private static func numericReference(
+            _ text: Span<UInt8>, at index: Int
+        ) -> (length: Int, meant: CollectionOfOneToFour)? {
+            var place = index + 2
+            let isHexadecimal = place < text.count && text[place] | 0x20 == UInt8(ascii: "x")
+            if isHexadecimal { place += 1 }
+            let first = place
+            var value: UInt32 = 0
+            while place < text.count, value <= 0x10FFFF, let digit = PercentEncoding.hexValue(text[place]),
+                isHexadecimal || digit < 10
+            {
+                value = value * (isHexadecimal ? 16 : 10) + UInt32(digit)
+                place += 1
+            }
+            guard place > first, place < text.count, text[place] == UInt8(ascii: ";") else { return nil }
+            return Unicode.Scalar(value).map { (place + 1 - index, .init($0)) }
+        }
+
+        private static func isThere(_ name: StaticString, in text: Span<UInt8>, at index: Int) -> Bool {
+            guard index + name.utf8CodeUnitCount <= text.count else { return false }
+            return name.withUTF8Buffer { name in
+                for offset in name.indices where name[offset] != text[index + offset] { return false }
+                return true
+            }
+        }
+    }
+
+    /// What one escape stands for, without an array for each byte of a text.
+    struct CollectionOfOneToFour: Sequence, IteratorProtocol {
+        private var packed: UInt32
+        private var left: UInt8
+
+        init(_ byte: UInt8) {
+            packed = UInt32(byte)
+            left = 1
+        }
+
+        init(_ scalar: Unicode.Scalar) {
+            packed = 0
+            left = 0
+            for byte in UTF8.encode(scalar)! {
+                packed |= UInt32(byte) << (8 * UInt32(left))
+                left += 1
+            }
+        }
+
+        mutating func next() -> UInt8? {
+            guard left > 0 else { return nil }
+            left -= 1
+            defer { packed >>= 8 }
+            return UInt8(truncatingIfNeeded: packed)
+        }
+    }
+}

@@ -46,7 +46,8 @@ package enum CommandLineReference {
         ```
 
         `sessions` are those of background runs whose end nobody knows of yet. Of a run's tasks the first 1,000 that have not
-        finished are told, each with `id`, `state`, `waitingFor` and, where a network or power is missing, `lacks`. How
+        finished are told, each with `id`, `state`, `waitingFor`, `lacks` (in words, what networks or power are like; else
+        `null`) and how far it is: `bytesReceived`, `bytesSent`, `expected`. `counts` says how many are in each state. How
         classes are known, and how to say it better, stands in [networks.md](networks.md).
 
         ## State
@@ -76,14 +77,8 @@ package enum CommandLineReference {
 
             | option | environment | does |
             | --- | --- | --- |
-            \(rows(flags.map { [code($0.spelling), $0.variable.map { code($0) } ?? "", does($0)] }))
+            \(rows(flags.map { [code($0.spelling), $0.variable.map { code($0) } ?? "", $0.does] }))
             """
-    }
-
-    private static func does(_ flag: Flag) -> String {
-        let repeats = flag.isList ? "; can be given several times" : ""
-        let later = flag.unbuiltChoices.map { "; `\($0)` is not built yet" }.joined()
-        return flag.help + repeats + later
     }
 
     private static func missing() -> [[String]] {

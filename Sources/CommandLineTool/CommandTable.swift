@@ -19,7 +19,7 @@ package enum CommandTable {
     private static let many = 1...Int.max
 
     package static let all: [CommandEntry] = [
-        entry(.run, "JOB…", many, "run; `-` reads the job from standard input; several files run as one"),
+        entry(.run, "JOB…", many, "run; `-` reads the job from standard input"),
         entry(.check, "JOB…", many, "tell everything that is wrong with a job file, without the network"),
         entry(.plan, "JOB…", many, "what a run would do", isBuilt: false),
         entry(

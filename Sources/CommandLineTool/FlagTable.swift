@@ -53,6 +53,12 @@ package struct Flag: Sendable {
         (short.map { "-\($0), " } ?? "") + long + (placeholder.map { " \($0)" } ?? "")
     }
 
+    /// `help`, and how it may be given.
+    package var does: String {
+        let repeats = isList ? "; can be given several times" : ""
+        return help + repeats + unbuiltChoices.map { "; `\($0)` is not built yet" }.joined()
+    }
+
     package var isList: Bool { if case .list = shape { true } else { false } }
 }
 
@@ -90,8 +96,12 @@ package enum FlagTable {
         flag(
             .directory, .value("DIR"), "the folder that relative paths start from, instead of the job file's", loading),
         flag(
-            .only, .list("ID-PATTERN"), "run only tasks whose id matches, `*` for anything", [.run, .plan, .simulate]),
-        flag(.except, .list("ID-PATTERN"), "leave out tasks whose id matches", [.run, .plan, .simulate]),
+            .only, .list("ID-PATTERN"), "run only tasks whose id matches, `*` for anything, and what they need",
+            [.run, .plan, .simulate]),
+        flag(
+            .except, .list("ID-PATTERN"),
+            "leave out tasks whose id matches; what needs them runs without them, unless it uses what they capture",
+            [.run, .plan, .simulate]),
     ]
 
     private static let limits: [Flag] = [

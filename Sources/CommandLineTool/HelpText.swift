@@ -26,12 +26,12 @@ package enum HelpText {
         if !entry.isBuilt { lines += ["It is not built yet."] }
         let flags = FlagTable.flags(of: name)
         lines += ["", "options:"]
-        lines += columns(flags.filter { $0.isBuilt }.map { ($0.spelling, $0.help) })
+        lines += columns(flags.filter { $0.isBuilt }.map { ($0.spelling, $0.does) })
         let missing = flags.filter { !$0.isBuilt }.map { $0.long }
         if !missing.isEmpty { lines += ["", "Not built yet: \(missing.joined(separator: ", "))."] }
-        lines += [
-            "", "Each option has an environment variable: `--report` is TRANSFER_RUN_REPORT. The command line wins.",
-        ]
+        if let (flag, variable) = flags.lazy.compactMap({ flag in flag.variable.map { (flag, $0) } }).first {
+            lines += ["", "Options have environment variables: `\(flag.long)` is \(variable). The command line wins."]
+        }
         return page(lines)
     }
 

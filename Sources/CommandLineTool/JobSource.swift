@@ -59,10 +59,23 @@ struct JobSource {
         (try? Checksum.of(bytes, .sha256)).map { String($0.description.dropFirst("sha256:".count)) }
     }
 
+    static func noFile(_ path: String) -> UsageError {
+        UsageError(
+            "cannot read the job `\(path)`: no such file",
+            hint: command(meantBy: path).map { "did you mean the command `\($0)`?" })
+    }
+
+    /// A job file with such a name would be there.
+    static func command(meantBy path: String) -> String? {
+        guard Folders.resolved(path) == nil, !path.utf8.contains(UInt8(ascii: "/")) else { return nil }
+        return Spelling.closest(to: path, among: CommandName.allCases.map { $0.rawValue } + ["version"])
+            .map { $0 == "version" ? "--version" : $0 }
+    }
+
     private static func problem(_ path: String, _ problem: WholeFile.Problem) -> UsageError {
         let reason =
             switch problem {
-            case .notFound: "no such file"
+            case .notFound: return noFile(path)
             case .notRegular: "not a regular file"
             case .tooLarge: "larger than \(maximumBytes >> 20) MiB"
             case .system(let error): error.reason

@@ -17,7 +17,9 @@ struct RunningJob {
 
     func perform() -> Int32 {
         guard options.arguments.jobs.count == 1, let path = options.arguments.jobs.first else {
-            console.errors(UsageError.notBuilt("running several job files as one").text)
+            let typed = options.arguments.jobs.first { JobSource.command(meantBy: $0) != nil }
+            console.errors(
+                (typed.map { JobSource.noFile($0) } ?? .notBuilt("running several job files as one")).text)
             return 2
         }
         do throws(UsageError) {

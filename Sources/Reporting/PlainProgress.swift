@@ -67,6 +67,9 @@ package final class PlainProgress: EventConsumer {
         case .fileFinished(let record): running[task, default: Running()].bytes = record.bytes
         case .attemptFinished(let record):
             running[task, default: Running()].lastAttempt = record.duration
+            if job.tasks[Int(task.raw)].type == .upload {
+                running[task, default: Running()].bytes = record.bytesTaken
+            }
             tellEnd(of: record, task)
         case .redirect(let record): tell(task, "\(record.status) \(record.action.rawValue)", "to \(record.to)")
         case .waiting(let reason, let lacks): tellWait(task, reason, lacks)
@@ -146,6 +149,15 @@ package final class PlainProgress: EventConsumer {
         lines += Array(start.utf8)
         lines += Array((style.isGitHub ? SafeText.gitHubLine(line) : SafeText.line(line)).utf8)
         lines.append(UInt8(ascii: "\n"))
+    }
+}
+
+extension AttemptRecord {
+    /// Of the body that was sent, what answers took: a request that was redirected or asked who it was had sent it too.
+    fileprivate var bytesTaken: Int64 {
+        transactions.reduce(0) { sum, transaction in
+            (200..<300).contains(transaction.status ?? 0) ? sum + transaction.requestBodyBytesSent : sum
+        }
     }
 }
 

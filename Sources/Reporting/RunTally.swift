@@ -62,7 +62,15 @@ struct RunTally {
         let words =
             record.explanation
             ?? Explanation.sentence(outcome: record.outcome, error: record.error, waits: record.waits, attempts: 1)
-        return "\(name ?? ""): \(words ?? "")"
+        return "\(name ?? ""): \(Self.withoutOutcome(words ?? ""))"
+    }
+
+    /// The outcome stands there already.
+    private static func withoutOutcome(_ sentence: String) -> String {
+        for word in ["Skipped: ", "Put off: ", "Cancelled: "] where sentence.hasPrefix(word) {
+            return String(sentence.dropFirst(word.count))
+        }
+        return sentence
     }
 
     /// With many tasks all that were chosen are named: what succeeded costs one conditional request or none.
@@ -73,7 +81,8 @@ struct RunTally {
         var gaps = job.file == "-" ? ["the job on standard input"] : []
         if words.contains(where: { $0.contains(RerunAdvice.mask) }) { gaps.append("secrets in the place of `***`") }
         let given = gaps.isEmpty ? "" : ", with \(gaps.joined(separator: " and "))"
-        return "Run just \(troubledTasks.count == 1 ? "it" : "them") again\(given): transfer-run run \(command)"
+        let what = ids == nil ? "the job" : troubledTasks.count == 1 ? "just it" : "just them"
+        return "Run \(what) again\(given): transfer-run run \(command)"
     }
 
     private func counts(_ run: RunRecord) -> String {

@@ -120,14 +120,19 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .proxyRefusedConnection: "Ask who runs the proxy to let this host through, or `bypass` the proxy for it."
         case .proxyCouldNotConnect: "The proxy does not reach the host: see whether the host runs."
         case .cannotOpenFile: "Name a regular file that can be read; what a command writes is a body's `stream`."
-        case .cannotCreateFile, .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile, .cannotMoveFile:
+        case .cannotCreateFile:
+            "Check free space and the right to write in the destination's folder, and that `to` names a file."
+        case .cannotMoveFile:
+            "Check the right to write in the destination's folder, and that no folder stands in the file's place."
+        case .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile:
             "Check free space and the right to write in the destination's folder."
         case .unexpectedResponse: "Look at the response in the report, and at `expect`."
         case .checksumMismatch: "The file is not the one expected; ask who published it, or correct `checksum`."
         case .magicMismatch: "See what the URL gives: it is another kind of file, or correct `expect.magic`."
         case .unexpectedHTML: "Open the URL in a browser: a login or error page stands where the file should be."
         case .checksumNotFound: "Look into the checksum file, and write `entry` or `algorithm` as they stand there."
-        case .captureNotFound: "Look at the response in the report, and at `capture`: what it names is not there."
+        case .captureNotFound:
+            "Look at the response in the report, and at `capture`: what it names is not there, or too long."
         case .captureUnusable: "See what was captured, and where it is put: it cannot stand there as it is."
         case .bodyFileChanged: "Run it again when nobody writes to the file."
         case .bodyCommandFailed: "Run the command by itself and see what it says; `length` must be what it writes."

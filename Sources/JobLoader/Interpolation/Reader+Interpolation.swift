@@ -200,6 +200,9 @@ extension Reader {
         case .capture: break
         }
         if names.isBroken(reference.name) { return }
+        if case .secret(let name) = reference.name, names.declaresSecret(name) {
+            return error("unknown-name", "the secret `\(name)` has no value", hint: hint, at: span)
+        }
         error("unknown-name", "unknown name `\(Self.short(name))`", hint: hint, at: span)
     }
 

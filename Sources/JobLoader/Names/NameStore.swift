@@ -50,6 +50,7 @@ final class NameStore {
 
     func secret(_ name: String, _ reader: Reader) -> SecretText? { secrets.value(name, reader) }
     func secretHint(_ name: String) -> String { secrets.hint(name) }
+    func declaresSecret(_ name: String) -> Bool { secrets.declares(name) }
 
     /// What the report shows, in the order of the file.
     func shown() -> [Job.Variable] {

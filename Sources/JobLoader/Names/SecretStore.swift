@@ -41,6 +41,8 @@ final class SecretStore {
     /// Secrets that have no name of their own, such as a password in a proxy's URL.
     func learn(_ secrets: [KnownSecret]) { known += secrets.filter { !known.contains($0) } }
 
+    func declares(_ name: String) -> Bool { declarations[name] != nil }
+
     func hint(_ name: String) -> String {
         let declaration = declarations[name]
         if let variable = declaration?.environment {

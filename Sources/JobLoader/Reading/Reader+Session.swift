@@ -42,8 +42,9 @@ extension Reader {
 
     func window(_ node: NodeID, into window: inout TimeWindow?) {
         var draft = window ?? TimeWindow(from: 0, to: 0)
+        let known = problems.count
         Sections.window.decode(node, into: &draft, self)
-        if draft.from == draft.to, tree.kind(node) == .mapping, tree.count(node) > 1 {
+        if problems.count == known, draft.from == draft.to, tree.kind(node) == .mapping, tree.count(node) > 1 {
             error("empty-window", "a `window` that ends when it begins is never open", at: beginning(node))
         }
         window = draft

@@ -47,11 +47,18 @@ package struct RequestMark: Sendable {
         for field in sent where field.isNamed("authorization") {
             who += ["authorization", Self.constant(field.value.revealed)]
         }
+        who += Self.keys(typed)
+        return who.isEmpty ? nil : who
+    }
+
+    /// What the job itself writes to show who asks, beside `Authorization`: cookies, and whatever is made of a secret.
+    package static func keys(_ typed: [HeaderField]) -> [String] {
+        var keys: [String] = []
         for field in typed {
             guard field.isNamed("cookie") || field.value.isSecret, !field.isNamed("authorization") else { continue }
-            who += [field.name.lowercased(), field.value.revealed]
+            keys += [field.name.lowercased(), field.value.revealed]
         }
-        return who.isEmpty ? nil : who
+        return keys
     }
 
     /// What of a proof stays the same from request to request.

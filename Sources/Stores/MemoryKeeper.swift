@@ -10,7 +10,7 @@ package struct MemoryPlace: Sendable {
     package let job: String
     /// The names of the job's sessions, by number; `nil` for one of which nothing is kept.
     package let sessions: [String?]
-    /// A URL that holds a secret is not written down.
+    /// The job's: what holds one of them is not written down.
     package let secrets: Redactor
     /// By session; `nil` for one whose answers are not kept on the disk.
     package let caches: [CachePlace?]
@@ -45,6 +45,8 @@ package enum MemoryOrder: Sendable {
     case cache(SessionIndex, CacheOrder)
     /// In the order in which it was learned.
     case learned(SessionIndex, [SessionLore.Change])
+    /// Secrets beside the job's: what holds one is not written down from here on.
+    case captured([KnownSecret])
     /// What was told up to here is to be written at once.
     case write
 }

@@ -5,6 +5,8 @@ import TransferModel
 /// The store's side of `MemoryKeeper`: everything here belongs to its thread.
 final class MemoryWorker {
     private let place: MemoryPlace
+    /// None of them is written down.
+    private var secrets: Redactor
     private let reports: Mailbox<MemoryReport>
     /// `nil` while there is nothing to read in it and nothing to write, and once it cannot be used.
     private var store: Store?
@@ -26,6 +28,7 @@ final class MemoryWorker {
 
     init(_ place: MemoryPlace, _ reports: Mailbox<MemoryReport>) {
         self.place = place
+        secrets = place.secrets
         self.reports = reports
         caches = CacheShelf(place.caches)
     }
@@ -123,6 +126,7 @@ final class MemoryWorker {
             case .cache(let session, let order):
                 if let answer = perform(order, session) { answers.append(answer) }
             case .learned(let session, let changes): take(session, changes)
+            case .captured(let news): secrets = secrets.adding(news)
             case .write: writeDue = writeDue.map { _ in Instant(nanoseconds: 0) }
             }
         }
@@ -139,7 +143,8 @@ final class MemoryWorker {
     /// Where nothing identifies the file, what was kept of an earlier one goes.
     private func take(_ session: SessionIndex, _ destination: String, _ answer: FiledAnswer) {
         guard !isGivenUp else { return }
-        let kept = holdsSecret(answer.url) || holdsSecret(destination) ? nil : answer.kept
+        let found = answer.kept
+        let kept = holdsSecret([destination, found?.url, found?.etag, found?.lastModified]) ? nil : found
         if let path = answer.path, kept != nil || store != nil {
             unwrittenPlaces[session, default: []].append(path)
             if kept == nil { noteUnwritten() }
@@ -156,8 +161,10 @@ final class MemoryWorker {
 
     private func take(_ session: SessionIndex, _ destination: String, _ record: ResumeRecord?) {
         guard !isGivenUp else { return }
-        let isSecret =
-            holdsSecret(destination) || record.map { holdsSecret($0.start) || holdsSecret($0.point.url) } ?? false
+        let isSecret = holdsSecret([
+            destination, record?.start, record?.point.url, record?.point.validator,
+            record.map { String(decoding: $0.point.headers.bytes, as: UTF8.self) },
+        ])
         if isSecret || record == nil && sessions[session] == nil { return }
         unwrittenParts[session, default: []].append(ResumeChange(destination: destination, record: record))
         noteUnwritten()
@@ -165,9 +172,7 @@ final class MemoryWorker {
 
     private func take(_ session: SessionIndex, _ change: UploadChange) {
         guard !isGivenUp else { return }
-        let isSecret =
-            holdsSecret(change.key.url) || holdsSecret(change.key.file)
-            || change.record.map { holdsSecret($0.point.place) } ?? false
+        let isSecret = holdsSecret([change.key.url, change.key.file, change.record?.point.place])
         if isSecret || change.record == nil && sessions[session] == nil { return }
         unwrittenUploads[session, default: []].append(change)
         noteUnwritten()
@@ -218,8 +223,8 @@ final class MemoryWorker {
         return body
     }
 
-    private func holdsSecret(_ text: String) -> Bool {
-        !place.secrets.isEmpty && place.secrets.redacted(text) != text
+    private func holdsSecret(_ texts: [String?]) -> Bool {
+        !secrets.isEmpty && texts.contains { text in text.map { secrets.finds(in: Array($0.utf8)) } ?? false }
     }
 
     private func noteUnwritten() {

@@ -200,6 +200,7 @@ extension Engine {
         secrets = secrets.adding(news)
         boundSecrets.add(news)
         capturedSecrets = capturedSecrets.adding(news)
+        memory?.captured(news)
     }
 
     /// Whether the task's own URL holds one: then it is not written down.

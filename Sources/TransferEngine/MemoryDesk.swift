@@ -74,6 +74,9 @@ final class MemoryDesk {
         add(.learned(session, changes), at: now)
     }
 
+    /// Whatever is told from now on may hold them. Nobody need be woken for that.
+    func captured(_ secrets: [KnownSecret]) { orders.append(.captured(secrets)) }
+
     /// Under what a task's file is kept: its path, or its folder and the URL that will give it its name.
     private static func key(_ task: borrowing TaskSpecification) -> String {
         let destination = task.destination ?? ""

@@ -239,6 +239,33 @@ import TransferModel
         }
     }
 
+    /// Servers that tell by a cookie, or by a header of their own, who asks rarely say so with `Vary`.
+    @Test(arguments: ["Cookie: '${name}'", "X-Key: '${secret.KEY}'"])
+    func anAnswerIsForWhoeverAskedForIt(_ header: String) throws {
+        let desk = try Desk { request in
+            let shown = request.header("Cookie") ?? request.header("X-Key")
+            return .respond(
+                200, headers: [("Cache-Control", "max-age=3600")], body: shown.map { "\($0.utf8.count)" } ?? "nobody")
+        }
+        defer { desk.server.stop() }
+        let job = """
+            variables: { name: none }
+            secrets: { KEY: { env: KEY } }
+            tasks:
+              - { id: a, url: '\(desk.server.url("/a"))', headers: { \(header) } }
+              - { id: b, url: '\(desk.server.url("/a"))', needs: [a] }
+            """
+        for (name, requests) in [("alice-words", 2), ("roberts-words", 3), ("alice-words", 3), ("roberts-words", 3)] {
+            let run = try desk.stage.run(job, "--set", "name=\(name)", environment: ["KEY": name])
+            #expect(try run.task("a", "body.text") == "\(name.utf8.count)" && desk.count == requests)
+            #expect(try run.task("b", "body.text") == "nobody")
+        }
+        for (_, bytes) in try desk.stage.binary.home.contents() {
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(!text.contains("alice-words") && !text.contains("roberts-words"))
+        }
+    }
+
     @Test func aURLThatHoldsASecretIsNotWrittenDown() throws {
         let desk = try Desk(answering: [("Cache-Control", "max-age=3600")])
         defer { desk.server.stop() }

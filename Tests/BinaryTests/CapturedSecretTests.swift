@@ -195,4 +195,51 @@ import TransferModel
         }
         expectNothingTold(run)
     }
+
+    /// Nor in what servers say back: where a redirect leads, what a header, a body or a validator repeats.
+    @Test(arguments: ["captured", "declared"]) func nothingThatAServerRepeatsLiesOnTheDisk(_ kind: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let fresh = ("Cache-Control", "max-age=600")
+        server.on("/login", .respond(200, headers: Self.json, body: #"{"token": "r3peated-w0rd"}"#))
+        server.on("/moved") { request in
+            .redirect(302, to: "/file?\(request.header("X-Key") ?? "")", headers: [fresh])
+        }
+        server.on("/head") { request in
+            .respond(200, headers: [fresh, ("X-Echo", request.header("X-Key") ?? "")], body: "head")
+        }
+        server.on("/body") { request in .respond(200, headers: [fresh], body: request.header("X-Key") ?? "") }
+        server.on("/fresh") { request in
+            request.header("If-None-Match") == nil
+                ? .respond(200, headers: [("ETag", "\"1\""), ("Cache-Control", "no-cache")], body: "fresh")
+                : .respond(304, headers: [("ETag", "\"1\""), ("X-Echo", request.header("X-Key") ?? "")])
+        }
+        server.on("/file") { request in
+            .respond(200, headers: [("ETag", "\"\(request.header("X-Key") ?? "")\"")], body: "file")
+        }
+        let stage = try Stage()
+        let shown = "headers: { X-Key: \"\(kind == "captured" ? "${tasks.login.t}" : "${secret.KEY}")\" }"
+        let run = try stage.run(
+            """
+            secrets: { KEY: { env: KEY } }
+            tasks:
+              - id: login
+                url: "\(server.url("/login"))"
+                capture: { t: { json: $.token, secret: true } }
+              - { id: moved, url: "\(server.url("/moved"))", \(shown) }
+              - { id: head, url: "\(server.url("/head"))", \(shown) }
+              - { id: body, url: "\(server.url("/body"))", \(shown) }
+              - { id: fresh, url: "\(server.url("/fresh"))", \(shown) }
+              - { id: again, url: "\(server.url("/fresh"))", needs: [fresh], \(shown) }
+              - { id: file, url: "\(server.url("/file"))", to: file, \(shown) }
+              - { id: twice, url: "\(server.url("/body"))", needs: [body], \(shown) }
+            """, "--state-dir", "state", environment: ["KEY": "r3peated-w0rd"])
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests("/head").first?.header("X-Key") == "r3peated-w0rd")
+        // It is good for this run all the same.
+        #expect(try run.task("again", "source") == "revalidated" && run.task("twice", "source") == "cache")
+        for (name, bytes) in try stage.folder.contents("state") {
+            #expect(!String(decoding: bytes, as: UTF8.self).contains("r3peated-w0rd"), "\(name)")
+        }
+    }
 }

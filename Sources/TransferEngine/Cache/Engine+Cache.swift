@@ -59,11 +59,14 @@ extension Engine {
             identity: identity(shown.map { "\($0)" }, headers, attempt), marker: cache.marker)
     }
 
-    /// As whom a request is answered, where more than its `Authorization` says so: by a certificate, or by a connection
-    /// that libcurl proved to be somebody's.
+    /// As whom a request is answered, where more than its `Authorization` says so: by a certificate, by a connection
+    /// that libcurl proved to be somebody's, or by what the job writes itself. Servers that tell by a cookie who asks
+    /// rarely say `Vary: Cookie`; those that the session collected are the same for all of its tasks.
     private func identity(_ certificate: String?, _ headers: HeaderBlock, _ attempt: Attempt) -> String? {
-        guard certificate != nil || attempt.life.connectionProof != nil else { return nil }
-        return identity(certificate, authorization: headers.first("authorization"), attempt)
+        let keys = RequestMark.keys(attempt.life.request.headers)
+        guard certificate != nil || attempt.life.connectionProof != nil || !keys.isEmpty else { return nil }
+        let shown = identity(certificate, authorization: headers.first("authorization"), attempt)
+        return ([shown] + keys).joined(separator: "\n")
     }
 
     /// The same of a request whose `Authorization` is looked at by itself.
@@ -221,7 +224,7 @@ extension Engine {
         switch keeps {
         case nil: cache.noteUse(of: use.stored.id, at: now.wall)
         case true?:
-            cache.update(use.stored)
+            cache.update(use.stored, inMemoryOnly: holdsSecret(use.stored))
             attempt.cacheNote = CacheRecord(refusal: nil)
         case false?:
             cache.remove(use.stored.id)

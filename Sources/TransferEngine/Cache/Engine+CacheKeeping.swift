@@ -64,12 +64,20 @@ extension Engine {
                 return
             }
             let (entry, bytes) = Self.joined(stored, body, outdated)
-            cache.store(entry, bytes, inMemoryOnly: inMemoryOnly)
+            let isSecret = holdsSecret(entry, bytes) || body != attempt.kept && secrets.finds(in: attempt.kept)
+            cache.store(entry, bytes, inMemoryOnly: inMemoryOnly || isSecret)
             attempt.cacheNote = CacheRecord(refusal: nil)
             emit(.cacheStored, attempt)
         case .refuse(let refusal): attempt.cacheNote = CacheRecord(refusal: refusal.description)
         case nil: break
         }
+    }
+
+    /// What a server repeats of a secret that it was shown, or hands out, is written down no more than the secret itself.
+    /// Cookies are not looked at: they are masked there.
+    func holdsSecret(_ stored: StoredResponse, _ body: [UInt8] = []) -> Bool {
+        guard !secrets.isEmpty else { return false }
+        return secrets.finds(in: stored.withoutCookies.headers.bytes) || secrets.finds(in: body)
     }
 
     /// Takes out what is no longer true since this answer came.
@@ -108,7 +116,7 @@ extension Engine {
             responseTime: turn.answeredAt ?? now.wall)
         for stored in cache.held(turn.request.url.text) ?? [] where CacheDecision.fits(stored, turn.request) {
             switch CacheUpdate.headed(stored, by: answer, turn.request) {
-            case .updated(let new), .stale(let new): cache.update(new)
+            case .updated(let new), .stale(let new): cache.update(new, inMemoryOnly: holdsSecret(new))
             case .unrelated: break
             }
         }

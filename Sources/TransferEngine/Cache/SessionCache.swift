@@ -163,9 +163,15 @@ package final class SessionCache {
         evict(evictions)
     }
 
-    /// A server was asked about it.
-    package func update(_ stored: StoredResponse) {
+    /// A server was asked about it. What may stay in memory only from now on goes from the disk.
+    package func update(_ stored: StoredResponse, inMemoryOnly: Bool = false) {
         guard let entry = entries[stored.id] else { return }
+        if inMemoryOnly, entry.isOnDisk {
+            guard let body = entry.body else { return remove(stored.id) }
+            orders.append(.change(.remove(stored.id)))
+            entries[stored.id] = Entry(stored: stored, body: body, isOnDisk: false)
+            return touch(stored.id)
+        }
         entries[stored.id]?.stored = stored
         entries[stored.id]?.toldAt = lastID
         if entry.isOnDisk { orders.append(.change(.update(stored.withoutCookies))) }

@@ -3,15 +3,21 @@ package import TransferModel
 
 /// `Retry-After`: seconds or a date.
 package enum RetryAfter {
-    /// How long to wait from `now`; `nil` when the header is missing or says nothing. Never negative; what is absurd
-    /// is bounded by a year, which every policy refuses.
+    /// What is absurd is bounded by a year, which every policy refuses.
+    private static let longest = TimeSpan.seconds(31_536_000)
+
+    /// How long to wait from `now`; `nil` when the header is missing or says nothing. Never negative.
+    ///
+    /// A date is one of the server's clock, as the answer's own `Date` is: where that is told, ours may be wrong.
     package static func parse(_ headers: HeaderBlock, now: WallTime) -> TimeSpan? {
         guard let text = headers.first("retry-after"), !text.isEmpty else { return nil }
         if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             return .seconds(min(Int64(text) ?? .max, 31_536_000))
         }
         guard let date = HTTPDate.parse(text) else { return nil }
-        // Compared before subtracted: what lies centuries back is too far away for a span.
-        return date <= now ? .zero : min(date - now, .seconds(31_536_000))
+        let start = headers.first("date").flatMap { HTTPDate.parse($0) } ?? now
+        // Compared before subtracted: what lies centuries apart is too far for a span.
+        if date <= start { return .zero }
+        return date <= start + longest ? date - start : longest
     }
 }

@@ -70,6 +70,18 @@ struct RetryAfterTests {
         #expect(RetryAfter.parse(HeaderBlock([("Retry-After", text)]), now: now) == wait)
     }
 
+    /// The server's clock goes wrong by days: what it means is the distance of two of its own dates.
+    @Test(arguments: [
+        ("Sat, 14 Nov 2026 07:00:30 GMT", "Sat, 14 Nov 2026 07:00:00 GMT", TimeSpan.seconds(30)),
+        ("Mon, 23 Nov 2026 07:00:30 GMT", "Mon, 23 Nov 2026 07:00:00 GMT", .seconds(30)),
+        ("Mon, 23 Nov 2026 07:00:30 GMT", "Mon, 23 Nov 2026 07:00:31 GMT", .zero),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT", .seconds(31_536_000)),
+        ("Sat, 21 Nov 2026 07:00:30 GMT", "today", .seconds(30)),
+        ("20", "Mon, 23 Nov 2026 07:00:00 GMT", .seconds(20)),
+    ]) func readByTheServersClock(text: String, date: String, wait: TimeSpan) {
+        #expect(RetryAfter.parse(HeaderBlock([("Retry-After", text), ("Date", date)]), now: now) == wait)
+    }
+
     @Test(arguments: ["", "-1", "+1", "1.5", "1s", "soon", "12 0", "Sat, 31 Feb 2026 07:00:00 GMT"])
     func notRead(text: String) {
         #expect(RetryAfter.parse(HeaderBlock([("Retry-After", text)]), now: now) == nil)

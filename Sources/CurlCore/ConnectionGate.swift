@@ -33,7 +33,7 @@ extension TransferSlot {
             close(made)
             return -1
         }
-        pool?.sockets.opened(made, over: over)
+        pool?.sockets.opened(made, for: self, over: over)
         if over != nil { openedSockets.append(made) }
         hasOpened = true
         return made

@@ -115,6 +115,10 @@ package import TransferModel
     /// When a byte last moved in either direction; `nil` when the transfer is over.
     package func lastActivity(of id: TransferID) -> Instant? { slot(of: id)?.lastActivity }
 
+    /// When a byte last came on its own connection, as the system knows it; asked for where ``lastActivity(of:)`` is too
+    /// long ago.
+    package func lastArrival(of id: TransferID) -> Instant? { slot(of: id)?.lastArrival(at: Clocks.instant()) }
+
     /// The interface that it went through, when its connections there were cut.
     package func lostNetwork(of id: TransferID) -> UInt32? { slot(of: id)?.lostNetwork }
 

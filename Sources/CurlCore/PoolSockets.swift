@@ -11,8 +11,8 @@ import TransferModel
         let remotePort: Int32
         let localPort: Int32
     }
-    /// Not yet used by any request.
-    private var fresh: Set<Int32> = []
+    /// Not yet used by any request, and for which transfer they were opened.
+    private var fresh: [Int32: ObjectIdentifier] = [:]
     private var used: [Connection: Int32] = [:]
     private var connections: [Int32: Connection] = [:]
     /// Through which interface those go that may leave the machine.
@@ -22,13 +22,13 @@ import TransferModel
 
     var userPointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
-    func opened(_ socket: Int32, over interface: UInt32? = nil) {
-        fresh.insert(socket)
+    func opened(_ socket: Int32, for slot: TransferSlot, over interface: UInt32? = nil) {
+        fresh[socket] = ObjectIdentifier(slot)
         if let interface { interfaces[socket] = interface }
     }
 
     func closed(_ socket: Int32) {
-        fresh.remove(socket)
+        fresh[socket] = nil
         if let connection = connections.removeValue(forKey: socket) { used[connection] = nil }
         if !interfaces.isEmpty { interfaces[socket] = nil }
         if !lost.isEmpty { lost[socket] = nil }
@@ -37,11 +37,18 @@ import TransferModel
     /// Its socket, and whether that carried a request before; from now on it did.
     func meet(_ connection: Connection) -> (socket: Int32, wasUsed: Bool)? {
         if let socket = used[connection] { return (socket, true) }
-        guard let socket = fresh.first(where: { Self.localPort(of: $0) == connection.localPort }) else { return nil }
-        fresh.remove(socket)
+        guard let socket = fresh.keys.first(where: { Self.localPort(of: $0) == connection.localPort }) else {
+            return nil
+        }
+        fresh[socket] = nil
         used[connection] = socket
         connections[socket] = connection
         return (socket, false)
+    }
+
+    /// Those over which the transfer has sent no request yet.
+    func opened(for slot: TransferSlot) -> [Int32] {
+        fresh.filter { $0.value == ObjectIdentifier(slot) }.map(\.key)
     }
 
     // MARK: Networks

@@ -261,7 +261,7 @@ import TransferModel
         return !metStaleConnection
     }
 
-    private func isHTTP2(_ ssl: OpaquePointer) -> Bool {
+    func isHTTP2(_ ssl: OpaquePointer) -> Bool {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
         unsafe SSL_get0_alpn_selected(ssl, &name, &length)

@@ -9,6 +9,15 @@ extension Engine {
     /// part; less when there is nothing left to do but that part.
     static let streamPatience = (usual: TimeSpan.seconds(10), last: TimeSpan.seconds(2))
 
+    /// When a transfer will have stood still for too long. What libcurl has not told of yet counts, and is looked up only
+    /// where it would be too late.
+    func dueWhenIdle(_ transfer: CurlLoop.TransferID?, since told: Instant, _ limit: TimeSpan) -> Instant {
+        guard told + limit <= now.instant, let transfer, let arrival = loop.lastArrival(of: transfer) else {
+            return told + limit
+        }
+        return max(told, arrival) + limit
+    }
+
     /// Gives up streams on which nothing moves. The attempt fails for it only when it has no other.
     func checkSegments() -> Instant {
         var next = Instant.distantFuture
@@ -34,13 +43,15 @@ extension Engine {
             let othersMoved = latest - stream.movedAt > (isLast ? .zero : TimeSpan(nanoseconds: limit.nanoseconds / 2))
             if othersMoved, !parts.plan.isRefused, stream.movedAt + limit <= now.instant {
                 stop(stream.id, .recalled, nil, attempt, parts)
-            } else if stream.movedAt + attempt.idleLimit <= now.instant {
+                continue
+            }
+            let due = dueWhenIdle(stream.transfer, since: stream.movedAt, attempt.idleLimit)
+            if due <= now.instant {
                 let seconds = attempt.idleLimit.seconds
                 let error = TransferError(.timedOut, "no byte moved for \(seconds) s (`timeoutForRequest`)")
                 stop(stream.id, .failed, error, attempt, parts)
             } else {
-                let again = max(stream.movedAt + limit, now.instant + .milliseconds(500))
-                next = min(next, again, stream.movedAt + attempt.idleLimit)
+                next = min(next, max(stream.movedAt + limit, now.instant + .milliseconds(500)), due)
             }
         }
         return next
@@ -48,6 +59,7 @@ extension Engine {
 
     private struct LiveStream {
         let id: SegmentPlan.StreamID
+        let transfer: CurlLoop.TransferID?
         let movedAt: Instant
         let isAnswered: Bool
     }
@@ -55,11 +67,12 @@ extension Engine {
     private func liveStreams(_ attempt: Attempt, _ parts: SegmentedBody) -> [LiveStream] {
         var streams = parts.segments.map { segment in
             let movedAt = segment.transfer.flatMap { loop.lastActivity(of: $0) } ?? now.instant
-            return LiveStream(id: segment.id, movedAt: movedAt, isAnswered: segment.head != nil)
+            return LiveStream(
+                id: segment.id, transfer: segment.transfer, movedAt: movedAt, isAnswered: segment.head != nil)
         }
         if let transfer = attempt.transfer {
             let movedAt = loop.lastActivity(of: transfer) ?? now.instant
-            streams.append(LiveStream(id: SegmentPlan.first, movedAt: movedAt, isAnswered: true))
+            streams.append(LiveStream(id: SegmentPlan.first, transfer: transfer, movedAt: movedAt, isAnswered: true))
         }
         return streams
     }

@@ -532,7 +532,7 @@ package final class Engine {
                 next = min(next, now.instant + attempt.idleLimit)
                 continue
             }
-            let due = last + attempt.idleLimit
+            let due = dueWhenIdle(transfer, since: last, attempt.idleLimit)
             guard due <= now.instant else {
                 next = min(next, due)
                 continue

@@ -209,6 +209,44 @@ import TransferModel
         #expect(try run.values("$.tasks[1].attempts[0].transactions[0].response.status") == ["200"])
     }
 
+    /// What comes byte by byte is not silence, whichever part of an answer it is.
+    @Test(arguments: ["head", "chunk", "interim"]) func whatTricklesInIsNoSilence(_ part: String) throws {
+        let trickle = "X-Long: \(String(repeating: "a", count: 12))\r\n"
+        let steps: [Script.Step] = trickle.utf8.flatMap { [.bytes([$0]), .wait(.milliseconds(100))] }
+        let script: [Script.Step] =
+            switch part {
+            case "head": [.send("HTTP/1.1 200 OK\r\n")] + steps + [.send("Content-Length: 2\r\n\r\nok")]
+            case "interim":
+                [.send("HTTP/1.1 103 Early\r\n")] + steps + [.send("\r\n")] + Script.respond(200, body: "ok").steps
+            default:
+                [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;e=")]
+                    + steps.dropLast(4) + [.send("\r\nok\r\n0\r\n\r\n")]
+            }
+        let server = try ScriptedServer { _ in Script(script) }
+        defer { server.stop() }
+        let run = try Stage().run(
+            """
+            defaults: { timeoutForRequest: 1s, retry: { attempts: 1 } }
+            tasks: [{ id: a, type: data, url: "\(server.url("/a"))" }]
+            """)
+        #expect(try run.status == 0 && run.task("a", "body.text") == "ok", "\(run.errorText)")
+    }
+
+    /// Once it stops it is silence, from the last byte on.
+    @Test func aHeadThatStopsTimesOut() throws {
+        let server = try ScriptedServer { _ in
+            [.send("HTTP/1.1 200 OK\r\nX-Lo"), .wait(.milliseconds(600)), .send("ng"), .stall]
+        }
+        defer { server.stop() }
+        let run = try Stage().run(
+            """
+            defaults: { timeoutForRequest: 1s, retry: { attempts: 1 } }
+            tasks: [{ id: a, type: data, url: "\(server.url("/a"))" }]
+            """)
+        #expect(try run.task("a", "error.name") == "timedOut" && run.result.duration > .milliseconds(1500))
+        #expect(run.result.duration < .seconds(10))
+    }
+
     @Test func noServerIsAnError() throws {
         let stopped = try ScriptedServer()
         stopped.stop()

@@ -1,0 +1,31 @@
+import Glibc
+import TransferModel
+
+extension TransferSlot {
+    /// When a byte last came over the transfer's own connection, though libcurl may have made nothing of it yet: it tells of
+    /// whole lines and TLS records only, and of handshakes and the answers to them not at all. `nil` where that cannot be
+    /// told, because there is no connection or streams share it.
+    func lastArrival(at now: Instant) -> Instant? {
+        guard let sockets = pool?.sockets else { return nil }
+        guard let used = usedSocket else {
+            return sockets.opened(for: self).compactMap { SocketPath.lastArrival(at: $0, now) }.max()
+        }
+        let ssl = unsafe secureStream()
+        if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return nil }
+        return SocketPath.lastArrival(at: used, now)
+    }
+}
+
+extension SocketPath {
+    fileprivate static func lastArrival(at socket: Int32, _ now: Instant) -> Instant? {
+        var facts = tcp_info()
+        var length = socklen_t(MemoryLayout<tcp_info>.size)
+        guard unsafe getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &facts, &length) == 0,
+            facts.tcpi_state == established
+        else { return nil }
+        return Instant(nanoseconds: now.nanoseconds - Int64(facts.tcpi_last_data_recv) * 1_000_000)
+    }
+
+    /// TCP_ESTABLISHED, which this C library names in an enumeration without one.
+    private static let established: UInt8 = 1
+}

@@ -32,7 +32,8 @@ package enum CommandLineReference {
         meant. `--detach`, `--new-run` and `attach` are explained in [background.md](background.md).
 
         `onOverlap` says what a second run of the same job does. One that waits runs the job as it had read it before.
-        SIGINT or SIGTERM ends a run with its report, and a wait at once; a second one ends the process there and then.
+        SIGINT, SIGTERM or SIGHUP ends a run with its report, and a wait at once; a second SIGINT or SIGTERM ends the process
+        there and then. Under `nohup` SIGHUP is nothing to a run.
 
         ## Networks and power
 

@@ -2,7 +2,6 @@ import BackgroundService
 import JobRunner
 import Reporting
 import Stores
-import Synchronization
 import SystemIO
 import TransferModel
 
@@ -40,7 +39,7 @@ struct FollowedRun {
         let heard = HeardSignal()
         let interrupt = follower.interrupt
         try? Signals.watch { number in
-            if !heard.note(number) { Terminal.endAtOnce(number) }
+            if case .second = heard.note(number) { Terminal.endAtOnce(number) }
             interrupt()
         }
         let consumers = outputs.consumers
@@ -76,20 +75,5 @@ struct FollowedRun {
         }
         try follower.deliver()
         return Int32(end.exitStatus)
-    }
-}
-
-/// The first signal that came.
-final class HeardSignal: Sendable {
-    private let first = Atomic<Int32>(0)
-
-    /// `false` for a second one.
-    func note(_ number: Int32) -> Bool {
-        first.compareExchange(expected: 0, desired: number, ordering: .acquiringAndReleasing).exchanged
-    }
-
-    var number: Int32? {
-        let number = first.load(ordering: .acquiring)
-        return number == 0 ? nil : number
     }
 }

@@ -1,7 +1,6 @@
 import JobRunner
 import RunControl
 import Stores
-import Synchronization
 import SystemIO
 import TransferModel
 
@@ -43,14 +42,17 @@ final class RunInputs {
 
     /// Signals become commands; a second one ends the process at once.
     private func watchSignals(_ inbox: Mailbox<RunInput>, _ listener: ControlListener?) {
-        let count = SignalCount()
+        let heard = HeardSignal()
         try? Signals.watch { [signalled] number in
-            if count.next() > 1 {
+            switch heard.note(number) {
+            case .first:
+                signalled?(number)
+                inbox.post(.command(.stop(signal: number)))
+            case .companion: break
+            case .second:
                 listener?.hide()
                 Terminal.endAtOnce(number)
             }
-            signalled?(number)
-            inbox.post(.command(.stop(signal: number)))
         }
     }
 
@@ -66,9 +68,4 @@ final class RunInputs {
             return nil
         }
     }
-}
-
-private final class SignalCount: Sendable {
-    private let count = Atomic<Int>(0)
-    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
 }

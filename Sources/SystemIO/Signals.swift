@@ -1,13 +1,22 @@
 import Glibc
 
-/// Signals as values: held back from every thread and fetched by one.
+/// Signals as values: SIGINT, SIGTERM and, unless it is ignored, SIGHUP are held back from every thread and fetched by one.
 package enum Signals {
     private static func ending() -> sigset_t {
         var set = sigset_t()
         unsafe sigemptyset(&set)
         unsafe sigaddset(&set, SIGINT)
         unsafe sigaddset(&set, SIGTERM)
+        if !isIgnored(SIGHUP) { unsafe sigaddset(&set, SIGHUP) }
         return set
+    }
+
+    /// Under `nohup` a terminal that goes away is nothing to this process either.
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard unsafe sigaction(number, nil, &action) == 0 else { return false }
+        return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: UInt.self)
+            == unsafeBitCast(SIG_IGN, to: UInt.self)
     }
 
     /// Writing to a closed pipe, or past the length that the user's limits allow a file, is an error, not a death.
@@ -19,14 +28,14 @@ package enum Signals {
     /// A terminal that goes away is nothing to a process that does not belong to one.
     package static func ignoreHangUp() { signal(SIGHUP, SIG_IGN) }
 
-    /// Before the first thread is made, so that every thread inherits it. Until then SIGINT and SIGTERM end the
+    /// Before the first thread is made, so that every thread inherits it. Until then SIGINT, SIGTERM and SIGHUP end the
     /// process as they end any other.
     package static func hold() {
         var set = ending()
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// Makes a thread that gets neither, by a caller who goes on as before.
+    /// Makes a thread that gets none of them, by a caller who goes on as before.
     package static func holding<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -36,7 +45,7 @@ package enum Signals {
         return try body()
     }
 
-    /// Sleeps that long, or until a held SIGINT or SIGTERM comes, which it returns. Only while nobody else watches.
+    /// Sleeps that long, or until one that is held comes, which it returns. Only while nobody else watches.
     package static func pause(milliseconds: Int) -> Int32? {
         var set = ending()
         var time = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
@@ -44,7 +53,7 @@ package enum Signals {
         return number > 0 ? number : nil
     }
 
-    /// Gives SIGINT and SIGTERM to `handle`, on a thread that lives as long as the process.
+    /// Gives those that are held to `handle`, on a thread that lives as long as the process.
     package static func watch(_ handle: @escaping @Sendable (Int32) -> Void) throws(SystemError) {
         let thread = try Thread(named: "signals") {
             var set = ending()

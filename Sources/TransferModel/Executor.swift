@@ -141,7 +141,7 @@ extension Verdict {
 
 /// What the outside may ask of a run; signals, the control socket and conditions all post these to its one inbox.
 package enum RunCommand: Hashable, Sendable {
-    /// A first SIGINT or SIGTERM: end cleanly, keep what can be resumed.
+    /// A first SIGINT, SIGTERM or SIGHUP: end cleanly, keep what can be resumed.
     case stop(signal: Int32)
     case suspend([TaskIndex])
     case resume([TaskIndex])

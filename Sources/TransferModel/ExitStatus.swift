@@ -41,7 +41,7 @@ package struct ExitFacts: Hashable, Sendable {
     /// The report or the events could not be written, the state folder is broken, the background process is gone.
     package var hasRunnerFailed = false
     package var isOverlapping = false
-    /// SIGINT or SIGTERM, the first that came.
+    /// SIGINT, SIGTERM or SIGHUP, the first that came.
     package var signal: Int32?
     /// A task failed and was not tolerated, was cancelled, or was skipped because of such a one; or a hook failed.
     package var hasFailure = false

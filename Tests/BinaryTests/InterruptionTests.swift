@@ -9,8 +9,9 @@ import TransferModel
     private static let interrupt: Int32 = 2
     private static let kill: Int32 = 9
     private static let terminate: Int32 = 15
+    private static let hangUp: Int32 = 1
 
-    @Test(arguments: [interrupt, terminate]) func aSignalEndsTheRunWithItsReport(_ signal: Int32) throws {
+    @Test(arguments: [interrupt, terminate, hangUp]) func aSignalEndsTheRunWithItsReport(_ signal: Int32) throws {
         let server = try ScriptedServer()
         defer { server.stop() }
         let size = 4 << 20
@@ -82,7 +83,35 @@ import TransferModel
         _ = unread
     }
 
-    @Test(arguments: [interrupt, terminate]) func oneSignalLeavesNothingHalfDone(_ signal: Int32) throws {
+    /// A terminal that goes away tells so more than once, and who ends a login sends both: nobody who wants haste.
+    @Test(arguments: [[hangUp, hangUp], [hangUp, terminate], [terminate, hangUp], [interrupt, hangUp, hangUp]])
+    func aTerminalThatGoesAwayIsNoSecondWish(_ signals: [Int32]) throws {
+        let server = try ScriptedServer { _ in [.stall] }
+        defer { server.stop() }
+        let stage = try Stage()
+        let program = try stage.start("tasks: [{ id: a, url: '\(server.url("/a"))', to: a }]")
+        #expect(server.waitForRequests(1))
+        // Stopped, it finds all of them when it goes on, those with a lower number first.
+        for signal in [SIGSTOP] + signals + [SIGCONT] { program.send(signal: signal) }
+        let run = try stage.finish(program)
+        #expect(run.status.map { $0 > 128 } == true && run.status != 137)
+        #expect(try run.value("$.outcome") == "cancelled" && stage.files.isEmpty)
+    }
+
+    @Test func underNohupTheTerminalIsNothingToARun() throws {
+        let server = try ScriptedServer { _ in [.gate("go")] + .respond(200, body: "done") }
+        defer { server.stop() }
+        let stage = try Stage()
+        let program = try stage.start(
+            "tasks: [{ id: a, url: '\(server.url("/a"))', to: a }]",
+            under: ["/bin/sh", "-c", #"trap '' HUP; exec "$0" "$@""#])
+        #expect(server.waitForRequests(1))
+        program.send(signal: Self.hangUp)
+        server.open(gate: "go")
+        #expect(try stage.finish(program).status == 0 && stage.text("a") == "done")
+    }
+
+    @Test(arguments: [interrupt, terminate, hangUp]) func oneSignalLeavesNothingHalfDone(_ signal: Int32) throws {
         let server = try ScriptedServer { request in
             let size = 1 << 20
             return [.bytes(Script.head(200, [("Content-Length", "\(size)")])), .pattern(count: size / 2), .stall]

@@ -98,7 +98,8 @@ struct BackgroundJob {
 
     private func accepted(_ job: Job, _ seam: JobSeam) -> AcceptedRun {
         let used = Set(seam.background.job.tasks.map(\.session))
-        let working = Folders.working()
+        // A job with relative paths was not loaded without one.
+        let working = Folders.working() ?? "/"
         func place(_ path: String?) -> String? {
             guard let path = path.map({ $0.hasPrefix("/") ? $0 : "\(working == "/" ? "" : working)/\($0)" }) else {
                 return nil

@@ -29,6 +29,11 @@ struct JobSource {
     func load(_ path: String) -> Result<Loaded, UsageError> {
         let bytes: [UInt8]
         var file: JobFile?
+        do throws(UsageError) {
+            try WorkingFolder.check(arguments, job: path)
+        } catch {
+            return .failure(error)
+        }
         do throws(WholeFile.Problem) {
             if path == "-" {
                 bytes = try WholeFile.readStandardInput(limit: Self.maximumBytes)
@@ -101,7 +106,8 @@ struct JobSource {
                     return .failure(Self.fileProblem(error, 0))
                 }
             },
-            workingDirectory: Folders.working())
+            // Without one nothing begins there.
+            workingDirectory: Folders.working() ?? "/")
     }
 
     private static func fileProblem(_ problem: WholeFile.Problem, _ limit: Int) -> FileProblem {

@@ -83,8 +83,7 @@ struct GroupTarget {
                 "\(place.folder) is a mount point, which cannot be exchanged: name a folder in it", errno: EXDEV)
         }
         // The old tree goes away, and with it the folder that every relative path of this process starts from.
-        guard let path = try? old.descriptor.path() else { return }
-        let working = Folders.working()
+        guard let path = try? old.descriptor.path(), let working = Folders.working() else { return }
         if working.utf8.starts(with: path.bytes),
             [nil, UInt8(ascii: "/")].contains(
                 working.utf8.dropFirst(path.bytes.count).first)

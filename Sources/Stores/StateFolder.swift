@@ -11,11 +11,17 @@ package struct StateFolder: Hashable, Sendable {
     /// `directory` is what `--state-dir` says; it puts everything under one folder. Without it the XDG variables
     /// count, where they are absolute as their standard demands; without those, `$HOME`.
     package init(
-        directory: String?, workingDirectory: String, environment: (String) -> String?
+        directory: String?, workingDirectory: String?, environment: (String) -> String?
     ) throws(Problem) {
         if let directory {
             guard !directory.isEmpty else { throw Problem(description: "the state folder has an empty name") }
-            let folder = Self.withoutSlash(directory.hasPrefix("/") ? directory : "\(workingDirectory)/\(directory)")
+            guard let path = directory.hasPrefix("/") ? directory : workingDirectory.map({ "\($0)/\(directory)" })
+            else {
+                throw Problem(
+                    description: "the state folder `\(directory)` would begin in the working folder, which is not "
+                        + "there any more: go to another folder, or give an absolute path")
+            }
+            let folder = Self.withoutSlash(path)
             state = folder.isEmpty ? "/" : folder
             cache = folder + "/cache"
             runtime = folder + "/runtime"

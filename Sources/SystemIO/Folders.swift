@@ -26,9 +26,10 @@ package enum Folders {
         }
     }
 
-    package static func working() -> String {
+    /// Absolute; `nil` when it was removed, or lies outside of what this process can see.
+    package static func working() -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-        guard unsafe getcwd(&buffer, buffer.count) != nil else { return "/" }
+        guard unsafe getcwd(&buffer, buffer.count) != nil, buffer[0] == 0x2F else { return nil }
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
@@ -44,7 +45,7 @@ package enum Folders {
         if let there = resolved(path) { return there }
         let (folder, name) = split(path)
         guard !name.isEmpty, folder != path else { return path }
-        let above = folder == "." ? working() : resolvedAsFarAsThere(folder)
+        guard let above = folder == "." ? working() : resolvedAsFarAsThere(folder) else { return path }
         return above == "/" ? "/\(name)" : "\(above)/\(name)"
     }
 

@@ -23,6 +23,31 @@ import TextFormats
         #expect(result.errorOutput.isEmpty)
     }
 
+    /// A folder that was removed under its shell is not the root of all files.
+    @Test(arguments: [
+        (["-", "--no-report"], "relative paths of a job from standard input"),
+        (["FOLDER/job.yaml", "--report", "r.json"], "`r.json` leads nowhere"),
+        (["FOLDER/job.yaml", "--no-report", "--directory", "d"], "`d` leads nowhere"),
+        (["FOLDER/job.yaml", "--no-report", "--state-dir", "s"], "the state folder `s`"),
+        (["check", "-"], "relative paths of a job from standard input"),
+        (["FOLDER/job.yaml", "--no-report"], ""), (["-", "--no-report", "--directory", "FOLDER"], ""),
+    ])
+    func aWorkingFolderThatIsGoneIsNone(_ words: [String], _ why: String) throws {
+        let binary = try Binary()
+        let job = "tasks: [{ id: a, url: 'data:,x', to: transfer-run-was-here }]"
+        try binary.folder.write("job.yaml", job)
+        let arguments = words.map { word in
+            word.hasPrefix("FOLDER") ? binary.folder.path + word.dropFirst("FOLDER".utf8.count) : word
+        }
+        let shell = ["/bin/sh", "-c", #"mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@""#]
+        let result = try binary.start(arguments, input: job, under: shell).wait()
+        #expect(result.exitStatus == (why.isEmpty ? 0 : why.contains("state") ? 4 : 2), "\(result.errorText)")
+        #expect(result.errorText.contains(why) && binary.folder.exists("transfer-run-was-here") == why.isEmpty)
+        for name in ["transfer-run-was-here", "d", "s"] {
+            #expect(throws: (any Error).self) { try TemporaryTree.bytes(at: "/\(name)") }
+        }
+    }
+
     /// What was asked for is not there.
     @Test(arguments: [
         ["--version"], ["help"], ["schema"], ["check", "--format", "json", "job.yaml"], ["status", "--json"],

@@ -68,6 +68,7 @@ struct RunningJob {
         } catch {
             throw UsageError("no task matches `\(error.pattern)`")
         }
+        try LinkedPlaces.check(job)
         try WorkingFolder.check(RunOutputs.reportPath(job, options), RunOutputs.eventsPath(job, options))
         if let maximum = options.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = options.bandwidth { job.limits.bandwidth = bandwidth }

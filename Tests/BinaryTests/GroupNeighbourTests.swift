@@ -52,6 +52,46 @@ import TransferModel
         #expect(stage.folder.list("site") == (extraneous == "keep" ? ["old", "x"] : ["x"]))
     }
 
+    /// Each is put in place as a whole: one in the other would go with it, whatever path leads there.
+    @Test(arguments: ["link/sub", "link", "."]) func noGroupLiesInAnother(_ to: String) throws {
+        defer { server.stop() }
+        try stage.folder.write("site/old", "old")
+        try stage.folder.link("link", to: "site")
+        let run = try stage.run(
+            """
+            groups: { g: { to: site }, h: { to: \(to) } }
+            tasks:
+              - { id: a, group: g, url: "\(server.url("/a"))", to: x }
+              - { id: b, group: h, url: "\(server.url("/b"))", to: y }
+            """)
+        #expect(run.status == 2 && run.errorText.contains("`g` and `h` publish into one folder"), "\(run.errorText)")
+        #expect(server.requests().isEmpty && stage.folder.list("site") == ["old"])
+    }
+
+    /// Which of two files is sent is not left to chance.
+    @Test(arguments: [true, false]) func whoSendsWhatAnotherWritesNeedsIt(_ isNeeded: Bool) throws {
+        defer { server.stop() }
+        server.on("/up", .respond(200))
+        try stage.folder.write("site/f", "old")
+        try stage.folder.link("link", to: "site")
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: link/f, existing: replace }
+              - id: b
+                type: upload
+                url: "\(server.url("/up"))"
+                body: { file: site/f }
+            \(isNeeded ? "    needs: [a]" : "")
+            """)
+        if isNeeded {
+            #expect(run.status == 0 && server.requests("/up").first?.bodyText == "a", "\(run.errorText)")
+        } else {
+            #expect(run.status == 2 && run.errorText.contains("which `a` writes as"), "\(run.errorText)")
+            #expect(try server.requests().isEmpty && stage.text("site/f") == "old")
+        }
+    }
+
     /// A set without anything else in its folder cannot take away what the run lives on.
     @Test(arguments: ["job", "secret", "state", "report", "body", "linked"])
     func nothingOfTheRunIsExtraneous(_ what: String) throws {

@@ -453,10 +453,16 @@ final class Publisher {
         return TransferError(.cannotWriteToFile, "\(doing) \(folder) failed: \(error.reason)", errno: error.errno)
     }
 
+    /// The bytes were with the disk before: what failed is to make the names last.
     private func flushingError(_ error: SystemError, _ folder: String) -> TransferError {
-        if DiskSpace.isFull(error) { return DiskSpace.full(error, folder) }
-        return TransferError(
-            .cannotWriteToFile, "flushing the file system of \(folder) failed: \(error.reason)", errno: error.errno)
+        var told =
+            DiskSpace.isFull(error)
+            ? DiskSpace.full(error, folder)
+            : TransferError(
+                .cannotWriteToFile, "flushing the file system of \(folder) failed: \(error.reason)", errno: error.errno)
+        told.message +=
+            "; the new file has its name already, in place of any older one, and may not outlast a power cut"
+        return told
     }
 
     private func movingError(_ error: SystemError, _ path: String) -> TransferError {

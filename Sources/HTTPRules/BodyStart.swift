@@ -37,7 +37,9 @@ package struct BodyStart: Sendable {
         if needsMagic, let magic {
             switch magic.begins(seen, isWhole: isWhole) {
             case true?: needsMagic = false
-            case false?: throw TransferError(.magicMismatch, "expected \(magic.words), \(Self.beginning(seen))")
+            case false?:
+                throw TransferError(
+                    .magicMismatch, "expected \(magic.words), \(Self.beginning(seen, like: magic))")
             case nil: break
             }
         }
@@ -50,9 +52,11 @@ package struct BodyStart: Sendable {
         }
     }
 
-    private static func beginning(_ bytes: [UInt8]) -> String {
+    /// As far as a difference can be, if that is not too long to be read.
+    private static func beginning(_ bytes: [UInt8], like magic: Expectations.Magic) -> String {
         guard !bytes.isEmpty else { return "the body is empty" }
-        return "the body begins with `\(hex(bytes.prefix(8), separator: " "))`"
+        let shown = bytes.prefix(min(max(magic.longest, 8), 64))
+        return "the body begins with `\(hex(shown, separator: " "))`"
     }
 
     fileprivate static func hex(_ bytes: some Sequence<UInt8>, separator: String) -> String {
@@ -75,6 +79,8 @@ extension Expectations.Magic {
         case .bytes(let bytes): [bytes]
         }
     }
+
+    fileprivate var longest: Int { signatures.map(\.count).max() ?? 0 }
 
     /// Whether a body that begins with these bytes is of this kind; `nil` while more could tell.
     fileprivate func begins(_ bytes: [UInt8], isWhole: Bool) -> Bool? {

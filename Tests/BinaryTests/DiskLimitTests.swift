@@ -117,6 +117,7 @@ import Testing
         for id in ["bad", "two"] {
             #expect(try run.task(id, "error.name") == error)
             #expect(try run.task(id, "error.errno") == "\(errno)")
+            #expect(try run.task(id, "error.message")?.contains("the new file has its name already") == true)
             #expect(try run.values("$.tasks[?@.id=='\(id)'].attempts[*].number") == ["1"])
         }
         #expect(try run.task("good", "outcome") == "succeeded")

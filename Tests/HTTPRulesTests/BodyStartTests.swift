@@ -49,6 +49,14 @@ struct BodyStartTests {
         #expect(error?.message == "expected `ab`, the body begins with `3c 70 3e`")
     }
 
+    /// A signature that differs late is shown as far as that.
+    @Test func theErrorShowsTheDifference() throws {
+        let magic = (0..<12).map { UInt8($0) }
+        var start = try #require(BodyStart(expectations(.bytes(magic))))
+        let error = #expect(throws: TransferError.self) { try start.take(magic[..<11] + [0xFF, 0xEE]) }
+        #expect(error?.message.hasSuffix("the body begins with `00 01 02 03 04 05 06 07 08 09 0a ff`") == true)
+    }
+
     @Test func itIsSettledAsSoonAsItCanBe() throws {
         #expect(BodyStart(expectations()) == nil)
         var start = try #require(BodyStart(expectations(.gzip, notHTML: true)))

@@ -60,7 +60,8 @@ struct BackgroundJob {
         guard let inputs = loaded.inputs else { throw UsageError("the job was only checked") }
         let seam = JobSeam(job)
         let recipe = recipe(inputs, job)
-        let accepted = accepted(job, seam)
+        // A job with relative paths was not loaded without one.
+        let accepted = accepted(job, seam, in: try StrayBytes.workingFolder() ?? "/")
         do throws(OutputProblem) {
             if let path = accepted.report { try JSONReport.preflight(path) }
         } catch {
@@ -96,10 +97,8 @@ struct BackgroundJob {
         return recipe
     }
 
-    private func accepted(_ job: Job, _ seam: JobSeam) -> AcceptedRun {
+    private func accepted(_ job: Job, _ seam: JobSeam, in working: String) -> AcceptedRun {
         let used = Set(seam.background.job.tasks.map(\.session))
-        // A job with relative paths was not loaded without one.
-        let working = Folders.working() ?? "/"
         func place(_ path: String?) -> String? {
             guard let path = path.map({ $0.hasPrefix("/") ? $0 : "\(working == "/" ? "" : working)/\($0)" }) else {
                 return nil

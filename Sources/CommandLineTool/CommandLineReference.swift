@@ -22,6 +22,9 @@ package enum CommandLineReference {
         The command line wins over the environment, the environment over the job file. A switch is on with `1` or `true`
         and off with `0` or `false`. What can be given several times is one value a line. An empty variable counts as none.
 
+        Words, variables that are used, and the path of the working folder must be UTF-8 text: anything else is refused (2)
+        before anything is done, for the nearest text would be another file or value. Commands of a job get every variable as it is.
+
         `NO_COLOR` and `TERM=dumb` turn colour off. With `GITHUB_ACTIONS=true` failures are annotations on the line where
         the task begins in the job file.
 

@@ -1,4 +1,5 @@
 package import Reporting
+package import SystemIO
 import TransferModel
 
 /// Where the words of a command go and come from; tests have their own.
@@ -59,11 +60,22 @@ package enum CommandLineTool {
         return status == ExitStatus.invalidInput.code ? status : ExitStatus.runnerFailed.code
     }
 
+    /// What the process was given, byte for byte.
+    package static func main(words: [RawName], environment: [String: String], console: Console = .standard) -> Int32 {
+        do throws(UsageError) {
+            return main(arguments: try StrayBytes.texts(words), environment: environment, console: console)
+        } catch {
+            console.errors(error.text)
+            return 2
+        }
+    }
+
     private static func dispatch(
         _ typed: TypedArguments, _ environment: [String: String], _ console: Console
     ) throws(UsageError) -> Int32 {
         if typed.has(.help) { return help(typed.isImplicit ? nil : typed.command, console) }
         if typed.has(.version) { return printVersion(console) }
+        if typed.command != .help, typed.command != .schema { try StrayBytes.check() }
         switch typed.command {
         case .help: return help(try helpTopic(typed), console)
         case .run:

@@ -63,7 +63,13 @@ package struct ControlOptions: Sendable {
 extension StateFolder {
     /// Of this process.
     init(_ directory: String?, _ environment: [String: String]) throws(Problem) {
-        try self.init(directory: directory, workingDirectory: Folders.working()) { environment[$0] }
+        let working: String?
+        do throws(NotText) {
+            working = try Folders.working()
+        } catch {
+            throw Problem(description: StrayBytes.folder(error).message)
+        }
+        try self.init(directory: directory, workingDirectory: working) { environment[$0] }
     }
 }
 

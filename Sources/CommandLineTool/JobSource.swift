@@ -29,7 +29,9 @@ struct JobSource {
     func load(_ path: String) -> Result<Loaded, UsageError> {
         let bytes: [UInt8]
         var file: JobFile?
+        let working: String?
         do throws(UsageError) {
+            working = try StrayBytes.workingFolder()
             try WorkingFolder.check(arguments, job: path)
         } catch {
             return .failure(error)
@@ -46,8 +48,9 @@ struct JobSource {
             return .failure(Self.problem(path, error))
         }
         let text = SourceText(name: path, bytes: bytes)
-        let recorder = isForRun ? InputRecorder(resources()) : nil
-        var result = JobLoader.load(text, options: options, resources: recorder?.resources ?? resources())
+        let resources = resources(in: working)
+        let recorder = isForRun ? InputRecorder(resources) : nil
+        var result = JobLoader.load(text, options: options, resources: recorder?.resources ?? resources)
         if isForRun { result.job?.sha256 = Self.digest(bytes) }
         return .success(
             Loaded(result: result, file: file, text: text, inputs: recorder?.recorded(text, options: options)))
@@ -88,10 +91,14 @@ struct JobSource {
         return UsageError("cannot read the job `\(path)`: \(reason)")
     }
 
-    private func resources() -> Resources {
+    private func resources(in working: String?) -> Resources {
         let environment = environment
         return Resources(
-            environment: { environment[$0] },
+            environment: { name throws(NotText) in
+                if let value = environment[name] { return value }
+                if let stray = Surroundings.strayVariable(name) { throw stray }
+                return nil
+            },
             readFile: { path, limit in
                 do throws(WholeFile.Problem) {
                     return .success(try WholeFile.read(path, limit: limit))
@@ -101,13 +108,13 @@ struct JobSource {
             },
             listFiles: { root, depth in
                 do throws(WholeFile.Problem) {
-                    return .success(try WholeFile.list(root, depth: depth))
+                    return .success(try WholeFile.list(root, depth: depth).map { Array($0.bytes) })
                 } catch {
                     return .failure(Self.fileProblem(error, 0))
                 }
             },
             // Without one nothing begins there.
-            workingDirectory: Folders.working() ?? "/")
+            workingDirectory: working ?? "/")
     }
 
     private static func fileProblem(_ problem: WholeFile.Problem, _ limit: Int) -> FileProblem {

@@ -18,7 +18,10 @@ enum LinkedPlaces {
         guard groups.count > 1 else { return }
         let folders = groups.compactMap { group in
             group.to.plain.map { path in
-                (name: group.name, path: trimmed(path), place: Folders.resolvedAsFarAsThere(trimmed(path)))
+                (
+                    name: group.name, path: RawName(trimmed(path)),
+                    place: Folders.resolvedAsFarAsThere(RawName(trimmed(path)))
+                )
             }
         }
         for (number, one) in folders.enumerated() {
@@ -63,10 +66,10 @@ enum LinkedPlaces {
         let (folder, name) = Folders.split(path)
         // Nearly always the whole answer, and no way is gone for it.
         guard let alike = writers[name], alike.contains(where: { job.tasks[$0].destination != path }) else { return }
-        let place = Folders.resolvedAsFarAsThere(folder)
+        let place = Folders.resolvedAsFarAsThere(RawName(folder))
         for writer in alike where writer != sender {
             guard let other = job.tasks[writer].destination, other != path,
-                Folders.resolvedAsFarAsThere(Folders.split(other).folder) == place, !needs(sender, writer, job)
+                Folders.resolvedAsFarAsThere(RawName(Folders.split(other).folder)) == place, !needs(sender, writer, job)
             else { continue }
             let (reads, writes) = (job.tasks[sender].id, job.tasks[writer].id)
             throw UsageError(

@@ -7,7 +7,7 @@ import TransferModel
 enum OutputPlaces {
     /// `job` has all that is reserved, what the run itself writes too.
     static func check(_ job: Job, report: String?, events: String?) throws(OutputProblem) {
-        var taken: [(place: String, what: String)] = []
+        var taken: [(place: RawName, what: String)] = []
         if job.file != "-", let place = Folders.resolved(job.file) { taken.append((place, "the job itself")) }
         for (path, what) in [(events, "the events"), (report, "the report")] {
             guard let path, let place = place(path) else { continue }
@@ -23,10 +23,11 @@ enum OutputPlaces {
     /// Neither what the job is made of nor what the run writes is to be replaced by what a task fetches. By names first: the
     /// tasks may be many.
     private static func checkInputs(_ job: Job) throws(OutputProblem) {
-        var inputs: [String: [(place: String, input: Job.Reserved)]] = [:]
+        var inputs: [String: [(place: RawName, input: Job.Reserved)]] = [:]
         for input in job.reserved {
             guard let place = place(input.path) else { continue }
-            for name in Set([place, input.path].map { Folders.split($0).name }) {
+            // A `to` is text: no task writes to a name that is none.
+            for name in Set([Folders.split(place).name.text, Folders.split(input.path).name].compactMap(\.self)) {
                 inputs[name, default: []].append((place, input))
             }
         }
@@ -45,7 +46,7 @@ enum OutputPlaces {
             let index = GroupIndex(raw: UInt16(number))
             guard job.tasks.contains(where: { $0.group == index }),
                 let folder = Folders.resolved(group.to.revealed),
-                let held = ReservedPlaces(job.reserved + sent(in: folder, index, job)).first(in: folder)
+                let held = ReservedPlaces(job.reserved + sent(in: folder, index, job)).first(inResolved: folder)
             else { continue }
             throw OutputProblem(
                 "the group `\(group.name)` with `extraneous: remove` would take \(held.what) away, \(held.path): "
@@ -54,7 +55,7 @@ enum OutputPlaces {
     }
 
     /// What tasks send from there and no member writes there.
-    private static func sent(in folder: String, _ group: GroupIndex, _ job: Job) -> [Job.Reserved] {
+    private static func sent(in folder: RawName, _ group: GroupIndex, _ job: Job) -> [Job.Reserved] {
         let members = Members(of: group, job)
         var isThere: [String: Bool] = [:]
         var found: [Job.Reserved] = []
@@ -93,9 +94,9 @@ enum OutputPlaces {
     }
 
     /// `nil` for what is no file of its own, such as a terminal or `/dev/null`.
-    private static func place(_ path: String) -> String? {
-        if let place = Folders.resolved(path) { return (try? FileFacts.of(place))?.isRegular == true ? place : nil }
+    private static func place(_ path: String) -> RawName? {
+        if let place = Folders.resolved(path) { return (try? FileFacts.of(path))?.isRegular == true ? place : nil }
         let (folder, name) = Folders.split(path)
-        return Folders.resolved(folder).map { $0 == "/" ? "/\(name)" : "\($0)/\(name)" }
+        return Folders.resolved(folder).map { $0.appending(RawName(name)) }
     }
 }

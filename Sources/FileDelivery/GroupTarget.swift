@@ -40,8 +40,8 @@ struct GroupTarget {
         }
         if facts.isLink {
             let found = try link(place, parent, name, facts)
-            if let beside = try? found.beside.descriptor.path(), let link = found.link {
-                folders.leftovers.note("\(beside)", treesOf: link)
+            if let beside = try? found.beside.descriptor.path(), let text = beside.text, let link = found.link {
+                folders.leftovers.note(text, treesOf: link)
             }
             return found
         }
@@ -83,7 +83,9 @@ struct GroupTarget {
                 "\(place.folder) is a mount point, which cannot be exchanged: name a folder in it", errno: EXDEV)
         }
         // The old tree goes away, and with it the folder that every relative path of this process starts from.
-        guard let path = try? old.descriptor.path(), let working = Folders.working() else { return }
+        guard let path = try? old.descriptor.path() else { return }
+        // Of one that is no text no run begins.
+        guard let working = try? Folders.working() else { return }
         if working.utf8.starts(with: path.bytes),
             [nil, UInt8(ascii: "/")].contains(
                 working.utf8.dropFirst(path.bytes.count).first)
@@ -100,12 +102,12 @@ struct GroupTarget {
 /// A symlink that groups are published at. The trees that it leads to may lie beside those of another link of the same name:
 /// each is marked with the place of its own, and only that one's trees are ever taken away.
 struct GroupLink: Sendable {
-    let path: String
+    let path: RawName
     private let name: String
     let mark: String
 
     init(in folder: RawName, _ inode: UInt64, _ name: RawName) {
-        path = "\(folder == RawName("/") ? "" : "\(folder)")/\(name)"
+        path = folder.appending(name)
         self.name = "\(name)"
         // One path may be another place on another machine that shares the trees.
         mark = RunLabel.mark("\(inode) \(path)")

@@ -19,7 +19,7 @@ final class Leftovers: Sendable {
     private struct State {
         var knowledge = Knowledge.none
         var places: [Place] = []
-        var noted: Set<String> = []
+        var noted: Set<RawName> = []
         /// Names that this run has left for the next: nobody has them locked any more.
         var spared: Set<String> = []
     }
@@ -36,14 +36,14 @@ final class Leftovers: Sendable {
     /// A folder that was there before this run came. A link to a tree in it has trees of its own there.
     func note(_ folder: String, treesOf link: GroupLink? = nil) {
         state.withLock { state in
-            if state.noted.insert(link?.path ?? folder).inserted {
+            if state.noted.insert(link?.path ?? RawName(folder)).inserted {
                 state.places.append(Place(folder: folder, link: link))
             }
         }
     }
 
     /// A folder that this run made: nothing can have been left in it.
-    func noteNew(_ folder: String) { state.withLock { _ = $0.noted.insert(folder) } }
+    func noteNew(_ folder: String) { state.withLock { _ = $0.noted.insert(RawName(folder)) } }
 
     /// What is left under this name is for the next run.
     func spare(_ name: String) { state.withLock { _ = $0.spared.insert(name) } }
@@ -82,7 +82,7 @@ final class Leftovers: Sendable {
             // Looked up with the tree locked: whoever was about to switch the link to it had it locked until then.
             Self.removeFolder(name, in: folder) {
                 guard let current = Folders.resolved(link.path) else { return false }
-                return RawName(Folders.split(current).name) != name
+                return Folders.split(current).name != name
             }
         }
     }

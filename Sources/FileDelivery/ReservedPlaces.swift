@@ -1,4 +1,4 @@
-import SystemIO
+package import SystemIO
 package import TransferModel
 
 /// What a run reads and writes beside its tasks' files, and the folders of its groups. A name that a server chose, or a path
@@ -15,7 +15,7 @@ package struct ReservedPlaces: Sendable {
     }
 
     /// By the last part of their paths, so that a file of another name costs nothing here.
-    private var places: [String: [(folder: String, what: String)]] = [:]
+    private var places: [String: [(folder: RawName, name: RawName, what: String)]] = [:]
     private let reserved: [Job.Reserved]
     private let groups: [GroupFolder]
 
@@ -23,15 +23,17 @@ package struct ReservedPlaces: Sendable {
         self.reserved = reserved
         self.groups = groups
         for place in reserved {
-            add(place.path, place.what)
+            let path = RawName(place.path)
+            add(path, place.what)
             // The link and the file that it leads to.
-            if let end = Folders.resolved(place.path), end != place.path { add(end, place.what) }
+            if let end = Folders.resolved(path), end != path { add(end, place.what) }
         }
     }
 
-    private mutating func add(_ path: String, _ what: String) {
+    private mutating func add(_ path: RawName, _ what: String) {
         let (folder, name) = Folders.split(path)
-        places[name, default: []].append((folder, what))
+        // Tasks have texts to go by: none asks for a name that is no text.
+        if let text = name.text { places[text, default: []].append((folder, name, what)) }
     }
 
     /// Whose place that is; `nil` when it is free for a task.
@@ -39,15 +41,18 @@ package struct ReservedPlaces: Sendable {
         guard !places.isEmpty else { return nil }
         let (folder, name) = Folders.split(path)
         guard let alike = places[name], let here = Folders.resolved(folder) else { return nil }
-        return alike.first { Folders.resolved($0.folder) == here }?.what
+        return alike.first { $0.name == RawName(name) && Folders.resolved($0.folder) == here }?.what
     }
 
     /// What lies in the folder at `path`, and would go with it.
     package func first(in path: String) -> Job.Reserved? {
-        guard let folder = Folders.resolved(path) else { return nil }
-        return reserved.first { place in
+        Folders.resolved(path).flatMap { first(inResolved: $0) }
+    }
+
+    package func first(inResolved folder: RawName) -> Job.Reserved? {
+        reserved.first { place in
             // The name and, where that is a link, the file.
-            [Folders.resolvedAsFarAsThere(Folders.split(place.path).folder), Folders.resolvedAsFarAsThere(place.path)]
+            [Folders.split(place.path).folder, place.path].map { Folders.resolvedAsFarAsThere(RawName($0)) }
                 .contains { Folders.isAt($0, orIn: folder) }
         }
     }
@@ -56,7 +61,7 @@ package struct ReservedPlaces: Sendable {
 
     /// The group in whose folder a folder lies, wherever the path leads by which it was reached.
     func group(around folder: borrowing Descriptor) -> String? {
-        guard !groups.isEmpty, let path = try? folder.path().description else { return nil }
+        guard !groups.isEmpty, let path = try? folder.path() else { return nil }
         return group(aroundResolved: path)
     }
 
@@ -66,7 +71,7 @@ package struct ReservedPlaces: Sendable {
         return group(aroundResolved: folder)
     }
 
-    private func group(aroundResolved path: String) -> String? {
+    private func group(aroundResolved path: RawName) -> String? {
         groups.first { group in Folders.resolved(group.path).map { Folders.isAt(path, orIn: $0) } ?? false }?.name
     }
 

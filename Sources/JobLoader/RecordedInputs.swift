@@ -1,6 +1,7 @@
 package import Diagnostics
 package import Records
 import Synchronization
+import TransferModel
 
 /// Everything that went into loading a job: its file, what the command line added, and each answer that the outside gave. Of
 /// these the same job can be loaded again, whatever became of files and environment since.
@@ -43,7 +44,9 @@ package final class InputRecorder: Sendable {
 
     package var resources: Resources {
         Resources(
-            environment: { name in self.remember(\.environment, name) { self.outside.environment(name) } },
+            environment: { name throws(NotText) in
+                try self.remember(\.environment, name) { () throws(NotText) in try self.outside.environment(name) }
+            },
             readFile: { path, limit in
                 self.remember(\.files, Question(path, limit)) { self.outside.readFile(path, limit) }
             },
@@ -59,11 +62,12 @@ package final class InputRecorder: Sendable {
     }
 
     /// The outside may take its time, so it is asked without the lock.
-    private func remember<Key: Hashable & Sendable, Answer: Sendable>(
-        _ place: any WritableKeyPath<RecordedAnswers, [Key: Answer]> & Sendable, _ key: Key, _ ask: () -> Answer
-    ) -> Answer {
+    private func remember<Key: Hashable & Sendable, Answer: Sendable, Problem: Error>(
+        _ place: any WritableKeyPath<RecordedAnswers, [Key: Answer]> & Sendable, _ key: Key,
+        _ ask: () throws(Problem) -> Answer
+    ) throws(Problem) -> Answer {
         if let known = answers.withLock({ $0[keyPath: place][key] }) { return known }
-        let answer = ask()
+        let answer = try ask()
         return answers.withLock { answers in
             let first = answers[keyPath: place][key] ?? answer
             answers[keyPath: place][key] = first
@@ -86,7 +90,7 @@ private struct RecordedAnswers: Sendable {
     var workingDirectory: String
     var environment: [String: String?] = [:]
     var files: [Question: Result<[UInt8], FileProblem>] = [:]
-    var listings: [Question: Result<[String], FileProblem>] = [:]
+    var listings: [Question: Result<[[UInt8]], FileProblem>] = [:]
 }
 
 // MARK: As bytes
@@ -149,7 +153,7 @@ extension RecordedInputs {
         for _ in 0..<(try reader.count()) {
             let question = try reader.question()
             answers.listings[question] = try reader.answer { (reader) throws(RecordProblem) in
-                try reader.list { (reader) throws(RecordProblem) in try reader.text() }
+                try reader.list { (reader) throws(RecordProblem) in try reader.blob() }
             }
         }
         try reader.finish()

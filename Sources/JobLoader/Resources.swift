@@ -1,19 +1,25 @@
+package import TransferModel
+
+/// Why a variable of the environment cannot be had: it is set, and is no UTF-8 text.
+package typealias StrayVariable = NotText
+
 /// Everything the loader may ask of the outside. It does no I/O of its own: the command gives it the real world,
 /// `--confine` a smaller one, and tests a made-up one.
 package struct Resources: Sendable {
     /// A variable of the environment; `nil` when it is not set (or not allowed).
-    package var environment: @Sendable (_ name: String) -> String?
+    package var environment: @Sendable (_ name: String) throws(StrayVariable) -> String?
     /// The bytes of a regular file, refused when it holds more than `limit`.
     package var readFile: @Sendable (_ absolutePath: String, _ limit: Int) -> Result<[UInt8], FileProblem>
     /// The regular files below a folder, as paths relative to it, in any order; at most `depth` names deep.
-    package var listFiles: @Sendable (_ absoluteRoot: String, _ depth: Int) -> Result<[String], FileProblem>
+    /// Bytes: not every name is text.
+    package var listFiles: @Sendable (_ absoluteRoot: String, _ depth: Int) -> Result<[[UInt8]], FileProblem>
     /// Absolute; relative paths of the command line start here.
     package var workingDirectory: String
 
     package init(
-        environment: @escaping @Sendable (String) -> String?,
+        environment: @escaping @Sendable (String) throws(StrayVariable) -> String?,
         readFile: @escaping @Sendable (String, Int) -> Result<[UInt8], FileProblem>,
-        listFiles: @escaping @Sendable (String, Int) -> Result<[String], FileProblem>,
+        listFiles: @escaping @Sendable (String, Int) -> Result<[[UInt8]], FileProblem>,
         workingDirectory: String
     ) {
         self.environment = environment

@@ -1,5 +1,6 @@
 internal import Glibc
 import SystemIO
+import TransferModel
 
 /// A file that appears under its name whole, or not at all: written beside it and renamed over it.
 ///
@@ -13,7 +14,7 @@ final class AtomicFile: ByteSink {
 
     init(_ path: String) throws(OutputProblem) {
         let kind = try Self.kind(of: path)
-        target = Self.resolved(path)
+        target = try Self.resolved(path)
         if kind == .special {
             temporary = nil
             descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
@@ -75,7 +76,7 @@ extension AtomicFile {
     /// The file that would be replaced; `nil` when nothing can be.
     static func replaceable(_ path: String) -> String? {
         guard let kind = try? kind(of: path), kind != .special else { return nil }
-        return resolved(path)
+        return try? resolved(path)
     }
 
     private enum Kind { case absent, regular, special }
@@ -92,10 +93,13 @@ extension AtomicFile {
     }
 
     /// The file that a symlink leads to.
-    private static func resolved(_ path: String) -> String {
-        guard let real = realpath(path, nil) else { return path }
-        defer { free(real) }
-        return String(cString: real)
+    private static func resolved(_ path: String) throws(OutputProblem) -> String {
+        guard let real = Folders.resolved(path) else { return path }
+        do throws(NotText) {
+            return try real.asText()
+        } catch {
+            throw OutputProblem("cannot write `\(path)`: it leads to `\(error.escaped)`, a path that is not UTF-8 text")
+        }
     }
 
     /// Of a file that is going to have this name.

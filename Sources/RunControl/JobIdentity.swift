@@ -19,7 +19,8 @@ package struct JobIdentity: Hashable, Sendable {
     private static func place(of job: Job) -> String {
         if job.file == "-" { return "\(job.baseDirectory)/-\(job.sha256 ?? "")" }
         let (folder, name) = Folders.split(job.file)
-        let absolute = Folders.resolved(folder) ?? folder
+        // A folder that is no text still is another one than its neighbour.
+        let absolute = Folders.resolved(folder).map { $0.text ?? NotText($0.bytes).escaped } ?? folder
         return absolute == "/" ? "/\(name)" : "\(absolute)/\(name)"
     }
 

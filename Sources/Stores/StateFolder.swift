@@ -6,6 +6,8 @@ package struct StateFolder: Hashable, Sendable {
 
     package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
         package let description: String
+
+        package init(description: String) { self.description = description }
     }
 
     /// `directory` is what `--state-dir` says; it puts everything under one folder. Without it the XDG variables

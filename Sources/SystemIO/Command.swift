@@ -9,7 +9,7 @@ package struct Command: Sendable {
     /// The program, looked up in `PATH` when it has no slash, and its arguments.
     package var words: [String]
     /// `NAME=value`; `nil` is this process's own.
-    package var environment: [String]?
+    package var environment: [RawName]?
     /// `nil` is the working folder.
     package var folder: String?
     package var timeout: TimeSpan?

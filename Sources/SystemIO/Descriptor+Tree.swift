@@ -170,7 +170,7 @@ extension Descriptor {
                 if code != 0 { throw SystemError(call: "readdir", errno: code) }
                 return names
             }
-            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe RawName(bytes: $0) }
+            let name = unsafe WholeFile.name(of: entry)
             if name != .this, name != .above { names.append(name) }
         }
     }

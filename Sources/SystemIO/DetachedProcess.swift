@@ -9,7 +9,7 @@ package final class DetachedProcess {
 
     /// `program` is a path, `words` begin with the program's own name, variables are `NAME=value`.
     package init(
-        _ program: String, words: [String], environment: [String], errors: borrowing Descriptor
+        _ program: String, words: [String], environment: [RawName], errors: borrowing Descriptor
     ) throws(SystemError) {
         var process: Int32 = 0
         let log = errors.raw
@@ -51,7 +51,7 @@ package final class DetachedProcess {
     /// upgrade, that is the kernel's own link to what is running.
     package static func ownProgram() -> String {
         let link = "/proc/self/exe"
-        guard let path = Folders.resolved(link), let named = try? FileFacts.of(path),
+        guard let path = Folders.resolved(link)?.text, let named = try? FileFacts.of(path),
             let running = try? FileFacts.of(link), named.isSameFile(as: running)
         else { return link }
         return path
@@ -61,7 +61,11 @@ package final class DetachedProcess {
 /// Arrays of C strings for as long as a call lasts.
 enum CStrings {
     static func with(_ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Int32) -> Int32 {
-        let copies = unsafe texts.map { unsafe strdup($0) }
+        unsafe with(texts.map { RawName($0) }, body)
+    }
+
+    static func with(_ texts: [RawName], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Int32) -> Int32 {
+        let copies = unsafe texts.map { unsafe strdup($0.characters) }
         defer { unsafe copies.forEach { unsafe free($0) } }
         let pointers = unsafe copies.map { unsafe $0.map { unsafe UnsafePointer($0) } } + [nil]
         return unsafe pointers.withUnsafeBufferPointer { buffer in

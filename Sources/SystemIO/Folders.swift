@@ -1,4 +1,5 @@
 package import Glibc
+package import TransferModel
 
 /// Folders and paths.
 package enum Folders {
@@ -27,42 +28,52 @@ package enum Folders {
     }
 
     /// Absolute; `nil` when it was removed, or lies outside of what this process can see.
-    package static func working() -> String? {
+    package static func working() throws(NotText) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         guard unsafe getcwd(&buffer, buffer.count) != nil, buffer[0] == 0x2F else { return nil }
-        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return try RawName(bytes: buffer.lazy.map { UInt8(bitPattern: $0) }).asText()
     }
 
     /// The absolute path without links, `.` and `..`; `nil` when nothing stands there.
-    package static func resolved(_ path: String) -> String? {
-        guard let text = unsafe realpath(path, nil) else { return nil }
-        defer { unsafe free(text) }
-        return unsafe String(cString: text)
+    package static func resolved(_ path: String) -> RawName? { resolved(RawName(path)) }
+
+    package static func resolved(_ path: RawName) -> RawName? {
+        guard let found = unsafe realpath(path.characters, nil) else { return nil }
+        defer { unsafe free(found) }
+        return unsafe RawName(bytes: UnsafeRawBufferPointer(start: found, count: strlen(found)))
     }
 
     /// The same where the end of the path is not there yet: what is there of it counts.
-    package static func resolvedAsFarAsThere(_ path: String) -> String {
+    package static func resolvedAsFarAsThere(_ path: RawName) -> RawName {
         if let there = resolved(path) { return there }
         let (folder, name) = split(path)
-        guard !name.isEmpty, folder != path else { return path }
-        guard let above = folder == "." ? working() : resolvedAsFarAsThere(folder) else { return path }
-        return above == "/" ? "/\(name)" : "\(above)/\(name)"
+        guard !name.bytes.isEmpty, folder != path else { return path }
+        return resolvedAsFarAsThere(folder).appending(name)
     }
 
-    /// Whether one resolved path is the other or below it. By bytes: a slash that a combining mark follows is still one.
-    package static func isAt(_ path: String, orIn folder: String) -> Bool {
-        guard path.utf8.starts(with: folder.utf8) else { return false }
-        let next = path.utf8.dropFirst(folder.utf8.count).first
-        return next == nil || next == UInt8(ascii: "/") || folder.utf8.last == UInt8(ascii: "/")
+    /// Whether one resolved path is the other or below it.
+    package static func isAt(_ path: RawName, orIn folder: RawName) -> Bool {
+        guard path.bytes.starts(with: folder.bytes) else { return false }
+        let next = path.bytes.dropFirst(folder.bytes.count).first
+        return next == nil || next == UInt8(ascii: "/") || folder.bytes.last == UInt8(ascii: "/")
     }
 
-    /// What stands in a folder, in no order; nothing of one that cannot be read.
+    /// What stands in a folder, in no order; nothing of one that cannot be read, and no name that is no text.
     package static func names(in path: String) -> [String] {
         guard let stream = unsafe opendir(path) else { return [] }
         defer { unsafe closedir(stream) }
         var names: [String] = []
-        while let entry = unsafe readdir(stream) { unsafe names.append(WholeFile.name(of: entry)) }
+        while let entry = unsafe readdir(stream) {
+            if let name = unsafe WholeFile.name(of: entry).text { names.append(name) }
+        }
         return names.filter { $0 != "." && $0 != ".." }
+    }
+
+    /// The folder part and the name part, by bytes.
+    package static func split(_ path: RawName) -> (folder: RawName, name: RawName) {
+        guard let slash = path.bytes.lastIndex(of: UInt8(ascii: "/")) else { return (.this, path) }
+        let name = RawName(bytes: path.bytes[path.bytes.index(after: slash)...])
+        return (slash == path.bytes.startIndex ? RawName("/") : RawName(bytes: path.bytes[..<slash]), name)
     }
 
     /// The folder part and the name part; the folder of a bare name is `.`.

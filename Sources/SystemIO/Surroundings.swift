@@ -1,21 +1,50 @@
 internal import CLinuxShims
 import Glibc
+package import TransferModel
 
 /// What the process was started with, captured once.
 package enum Surroundings {
-    /// The environment; of a name that is there twice, the first counts, as for `getenv`.
-    package static func environment() -> [String: String] {
-        var result: [String: String] = [:]
-        guard var entry = unsafe tr_environment() else { return result }
+    /// The words after the program's name.
+    package static func arguments() -> [RawName] {
+        (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+            unsafe CommandLine.unsafeArgv[index].map { unsafe RawName(bytes: bytes(of: $0)) }
+        }
+    }
+
+    /// `NAME=value` of each variable, byte for byte, for the programs that are started.
+    package static func variables() -> [RawName] {
+        var lines: [RawName] = []
+        guard var entry = unsafe tr_environment() else { return lines }
         while let text = unsafe entry.pointee {
-            let line = unsafe String(cString: text)
-            if let equals = line.utf8.firstIndex(of: UInt8(ascii: "=")) {
-                let name = String(line[..<equals])
-                if result[name] == nil { result[name] = String(line[line.utf8.index(after: equals)...]) }
-            }
+            lines.append(unsafe RawName(bytes: bytes(of: text)))
             unsafe entry += 1
         }
-        return result
+        return lines
+    }
+
+    /// The environment; of a name that is there twice, the first counts, as for `getenv`. What is no text is not there:
+    /// `strayVariable` tells whoever misses it.
+    package static func environment() -> [String: String] {
+        var found: [String: String?] = [:]
+        for line in variables() {
+            let bytes = line.bytes
+            guard let equals = bytes.firstIndex(of: UInt8(ascii: "=")),
+                let name = String(validating: bytes[..<equals], as: UTF8.self), found[name] == nil
+            else { continue }
+            found.updateValue(String(validating: bytes[equals...].dropFirst(), as: UTF8.self), forKey: name)
+        }
+        return found.compactMapValues { $0 }
+    }
+
+    /// The value of a variable that is set and is no text.
+    package static func strayVariable(_ name: String) -> NotText? {
+        guard let value = unsafe getenv(name) else { return nil }
+        let bytes = unsafe bytes(of: value)
+        return unsafe String(validating: bytes, as: UTF8.self) == nil ? NotText(bytes) : nil
+    }
+
+    private static func bytes(of text: UnsafePointer<CChar>) -> UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(start: text, count: strlen(text))
     }
 
     package static func processID() -> Int32 { getpid() }

@@ -90,22 +90,23 @@ package enum WholeFile {
     }
 
     /// The regular files below `root`, as paths relative to it, at most `depth` names deep. Links are not followed.
-    package static func list(_ root: String, depth: Int) throws(Problem) -> [String] {
-        var found: [String] = []
-        var folders: [(path: String, depth: Int)] = [("", 1)]
+    package static func list(_ root: String, depth: Int) throws(Problem) -> [RawName] {
+        var found: [RawName] = []
+        var folders: [(path: RawName?, depth: Int)] = [(nil, 1)]
+        let root = RawName(root)
         while let folder = folders.popLast() {
-            let path = folder.path.isEmpty ? root : "\(root)/\(folder.path)"
-            guard let stream = unsafe opendir(path) else {
+            let path = folder.path.map { root.appending($0) } ?? root
+            guard let stream = unsafe opendir(path.characters) else {
                 let code = errno
-                guard folder.path.isEmpty else { continue }
+                guard folder.path == nil else { continue }
                 throw code == ENOENT ? .notFound : .system(SystemError(call: "opendir", errno: code))
             }
             defer { unsafe closedir(stream) }
             while let entry = unsafe readdir(stream) {
                 let name = unsafe name(of: entry)
-                if name == "." || name == ".." { continue }
-                let relative = folder.path.isEmpty ? name : "\(folder.path)/\(name)"
-                switch try kind("\(root)/\(relative)") {
+                if name == .this || name == .above { continue }
+                let relative = folder.path?.appending(name) ?? name
+                switch try kind(root.appending(relative)) {
                 case S_IFREG: found.append(relative)
                 case S_IFDIR where folder.depth < depth: folders.append((relative, folder.depth + 1))
                 default: break
@@ -115,14 +116,12 @@ package enum WholeFile {
         return found
     }
 
-    static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
-        unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        }
+    static func name(of entry: UnsafeMutablePointer<dirent>) -> RawName {
+        unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe RawName(bytes: $0) }
     }
 
-    private static func kind(_ path: String) throws(Problem) -> mode_t {
+    private static func kind(_ path: RawName) throws(Problem) -> mode_t {
         var information = stat()
-        return unsafe lstat(path, &information) == 0 ? information.st_mode & S_IFMT : 0
+        return unsafe lstat(path.characters, &information) == 0 ? information.st_mode & S_IFMT : 0
     }
 }

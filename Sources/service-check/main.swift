@@ -23,7 +23,7 @@ func option(_ name: String, _ words: [String]) -> String? {
 }
 
 func place(_ directory: String) throws -> ServicePlace {
-    ServicePlace(try StateFolder(directory: directory, workingDirectory: Folders.working()) { _ in nil })
+    ServicePlace(try StateFolder(directory: directory, workingDirectory: try Folders.working() ?? "/") { _ in nil })
 }
 
 func daemon(_ words: [String]) throws -> Int32 {

@@ -14,8 +14,9 @@ extension Stages {
         print("\nprocessor time and allocations once a run\n")
         let lock = try Measure.cost(per: repeats, wholeProcess: true) { _ in
             for _ in 0..<repeats {
+                let working = try Folders.working() ?? "/"
                 let lock = try JobLocks.lock(of: job, file: nil) { () throws(StateFolder.Problem) in
-                    try StateFolder(directory: state, workingDirectory: Folders.working()) { _ in nil }
+                    try StateFolder(directory: state, workingDirectory: working) { _ in nil }
                 }
                 _ = try lock?.attempt()
                 lock?.release()

@@ -5,8 +5,7 @@ import SystemIO
 // Before anything is opened.
 StandardDescriptors.occupy()
 Signals.ignoreFailedWrites()
-let status = CommandLineTool.main(
-    arguments: Array(CommandLine.arguments.dropFirst()), environment: Surroundings.environment())
+let status = CommandLineTool.main(words: Surroundings.arguments(), environment: Surroundings.environment())
 // At once: all threads were joined and all that was written is out. What libraries tidy up at an exit takes longer than a
 // short run's requests.
 _exit(status)

@@ -19,7 +19,7 @@ import TransferModel
 
     /// Built beside this very program.
     static let program: String = {
-        let folder = Folders.split(Folders.resolved("/proc/self/exe") ?? "").folder
+        let folder = Folders.split(Folders.resolved("/proc/self/exe")?.text ?? "").folder
         let beside = "\(folder)/service-check"
         return access(beside, X_OK) == 0 ? beside : "\(Binary.packageRoot)/.build/debug/service-check"
     }()
@@ -75,13 +75,15 @@ import TransferModel
     /// Its own session, nothing of ours open, `/` as its folder, and an environment that is nobody's in particular.
     private func isApart(_ process: Int32) throws {
         #expect(getsid(process) == process)
-        #expect(Folders.resolved("/proc/\(process)/cwd") == "/")
-        for number in ["0", "1"] { #expect(Folders.resolved("/proc/\(process)/fd/\(number)") == "/dev/null") }
-        #expect(Folders.resolved("/proc/\(process)/fd/2") == place.log)
+        #expect(Folders.resolved("/proc/\(process)/cwd")?.text == "/")
+        for number in ["0", "1"] {
+            #expect(Folders.resolved("/proc/\(process)/fd/\(number)")?.text == "/dev/null")
+        }
+        #expect(Folders.resolved("/proc/\(process)/fd/2")?.text == place.log)
         #expect(tree.mode("state/background.log") == 0o600)
         // All others were made by itself.
         let mine = Set(Folders.names(in: "/proc/\(process)/fd")).subtracting(["0", "1", "2"]).compactMap {
-            Folders.resolved("/proc/\(process)/fd/\($0)")
+            Folders.resolved("/proc/\(process)/fd/\($0)")?.text
         }
         #expect(mine.allSatisfy { $0.hasPrefix(directory) || $0.hasPrefix("/proc") }, "\(mine)")
         let environment = String(

@@ -49,7 +49,7 @@ extension TraceFacts {
             listFiles: { root, _ in
                 guard root.hasPrefix(folder.path) else { return .failure(.notAllowed) }
                 let below = root.dropFirst(folder.path.count).drop { $0 == "/" }
-                return .success(folder.list(String(below)).filter { !$0.hasSuffix("/") })
+                return .success(folder.list(String(below)).filter { !$0.hasSuffix("/") }.map { Array($0.utf8) })
             },
             workingDirectory: folder.path)
     }

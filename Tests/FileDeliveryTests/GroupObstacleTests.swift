@@ -117,7 +117,7 @@ import TransferModel
 
     /// The old tree goes away: not under the feet of this very process.
     @Test(arguments: ["", "/"]) func theWorkingFolder(end: String) throws {
-        let working = try #require(Folders.working())
+        let working = try #require(try Folders.working())
         try tree.link("site", to: working + end)
         let error = try refusal(GroupStage(tree))
         #expect(error?.errno == EBUSY && error?.message.contains(working) == true)

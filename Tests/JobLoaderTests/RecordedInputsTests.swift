@@ -52,7 +52,8 @@ import TransferModel
         let outside = Resources(
             environment: { $0 == "HOME" ? "/home/x" : nil },
             readFile: { path, _ in Files.read(path).map { .success($0) } ?? .failure(.notFound) },
-            listFiles: { root, _ in .success(Files.names(in: root).filter { !$0.hasPrefix(".") }) },
+            listFiles: { root, _ in .success(Files.names(in: root).filter { !$0.hasPrefix(".") }.map { Array($0.utf8) })
+            },
             workingDirectory: folder)
         let names = Files.names(in: folder).filter { $0.hasSuffix(".yaml") }
         #expect(names.count >= 8)
@@ -95,18 +96,18 @@ import TransferModel
         }
         let outside = Resources(
             environment: { _ in "\(next())" }, readFile: { _, _ in .success(Array("\(next())".utf8)) },
-            listFiles: { _, _ in .success(["\(next())"]) }, workingDirectory: "/w")
-        func answers(_ resources: Resources) -> [String] {
+            listFiles: { _, _ in .success([Array("\(next())".utf8)]) }, workingDirectory: "/w")
+        func answers(_ resources: Resources) throws -> [String] {
             [
-                "\(resources.environment("A") ?? "")", "\(resources.readFile("/f", 9))",
+                "\(try resources.environment("A") ?? "")", "\(resources.readFile("/f", 9))",
                 "\(resources.listFiles("/d", 2))",
             ]
         }
         let recorder = InputRecorder(outside)
-        let first = answers(recorder.resources)
-        #expect(answers(recorder.resources) == first)
+        let first = try answers(recorder.resources)
+        #expect(try answers(recorder.resources) == first)
         let recording = recorder.recorded(SourceText(name: "-", bytes: []), options: LoadOptions())
-        #expect(answers(recording.resources) == first)
+        #expect(try answers(recording.resources) == first)
         #expect(try answers(RecordedInputs(recording.encoded()).resources) == first)
         #expect(asked.withLock { $0 } == 3)
         #expect(recorder.resources.readFile("/f", 10) != recorder.resources.readFile("/f", 9))
@@ -115,17 +116,40 @@ import TransferModel
     @Test func whatWasNotAskedIsNotThere() throws {
         let outside = world(environment: ["A": "a", "B": "b"], files: ["/f": "f", "/g": "g"])
         let recorder = InputRecorder(outside)
-        _ = recorder.resources.environment("A")
-        _ = recorder.resources.environment("NONE")
+        _ = try recorder.resources.environment("A")
+        _ = try recorder.resources.environment("NONE")
         _ = recorder.resources.readFile("/f", 9)
         let recording = try RecordedInputs(
             recorder.recorded(SourceText(name: "-", bytes: []), options: LoadOptions()).encoded())
-        #expect(recording.resources.environment("A") == "a")
-        #expect(recording.resources.environment("B") == nil && recording.resources.environment("NONE") == nil)
+        #expect(try recording.resources.environment("A") == "a")
+        #expect(try recording.resources.environment("B") == nil)
+        #expect(try recording.resources.environment("NONE") == nil)
         #expect(recording.resources.readFile("/f", 9) == .success(Array("f".utf8)))
         #expect(recording.resources.readFile("/g", 9) == .failure(.notFound))
         #expect(recording.resources.listFiles("/", 9) == .failure(.notFound))
         #expect(recording.resources.workingDirectory == "/here")
+    }
+
+    /// A name that is no text, and that the pattern leaves out, is recorded all the same.
+    @Test func namesThatAreNoTextComeBack() throws {
+        let stray: [UInt8] = [0x61, 0xFF]
+        let outside = Resources(
+            environment: { name throws(NotText) in
+                if name == "X" { throw NotText(stray) }
+                return nil
+            }, readFile: { _, _ in .failure(.notFound) },
+            listFiles: { _, _ in .success([stray, Array("b.csv".utf8)]) }, workingDirectory: "/job")
+        func source(_ pattern: String, _ value: String) -> SourceText {
+            let text = "tasks: [{ id: '${f.name}', forEach: { f: { files: '\(pattern)' } }, url: '\(value)', to: x }]"
+            return SourceText(name: "/job/j.yaml", bytes: Array(text.utf8))
+        }
+        try expectSame(source("*.csv", "https://example.org/"), outside)
+        let result = JobLoader.load(source("*.csv", "https://example.org/"), options: LoadOptions(), resources: outside)
+        #expect(result.job?.tasks.map(\.id) == ["b.csv"])
+        let all = JobLoader.load(source("*", "https://example.org/"), options: LoadOptions(), resources: outside)
+        #expect(all.diagnostics.sorted().map(\.message) == ["the name of `a\\xff` is not UTF-8 text"])
+        let named = JobLoader.load(source("*.csv", "https://${env.X:-d}/"), options: LoadOptions(), resources: outside)
+        #expect(named.diagnostics.sorted().map(\.message) == ["the value of `${env.X}` is not UTF-8 text"])
     }
 
     @Test func everyProblemComesBack() throws {
@@ -153,7 +177,7 @@ import TransferModel
     @Test func changedBytesNeverEndTheProgram() throws {
         var random = Seeded("changedBytesNeverEndTheProgram")
         let recorder = InputRecorder(world(environment: Self.environment, files: Self.files))
-        _ = recorder.resources.environment("TOKEN")
+        _ = try recorder.resources.environment("TOKEN")
         for path in Self.files.keys { _ = recorder.resources.readFile(path, 100) }
         _ = recorder.resources.listFiles("/job", 3)
         let whole = recorder.recorded(

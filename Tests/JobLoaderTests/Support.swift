@@ -22,7 +22,7 @@ func world(environment: [String: String] = [:], files: [String: String] = [:]) -
         listFiles: { root, _ in
             let prefix = root.hasSuffix("/") ? root : root + "/"
             let found = files.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
-            return found.isEmpty ? .failure(.notFound) : .success(found)
+            return found.isEmpty ? .failure(.notFound) : .success(found.map { Array($0.utf8) })
         },
         workingDirectory: "/here")
 }

@@ -43,7 +43,7 @@ struct CommandTests {
     @Test func surroundings() throws {
         let tree = try TemporaryTree()
         let (_, output) = try run("sh", "-c", "echo $A; pwd; ulimit -c >/dev/null; ls /proc/self/fd | wc -l") {
-            $0.environment = ["A=b c", "PATH=/usr/bin:/bin"]
+            $0.environment = ["A=b c", "PATH=/usr/bin:/bin"].map { RawName($0) }
             $0.folder = tree.path
         }
         // Its three streams and the folder that `ls` reads.

@@ -42,7 +42,8 @@ struct ReadinessTests {
         let log = try Descriptor.open(tree.path("log"), O_WRONLY | O_CREAT | O_APPEND, mode: 0o600)
         let script = "echo lost; pwd >&2; echo \"$WORD\" >&2; ls /proc/self/fd | wc -l >&2; exit 7"
         let process = try DetachedProcess(
-            "/bin/sh", words: ["sh", "-c", script], environment: ["WORD=w", "PATH=/bin:/usr/bin"], errors: log)
+            "/bin/sh", words: ["sh", "-c", script], environment: ["WORD=w", "PATH=/bin:/usr/bin"].map { RawName($0) },
+            errors: log)
         var entries = [process.end]
         Polling.wait(&entries, milliseconds: 20_000)
         #expect(process.hasEnded)

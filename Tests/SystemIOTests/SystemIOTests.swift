@@ -116,10 +116,28 @@ struct WholeFileTests {
         for name in ["a", "d/b", "d/e/c", "d/e/f/g"] { try tree.write(name, "") }
         try tree.link("link", to: "a")
         try tree.link("d/loop", to: "..")
-        #expect(try WholeFile.list(tree.path, depth: 3).sorted() == ["a", "d/b", "d/e/c"])
-        #expect(try WholeFile.list(tree.path, depth: 1) == ["a"])
+        #expect(try WholeFile.list(tree.path, depth: 3).map(\.description).sorted() == ["a", "d/b", "d/e/c"])
+        #expect(try WholeFile.list(tree.path, depth: 1) == [RawName("a")])
         #expect(throws: WholeFile.Problem.notFound) { try WholeFile.list(tree.path("none"), depth: 1) }
         #expect(throws: WholeFile.Problem.self) { try WholeFile.list(tree.path("a"), depth: 1) }
+    }
+
+    @Test func listsNamesThatAreNoText() throws {
+        let tree = try TemporaryTree()
+        let folder = Array("\(tree.path)/d".utf8) + [0xFF]
+        let file = (folder + Array("/x".utf8) + [0xFE]).map { CChar(bitPattern: $0) } + [0]
+        try #require(mkdir(folder.map { CChar(bitPattern: $0) } + [0], 0o700) == 0)
+        close(creat(file, 0o600))
+        defer {
+            unlink(file)
+            rmdir(folder.map { CChar(bitPattern: $0) } + [0])
+        }
+        #expect(try WholeFile.list(tree.path, depth: 2) == [RawName(bytes: [0x64, 0xFF, 0x2F, 0x78, 0xFE])])
+        #expect(Folders.names(in: tree.path).isEmpty)
+        let found = try #require(Folders.resolved(RawName(bytes: folder + Array("/.".utf8))))
+        #expect(Array(found.bytes) == folder)
+        #expect(found.text == nil)
+        #expect(throws: NotText(folder)) { try found.asText() }
     }
 }
 
@@ -144,6 +162,26 @@ struct FoldersTests {
     ]) func splits(path: String, folder: String, name: String) {
         let parts = Folders.split(path)
         #expect(Array(parts.folder.utf8) == Array(folder.utf8) && Array(parts.name.utf8) == Array(name.utf8))
+        let raw = Folders.split(RawName(path))
+        #expect(raw.folder == RawName(folder) && raw.name == RawName(name))
+    }
+
+    @Test func resolvesWhatIsThereOfAPath() throws {
+        let tree = try TemporaryTree()
+        try tree.makeFolder("a")
+        try tree.link("link", to: "a")
+        func resolved(_ path: String) -> String { Folders.resolvedAsFarAsThere(RawName(path)).description }
+        #expect(resolved(tree.path("link/x/y")) == tree.path("a/x/y"))
+        #expect(resolved(tree.path("link")) == tree.path("a"))
+        #expect(resolved("/no/such") == "/no/such")
+        #expect(try resolved("no-such") == RawName(#require(Folders.working())).appending(RawName("no-such")).description)
+    }
+
+    @Test(arguments: [
+        ("/a/b", "/a", true), ("/a", "/a", true), ("/a", "/", true), ("/ab", "/a", false), ("/", "/a", false),
+        ("/a/\u{301}b", "/a", true),
+    ]) func knowsWhatLiesWhere(path: String, folder: String, isThere: Bool) {
+        #expect(Folders.isAt(RawName(path), orIn: RawName(folder)) == isThere)
     }
 }
 

@@ -118,7 +118,7 @@ package struct ServiceStarter: Sendable {
         do throws(SystemError) {
             return try DetachedProcess(
                 program ?? DetachedProcess.ownProgram(), words: ["transfer-run"] + command + options,
-                environment: Self.kept(environment), errors: log)
+                environment: Self.kept(environment).map { RawName($0) } + Self.stray(), errors: log)
         } catch {
             throw ServiceTrouble("the background process cannot be started: \(error)")
         }
@@ -127,13 +127,24 @@ package struct ServiceStarter: Sendable {
     /// What a process needs to find its places, programs and words. What a run was started with is kept with the run:
     /// the proxies, options and secrets of whoever came first are nothing to the runs of others.
     package static func kept(_ environment: [String: String]) -> [String] {
-        let names: Set = [
-            "HOME", "PATH", "LANG", "TZ", "TZDIR", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH",
-            "DBUS_SESSION_BUS_ADDRESS",
-        ]
-        return environment.filter { name, _ in
-            names.contains(name) || name.hasPrefix("XDG_") || name.hasPrefix("LC_")
-        }.map { "\($0)=\($1)" }.sorted()
+        environment.filter { name, _ in isKept(name) }.map { "\($0)=\($1)" }.sorted()
+    }
+
+    /// What is kept and is no text goes on as it is: a `PATH` may name such a folder.
+    private static func stray() -> [RawName] {
+        Surroundings.variables().filter { line in
+            let name = line.bytes.prefix { $0 != UInt8(ascii: "=") }
+            return line.text == nil && isKept(String(decoding: name, as: UTF8.self))
+        }
+    }
+
+    private static let keptNames: Set = [
+        "HOME", "PATH", "LANG", "TZ", "TZDIR", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH",
+        "DBUS_SESSION_BUS_ADDRESS",
+    ]
+
+    private static func isKept(_ name: String) -> Bool {
+        keptNames.contains(name) || name.hasPrefix("XDG_") || name.hasPrefix("LC_")
     }
 
     // MARK: Words

@@ -107,13 +107,14 @@ struct RunEnding {
 
     private func run(_ session: SessionConfiguration, _ end: RunEnd) throws -> HookEnd {
         var command = Command((session.onFinish ?? []).map(\.revealed))
-        var environment = Surroundings.environment()
-        environment["TRANSFER_RUN_HOOK_REPORT"] = accepted.report ?? ""
-        environment["TRANSFER_RUN_HOOK_OUTCOME"] = end.outcome.rawValue
-        environment["TRANSFER_RUN_HOOK_IDENTIFIER"] = session.identifier ?? ""
-        environment["TRANSFER_RUN_HOOK_DELIVERY_ID"] =
-            "\(recipe.delivery).\(end.at.nanoseconds).\(session.identifier ?? "")"
-        command.environment = environment.map { "\($0.key)=\($0.value)" }
+        let told = [
+            "REPORT": accepted.report ?? "", "OUTCOME": end.outcome.rawValue, "IDENTIFIER": session.identifier ?? "",
+            "DELIVERY_ID": "\(recipe.delivery).\(end.at.nanoseconds).\(session.identifier ?? "")",
+        ]
+        let prefix = "TRANSFER_RUN_HOOK_"
+        command.environment =
+            Surroundings.variables().filter { !$0.bytes.starts(with: prefix.utf8) }
+            + told.map { RawName("\(prefix)\($0.key)=\($0.value)") }
         command.folder = job.baseDirectory
         command.timeout = Self.timeout
         let began = Clocks.instant()

@@ -206,14 +206,30 @@ struct ForEachReader {
                 "unreadable-file", "`\(Reader.short(glob.root.isEmpty ? "." : glob.root))`: \(problem.words)", node)
             return nil
         case .success(let paths):
-            let matching = paths.filter { glob.matches($0) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-            return .values(
-                matching.map { path in
-                    let whole = glob.prefix + path
-                    let name = Paths.lastComponent(of: path)
-                    return .record(text: whole, fields: [("path", whole), ("name", name)])
-                })
+            let matching = paths.filter { glob.matches($0) }.sorted { $0.lexicographicallyPrecedes($1) }
+            return texts(matching, glob.prefix, node).map { texts in
+                .values(
+                    texts.map { path in
+                        let whole = glob.prefix + path
+                        let name = Paths.lastComponent(of: path)
+                        return .record(text: whole, fields: [("path", whole), ("name", name)])
+                    })
+            }
         }
+    }
+
+    /// A name that is no text would become that of another file: none is passed over either.
+    private func texts(_ paths: [[UInt8]], _ prefix: String, _ node: NodeID) -> [String]? {
+        let texts = paths.compactMap { String(validating: $0, as: UTF8.self) }
+        let stray = paths.first { String(validating: $0, as: UTF8.self) == nil }
+        guard let stray else { return texts }
+        let others = paths.count - texts.count - 1
+        let shown = Reader.short(prefix + NotText.escaped(stray))
+        reader.error(
+            "bad-file",
+            "the name of `\(shown)` is not UTF-8 text" + (others > 0 ? ", nor are \(others) more" : ""),
+            hint: "rename it, or write a pattern that leaves it out", node)
+        return nil
     }
 }
 

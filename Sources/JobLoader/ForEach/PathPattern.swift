@@ -24,8 +24,8 @@ struct PathPattern {
     }
 
     /// `path` is relative to the root.
-    func matches(_ path: String) -> Bool {
-        let names = path.split(separator: "/").map { Array($0.utf8) }
+    func matches(_ path: [UInt8]) -> Bool {
+        let names = path.split(separator: UInt8(ascii: "/")).map { Array($0) }
         // Which numbers of parts may have been used up by the names so far.
         var states: Set<Int> = [0]
         expand(&states)

@@ -121,7 +121,16 @@ extension Reader {
 
     /// What a reference stands for; `nil` when that is unknown, which is reported.
     func value(of reference: Template.Reference, _ node: NodeID) -> Value? {
-        let found = lookUp(reference, node)
+        let found: Value?
+        do throws(NotText) {
+            found = try lookUp(reference, node)
+        } catch {
+            // A default is for what is not set. The value is not shown: it may be a secret.
+            self.error(
+                "invalid-value", "the value of `${\(reference.name.text)}` is not UTF-8 text",
+                at: referenceSpan(node, reference.ordinal))
+            return nil
+        }
         if case .capture = reference.name, reference.fallback != nil {
             error(
                 "capture-has-no-default", "`${\(reference.name.text)}` is known only in mid-run and has no default",
@@ -163,10 +172,10 @@ extension Reader {
         }
     }
 
-    private func lookUp(_ reference: Template.Reference, _ node: NodeID) -> Value? {
+    private func lookUp(_ reference: Template.Reference, _ node: NodeID) throws(NotText) -> Value? {
         switch reference.name {
         case .local(let name, let field): return local(name, field, reference, node)
-        case .environment(let name): return resources.environment(name).map { .text(SecretText($0)) }
+        case .environment(let name): return try resources.environment(name).map { .text(SecretText($0)) }
         case .secret(let name): return names.secret(name, self).map { .text($0) }
         case .capture(let task, let name):
             let span = referenceSpan(node, reference.ordinal)
@@ -215,7 +224,7 @@ extension Reader {
         let known = bindings.map(\.name) + names.variableNames
         if field != nil, known.contains(name) { return "`\(name)` is a variable and has no fields" }
         if let close = closest(name, known) { return "did you mean `${\(close)}`?" }
-        if resources.environment(name) != nil { return "an environment variable is `${env.\(name)}`" }
+        if (try? resources.environment(name)) != nil { return "an environment variable is `${env.\(name)}`" }
         return known.isEmpty
             ? "no variables are defined" : "known: \(known.prefix(12).map { "`\($0)`" }.joined(separator: ", "))"
     }

@@ -85,6 +85,10 @@ struct CommandLineNames {
         for (number, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             let bare = line.last == 0x0D ? line.dropLast() : line
             if bare.isEmpty || bare.first == UInt8(ascii: "#") { continue }
+            guard String(validating: bare, as: UTF8.self) != nil else {
+                problem("bad-file", "\(path), line \(number + 1): not UTF-8 text")
+                continue
+            }
             guard let equals = bare.firstIndex(of: UInt8(ascii: "=")),
                 let name = String(validating: bare[..<equals], as: UTF8.self)?.trimmingBlanks(),
                 Names.isWellFormed(name),

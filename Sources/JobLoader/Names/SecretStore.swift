@@ -86,14 +86,24 @@ final class SecretStore {
     /// `nil` where nobody has it.
     private func find(_ name: String) -> Result<String?, Unreadable> {
         if let text = fromFile[name] { return .success(text) }
-        if let folder = resources.environment("CREDENTIALS_DIRECTORY"), !folder.isEmpty,
+        let folder = variable("CREDENTIALS_DIRECTORY")
+        if case .failure = folder { return folder }
+        if case .success(let folder?) = folder, !folder.isEmpty,
             let found = read(Paths.absolute(name, in: folder), mayBeMissing: true)
         {
             return found
         }
-        guard let declaration = declarations[name] else { return .success(resources.environment(name)) }
-        if let path = declaration.file, let found = read(path, mayBeMissing: false) { return found }
-        return .success(resources.environment(declaration.environment ?? name))
+        let declaration = declarations[name]
+        if let path = declaration?.file, let found = read(path, mayBeMissing: false) { return found }
+        return variable(declaration?.environment ?? name)
+    }
+
+    private func variable(_ name: String) -> Result<String?, Unreadable> {
+        do throws(NotText) {
+            return .success(try resources.environment(name))
+        } catch {
+            return .failure(Unreadable(reason: "the environment's `\(name)` is not UTF-8 text"))
+        }
     }
 
     private func read(_ path: String, mayBeMissing: Bool) -> Result<String?, Unreadable>? {

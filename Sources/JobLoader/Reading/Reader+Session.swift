@@ -135,7 +135,15 @@ extension Reader {
 
     private func variable(_ names: [String]) -> (name: String, value: String)? {
         for name in names {
-            if let value = resources.environment(name)?.trimmingBlanks(), !value.isEmpty { return (name, value) }
+            do throws(NotText) {
+                let value = try resources.environment(name)?.trimmingBlanks() ?? ""
+                if !value.isEmpty { return (name, value) }
+            } catch {
+                problems.error(
+                    "invalid-value", "the environment's `\(name)` is not UTF-8 text",
+                    hint: "a session with `proxy: none` needs none", at: nil, in: source)
+                return nil
+            }
         }
         return nil
     }

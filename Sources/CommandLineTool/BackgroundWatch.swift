@@ -13,7 +13,6 @@ final class BackgroundWatch: Sendable {
         case failed(ServiceTrouble)
     }
     private let background: HandedPart
-    private let tasksHere: Int
     private let failsFast: Bool
     private let wanted: Set<String>
     private let story: JoinedStory
@@ -25,8 +24,7 @@ final class BackgroundWatch: Sendable {
 
     init(_ joined: JoinedRun, _ story: JoinedStory, tellsProgress: Bool) throws(SystemError) {
         background = joined.background
-        tasksHere = joined.foreground.numbers.count
-        failsFast = joined.foreground.job.failFast || joined.carrier.options.failFast
+        failsFast = joined.failsFast
         wanted = Set(joined.foreground.outside.values.joined())
         self.story = story
         self.tellsProgress = tellsProgress
@@ -100,16 +98,14 @@ final class BackgroundWatch: Sendable {
         guard case .taskFinished(let record) = event.kind, let number = event.task, Int(number.raw) < tasks.count
         else { return }
         // What was cancelled, skipped or put off is no failure.
-        if failsFast, record.outcome == .failed, !record.tolerated {
-            let all = (0..<tasksHere).map { TaskIndex(raw: UInt32($0)) }
-            inbox.post(.command(.cancel(all, keepPartial: true)))
-        }
+        let hasFailed = failsFast && record.outcome == .failed && !record.tolerated
         let id = tasks[Int(number.raw)].id
-        guard wanted.contains(id) else { return }
+        guard wanted.contains(id) || hasFailed else { return }
         inbox.post(
             .outside(
                 OutsideEnd(
-                    id: id, succeeded: record.outcome == .succeeded || record.tolerated, deferral: record.deferral,
+                    id: id, succeeded: record.outcome == .succeeded || record.tolerated, hasFailed: hasFailed,
+                    deferral: record.deferral,
                     captures: record.captures.isEmpty ? [] : follower.captures(of: id))))
     }
 }

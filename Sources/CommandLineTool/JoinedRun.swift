@@ -37,6 +37,9 @@ struct JoinedRun {
         }
     }
 
+    /// The first failure of either part ends the rest of both.
+    var failsFast: Bool { foreground.job.failFast || carrier.options.failFast }
+
     /// Those of the background part, by the job's numbers.
     private func sessions(in job: Job) -> Set<SessionIndex> {
         let used = Set(background.job.tasks.map { background.job.sessions[Int($0.session.raw)].name })
@@ -48,7 +51,7 @@ struct JoinedRun {
         _ job: Job, _ memory: RunMemory, _ networks: NetworkSettings, _ outputs: RunOutputs
     ) throws -> Int32 {
         let story = JoinedStory(job, here: foreground.job, background: background.job, outputs.consumers)
-        let teller = try ReleaseTeller(background)
+        let teller = try ReleaseTeller(background, failsFast: failsFast)
         let watch = try BackgroundWatch(self, story, tellsProgress: outputs.tellEverything)
         let status: ExitStatus
         do {

@@ -13,12 +13,15 @@ final class ReleaseTeller: Sendable {
     private let keepsFailures = Atomic<Bool>(false)
     /// By what was accepted: the job's file may say something else by now.
     private let wanted: Set<String>
+    /// Each failure ends what is left there, too.
+    private let failsFast: Bool
 
-    init(_ background: HandedPart) throws(SystemError) {
+    init(_ background: HandedPart, failsFast: Bool) throws(SystemError) {
+        self.failsFast = failsFast
         wanted = Set(background.part.outside.values.joined())
         let wake = thread.wake
         ends = Mailbox { wake.signal() }
-        if wanted.isEmpty { return }
+        if wanted.isEmpty, !failsFast { return }
         try thread.start(named: "releases") { [self] in
             while true {
                 let isEnding = thread.isEnding
@@ -31,7 +34,10 @@ final class ReleaseTeller: Sendable {
     }
 
     func tell(_ end: OutsideEnd) {
-        guard wanted.contains(end.id), end.succeeded || !keepsFailures.load(ordering: .acquiring) else { return }
+        var end = end
+        end.hasFailed = end.hasFailed && failsFast
+        guard wanted.contains(end.id) || end.hasFailed, end.succeeded || !keepsFailures.load(ordering: .acquiring)
+        else { return }
         ends.post(end)
     }
 

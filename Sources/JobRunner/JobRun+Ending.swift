@@ -74,7 +74,7 @@ extension JobRun {
         settings.heard?(
             OutsideEnd(
                 id: specification.id, succeeded: conclusion.outcome == .succeeded || conclusion.tolerated,
-                deferral: conclusion.deferral,
+                hasFailed: conclusion.outcome == .failed && !conclusion.tolerated, deferral: conclusion.deferral,
                 captures: conclusion.outcome == .succeeded ? result?.captures ?? captures[specification.id] ?? [] : []))
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)

@@ -203,6 +203,7 @@ package final class JobRun {
 
     /// It may be told again: by whoever carries it, when that begins anew.
     private func take(_ end: OutsideEnd, _ now: Now) {
+        defer { if end.hasFailed { scheduler.failedOutside(now: now) } }
         guard let waiting = outside.removeValue(forKey: end.id) else { return }
         if end.succeeded { engine.keep(end.captures, of: end.id) }
         scheduler.outsideEnded(waiting, succeeded: end.succeeded, deferral: end.deferral, now: now)

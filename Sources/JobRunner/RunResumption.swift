@@ -36,13 +36,18 @@ package struct OutsideEnd: Sendable {
     package var id: String
     /// Or its failure is tolerated: what needs it may begin.
     package var succeeded: Bool
+    /// It failed, and nobody tolerates that: `failFast` ends the rest.
+    package var hasFailed: Bool
     /// It was put off: so is what needs it.
     package var deferral: Deferral?
     package var captures: [CapturedValue]
 
-    package init(id: String, succeeded: Bool, deferral: Deferral? = nil, captures: [CapturedValue] = []) {
+    package init(
+        id: String, succeeded: Bool, hasFailed: Bool = false, deferral: Deferral? = nil, captures: [CapturedValue] = []
+    ) {
         self.id = id
         self.succeeded = succeeded
+        self.hasFailed = hasFailed
         self.deferral = deferral
         self.captures = captures
     }

@@ -145,6 +145,12 @@ extension Scheduler {
         if stopping == nil { release(open[...], succeeded, deferral) }
     }
 
+    /// One failed that somebody else carries, whether or not anybody here needs it: to `failFast` that is all one.
+    package mutating func failedOutside(now: Now) {
+        self.now = now
+        if plan.failFast, stopping == nil { failFast() }
+    }
+
     // MARK: The run
 
     /// The first failure ends the run early: sessions that say so cancel what runs, others let it finish.

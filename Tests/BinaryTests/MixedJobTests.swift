@@ -66,6 +66,34 @@ import TransferModel
         #expect(server.requests().count == 1)
     }
 
+    /// `failFast` is the whole job's: what waits is not begun, on either side of the seam, and what runs comes to its end.
+    @Test(arguments: ["day", "night"]) func theFirstFailureEndsTheRestOfBoth(_ failing: String) throws {
+        let server = try ScriptedServer { request in
+            request.target == "/bad"
+                ? [.wait(.milliseconds(300))] + .respond(404) : [.wait(.seconds(1))] + .respond(200, body: "x")
+        }
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let run = try scene.stage.run(
+            """
+            failFast: true
+            sessions:
+              day: { maximumConcurrentTasks: 2 }
+              night: { configuration: background, identifier: org.example.mixed, maximumConcurrentTasks: 2 }
+            tasks:
+              - { id: bad, session: \(failing), type: data, url: "\(server.url("/bad"))" }
+              - { id: day-1, session: day, url: "\(server.url("/day-1"))", to: day-1 }
+              - { id: night-1, session: night, url: "\(server.url("/night-1"))", to: night-1 }
+              - { id: day-2, session: day, url: "\(server.url("/day-2"))", to: day-2, needs: [day-1] }
+              - { id: night-2, session: night, url: "\(server.url("/night-2"))", to: night-2, needs: [night-1] }
+            """)
+        #expect(run.status == 1)
+        let outcomes = ["failed", "succeeded", "succeeded", "cancelled", "cancelled"]
+        #expect(try run.values("$.tasks[*].outcome") == outcomes)
+        #expect(try run.values("$.tasks[*].error.name") == ["unexpectedResponse", "runCancelled", "runCancelled"])
+        #expect(server.requests().count == 3)
+    }
+
     /// A signal ends what the command carries; the rest goes on, and the next run joins it.
     @Test func aSignalLeavesTheBackgroundPartAlone() throws {
         let server = try ScriptedServer { _ in [.gate("open")] + .respond(200, body: "x") }

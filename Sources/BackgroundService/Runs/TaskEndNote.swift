@@ -7,10 +7,12 @@ import TransferModel
 /// because of the secrets in it.
 package enum TaskEndNote {
     private static let version: UInt8 = 1
+    /// The same, of a failure that ends the rest.
+    private static let failure: UInt8 = 2
 
     package static func input(_ end: OutsideEnd, kind: String) -> JournalInput {
         var writer = RecordWriter(capacity: 64)
-        writer.put(byte: version)
+        writer.put(byte: end.hasFailed ? failure : version)
         writer.put(end.succeeded)
         writer.put(end.deferral?.rawValue)
         writer.put(end.captures)
@@ -20,12 +22,15 @@ package enum TaskEndNote {
     package static func end(_ input: JournalInput) throws(ServiceTrouble) -> OutsideEnd {
         do throws(RecordProblem) {
             var reader = RecordReader(input.bytes)
-            guard try reader.byte() == version else { throw reader.problem(.unknown, "its format is unknown") }
+            let kind = try reader.byte()
+            guard kind == version || kind == failure else { throw reader.problem(.unknown, "its format is unknown") }
             let succeeded = try reader.flag()
             let deferral = try reader.optionalText().flatMap { Deferral(rawValue: $0) }
             let captures = try reader.captures()
             try reader.finish()
-            return OutsideEnd(id: input.name, succeeded: succeeded, deferral: deferral, captures: captures)
+            return OutsideEnd(
+                id: input.name, succeeded: succeeded, hasFailed: kind == failure, deferral: deferral,
+                captures: captures)
         } catch {
             throw ServiceTrouble("what was noted of the task `\(input.name)` cannot be read: \(error)")
         }

@@ -26,6 +26,17 @@ extension Engine {
             && memory?.keeps(uploadsOf: attempt.specification.session) == true
     }
 
+    /// An upload began because its server might keep what arrives, and was cut since the run's bytes are used up. The server
+    /// did not say so, and no run has room for all of it: the next one would be cut at the same place.
+    func lostUpload(_ attempt: Attempt) -> TransferError? {
+        guard let ledger, ledger.budget.isUsedUp, attempt.life.knowsUploads, attempt.life.uploadPoint == nil,
+            attempt.sentSomething, let length = attempt.plannedBody?.length, length > ledger.budget.most
+        else { return nil }
+        var error = ledger.budget.refusal(.never, of: "the body", length: length)
+        error?.message += "; its server did not say that it keeps what arrives"
+        return error
+    }
+
     /// Before anybody hears that bytes moved: those may have been the last ones that may.
     func tellSentBody(_ attempt: Attempt) {
         guard ledger != nil, attempt.specification.type == .upload, let body = attempt.body, !body.wasToldSent,

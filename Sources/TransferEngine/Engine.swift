@@ -344,8 +344,10 @@ package final class Engine {
         case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .askingCache,
             .digesting, .awaitingGrant, .awaitingCredential, .transferring:
             stopTransfer(attempt)
-            let error = TransferError(.cancelled, "the transfer was cancelled")
-            finish(attempt, Verdict(.cancelled(error), status: attempt.life.lastStatus))
+            let outcome =
+                lostUpload(attempt).map { Verdict.Outcome.failed($0) }
+                ?? .cancelled(TransferError(.cancelled, "the transfer was cancelled"))
+            finish(attempt, Verdict(outcome, status: attempt.life.lastStatus))
         }
     }
 

@@ -144,4 +144,23 @@ import TransferModel
         #expect(try run.task("big", "error.name") == "dataLengthExceedsMaximum")
         #expect(try received(run, 0) == 0)
     }
+
+    /// Whether a server keeps what arrives of an upload shows when it is sent: where none says so, no run is spent again.
+    @Test func anUploadThatNobodyKeepsIsFoundOut() throws {
+        let server = try ScriptedServer { _ in [.drainBody] + .respond(201) }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("big", Script.patternBytes(5_000_000))
+        let run = try stage.run(
+            """
+            limits: { maximumBytes: 2500kB, bandwidth: 10MB/s }
+            tasks:
+              - { id: big, type: upload, method: PUT, url: "\(server.url("/big"))", body: { file: big }, resumable: true }
+              - { id: next, url: "\(server.url("/next"))", to: next, needs: [big] }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("big", "error.name") == "dataLengthExceedsMaximum")
+        #expect(try run.task("big", "error.message")?.contains("did not say that it keeps") == true)
+        #expect(try run.values("$.tasks[0].attempts[*].number") == ["1"])
+    }
 }

@@ -49,10 +49,15 @@ extension Scheduler {
         // Nothing holds it while it is not clear what does.
         tasks[index].phase = .held
         // A round over several `urls` counts as a whole, whatever it failed by.
-        let forgives =
-            plan.sessions[Int(plan.tasks[index].session.raw)].isPatient && !isMirrored(TaskIndex(raw: UInt32(index)))
-        tasks[index].tries = UInt32(past.tries - (forgives ? past.networkTries : 0))
-        tasks[index].networkFailures = forgives ? UInt32(past.networkTriesInARow) : 0
+        if isMirrored(TaskIndex(raw: UInt32(index))) {
+            let policy = plan.policies[plan.tasks[index].policy]
+            tasks[index].tries = UInt32(
+                past.rounds(of: policy.retry.attempts, waitsForConnectivity: policy.waitsForConnectivity))
+        } else {
+            let forgives = plan.sessions[Int(plan.tasks[index].session.raw)].isPatient
+            tasks[index].tries = UInt32(past.tries - (forgives ? past.networkTries : 0))
+            tasks[index].networkFailures = forgives ? UInt32(past.networkTriesInARow) : 0
+        }
         tasks[index].waits = past.waits
         let time = now.instant - beganAt
         if past.createdAfter != .zero {

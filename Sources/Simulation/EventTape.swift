@@ -81,7 +81,8 @@ package final class EventTape {
     func performs(_ command: ExecutorCommand, _ now: Now) {
         guard case .start(let task, let number, let mirror) = command else { return }
         let origin = plan.origin(of: task, mirror: mirror)
-        let url = Self.url(task, origin)
+        // Of two places at one host each has its own.
+        let url = Self.url(task, origin) + (mirror == 0 ? "" : "?\(mirror)")
         open[task] = OpenAttempt(number: number, startedAt: now, origin: origin, url: url)
         add(.attemptStarted(AttemptStart(number: number, url: url)), now, task: task)
     }

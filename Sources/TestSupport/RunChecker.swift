@@ -127,14 +127,13 @@ package struct RunChecker: Sendable {
         tasks[task].running = RunningAttempt(startedAt: now, began: sequence, sure: sequence)
     }
 
-    /// A round over several `urls` that was not over when its process ended begins anew. So do those that ended because
-    /// others found a place dead: nothing is written down of that, and no pause followed.
+    /// A round over several `urls` that was not over when its process ended begins anew.
     private func mostFailures(_ task: Int) -> Int {
         let facts = facts.tasks[task]
         // Until `timeoutForResource`.
         if facts.isPatient { return .max }
-        let rounds = facts.retry.attempts * facts.mirrors
-        return facts.mirrors > 1 ? rounds * (1 + self.facts.interruptions) : rounds
+        let begunAnew = facts.mirrors > 1 ? self.facts.interruptions * facts.mirrors : 0
+        return facts.retry.attempts * facts.mirrors + begunAnew
     }
 
     private mutating func checkNeeds(_ task: Int) {

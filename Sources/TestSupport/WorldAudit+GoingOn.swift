@@ -13,7 +13,11 @@ extension WorldAudit {
         hasFailedFast = plan.failFast && history.tasks.contains { $0.ending.map(Self.isFailure) ?? false }
         for (index, past) in history.tasks.enumerated() {
             pages[index].attempts = past.attempts
-            pages[index].tries = past.tries
+            let policy = plan.policies[plan.tasks[index].policy]
+            pages[index].tries =
+                pages[index].mirrors == nil
+                ? past.tries
+                : past.rounds(of: policy.retry.attempts, waitsForConnectivity: policy.waitsForConnectivity)
             if let ending = past.ending { close(index, past, ending) } else { open(index, past, now) }
         }
         for (group, page) in groups.enumerated()

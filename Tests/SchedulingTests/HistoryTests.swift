@@ -28,8 +28,9 @@ import TransferModel
                     task: TaskIndex(raw: UInt32(task)), kind: kind))
         }
 
-        mutating func start(_ task: Int, _ number: Int = 1, after span: TimeSpan = .zero) {
-            tell(task, .attemptStarted(AttemptStart(number: number, url: "http://a/")), after: span)
+        mutating func start(_ task: Int, _ number: Int = 1, at url: String = "http://a/", after span: TimeSpan = .zero)
+        {
+            tell(task, .attemptStarted(AttemptStart(number: number, url: url)), after: span)
         }
 
         mutating func end(
@@ -116,6 +117,45 @@ import TransferModel
         #expect(pauses([busy, Self.cut]).count == 1)
         #expect(pauses([Self.cut, Self.cut, Self.cut, busy, Self.cut]) == pauses([busy, Self.cut]))
         #expect(pauses([busy, Self.cut, Self.cut])[0] > pauses([busy, Self.cut])[0])
+    }
+
+    /// Nothing tells that others found the second place dead; but the first came again, so a round was over.
+    @Test(arguments: [false, true]) func roundsThatOthersEndedCount(_ waits: Bool) {
+        func plan(_ tries: Int) -> SchedulingPlan {
+            SchedulingTests.plan(1) {
+                $0.mirrors[TaskIndex(raw: 0)] = [OriginID(raw: 0), OriginID(raw: 1)]
+                $0.policies[0].retry.attempts = tries
+                $0.policies[0].waitsForConnectivity = waits
+            }
+        }
+        let broken = TransferError(.unexpectedResponse, "500")
+        /// How many attempts follow where the second place failed in each round by what others found out.
+        func left(_ tries: Int, _ error: TransferError) -> Int {
+            var teller = Teller(tasks: 1)
+            for number in 1...3 {
+                teller.start(0, number, at: "http://a/")
+                teller.end(0, error, lasted: .seconds(1))
+            }
+            teller.start(0, 4, at: "http://a/")
+            var stage = Stage(plan(tries), goingOn: teller.history, at: teller.reboot(after: .seconds(1)))
+            var count = 0
+            while stage.ends[0] == nil, count < 100 {
+                for task in stage.running {
+                    count += 1
+                    stage.end(task, Verdict(.failed(error), status: error == broken ? 500 : nil))
+                }
+                if stage.turn().isEmpty, let due = stage.scheduler.nextDeadline(now: stage.clock.now) {
+                    stage.turn(after: due - stage.clock.instant)
+                }
+            }
+            return count
+        }
+        // Three rounds are over, of which the last one's pause is not told: the fourth begins anew.
+        #expect(left(5, broken) == 4)
+        #expect(left(4, broken) == 2)
+        #expect(left(1, broken) == 2, "what was begun may come to its end")
+        // Without a network no place was used up.
+        #expect(left(5, Self.cut) == (waits ? 10 : 4))
     }
 
     @Test func aPauseKeepsItsMomentAndItsHostItsQuiet() {

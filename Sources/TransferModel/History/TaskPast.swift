@@ -42,7 +42,8 @@ package struct TaskPast: Sendable {
     package private(set) var lastEnd: LastEnd?
     /// Of the last attempt's answer.
     package private(set) var status: Int?
-    /// Failures that were followed by a pause: what counts against `retry.attempts`, for a task with `urls` whole rounds.
+    /// Failures that were followed by a pause: what counts against `retry.attempts`, for a task with `urls` whole rounds
+    /// (`rounds` has more of those).
     package private(set) var tries = 0
     /// Those of them that were the network's fault.
     package private(set) var networkTries = 0
@@ -68,6 +69,9 @@ package struct TaskPast: Sendable {
     package private(set) var bodyFiles: [BodyFileMark] = []
     /// Of a task that succeeded: where its file was put; `nil` where that was not told, as of one that stood there already.
     package private(set) var path: String?
+    private var untold = UntoldRounds()
+    /// The same, where failures for want of a network used up no place.
+    private var untoldForSure = UntoldRounds()
     private var clock = TimeSpan.zero
     private var clockSince: TimeSpan?
     private var wasRedirected = false
@@ -75,6 +79,12 @@ package struct TaskPast: Sendable {
     /// How much of `timeoutForResource` is used up at that time of the run. The clock runs on when nobody carries the
     /// run, and stands where the task was suspended, had its window closed or lacked power.
     package func resourceTime(at time: TimeSpan) -> TimeSpan { clock + (clockSince.map { time - $0 } ?? .zero) }
+
+    /// Of a task with several `urls`, those that count against `retry.attempts`. The present one begins anew, so one is left.
+    package func rounds(of attempts: Int, waitsForConnectivity: Bool) -> Int {
+        let untold = waitsForConnectivity ? untoldForSure.count : untold.count
+        return max(tries, min(tries + untold, attempts - 1))
+    }
 
     /// Attempts in a row that ended by a crash, with the one that is to be told if there was another.
     package func crashes(hasCrashed: Bool) -> Int {
@@ -139,6 +149,8 @@ package struct TaskPast: Sendable {
         explainWait(until: time)
         open = OpenAttempt(number: record.number, url: record.url, startedAt: date, beganAfter: time)
         attempts = record.number
+        untold.begins(at: record.url)
+        untoldForSure.begins(at: record.url)
         if bodyFiles.isEmpty { bodyFiles = record.bodyFiles }
         (waiting, lastEnd, status, retryAt, file) = (nil, nil, nil, nil, nil)
         (wasRedirected, hostAskedForQuiet) = (false, false)
@@ -151,6 +163,7 @@ package struct TaskPast: Sendable {
         let held = time - explained - record.duration
         if held > Self.noise { add(.hostLimit, held) }
         explained = time
+        endsAtPlace(record)
         open = nil
         crashes = record.error == .processCrashed ? crashes + 1 : 0
         guard let backoff = record.backoff else {
@@ -170,6 +183,19 @@ package struct TaskPast: Sendable {
         }
         retryAt = time + backoff
         waiting = .backoff
+    }
+
+    private mutating func endsAtPlace(_ record: AttemptRecord) {
+        if record.backoff != nil || record.error == .processEnded || record.error == .processCrashed {
+            untold.ends()
+            untoldForSure.ends()
+        }
+        guard record.backoff == nil, record.outcome == .failed, let url = open?.url, let name = record.error?.name
+        else {
+            return
+        }
+        untold.fails(at: url)
+        if !name.mayBeTheNetworks, name != .noPermittedRoute { untoldForSure.fails(at: url) }
     }
 
     private mutating func finishes(_ record: TaskRecord) {

@@ -11,6 +11,16 @@ struct OriginState: Sendable {
         case probing(TaskIndex?)
     }
 
+    /// A host that takes connections and hangs up may do so at what it is asked. When each that waits would have given up
+    /// by what others found out, those that were never tried find out for themselves.
+    enum OwnTries: Hashable, Sendable {
+        case notYet
+        /// So many more may end without an answer.
+        case left(Int)
+        /// It was not about what it was asked.
+        case spent
+    }
+
     var lanes: [Int] = []
     var version: HTTPProtocol?
     var quiet = Quiet.no
@@ -21,6 +31,11 @@ struct OriginState: Sendable {
     var lastFailureAt: Instant?
     /// Counts up; a task that waits compares it with what it was when its wait began.
     var failedProbes: UInt32 = 0
+    /// Of those, how many had failed when it answered last: they count for nobody any more.
+    var forgivenProbes: UInt32 = 0
+    var ownTries = OwnTries.notYet
+    /// It answered in this run, whatever it said.
+    var hasAnswered = false
     /// When a task that has other places to try failed here last.
     var mirrorFailedAt: Instant?
 
@@ -53,6 +68,14 @@ struct OriginState: Sendable {
         case .until(let due): due <= now
         case .probing: true
         }
+    }
+
+    /// Whatever it says, the host is there.
+    mutating func isThere() {
+        hasAnswered = true
+        failedRounds = 0
+        forgivenProbes = failedProbes
+        ownTries = .notYet
     }
 
     /// Whether a change here concerns lanes other than the one that it came from.

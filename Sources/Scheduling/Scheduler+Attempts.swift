@@ -57,7 +57,7 @@ extension Scheduler {
         answersTooLong += 1
         if answersTooLong == Self.mostAnswersTooLong { deferAll(.maximumBytes, evenRunning: false) }
     }
-    static let mostAnswersTooLong = 8
+    package static let mostAnswersTooLong = 8
 
     /// It was no attempt of the task's own that ended here: another follows when it may.
     private mutating func interrupted(_ task: TaskIndex, _ error: TransferError, _ status: Int?) {

@@ -44,7 +44,7 @@ extension Scheduler {
             origins[number].learn(quota, now.instant)
             noteAll(lanesOf: origin)
         }
-        origins[number].failedRounds = 0
+        origins[number].isThere()
         tasks[index].chargedProbes = 0
         guard answer.status != 429, answer.status != 503 else { return }
         origins[number].parks = 0
@@ -57,9 +57,10 @@ extension Scheduler {
     /// A whole answer shows that the host is well, whether or not its head was told.
     mutating func wholeAnswer(_ task: TaskIndex) {
         let index = Int(task.raw)
-        guard tasks[index].phase == .running, let origin = lanes[Int(tasks[index].lane)].origin,
-            case .probing(task) = origins[Int(origin.raw)].quiet
-        else { return }
+        guard tasks[index].phase == .running, let origin = lanes[Int(tasks[index].lane)].origin else { return }
+        // Or it came out of a cache.
+        if tasks[index].holdsSlot { origins[Int(origin.raw)].isThere() }
+        guard case .probing(task) = origins[Int(origin.raw)].quiet else { return }
         setQuiet(Int(origin.raw), .no)
         noteAll(lanesOf: origin)
     }
@@ -90,12 +91,21 @@ extension Scheduler {
             parkUnanswered(origin, policy)
             probesToCharge.append((origin, error))
         } else if case .no = origins[number].quiet {
+            if case .left(let left) = origins[number].ownTries {
+                return ownTryFailed(of: task, error, origin, policy, left: left)
+            }
             // What began before the last failure was part of the same breakdown.
-            if let last = origins[number].lastFailureAt, tasks[index].attemptBeganAt < last { return }
-            origins[number].lastFailureAt = now.instant
+            guard beginsRound(task, number) else { return }
             origins[number].failedRounds += 1
             if origins[number].failedRounds >= Self.failuresToPark { parkUnanswered(origin, policy) }
         }
+    }
+
+    /// Whether the failure is the first of its round.
+    mutating func beginsRound(_ task: TaskIndex, _ origin: Int) -> Bool {
+        if let last = origins[origin].lastFailureAt, tasks[Int(task.raw)].attemptBeganAt < last { return false }
+        origins[origin].lastFailureAt = now.instant
+        return true
     }
 
     /// A further request of an attempt that goes on was one too many. Its host is left alone like any other that says so.
@@ -118,7 +128,7 @@ extension Scheduler {
         if let origin = lanes[Int(tasks[Int(task.raw)].lane)].origin { endProbe(task, origin) }
     }
 
-    private mutating func parkUnanswered(_ origin: OriginID, _ policy: RetryPolicy) {
+    mutating func parkUnanswered(_ origin: OriginID, _ policy: RetryPolicy) {
         let parks = UInt32(origins[Int(origin.raw)].parks + 1)
         let ceiling = Self.ceiling(policy, attempt: parks)
         // A random part as in back-off, but never so short that it is none.
@@ -142,31 +152,6 @@ extension Scheduler {
     mutating func unpark(_ number: Int) {
         setQuiet(number, .probing(nil))
         noteAll(lanesOf: OriginID(raw: UInt32(number)))
-    }
-
-    /// A failed probe was tried on behalf of all that wait for the host: it counts as an attempt of each. So a dead host
-    /// ends its tasks as soon as each would have ended alone, without each of them knocking.
-    ///
-    /// Only when the probe's own task has been settled: an end may take others of its group with it.
-    mutating func chargeProbes() {
-        while let (origin, error) = probesToCharge.popLast() { chargeProbe(origin, error) }
-    }
-
-    private mutating func chargeProbe(_ origin: OriginID, _ error: TransferError) {
-        let failed = origins[Int(origin.raw)].failedProbes
-        var lost: [TaskIndex] = []
-        for lane in origins[Int(origin.raw)].lanes {
-            lost += lanes[lane].queued { task in
-                let state = tasks[Int(task.raw)]
-                guard isQueued(task, in: lane), !isMirrored(task) else { return false }
-                let tries = state.tries + state.chargedProbes + failed - state.failedProbes
-                return Int(tries) >= mostTries(of: task, after: error)
-            }
-        }
-        var told = error
-        told.message += " (found by another task: the host fails again and again)"
-        for task in lost { end(task, .finish(.failed, told, nil)) }
-        chargeMirrors(origin, told)
     }
 }
 

@@ -168,7 +168,7 @@ extension Scheduler {
         // One that was ended while it waited for a connection of its own begins anew like any other.
         tasks[index].isAlone = false
         if let origin = lanes[lane].origin, !isMirrored(task) {
-            tasks[index].chargedProbes += origins[Int(origin.raw)].failedProbes - tasks[index].failedProbes
+            tasks[index].chargedProbes += charges(on: task, at: origin)
         }
         running += 1
         let session = Int(lanes[lane].session.raw)

@@ -165,20 +165,30 @@ extension Scheduler {
     // MARK: Found by another task
 
     /// A failed probe of its host was tried on behalf of each task that waits there: it goes on as if the attempt had
-    /// been its own. What kept the host quiet was the pause between two rounds.
-    mutating func chargeMirrors(_ origin: OriginID, _ error: TransferError) {
-        guard !mirrors.isEmpty else { return }
+    /// been its own. What kept the host quiet was the pause between two rounds. Says how many it was the last failure of
+    /// that never tried anything themselves: those wait on.
+    mutating func chargeMirrors(_ origin: OriginID, _ error: TransferError) -> Int {
+        guard !mirrors.isEmpty else { return 0 }
+        var spared = 0
         for (task, lane) in mirrored(waitingFor: Int(origin.raw)) where isQueued(task, in: lane) {
-            accountQueueTime(Int(task.raw))
+            let before = (round: mirrors[task], tries: tasks[Int(task.raw)].tries)
             if isFreshRound(task) { tasks[Int(task.raw)].tries += 1 }
             let mirror = mirrors[task]?.current ?? 0
             mirrors[task]?.note(MirrorRound.Failure(mirror: mirror, error: error, canHeal: true))
-            guard mayGoOn(task, after: error) else {
+            let mayGoOn = mayGoOn(task, after: error)
+            if !mayGoOn, hasOwnTry(task, at: origin, after: error) {
+                (mirrors[task], tasks[Int(task.raw)].tries) = before
+                spared += 1
+                continue
+            }
+            accountQueueTime(Int(task.raw))
+            guard mayGoOn else {
                 giveUp(task)
                 continue
             }
             if mirrors[task]?.isOver == true { mirrors[task]?.beginAnew() }
             enqueue(task)
         }
+        return spared
     }
 }

@@ -102,6 +102,9 @@ package struct SchedulingPlan: Sendable {
     /// Tasks whose requests must not be sent twice: an attempt that was under way when the process ended may have been heard,
     /// and none is interrupted for what it could wait for.
     package var unrepeatable: Set<TaskIndex> = []
+    /// After so many more ends without an answer, a host that hangs up at those that were never tried is given up: where it
+    /// never answered, and where it did before.
+    package var ownTries = (unanswered: 24, answered: 100)
     /// Of the random part of back-off; the same seed gives the same run.
     package var seed: UInt64 = 1
     package init() {}

@@ -27,6 +27,8 @@ struct Flight {
         /// Whole, as far as one can tell on a connection shared with others.
         case doubted
         case silence
+        /// The connection ends without an answer.
+        case hangUp
     }
 
     let task: TaskIndex
@@ -49,6 +51,10 @@ struct Flight {
     /// `nil` when no limit on bandwidth concerns it.
     var credit: Int64?
     var status: Int?
+    /// Its body is sent before it is answered.
+    var isUpload = false
+    /// What is cut of its body moved in vain.
+    var isWhole = false
 
     // Of a body that comes in segments.
     /// The flight that this one brings a part of.

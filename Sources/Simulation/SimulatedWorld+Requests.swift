@@ -22,6 +22,7 @@ extension SimulatedWorld {
         var chance = Chance(seed: model.seed, Int(flight.task.raw), flight.attempt, flight.hop + 1)
         let jitter = Double(chance.below(1024)) / 4096
         let faults = host.faults
+        if model.isBadPath(Int(flight.task.raw), at: host) { return (.hangUp, jitter) }
         var draw = Int(chance.below(1000))
         func hits(_ share: Int) -> Bool {
             draw -= share
@@ -36,10 +37,11 @@ extension SimulatedWorld {
             return (.cut(after: Int64(chance.below(rest))), jitter)
         }
         if hits(faults.silences) { return (.silence, jitter) }
+        if hits(faults.hangUps) { return (.hangUp, jitter) }
         if hits(faults.redirects), flight.hop < model.mostHops {
             return (.redirect(to: OriginID(raw: UInt32(chance.below(UInt64(model.hosts.count))))), jitter)
         }
-        if hits(faults.doubts), host.version == .http2, !flight.isAlone { return (.doubted, jitter) }
+        if hits(faults.doubts), host.version == .http2, !flight.isAlone, !flight.isUpload { return (.doubted, jitter) }
         return (.answer(status: 200, retryAfter: nil), jitter)
     }
 
@@ -54,6 +56,8 @@ extension SimulatedWorld {
         if model.isOut(at: time) { return fail(place, .cannotFindHost) }
         if host.refusals.contains(where: { $0.contains(time) }) { return fail(place, .cannotConnectToHost) }
         if case .silence = flight.fate { return fail(place, .timedOut) }
+        if case .hangUp = flight.fate { return fail(place, .networkConnectionLost) }
+        if flight.sendsFirst { return moveOn(place) }
         if !hosts[Int(origin.raw)].hasToldVersion {
             hosts[Int(origin.raw)].hasToldVersion = true
             reports.append(.protocolIs(origin, host.version))
@@ -74,6 +78,7 @@ extension SimulatedWorld {
         case .answer(200, _), .cut, .doubted:
             flights[place]?.status = 200
             reports.append(.answered(flight.task, Answer(status: 200, quota: quota)))
+            if !flight.isUpload, putsOff(place) { return }
             offerSegments(place)
             moveOn(place)
         case .answer(let status, let retryAfter): refuse(place, status, quota, retryAfter)
@@ -83,6 +88,7 @@ extension SimulatedWorld {
             reports.append(.answered(flight.task, Answer(status: 302, quota: quota)))
             askAgain(place, at: next)
         case .silence: fail(place, .timedOut)
+        case .hangUp: fail(place, .networkConnectionLost)
         }
     }
 
@@ -213,6 +219,7 @@ extension SimulatedWorld {
         guard let flight = flights[place], bytes > 0 else { return }
         flights[place]?.received += bytes
         flights[place]?.segment = 0
+        noteSent(place, flight, bytes)
         reports.append(.moved(flight.task, bytes: bytes))
     }
 
@@ -234,6 +241,7 @@ extension SimulatedWorld {
     // MARK: After the last byte
 
     private mutating func wholeBody(_ place: Int, _ origin: OriginID) {
+        if flights[place]?.awaitsFirstAnswer == true { return awaitAnswer(place, model.hosts[Int(origin.raw)]) }
         guard case .doubted? = flights[place]?.fate else { return gather(place) }
         flights[place]?.isAlone = true
         flights[place]?.received = 0

@@ -66,7 +66,10 @@ extension SimulatedWorld {
         if model.isOut(at: time) || host.refusals.contains(where: { $0.contains(time) }) {
             return endBranch(place, .failed)
         }
-        if case .silence = flight.fate { return endBranch(place, .failed) }
+        switch flight.fate {
+        case .silence, .hangUp: return endBranch(place, .failed)
+        default: break
+        }
         let (isOver, quota) = countRequest(origin, host)
         if isOver { return turnAway(place, 429, quota, host.faults.retryAfter) }
         if host.overloads.contains(where: { $0.contains(time) }) {
@@ -80,7 +83,7 @@ extension SimulatedWorld {
             if status == 429 || status == 503 { return turnAway(place, status, quota, retryAfter) }
             answer(place, status, quota)
             endBranch(place, .failed)
-        case .redirect, .silence:
+        case .redirect, .silence, .hangUp:
             answer(place, 302, quota)
             endBranch(place, .failed)
         }

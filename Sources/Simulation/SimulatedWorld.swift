@@ -29,6 +29,7 @@ package struct SimulatedWorld: Sendable {
     /// What an earlier attempt left to go on from.
     var partials: [TaskIndex: Int64] = [:]
     var reports: [ExecutorReport] = []
+    var budget: ByteBudget?
     /// Flights under way.
     package private(set) var flightCount = 0
 
@@ -41,6 +42,7 @@ package struct SimulatedWorld: Sendable {
         self.now = now
         beganAt = now
         conditions = plan.conditions
+        budget = plan.maximumBytes.map { ByteBudget(most: $0) }
         hosts = model.hosts.map { HostState(share: $0.bandwidth.map { HostShare(rate: $0) }) }
         places = Array(repeating: -1, count: plan.tasks.count)
         for (index, outage) in model.outages.enumerated() {
@@ -107,10 +109,14 @@ package struct SimulatedWorld: Sendable {
             || plan.policies[facts.policy].bandwidth != nil
         let size = script == nil ? model.size(of: Int(task.raw)) : 0
         let kept = partials.isEmpty ? 0 : partials.removeValue(forKey: task) ?? 0
-        let place = board(
-            Flight(
-                task: task, attempt: attempt, origin: origin, size: size, received: min(kept, size),
-                credit: hasLimit ? 0 : nil))
+        var flight = Flight(
+            task: task, attempt: attempt, origin: origin, size: size, received: min(kept, size),
+            credit: hasLimit ? 0 : nil)
+        flight.isUpload = origin != nil && model.isUpload(Int(task.raw))
+        flight.isWhole = model.isWhole(Int(task.raw))
+        if flight.isWhole { flight.received = 0 }
+        let place = board(flight)
+        if flight.isUpload, putsOff(place) { return }
         if script != nil {
             replay(place)
         } else if origin == nil {
@@ -149,6 +155,7 @@ package struct SimulatedWorld: Sendable {
             leave(place)
         }
         if !keepingPartials { partials = [:] }
+        budget = budget.map { ByteBudget(most: $0.most, moved: $0.moved) }
         places = Array(repeating: -1, count: places.count)
         hosts = hosts.map { state in
             var state = state
@@ -196,6 +203,7 @@ package struct SimulatedWorld: Sendable {
         guard let flight = flights[place] else { return }
         leave(place)
         places[Int(flight.task.raw)] = -1
+        budget?.release(flight.task)
         reports.append(.ended(flight.task, verdict))
     }
 

@@ -27,6 +27,10 @@ package struct WorldModel: Sendable {
         package var cuts = 0
         /// Nothing comes back until the client has waited for `patience`.
         package var silences = 0
+        /// The connection is taken, and ended instead of an answer.
+        package var hangUps = 0
+        /// The same, whenever these tasks ask: so many of a thousand.
+        package var badPaths = 0
         /// On to another host.
         package var redirects = 0
         /// A body over HTTP/2 whose end nothing proves: it is fetched again on a connection of its own.
@@ -97,6 +101,10 @@ package struct WorldModel: Sendable {
     /// Bodies come in up to so many segments at once, by the seed; below twice `leastSegment` in one.
     package var segments = 1
     package var leastSegment: Int64 = 1 << 20
+    /// Tasks that send their body before they are answered, and tasks whose body cannot go on where it is cut: so many
+    /// of a thousand.
+    package var uploads = 0
+    package var wholes = 0
     /// Bytes that move between two reports of a transfer's progress.
     package var reportEvery: Int64 = 1 << 20
     /// What a transfer reads at once, even beyond its credit.
@@ -108,6 +116,16 @@ package struct WorldModel: Sendable {
 
 extension WorldModel {
     func isOut(at time: TimeSpan) -> Bool { outages.contains { $0.contains(time) } }
+
+    func isUpload(_ task: Int) -> Bool { isOne(of: uploads, task, 3_000_000) }
+    func isWhole(_ task: Int) -> Bool { isOne(of: wholes, task, 4_000_000) }
+    func isBadPath(_ task: Int, at host: Host) -> Bool { isOne(of: host.faults.badPaths, task, 5_000_000) }
+
+    private func isOne(of share: Int, _ task: Int, _ what: Int) -> Bool {
+        guard share > 0 else { return false }
+        var chance = Chance(seed: seed, task, 0, what)
+        return chance.below(1000) < UInt64(share)
+    }
 
     func segments(of task: Int) -> Int {
         guard segments > 1 else { return 1 }

@@ -18,6 +18,10 @@ package struct RandomWorld: Sendable {
         shapeWorld(&random)
         shapeRun(&random)
         let count = random.oneIn(10) ? 1 + random.below(2) : random.below(Self.mostTasks + 1)
+        // What begins anew in each window may never come to its end.
+        if random.oneIn(2), !setting.plan.sessions.contains(where: { $0.window != nil }) {
+            model.wholes = random.below(1_000)
+        }
         addTasks(count, &random)
         addCommands(count, &random)
         addNetworks(&random)
@@ -66,6 +70,8 @@ package struct RandomWorld: Sendable {
         faults.cuts = share()
         faults.silences = share() / 2
         faults.redirects = share()
+        faults.hangUps = random.oneIn(8) ? 1_000 : share()
+        if random.oneIn(3) { faults.badPaths = random.below(1_000) }
         faults.doubts = share()
         if random.oneIn(2) { faults.retryAfter = span(&random, below: 6_000) }
         return faults
@@ -81,6 +87,7 @@ package struct RandomWorld: Sendable {
         model.cancelTime = random.oneIn(2) ? .zero : Self.span(&random, below: 60)
         model.reportEvery = Int64(4_096 + random.below(60_000))
         model.readAtOnce = random.oneIn(2) ? 0 : Int64(random.below(16_384))
+        if random.oneIn(2) { model.uploads = random.below(1_000) }
         if random.oneIn(2) {
             model.segments = 2 + random.below(7)
             model.leastSegment = Int64(1 + random.below(8_000))
@@ -94,13 +101,14 @@ package struct RandomWorld: Sendable {
 
     private mutating func shapeRun(_ random: inout Seeded) {
         setting.plan.seed = random.next()
+        setting.plan.ownTries = (unanswered: 1 + random.below(8), answered: 1 + random.below(16))
         setting.plan.failFast = random.oneIn(8)
         setting.plan.tellsLimitWaits = random.oneIn(2)
         setting.plan.maximumConcurrentTasks = 1 + random.below(10)
         if random.oneIn(6) { setting.plan.bandwidth = Int64(20_000 + random.below(400_000)) }
         if random.oneIn(12) { setting.plan.timeout = Self.span(&random, below: 20_000) }
         if random.oneIn(12) { setting.plan.finishBy = moment(&random, below: 20_000) }
-        if random.oneIn(12) { setting.plan.maximumBytes = Int64(random.below(500_000)) }
+        if random.oneIn(8) { setting.plan.maximumBytes = Int64(random.below(500_000)) }
         for _ in 0..<(1 + random.below(3)) { setting.plan.sessions.append(session(&random)) }
         for _ in 0..<4 { setting.plan.policies.append(policy(&random)) }
         for origin in model.hosts.indices where random.oneIn(4) {

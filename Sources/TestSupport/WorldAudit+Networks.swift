@@ -185,16 +185,18 @@ extension WorldAudit {
     func isPutOffRightly(_ task: TaskIndex, _ deferral: Deferral, _ now: Now) -> Bool {
         switch deferral {
         case .finishBy: return plan.finishBy != nil
-        case .maximumBytes: return plan.maximumBytes != nil
         case .suspended: return pages.contains { $0.isSuspended }
-        case .network, .power, .window, .earliestBegin: break
+        case .maximumBytes: break
+        case .network, .power, .window, .earliestBegin: guard plan.putsOffWhatWaits else { return false }
         }
-        guard plan.putsOffWhatWaits else { return false }
         let others =
             facts(task).needs.map { Int($0.raw) }
             + ([facts(task).group].compactMap { $0 } + facts(task).neededGroups).flatMap { groups[Int($0.raw)].members }
         if others.contains(where: { pages[$0].conclusion?.deferral == deferral }) { return true }
         switch deferral {
+        case .maximumBytes:
+            return hasMovedAll || answersTooLong >= Scheduler.mostAnswersTooLong
+                || pages[Int(task.raw)].verdict?.isForNextRun == true
         case .window: return !isOpen(facts(task).session, now)
         case .earliestBegin: return moment(policy(task).earliestBegin).map { $0 > now.wall } ?? false
         default: return isBarred(task) || changes > 1 || pages[Int(task.raw)].isCancelled

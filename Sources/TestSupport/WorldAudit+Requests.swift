@@ -179,7 +179,7 @@ extension WorldAudit {
             origins[origin].nextQuota = nil
             if let limit = quota.limit, let window = quota.window { origins[origin].nextQuota = (limit, window) }
         }
-        origins[origin].failedRounds = 0
+        heard(origin, now)
         pages[index].charged = 0
         guard answer.status != 429, answer.status != 503 else { return }
         if origins[origin].restUntil <= now.instant { origins[origin].mayRest = false }
@@ -210,12 +210,63 @@ extension WorldAudit {
                 if plan.tasks[other].origin.map({ Int($0.raw) }) == origin { pages[other].charged += 1 }
             }
             if origins[origin].hasHadTrouble { chargeMirrors(origin, of: task) }
+            noteUnheard(origin, error)
+            if origins[origin].mayGiveOwnTries {
+                // Whether it still gives any only the scheduler knows.
+                origins[origin].mayRest = true
+                origins[origin].hasHadTrouble = true
+                return
+            }
             guard !origins[origin].isParked else { return }
             if let last = origins[origin].lastFailureAt, pages[Int(task.raw)].startedAt < last { return }
             origins[origin].lastFailureAt = now.instant
             origins[origin].failedRounds += 1
             if origins[origin].failedRounds >= 3 { origins[origin].isParked = true }
         }
+    }
+
+    private mutating func heard(_ origin: Int, _ now: Now) {
+        origins[origin].failedRounds = 0
+        if origins[origin].heardAt != now.instant { origins[origin].unheardBefore = origins[origin].unheard }
+        origins[origin].heardAt = now.instant
+        origins[origin].unheard = 0
+        origins[origin].hasAnswered = true
+        origins[origin].mayGiveOwnTries = false
+        // What others found out counts for nobody who was not tried since.
+        for other in pages.indices where pages[other].attempts == 0 && pages[other].mirrors == nil {
+            if plan.tasks[other].origin.map({ Int($0.raw) }) == origin { pages[other].charged = 0 }
+        }
+    }
+
+    private mutating func noteUnheard(_ origin: Int, _ error: TransferError) {
+        guard error.name == .networkConnectionLost else { return origins[origin].unheard = .max / 2 }
+        origins[origin].unheard += 1
+        guard origins[origin].isParked || origins[origin].mayRest,
+            pages.indices.contains(where: { wantsOwnTry($0, at: origin) })
+        else { return }
+        origins[origin].mayGiveOwnTries = true
+        origins[origin].isParked = false
+    }
+
+    /// It was never tried, and may have no try left but that.
+    private func wantsOwnTry(_ index: Int, at origin: Int) -> Bool {
+        guard pages[index].phase == .waiting, pages[index].attempts == 0 else { return false }
+        let task = TaskIndex(raw: UInt32(index))
+        if let mirrors = plan.mirrors[task] { return mirrors.contains { $0.map { Int($0.raw) } == origin } }
+        return plan.tasks[index].origin.map { Int($0.raw) } == origin
+            && pages[index].tries + pages[index].charged >= policy(task).retry.attempts
+    }
+
+    /// Nobody fails untried because a host hangs up at some.
+    func isLostRightly(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) -> Bool {
+        guard let error = conclusion.error, error.name == .networkConnectionLost, conclusion.attempts == 0,
+            pages[Int(task.raw)].mirrors == nil, let origin = facts(task).origin.map({ origins[Int($0.raw)] })
+        else { return true }
+        // It may have been given up before it answered, in one and the same turn.
+        if origin.heardAt == now.instant {
+            return origin.unheardBefore >= min(plan.ownTries.answered, plan.ownTries.unanswered)
+        }
+        return origin.unheard >= (origin.hasAnswered ? plan.ownTries.answered : plan.ownTries.unanswered)
     }
 
     static let deadNames: Set<ErrorName> = [

@@ -14,12 +14,16 @@ extension WorldAudit {
         }
         hold(!page.isCancelled, now, "task \(index) was cancelled twice")
         pages[index].isCancelled = true
-        hold(hasReasonToEnd(task, now), now, "task \(index) was cancelled for nothing")
+        // What all was sent of is worth the answer, also when no further byte may move.
+        let hasReason = page.sentBody == .awaitsAnswer ? hasReasonButForBytes(task, now) : hasReasonToEnd(task, now)
+        hold(hasReason, now, "task \(index) was cancelled for nothing")
     }
 
-    func hasReasonToEnd(_ task: TaskIndex, _ now: Now) -> Bool {
+    func hasReasonToEnd(_ task: TaskIndex, _ now: Now) -> Bool { hasMovedAll || hasReasonButForBytes(task, now) }
+
+    private func hasReasonButForBytes(_ task: TaskIndex, _ now: Now) -> Bool {
         let page = pages[Int(task.raw)]
-        if page.isSuspended || !isOpen(facts(task).session, now) || isOver(now) { return true }
+        if page.isSuspended || !isOpen(facts(task).session, now) || isOverButForBytes(now) { return true }
         if mayBeInterrupted(task) || mustMakeWay(task) { return true }
         let hasCommand = setting.commands.contains { after, command in
             guard setting.start.instant + after <= now.instant else { return false }
@@ -46,6 +50,7 @@ extension WorldAudit {
         stopCounting(task)
         pages[index].phase = .waiting
         pages[index].wanted = nil
+        pages[index].sentBody = .no
         pages[index].attemptTime += now.instant - pages[index].startedAt
         pages[index].verdict = verdict
         // Its group decides when it is finished.
@@ -109,9 +114,19 @@ extension WorldAudit {
         checkAccounts(index, conclusion, now)
         checkShortage(task, conclusion, now)
         checkOutcome(task, conclusion, now)
+        checkFit(task, conclusion, now)
         pages[index].phase = .finished
         pages[index].conclusion = conclusion
         if plan.failFast, conclusion.outcome == .failed, !conclusion.tolerated, !isOver(now) { hasFailedFast = true }
+    }
+
+    /// What does not fit into the rest of the run is put off, and nothing is that was not found too long.
+    private mutating func checkFit(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
+        let index = Int(task.raw)
+        guard let verdict = pages[index].verdict, verdict.isForNextRun else { return }
+        let isPutOff = conclusion.outcome == .deferred && conclusion.deferral == .maximumBytes
+        hold(isPutOff || hasReasonToEnd(task, now), now, "task \(index) did not fit into the run and was not put off")
+        if isPutOff, verdict.sentSomething, !pages[index].isCancelled { answersTooLong += 1 }
     }
 
     private mutating func checkAccounts(_ index: Int, _ conclusion: Conclusion, _ now: Now) {
@@ -170,6 +185,7 @@ extension WorldAudit {
     private mutating func checkFailure(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
         let index = Int(task.raw)
         hold(conclusion.error != nil, now, "task \(index) failed without an error")
+        hold(isLostRightly(task, conclusion, now), now, "task \(index) was never tried and failed because of others")
         let isAllowed = allows(task, pages[index].verdict?.status)
         // With several places the failure that is told counts, also when the run's end let it try no more of them.
         if let mirrors = pages[index].mirrors, !isOver(now) || pages[index].hasFailed {
@@ -241,7 +257,7 @@ extension WorldAudit {
             hold(isEnding, now, "task \(task.raw) outlives `limits.timeout`")
         }
         if isOver(now), page.phase == .waiting { hold(false, now, "task \(task.raw) waits although nothing starts") }
-        if let most = plan.maximumBytes, bytesMoved >= most {
+        if hasMovedAll, page.sentBody == .no {
             hold(isEnding, now, "task \(task.raw) goes on after `limits.maximumBytes`")
         }
         let isHeld =

@@ -7,6 +7,8 @@ package import TransferModel
 package struct WorldAudit: SimulationObserver {
     enum Phase: UInt8 { case waiting, running, staged, finished }
 
+    enum SentBody: UInt8 { case no, awaitsAnswer, goesElsewhere }
+
     /// One task's page.
     struct Page {
         var phase = Phase.waiting
@@ -24,6 +26,8 @@ package struct WorldAudit: SimulationObserver {
         /// The clock of its patience stands until others of its group are verified once more.
         var isPatient = false
         var backoffUntil: Instant?
+        /// All of its body was sent; its answer may ask for another request, but for no further byte of it.
+        var sentBody = SentBody.no
         /// It holds a slot there, or asked for one.
         var origin: OriginID?
         var holdsSlot = false
@@ -77,6 +81,14 @@ package struct WorldAudit: SimulationObserver {
         var probe: TaskIndex?
         var failedRounds = 0
         var lastFailureAt: Instant?
+        /// Ends without an answer since it answered last; more than any where one did not say that the host hung up.
+        var unheard = 0
+        /// How many those were, and when that was.
+        var unheardBefore = 0
+        var heardAt: Instant?
+        var hasAnswered = false
+        /// All that wait may have one try of their own there, since it does not answer.
+        var mayGiveOwnTries = false
         /// When a task with several `urls` failed here.
         var mirrorFailedAt: Instant?
         /// It failed so, or was parked, at any time.
@@ -115,6 +127,8 @@ package struct WorldAudit: SimulationObserver {
     var runBytes: AuditBucket?
     var sessionBytes: [AuditBucket?]
     var bytesMoved: Int64 = 0
+    /// Answers that were put off at their head, for what is left of the run is too little.
+    var answersTooLong = 0
     var runningCount = 0
     var sessionRunning: [Int]
     var hasFailedFast = false
@@ -192,11 +206,14 @@ package struct WorldAudit: SimulationObserver {
     }
 
     /// The run's own end has begun, by a clock or a count.
-    func isOver(_ now: Now) -> Bool {
+    func isOver(_ now: Now) -> Bool { isOverButForBytes(now) || hasMovedAll }
+
+    var hasMovedAll: Bool { plan.maximumBytes.map { bytesMoved >= $0 } ?? false }
+
+    func isOverButForBytes(_ now: Now) -> Bool {
         if let timeout = plan.timeout, setting.start.instant + timeout <= now.instant { return true }
         if let finishBy = moment(plan.finishBy), finishBy <= now.wall { return true }
-        if let most = plan.maximumBytes, bytesMoved >= most { return true }
-        return isStopped || hasFailedFast
+        return isStopped || hasFailedFast || answersTooLong >= Scheduler.mostAnswersTooLong
     }
 
     // MARK: What was said
@@ -229,6 +246,7 @@ package struct WorldAudit: SimulationObserver {
         switch report {
         case .moved(let task, let bytes): moved(task, bytes, now)
         case .needsGrant(let task, let origin, let isAlone):
+            if pages[Int(task.raw)].sentBody == .awaitsAnswer { pages[Int(task.raw)].sentBody = .goesElsewhere }
             pages[Int(task.raw)].wanted = origin
             pages[Int(task.raw)].origin = origin
             pages[Int(task.raw)].isAlone = isAlone
@@ -237,8 +255,8 @@ package struct WorldAudit: SimulationObserver {
         case .gaveBack(let task, let origin, let wasAnswered): gaveBack(task, origin, wasAnswered)
         case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter, now)
         case .transferred(let task): stopCounting(task)
-        // No modelled world has bodies that are sent.
-        case .sentBody: break
+        // Where bytes of the same moment were the last, it came too late.
+        case .sentBody(let task): if !hasMovedAll { pages[Int(task.raw)].sentBody = .awaitsAnswer }
         case .protocolIs(let origin, let version): origins[Int(origin.raw)].isShared = version == .http2
         case .answered(let task, let answer): answered(task, answer, now)
         case .ended(let task, let verdict): ended(task, verdict, now)
@@ -270,6 +288,7 @@ package struct WorldAudit: SimulationObserver {
 
     private mutating func moved(_ task: TaskIndex, _ bytes: Int64, _ now: Now) {
         bytesMoved += bytes
+        if pages[Int(task.raw)].sentBody == .goesElsewhere { pages[Int(task.raw)].sentBody = .no }
         let session = Int(facts(task).session.raw)
         let isWithin = runBytes?.take(Double(bytes), now.instant) ?? true
         hold(isWithin, now, "more bytes than `limits.bandwidth`")

@@ -9,5 +9,8 @@ extension ErrorName {
         }
     }
 
+    /// The host is there: it took the connection, and ended it instead of answering. That may be about what it was asked.
+    package var saysHungUp: Bool { self == .networkConnectionLost }
+
     package var mayBeTheNetworks: Bool { saysNobodyAnswered || self == .notConnectedToInternet }
 }

@@ -256,6 +256,24 @@ import TransferModel
         #expect(try run.task("t-200", "explanation")?.contains("another task") == true)
     }
 
+    /// Its paths may be what it hangs up at, and some of them come first.
+    @Test(arguments: [1, 6], [1, 3]) func whatAHostHangsUpAtFailsNobodyElse(_ connections: Int, _ attempts: Int) throws
+    {
+        let server = try ScriptedServer { request in
+            Int(request.target.dropFirst()).map { $0 <= 20 } == true ? [.reset] : .respond(200, body: "x")
+        }
+        defer { server.stop() }
+        let run = try Stage().run(
+            """
+            defaults: { retry: { attempts: \(attempts), backoff: { initial: 50ms, jitter: none } } }
+            sessions: { s: { maximumConnectionsPerHost: \(connections) } }
+            tasks: [{ id: "t-${n}", session: s, forEach: { n: 1..200 }, url: "\(server.origin)/${n}" }]
+            """)
+        #expect(run.status == 1)
+        #expect(try outcomes(run) == Array(repeating: "failed", count: 20) + Array(repeating: "succeeded", count: 180))
+        #expect(server.requests().count <= 180 + 20 * attempts)
+    }
+
     /// Sixteen requests meet a server that is starting: one finds out, then all go on. Each may fail as often as the server
     /// resets, for one alone may meet every reset, and what it tries counts for those that wait.
     @Test func aHostThatComesBackServesAll() throws {

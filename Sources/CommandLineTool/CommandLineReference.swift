@@ -36,7 +36,7 @@ package enum CommandLineReference {
 
         `onOverlap` says what a second run of the same job does. One that waits runs the job as it had read it before.
         SIGINT, SIGTERM or SIGHUP ends a run with its report, and a wait at once; a second SIGINT or SIGTERM ends the process
-        there and then. Under `nohup` SIGHUP is nothing to a run.
+        there and then (the two that `timeout` sends at once are one). Under `nohup` SIGHUP is nothing to a run.
 
         ## Networks and power
 

@@ -134,7 +134,10 @@ extension Sections {
         with `checksumNotFound`.
         """,
         keys: [
-            Key("from", \.from, .text, default: "required", "the task that downloads it, or its URL") { node, reader in
+            Key(
+                "from", \.from, .text, default: "required",
+                "the task that downloads it, which `needs` must name, or its URL"
+            ) { node, reader in
                 reader.text(node, .text).map { .some(ChecksumDraft.From(text: $0, node: node)) }
             },
             .optionalChoice("algorithm", \.algorithm, default: "from the hash's length", "how the hash was made"),

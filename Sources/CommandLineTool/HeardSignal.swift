@@ -1,6 +1,6 @@
 import Glibc
 import Synchronization
-package import SystemIO
+import SystemIO
 package import TransferModel
 
 /// What was heard of the signals that end a command. One thread notes them.

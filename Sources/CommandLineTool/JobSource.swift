@@ -81,9 +81,10 @@ struct JobSource {
     }
 
     private static func problem(_ path: String, _ problem: WholeFile.Problem) -> UsageError {
+        if case .notFound = problem { return noFile(path) }
         let reason =
             switch problem {
-            case .notFound: return noFile(path)
+            case .notFound: "no such file"
             case .notRegular: "not a regular file"
             case .tooLarge: "larger than \(maximumBytes >> 20) MiB"
             case .system(let error): error.reason

@@ -78,7 +78,7 @@ import TransferModel
 
             2 tasks did not succeed:
               t1 failed (networkConnectionLost -1005): It broke.
-              t2 skipped (dependencyFailed): Skipped: task `t1` failed. \
+              t2 skipped (dependencyFailed): task `t1` failed. \
             Mend the task it needs; it runs again with that one.
             Run just them again: transfer-run run 'my jobs.yaml' --only t1 --only t2
             5 tasks: 1 ok, 1 failed, 1 skipped, 1 unchanged, 1 tolerated in 1m15s

@@ -38,7 +38,10 @@ extension Sections {
 
     static let fromTask = Section<FromTask>(
         "fromTask", in: "a source of `forEach`", title: "`forEach`: a downloaded file",
-        "`lines`, `csv`, `json` and `checksums` may name a download instead of a file; its tasks are made when it has succeeded.",
+        """
+        `lines`, `csv`, `json` and `checksums` may name a download instead of a file; its tasks are made when it has \
+        succeeded. *Not built yet.*
+        """,
         keys: [Key("task", \.task, .text, default: "required", "the download's id") { $1.text($0).map { .some($0) } }])
 
     struct FromTask: Blank, Sendable {

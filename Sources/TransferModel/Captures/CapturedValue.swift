@@ -38,7 +38,8 @@ package struct CaptureBook: Sendable {
     package func value(_ task: String, _ name: String) throws(TransferError) -> CapturedValue {
         guard let captured = values[task] else {
             throw TransferError(
-                .dependencyFailed, "`${tasks.\(task).\(name)}` has no value: `\(task)` did not succeed in this run")
+                .dependencyFailed,
+                "`${tasks.\(task).\(name)}` has no value: `\(task)` did not run or succeed in this run")
         }
         guard let value = captured.first(where: { $0.name == name }) else {
             throw TransferError(.dependencyFailed, "`\(task)` captured no `\(name)`")

@@ -40,9 +40,10 @@ extension Attempt {
         }
     }
 
-    /// What counts as the answer's body: of one in parts that of the last.
+    /// What counts as the answer's body: of one in parts that of the last, if there is one.
     var lastBody: [UInt8] {
-        guard let part = mixed?.scanner.parts.last else { return kept }
+        guard let mixed else { return kept }
+        guard let part = mixed.scanner.parts.last else { return [] }
         return Array(kept[part.start..<(part.end ?? kept.count)])
     }
 }

@@ -81,6 +81,15 @@ import TransferModel
         #expect(try stage.text("file") == Self.two)
     }
 
+    /// What stands between parts is nobody's content.
+    @Test func whereNoPartIsNothingIsFound() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", .respond(200, headers: Self.type, body: "--next one--"))
+        let run = try Stage().run("tasks: [{ id: a, url: '\(server.url("/a"))', capture: { v: { regex: next } } }]")
+        #expect(try run.task("a", "error.name") == "captureNotFound")
+    }
+
     @Test func partsAreBounded() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -30,6 +30,23 @@ import TransferModel
         #expect(found.isEnded)
     }
 
+    /// A boundary that is named with the dashes that stand before it, as cameras do; one that has dashes of its own.
+    @Test(arguments: [
+        ("--b\r\n\r\none\r\n--b\r\n\r\ntwo\r\n--b--\r\n", ["one", "two"]),
+        ("----b\r\n\r\none\r\n--b\r\n\r\nx\r\n----b--\r\n", ["one\r\n--b\r\n\r\nx"]),
+        ("--b\r\n\r\none\r\n----b\r\n--b--", ["one\r\n----b"]), ("--b--", []), ("----b--", []),
+    ])
+    func dashesOfTheBoundary(_ body: String, _ parts: [String]) throws {
+        let bytes = Array(body.utf8)
+        for step in [1, bytes.count] {
+            var scanner = try #require(PartScanner(boundary: "--b"))
+            for end in stride(from: step, through: bytes.count, by: step) { try scanner.scan(Array(bytes[..<end])) }
+            #expect(scanner.isEnded)
+            let found = scanner.parts.map { String(decoding: bytes[$0.start..<($0.end ?? 0)], as: UTF8.self) }
+            #expect(found == parts)
+        }
+    }
+
     @Test(arguments: [
         "", "--b", "--b\r\n", "--b\r\n\r\nx", "--b\r\n\r\nx\r\n--b", "--b\r\n\r\nx\r\n--b-", "x\n--b x\n",
     ])

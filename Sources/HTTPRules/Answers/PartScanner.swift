@@ -25,7 +25,10 @@ package struct PartScanner: Sendable {
     package static let mostParts = 4096
     private static let longestHeaders = 64 << 10
 
-    private let delimiter: [UInt8]
+    private var delimiter: [UInt8]
+    /// Of a sender who counts the delimiter's own `--` to the boundary that it names, as many cameras do: which of the two it
+    /// is shows at the first.
+    private var otherDelimiter: [UInt8]?
     package private(set) var parts: [Part] = []
     private var state = State.body
     /// Everything before was looked at.
@@ -36,6 +39,7 @@ package struct PartScanner: Sendable {
     package init?(boundary: String) {
         guard !boundary.isEmpty, boundary.utf8.count <= 200 else { return nil }
         delimiter = Array("--\(boundary)".utf8)
+        if boundary.utf8.starts(with: "--".utf8), boundary.utf8.count > 2 { otherDelimiter = Array(boundary.utf8) }
     }
 
     /// The scanner of an answer with these headers; `nil` if it has no such parts.
@@ -82,7 +86,7 @@ package struct PartScanner: Sendable {
     private mutating func findBoundary(_ bytes: [UInt8]) -> Bool {
         while position < bytes.count {
             if position == bodyStart || bytes[position - 1] == 0x0A {
-                switch line(bytes, at: position) {
+                switch boundary(bytes) {
                 case .other: break
                 case .incomplete: return false
                 case .last:
@@ -101,9 +105,24 @@ package struct PartScanner: Sendable {
         return false
     }
 
-    /// What the line is that begins here.
-    private func line(_ bytes: [UInt8], at start: Int) -> Line {
-        var place = start
+    /// What the line is that begins here. The first that is a boundary settles how they all look.
+    private mutating func boundary(_ bytes: [UInt8]) -> Line {
+        let own = line(bytes, delimiter)
+        guard let other = otherDelimiter else { return own }
+        if case .other = own {
+            let line = line(bytes, other)
+            switch line {
+            case .other, .incomplete: break
+            case .last, .next: (delimiter, otherDelimiter) = (other, nil)
+            }
+            return line
+        }
+        if case .incomplete = own {} else { otherDelimiter = nil }
+        return own
+    }
+
+    private func line(_ bytes: [UInt8], _ delimiter: [UInt8]) -> Line {
+        var place = position
         for byte in delimiter {
             if place == bytes.count { return .incomplete }
             guard bytes[place] == byte else { return .other }

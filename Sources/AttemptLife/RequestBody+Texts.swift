@@ -1,14 +1,16 @@
 package import TransferModel
 
 extension RequestBody {
-    /// Every text that goes over the wire with it: where secrets may be. Paths and commands stay here.
+    /// Every text that goes over the wire with it, or may: where secrets may be. What a command writes can hold the words it
+    /// was given. Paths stay here.
     package var texts: [SecretText] {
         switch self {
         case .data(let text): [text]
         case .json(let template): template.texts
         case .form(let fields): fields.map(\.value)
         case .multipart(let parts): parts.flatMap(\.content.texts)
-        case .base64, .file, .stream: []
+        case .stream(let command, _): command
+        case .base64, .file: []
         }
     }
 }

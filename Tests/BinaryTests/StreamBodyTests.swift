@@ -37,6 +37,23 @@ import TransferModel
         #expect(server.requests("/a").allSatisfy { !$0.isComplete })
     }
 
+    /// What a command is given it may write.
+    @Test func aSecretOfTheCommandGoesWhereItMay() throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        func run(_ host: String) throws -> Stage.Run {
+            try Stage().run(
+                "secrets: { K: { hosts: [\(host)] } }\n" + job(server, "command: [echo, '${secret.K}']"),
+                environment: ["K": "the-secret-word"])
+        }
+        let elsewhere = try run("example.org")
+        #expect(try elsewhere.task("a", "error.name") == "secretBarred")
+        #expect(server.requests().isEmpty)
+        #expect(elsewhere.errorText.contains("secret-in-command"))
+        #expect(try run("127.0.0.1").status == 0)
+        #expect(server.requests().count == 1)
+    }
+
     @Test func aCommandRunsInTheJobsFolderAndSeesNoShell() throws {
         let server = try ScriptedServer { _ in .respond(201) }
         defer { server.stop() }

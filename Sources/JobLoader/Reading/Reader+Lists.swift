@@ -46,12 +46,26 @@ extension Reader {
     /// A program and its arguments; no shell reads them.
     func command(_ node: NodeID) -> [SecretText]? {
         guard expectList(node, .words) else { return nil }
-        let words = tree.children(node).compactMap { secretText($0, place: .word) }
+        let words = tree.children(node).compactMap { child in
+            secretText(child, place: .word).map { word in
+                warnOfSecret(word, child)
+                return word
+            }
+        }
         if tree.count(node) == 0 {
             error("empty-command", "`\(key)` must name a program", node)
             return nil
         }
         return words.count == tree.count(node) ? words : nil
+    }
+
+    private func warnOfSecret(_ word: SecretText, _ node: NodeID) {
+        for case .secret(let name, _, _) in word.pieces {
+            return warning(
+                "secret-in-command",
+                "whoever may list the processes of this machine can read the secret `\(name)` in this command",
+                hint: "let the program take it from its environment or from a file", at: tree.span(node))
+        }
     }
 
     func texts(_ node: NodeID, _ shape: Shape) -> [String]? {

@@ -297,8 +297,19 @@ import TransferModel
             heldHead = head
             return true
         }
+        if status == 401 || status == 407 { leaveUnreadBody() }
         return receiver.received(head: head)
     }
+
+    /// Whoever asks who we are before the body is read may never read it: what was sent of it then stands before the next
+    /// request. A new connection costs less than waiting for that.
+    private func leaveUnreadBody() {
+        guard version == .http1, bodyBytes > Self.mostUnread else { return }
+        easy.set(CURLOPT_FORBID_REUSE, true)
+    }
+
+    /// So much lies in the buffers of whoever reads requests, and is read with them.
+    private static let mostUnread: Int64 = 16 << 10
 
     /// What libcurl did not answer is for the receiver: its body comes, or its end. `false` ends the transfer.
     func handOverHeldHead() -> Bool {

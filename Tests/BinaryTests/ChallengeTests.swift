@@ -48,6 +48,22 @@ import TransferModel
         for secret in secrets { #expect(!all.contains(secret), "\(secret)") }
     }
 
+    /// Who asks before the body is read may go on to take the body for the next request, or wait for it.
+    @Test func aBodyThatNobodyReadIsLeftWithItsConnection() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.onHead("/a") { request in
+            if request.header("Authorization") == Self.basic { return [.readBody] + .respond(201) }
+            return [.ignoreBody, .wait(.milliseconds(150))] + Self.asks
+        }
+        let stage = try Stage()
+        try stage.folder.write("data", Script.patternBytes(60_000))
+        let run = try stage.run(
+            job(server.url("/a"), "credentials: [\(Self.aladdin)], method: PUT, body: { file: data }"))
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests("/a").map(\.connection) == [1, 2])
+    }
+
     // MARK: Basic
 
     @Test func aPasswordOpens() throws {

@@ -84,8 +84,9 @@ package protocol TransferReceiver: AnyObject {
     func received(file: FTPFacts) -> Bool
     func received(body bytes: UnsafeRawBufferPointer) -> BodyReply
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill
-    /// Whether the body can be sent again from `offset`.
-    func rewindBody(to offset: Int64) -> Bool
+    /// Whether the body can be sent again from `offset`. `isUnanswered`: nobody knows what became of it; else an answer came,
+    /// or the server said in HTTP/2 that it did not look at the request.
+    func rewindBody(to offset: Int64, isUnanswered: Bool) -> Bool
 }
 
 package enum BodyReply: Sendable {

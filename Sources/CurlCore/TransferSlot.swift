@@ -371,7 +371,7 @@ import TransferModel
 
     func rewindBody(to offset: Int64) -> Bool {
         (swallowedBody, bodyBytes) = (bodyBytes, 0)
-        return receiver?.rewindBody(to: offset) == true
+        return receiver?.rewindBody(to: offset, isUnanswered: isUnanswered) == true
     }
 }
 

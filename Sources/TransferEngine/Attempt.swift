@@ -520,9 +520,10 @@ final class Attempt: TransferReceiver {
         return .bytes(count)
     }
 
-    func rewindBody(to offset: Int64) -> Bool {
-        // Only what may be sent twice is sent again by libcurl, or what was refused before.
-        guard HTTPMethod.isIdempotent(life.request.method) || life.provesConnection, let body else {
+    func rewindBody(to offset: Int64, isUnanswered: Bool) -> Bool {
+        // Only what may be sent twice is sent again by libcurl, or what was refused before. What must not be repeated has a
+        // connection of its own: over that libcurl repeats nothing but what the server refused.
+        guard HTTPMethod.isIdempotent(life.request.method) || life.provesConnection || !isUnanswered, let body else {
             return false
         }
         return body.rewind(to: offset)

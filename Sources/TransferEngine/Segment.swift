@@ -118,5 +118,5 @@ final class Segment: TransferReceiver {
     var miss: TransferError? { digest?.miss(length: Int64(request.range.count)) }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill { .stop }
-    func rewindBody(to offset: Int64) -> Bool { false }
+    func rewindBody(to offset: Int64, isUnanswered: Bool) -> Bool { false }
 }

@@ -198,7 +198,7 @@ struct Stages {
         func received(head: ResponseHead) -> Bool { true }
         func received(body bytes: UnsafeRawBufferPointer) -> BodyReply { .taken }
         func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill { .stop }
-        func rewindBody(to offset: Int64) -> Bool { false }
+        func rewindBody(to offset: Int64, isUnanswered: Bool) -> Bool { false }
     }
 
     /// The same requests through libcurl, with nothing around it.

@@ -71,6 +71,30 @@ import TransferModel
         #expect(server.requests("/a").count == (run.status == 0 ? 1 : 0))
     }
 
+    /// The server says that it did not look at it: then even what must not be done twice is sent again.
+    @Test(arguments: ["PUT", "POST"]) func whatTheServerRefusedToLookAtIsSentAgain(_ method: String) throws {
+        var options = try TLSOptions()
+        options.takesHTTP2 = true
+        let server = try ScriptedServer(tls: options)
+        defer { server.stop() }
+        let answer = HTTP2Frame.head(length: Self.whole.utf8.count) + HTTP2Frame.data(Self.whole, isLast: true)
+        let scripts: [Script] = [HTTP2Frame.reset(error: 7), answer].map { frames in
+            [.bytes(HTTP2Frame.beginning), .wait(.milliseconds(100)), .bytes(frames), .stall]
+        }
+        server.on("PRI *", scripts: scripts)
+        let stage = try Stage()
+        try stage.folder.write("data", "what is sent")
+        let run = try stage.run(
+            """
+            sessions: { default: { http: { version: "2" }, tls: { trust: { ca: \(server.caFile ?? "") } } } }
+            defaults: { retry: { attempts: 1 } }
+            tasks: [{ id: a, url: "\(server.url("/a"))", method: \(method), body: { file: data } }]
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests("*").count == 2)
+        #expect(try run.values("$.tasks[0].attempts[*].outcome") == ["succeeded"])
+    }
+
     @Test func aStreamWithoutALengthIsFetchedAgainAlone() throws {
         let server = try server(HTTP2Frame.head() + Self.ended)
         defer { server.stop() }

@@ -93,6 +93,14 @@ extension AttemptLife {
         return .send(request, nil)
     }
 
+    /// With what is known of the upload, where that is not what went wrong.
+    package func explained(_ error: TransferError) -> TransferError {
+        guard openUpload?.lacksAnswer == true else { return error }
+        var error = error
+        error.message += "; the server has all of the upload, only its answer to that was lost"
+        return error
+    }
+
     // MARK: What is left
 
     /// What the server holds, for the next attempt.

@@ -646,7 +646,7 @@ package final class Engine {
         let head = attempt.isFromCache ? nil : attempt.head
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         var verdict = Verdict(
-            .failed(error), status: attempt.life.lastStatus, retryAfter: retryAfter,
+            .failed(attempt.life.explained(error)), status: attempt.life.lastStatus, retryAfter: retryAfter,
             sentSomething: attempt.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.tookEffect = attempt.life.tookEffect
         verdict.lostNetwork = attempt.lostNetwork

@@ -188,7 +188,59 @@ import TransferModel
         Issue.record("it goes on for ever")
     }
 
+    /// A server may store less than it was sent, as long as it comes forward.
+    @Test func whoComesForwardIsNotLeft() {
+        let first = begun()
+        first.noteSent(100)
+        let upload = next(first)
+        #expect(upload.answered(204, HeaderBlock([("Upload-Offset", "5")])) == .append(5..<100))
+        for offset in stride(from: 10, to: 100, by: 5) {
+            let partial = HeaderBlock([("Upload-Complete", "?0"), ("Upload-Offset", "\(offset)")])
+            #expect(upload.answered(200, partial) == .ask)
+            #expect(upload.answered(204, partial) == .append(Int64(offset)..<100))
+        }
+        #expect(upload.answered(201, .empty) == nil)
+    }
+
+    /// Neither does one that takes pieces, and says of each that nothing came.
+    @Test func whoTakesPiecesAndKeepsNoneIsLeft() {
+        let upload = Machine(length: 100, dialect: .draft8, mayRepeat: true)
+        #expect(upload.interim(interim(8, [("Upload-Limit", "max-append-size=40")]), from: url, at: now) == .ask)
+        upload.noteSent(100)
+        var step = upload.answered(204, HeaderBlock([("Upload-Offset", "10")]))
+        for _ in 0..<20 {
+            if case .fail? = step { return }
+            step = upload.answered(204, HeaderBlock([("Upload-Offset", "10"), ("Upload-Complete", "?0")]))
+        }
+        Issue.record("it goes on for ever")
+    }
+
     // MARK: Ends
+
+    /// What it was for has failed, and nobody said that it succeeded since.
+    @Test(arguments: [500, 503, 429]) func allOfItIsNoSuccessAfterARefusal(_ status: Int) {
+        let complete = HeaderBlock([("Upload-Complete", "?1"), ("Upload-Offset", "100")])
+        let first = begun()
+        first.noteSent(100)
+        #expect(first.answered(status, .empty) == nil)
+        #expect(first.point?.refused == status)
+        let put = next(first)
+        #expect(put.answered(204, complete) == .create)
+        #expect(put.startedOver?.contains("\(status)") == true)
+        let post = Machine(length: 100, dialect: .draft6, point: first.point, mayRepeat: false)
+        switch post.answered(204, complete) {
+        // It did not begin with it.
+        case .create?: #expect(status != 500)
+        case .fail(let error)?:
+            #expect(status == 500 && error.name == .uploadNotResumed && error.message.contains("500"))
+        default: Issue.record("a refused POST is taken for done")
+        }
+        // What is sent after it has an answer of its own.
+        let rest = next(first)
+        #expect(rest.answered(204, HeaderBlock([("Upload-Offset", "90")])) == .append(90..<100))
+        let last = next(rest)
+        #expect(last.answered(204, complete) == nil)
+    }
 
     @Test func whatIsCompleteNeedsNoRest() {
         for header in [("Upload-Complete", "?1"), ("Upload-Incomplete", "?0")] {

@@ -13,6 +13,8 @@ package struct UploadPoint: Hashable, Sendable {
     package var maximumAppend: Int64?
     /// From then on the server does not promise to know it.
     package var expires: WallTime?
+    /// The status of an answer that said no to all that was sent: that all of it is there is then no success.
+    package var refused: Int?
 
     package init(place: String, dialect: UploadDialect, length: Int64, sent: Int64?) {
         self.place = place
@@ -54,13 +56,16 @@ package struct ResumableUpload: Sendable {
     package private(set) var point: UploadPoint?
     /// Why what was there could not be gone on with.
     package private(set) var startedOver: String?
+    /// The server says that all is there, and what it answered to that was lost.
+    package private(set) var lacksAnswer = false
     /// The first byte that this attempt sent of what an earlier one had begun.
     package private(set) var resumedFrom: Int64 = 0
     /// So many bytes may have arrived; `nil`: nobody knows.
     private var sent: Int64?
     private var isTrusted = true
-    /// Answers that brought nothing forward.
+    /// Answers that brought nothing forward, since the server last had more than ever before.
     private var idleRounds = 0
+    private var furthest: Int64 = 0
     private static let mostIdleRounds = 4
 
     package init(length: Int64, dialect: UploadDialect, point: UploadPoint? = nil, mayRepeat: Bool) {
@@ -186,7 +191,8 @@ package struct ResumableUpload: Sendable {
             guard facts.isComplete == true else { return goOn(at: facts.offset) }
             // What an offset short of the end is held to, this word is too.
             if let doubt = doubt(facts) ?? doubt(facts.offset) { return startOver(doubt) }
-            (point, resumedFrom) = (nil, isContinued && startedOver == nil ? length : 0)
+            if let refused = point?.refused { return startOver(after: refused) }
+            (point, lacksAnswer, resumedFrom) = (nil, true, isContinued && startedOver == nil ? length : 0)
             return nil
         case 300..<400: return startOver("the server does not say how much it has, but sends elsewhere (\(status))")
         case 401, 403, 407, 408, 425, 429: return nil
@@ -207,7 +213,7 @@ package struct ResumableUpload: Sendable {
                 return nil
             }
             guard range.upperBound < length else { return idle(then: .asking) }
-            idleRounds = 0
+            if let failure = idle() { return failure }
             return goOn(at: facts.offset ?? range.upperBound)
         case 300..<400: return startOver("the server sends elsewhere (\(status))")
         case 404, 410: return startOver("the server does not know the upload any more (\(status))")
@@ -241,6 +247,8 @@ package struct ResumableUpload: Sendable {
     private mutating func goOn(at offset: Int64?) -> Step {
         if let doubt = doubt(offset) { return startOver(doubt) }
         let offset = offset ?? 0
+        if offset > furthest { (furthest, idleRounds) = (offset, 0) }
+        point?.refused = nil
         if isContinued, startedOver == nil, resumedFrom == 0 { resumedFrom = offset }
         let most = point?.maximumAppend ?? length
         let end = most < length - offset ? offset + most : length
@@ -252,6 +260,7 @@ package struct ResumableUpload: Sendable {
         // All has arrived, and what it was for failed: sending it again does not mend that.
         let isOver = facts.isComplete == true
         if isOver || status < 500 && ![408, 425, 429].contains(status) { point = nil }
+        point?.refused = status
     }
 
     // MARK: Going on
@@ -275,7 +284,17 @@ package struct ResumableUpload: Sendable {
 
     private mutating func idle(then phase: Phase) -> Step { idle() ?? enter(phase) }
 
-    private mutating func startOver(_ why: String) -> Step {
+    /// All of it is not enough: what it was for has failed, and only another answer can say that it succeeded. Whoever said
+    /// that he was busy did not begin with it.
+    private mutating func startOver(after refused: Int) -> Step {
+        startOver(
+            "the server has all of the upload, and answered it with \(refused)",
+            mayRepeat: mayRepeat || refused == 429 || refused == 503)
+    }
+
+    private mutating func startOver(_ why: String) -> Step { startOver(why, mayRepeat: mayRepeat) }
+
+    private mutating func startOver(_ why: String, mayRepeat: Bool) -> Step {
         point = nil
         if let failure = idle() { return failure }
         guard mayRepeat else {

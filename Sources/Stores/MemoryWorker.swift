@@ -149,8 +149,13 @@ final class MemoryWorker {
             unwrittenPlaces[session, default: []].append(path)
             if kept == nil { noteUnwritten() }
         }
-        if kept == nil, sessions[session] == nil { return }
+        if kept == nil, !mayHold(session, unwritten) { return }
         put(session, destination, kept)
+    }
+
+    /// Whether something can be there that a removal would take away: in the store, or among what waits to be written to it.
+    private func mayHold<Change>(_ session: SessionIndex, _ unwritten: [SessionIndex: [Change]]) -> Bool {
+        sessions[session] != nil || unwritten[session] != nil
     }
 
     private func put(_ session: SessionIndex, _ destination: String, _ kept: KeptValidators?) {
@@ -159,22 +164,24 @@ final class MemoryWorker {
         noteUnwritten()
     }
 
+    /// One that cannot be written down takes the place of what was: that holds no longer.
     private func take(_ session: SessionIndex, _ destination: String, _ record: ResumeRecord?) {
-        guard !isGivenUp else { return }
-        let isSecret = holdsSecret([
-            destination, record?.start, record?.point.url, record?.point.validator,
-            record.map { String(decoding: $0.point.headers.bytes, as: UTF8.self) },
-        ])
-        if isSecret || record == nil && sessions[session] == nil { return }
-        unwrittenParts[session, default: []].append(ResumeChange(destination: destination, record: record))
+        guard !isGivenUp, !holdsSecret([destination]) else { return }
+        let kept = record.flatMap { record in
+            let headers = String(decoding: record.point.headers.bytes, as: UTF8.self)
+            return holdsSecret([record.start, record.point.url, record.point.validator, headers]) ? nil : record
+        }
+        if kept == nil, !mayHold(session, unwrittenParts) { return }
+        unwrittenParts[session, default: []].append(ResumeChange(destination: destination, record: kept))
         noteUnwritten()
     }
 
     private func take(_ session: SessionIndex, _ change: UploadChange) {
-        guard !isGivenUp else { return }
-        let isSecret = holdsSecret([change.key.url, change.key.file, change.record?.point.place])
-        if isSecret || change.record == nil && sessions[session] == nil { return }
-        unwrittenUploads[session, default: []].append(change)
+        let key = change.key
+        guard !isGivenUp, !holdsSecret([key.task, key.url, key.file]) else { return }
+        let kept = change.record.flatMap { holdsSecret([$0.point.place]) ? nil : $0 }
+        if kept == nil, !mayHold(session, unwrittenUploads) { return }
+        unwrittenUploads[session, default: []].append(UploadChange(key: key, record: kept))
         noteUnwritten()
     }
 

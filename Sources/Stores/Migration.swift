@@ -193,6 +193,29 @@ package struct Migration: Sendable {
         Migration(
             sql: "ALTER TABLE validators ADD COLUMN identity INTEGER;",
             fingerprint: "sha256:f8ad1e94017af6be25387b796205014179db824507218ebd2281ea79ee9b402c"),
+        // Whose an upload was, and how it was answered. What was begun without that is not gone on with.
+        Migration(
+            sql: """
+                DROP TABLE uploads;
+                CREATE TABLE uploads (
+                    session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                    task TEXT NOT NULL,
+                    url TEXT NOT NULL,
+                    file TEXT NOT NULL,
+                    identity BLOB NOT NULL,
+                    shape INTEGER NOT NULL,
+                    place TEXT NOT NULL,
+                    dialect INTEGER NOT NULL,
+                    length INTEGER NOT NULL,
+                    sent INTEGER,
+                    maximumAppend INTEGER,
+                    expires INTEGER,
+                    refused INTEGER,
+                    time INTEGER NOT NULL,
+                    PRIMARY KEY (session, task, url, file)
+                ) STRICT, WITHOUT ROWID;
+                """,
+            fingerprint: "sha256:90fba2eee04bd07423fe7f1ed76dca04cdb0d67dbfd3e0b3b7c03322c7558961"),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

@@ -1,14 +1,17 @@
 package import HTTPRules
 package import TransferModel
 
-/// A file that is sent and where to, as one run can tell another that it is still the same.
+/// A file that is sent, where to and by whom, as one run can tell another that it is still the same.
 package struct UploadKey: Hashable, Sendable {
+    /// The id of the task: two that send one file to one place want it there twice.
+    package var task: String
     /// The URL that the task names.
     package var url: String
     /// Of the file, absolute.
     package var file: String
 
-    package init(url: String, file: String) {
+    package init(task: String, url: String, file: String) {
+        self.task = task
         self.url = url
         self.file = file
     }
@@ -48,21 +51,21 @@ extension Store {
         try batch { () throws(StoreError) in
             let upsert = try database.prepare(
                 """
-                INSERT OR REPLACE INTO uploads (session, url, file, identity, shape, place, dialect, length, sent,
-                    maximumAppend, expires, time)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT OR REPLACE INTO uploads (session, task, url, file, identity, shape, place, dialect, length, sent,
+                    maximumAppend, expires, refused, time)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
             upsert.bind(1, session.id)
-            upsert.bind(12, now.nanoseconds)
-            let delete = try database.prepare("DELETE FROM uploads WHERE session = ? AND url = ? AND file = ?")
+            upsert.bind(14, now.nanoseconds)
+            let delete = try database.prepare(
+                "DELETE FROM uploads WHERE session = ? AND task = ? AND url = ? AND file = ?")
             delete.bind(1, session.id)
             for change in changes {
                 if let record = change.record {
                     upsert.bind(record)
                     try upsert.run()
                 } else {
-                    delete.bind(2, change.key.url)
-                    delete.bind(3, change.key.file)
+                    delete.bind(change.key)
                     try delete.run()
                 }
             }
@@ -74,7 +77,7 @@ extension Store {
         try read { () throws(StoreError) in
             let query = try database.prepare(
                 """
-                SELECT url, file, identity, shape, place, dialect, length, sent, maximumAppend, expires
+                SELECT task, url, file, identity, shape, place, dialect, length, sent, maximumAppend, expires, refused
                 FROM uploads WHERE session = ? AND time >= ?
                 """)
             query.bind(1, session.id)
@@ -105,28 +108,35 @@ extension Store {
 }
 
 extension Statement {
+    fileprivate func bind(_ key: UploadKey) {
+        bind(2, key.task)
+        bind(3, key.url)
+        bind(4, key.file)
+    }
+
     fileprivate func bind(_ record: UploadRecord) {
-        bind(2, record.key.url)
-        bind(3, record.key.file)
-        bind(4, record.identity)
-        bind(5, record.shape)
-        bind(6, record.point.place)
-        bind(7, Int64(record.point.dialect.rawValue))
-        bind(8, record.point.length)
-        bind(9, record.point.sent)
-        bind(10, record.point.maximumAppend)
-        bind(11, record.point.expires?.nanoseconds)
+        bind(record.key)
+        bind(5, record.identity)
+        bind(6, record.shape)
+        bind(7, record.point.place)
+        bind(8, Int64(record.point.dialect.rawValue))
+        bind(9, record.point.length)
+        bind(10, record.point.sent)
+        bind(11, record.point.maximumAppend)
+        bind(12, record.point.expires?.nanoseconds)
+        bind(13, record.point.refused.map { Int64($0) })
     }
 
     /// `nil` for a dialect that this version does not speak.
     fileprivate var uploadRecord: UploadRecord? {
-        guard let dialect = integer(5).flatMap({ UploadDialect(rawValue: Int($0)) }) else { return nil }
+        guard let dialect = integer(6).flatMap({ UploadDialect(rawValue: Int($0)) }) else { return nil }
         var point = UploadPoint(
-            place: text(4) ?? "", dialect: dialect, length: integer(6) ?? 0, sent: integer(7))
-        point.maximumAppend = integer(8)
-        point.expires = integer(9).map { WallTime(nanoseconds: $0) }
+            place: text(5) ?? "", dialect: dialect, length: integer(7) ?? 0, sent: integer(8))
+        point.maximumAppend = integer(9)
+        point.expires = integer(10).map { WallTime(nanoseconds: $0) }
+        point.refused = integer(11).map { Int(clamping: $0) }
         return UploadRecord(
-            key: UploadKey(url: text(0) ?? "", file: text(1) ?? ""), identity: blob(2) ?? [], shape: integer(3) ?? 0,
-            point: point)
+            key: UploadKey(task: text(0) ?? "", url: text(1) ?? "", file: text(2) ?? ""), identity: blob(3) ?? [],
+            shape: integer(4) ?? 0, point: point)
     }
 }

@@ -624,7 +624,7 @@ package final class Engine {
         if !refusals.isEmpty { refusals[task] = nil }
         bodies.ended(task)
         ledger?.budget.release(task)
-        if !uploads.isEmpty { uploadEnded(task) }
+        if !uploads.isEmpty { uploadEnded(task, outcome) }
         guard !partials.isEmpty || !recordedParts.isEmpty else { return }
         let isKept = outcome != .succeeded && !unwanted.contains(task)
         var left = (partials.removeValue(forKey: task) ?? []).sorted { $0.point.offset > $1.point.offset }

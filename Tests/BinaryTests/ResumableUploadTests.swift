@@ -221,6 +221,43 @@ import TransferModel
         #expect(try run.task("a", "response.status") == "204")
     }
 
+    /// What was to come out of the lost answer is nowhere else.
+    @Test func whatTheLostAnswerHeldIsMissedAsThat() throws {
+        let model = Server(version: 6)
+        let server = try model.server.get()
+        defer { server.stop() }
+        server.on("PUT /up", [model.interim(), .readBody, .reset])
+        server.on("HEAD /uploads/1", .respond(204, headers: model.state(100_000, complete: true)))
+        let stage = try Stage()
+        try stage.folder.write("data.zip", Script.patternBytes(100_000))
+        let run = try stage.run(job(server, task: ", capture: { id: { json: $.id } }"))
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.message")?.contains("has all of the upload, only its answer") == true)
+        #expect(server.requests().map(\.method) == ["PUT", "HEAD"])
+    }
+
+    /// The server has all of it and said no: that it has it is no success, in this run or in the next.
+    @Test(arguments: ["PUT", "POST"]) func whatWasRefusedIsNotDone(_ method: String) throws {
+        let model = Server(version: 6)
+        let server = try model.server.get()
+        defer { server.stop() }
+        let refusal = Script([model.interim(), .readBody]) + .respond(500)
+        server.on("\(method) /up", refusal, refusal, .respond(201))
+        server.on("HEAD /uploads/1", .respond(204, headers: model.state(100_000, complete: true)))
+        let stage = try Stage()
+        try stage.folder.write("data.zip", Script.patternBytes(100_000))
+        let task = ", retry: { attempts: 2 }"
+        let run = try stage.run(job(server, method: method, task: task))
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.message")?.contains("500") == true)
+        let again = method == "PUT" ? [method, "HEAD", method] : [method, "HEAD"]
+        #expect(server.requests().map(\.method) == again)
+        // A POST that has failed is begun anew when the job is run again.
+        let next = try stage.run(job(server, method: method, task: task))
+        #expect(next.status == (method == "PUT" ? 0 : 1))
+        #expect(server.requests().dropFirst(again.count).contains { $0.method == method })
+    }
+
     @Test func aServerThatTakesLittleAtATimeGetsPieces() throws {
         let model = Server(version: 8)
         let server = try model.server.get()
@@ -398,6 +435,74 @@ import TransferModel
         defer { server.stop() }
         #expect(run.status == 0)
         #expect(server.requests().map(\.method) == ["PUT", "PUT"])
+    }
+
+    /// Each run of a job sends it, from the first on: what is kept at the 104 and forgotten at the answer is forgotten in a
+    /// store that is made meanwhile, too.
+    @Test func whatIsDoneIsDoneAnewByTheNextRun() throws {
+        let model = Server(version: 6)
+        let server = try model.server.get()
+        defer { server.stop() }
+        server.on("POST /up", [model.interim(), .readBody] + .respond(201))
+        server.on("HEAD /uploads/1", .respond(204, headers: model.state(100_000, complete: true)))
+        for _ in 0..<6 {
+            let stage = try Stage()
+            try stage.folder.write("data.zip", Script.patternBytes(100_000))
+            for _ in 0..<2 { #expect(try stage.run(job(server, method: "POST")).status == 0) }
+        }
+        #expect(server.requests().map(\.method) == Array(repeating: "POST", count: 12))
+    }
+
+    /// What one place of several may have is of no use once another has all of it.
+    @Test func whatSucceededElsewhereIsDoneAnewByTheNextRun() throws {
+        let model = Server(version: 6)
+        let server = try model.server.get()
+        defer { server.stop() }
+        server.on("PUT /up", [model.interim(), .readBody, .wait(.milliseconds(400)), .reset], .respond(201))
+        server.on("PUT /other", .respond(201))
+        server.on("HEAD /uploads/1", .respond(204, headers: model.state(100_000, complete: true)))
+        let stage = try Stage()
+        try stage.folder.write("data.zip", Script.patternBytes(100_000))
+        let job = """
+            sessions: { default: { \(Self.quick) } }
+            tasks:
+              - id: a
+                method: PUT
+                urls: ["\(server.url("/up"))", "\(server.url("/other"))"]
+                body: { file: data.zip }
+                resumable: true
+            """
+        for _ in 0..<2 { #expect(try stage.run(job).status == 0) }
+        #expect(server.requests().map(\.target) == ["/up", "/other", "/up"])
+    }
+
+    /// One file to one place, twice: each task goes on with its own.
+    @Test func twoTasksHaveTwoUploads() throws {
+        let model = Server(version: 6)
+        let server = try model.server.get()
+        defer { server.stop() }
+        server.on(
+            "PUT /up",
+            scripts: [1, 2].map { number in
+                [model.interim(place: "/uploads/\(number)"), .wait(.milliseconds(40)), .readPart(50_000), .reset]
+            })
+        for number in [1, 2] {
+            server.on("HEAD /uploads/\(number)", .respond(204, headers: model.state(50_000)))
+            server.on("PATCH /uploads/\(number)", .respond(201))
+        }
+        let stage = try Stage()
+        try stage.folder.write("data.zip", Script.patternBytes(100_000))
+        let job = """
+            defaults:
+              { type: upload, method: PUT, url: "\(server.url("/up"))", body: { file: data.zip }, resumable: true,
+                retry: { attempts: 1 } }
+            tasks: [{ id: a }, { id: b }]
+            """
+        #expect(try stage.run(job).status == 1)
+        #expect(try stage.run(job).status == 0)
+        for number in [1, 2] {
+            #expect(server.requests("/uploads/\(number)").map(\.method) == ["HEAD", "PATCH"])
+        }
     }
 
     @Test func whatCameToItsEndIsForgotten() throws {

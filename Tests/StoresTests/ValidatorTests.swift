@@ -121,6 +121,19 @@ import TransferModel
         struct Silence: Error {}
     }
 
+    /// In a store that is only made when both are written.
+    @Test func aFileThatNothingIdentifiesIsForgottenAtOnce() throws {
+        let tree = try TemporaryTree()
+        let client = try Client(tree.path)
+        _ = try client.opened()
+        client.keep([change("a", kept("a")), change("b", kept("b")), change("a", kept("a", etag: nil))])
+        #expect(client.keeper.finish().isEmpty)
+        let store = try Store.open(folder: tree.path)
+        let session = try #require(try store.existingSession(job: "j", name: "s"))
+        #expect(try store.validators(session, destination: "/a") == nil)
+        #expect(try store.validators(session, destination: "/b") != nil)
+    }
+
     /// Who goes where nothing was kept need not ask; where there are too many folders to tell, everybody asks.
     @Test(arguments: [3, 5_000]) func theFoldersAreKnown(_ count: Int) throws {
         let tree = try TemporaryTree()

@@ -94,26 +94,31 @@ extension Engine {
         }
     }
 
-    /// The task has ended. What is there stays for the next run, unless it was given up for good.
-    func uploadEnded(_ task: TaskIndex) {
-        guard let left = uploads.removeValue(forKey: task), left.point != nil, unwanted.contains(task) else { return }
+    /// The task has ended. What is there stays for the next run, unless it was given up for good, or the task has succeeded at
+    /// another of its places.
+    func uploadEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
+        guard let left = uploads.removeValue(forKey: task) else { return }
         let specification = job.tasks[Int(task.raw)]
-        guard let url = specification.location(mirror: left.mirror).url,
-            case .file(let path)? = specification.options.values.body
-        else { return }
-        memory?.upload(
-            UploadChange(key: UploadKey(url: url.text, file: path.revealed), record: nil), specification.session,
-            at: now.instant)
+        let places = max(1, specification.options.values.mirrors.count)
+        let isGivenUp = outcome == .succeeded ? places > 1 : left.point != nil && unwanted.contains(task)
+        guard isGivenUp, case .file(let path)? = specification.options.values.body else { return }
+        for mirror in 0..<places {
+            guard let url = specification.location(mirror: mirror).url else { continue }
+            let key = UploadKey(task: specification.id, url: url.text, file: path.revealed)
+            memory?.upload(UploadChange(key: key, record: nil), specification.session, at: now.instant)
+        }
     }
 
     // MARK: From run to run
 
     private func note(_ point: UploadPoint?, _ attempt: Attempt) {
-        guard let memory, memory.keeps(uploadsOf: attempt.specification.session), !holdsCapturedSecret(attempt),
+        guard let memory, memory.keeps(uploadsOf: attempt.specification.session),
             let record = uploadRecord(attempt, point)
         else { return }
+        // What is a secret now may have been none when it was written down.
+        let isKept = point != nil && !holdsCapturedSecret(attempt)
         memory.upload(
-            UploadChange(key: record.key, record: point == nil ? nil : record), attempt.specification.session,
+            UploadChange(key: record.key, record: isKept ? record : nil), attempt.specification.session,
             at: now.instant)
     }
 
@@ -123,7 +128,7 @@ extension Engine {
             let url = attempt.specification.location(mirror: attempt.mirror).url
         else { return nil }
         return UploadRecord(
-            key: UploadKey(url: url.text, file: file.path), identity: file.identity,
+            key: UploadKey(task: attempt.specification.id, url: url.text, file: file.path), identity: file.identity,
             shape: Self.shape(attempt.rules),
             point: point ?? UploadPoint(place: "", dialect: .standard, length: 0, sent: nil))
     }

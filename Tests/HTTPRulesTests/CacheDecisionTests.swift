@@ -46,6 +46,27 @@ struct CacheDecisionTests {
         #expect(try decision(request, []).hasPrefix(nothing))
     }
 
+    /// A clock that was ahead and is right again: for how long such an answer has been stale nobody can say either.
+    @Test(arguments: ["max-age=200", "max-age=1, stale-while-revalidate=9000", "max-age=200, immutable"])
+    func whatCameAtATimeToComeIsAskedAbout(_ control: String) throws {
+        let ahead = came + .seconds(10 * 86_400)
+        let lines = [("Cache-Control", control + ", stale-if-error=900000"), ("ETag", "\"a\"")]
+        let future = try #require(CacheSamples.stored(lines, came: ahead))
+        let request = try #require(CacheSamples.request())
+        #expect(try decision(request, [future]) == "ask stale If-None-Match: \"a\"")
+        #expect(CacheDecision.instead(of: request, stored: [future], status: 503, now: came) == nil)
+        let patient = CacheSamples.request([("Cache-Control", "max-stale")])
+        #expect(try decision(patient, [future]) == "ask stale If-None-Match: \"a\"")
+        // Who takes any does, and one whose date can be true goes before it.
+        #expect(try decision(CacheSamples.request(policy: .returnCacheDataElseLoad), [future]) == "use policy")
+        let present = try stored([("Cache-Control", "max-age=200"), ("ETag", "\"b\"")])
+        #expect(try decision(request, [future, present]) == "use fresh")
+        #expect(try decision(request, [present, future]) == "use fresh")
+        // Of clocks that do not go quite alike nothing is made.
+        let near = try #require(CacheSamples.stored([("Cache-Control", "max-age=200")], came: came + .seconds(101)))
+        #expect(try decision(request, [near]) == "use fresh")
+    }
+
     /// Servers forget to say `Vary: Accept-Encoding`; a download that asked for the bytes as they are must not suffer for it.
     @Test(
         arguments: [

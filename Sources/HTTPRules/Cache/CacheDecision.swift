@@ -167,16 +167,18 @@ private struct Candidate {
     let stored: StoredResponse
     let control: CacheControl
     let freshness: Freshness
+    /// How old it is nobody knows: neither that it is fresh nor for how long it has been stale.
+    private let isAhead: Bool
     private let part: HeldPart?
 
-    /// Of several the one that was made last (section 4).
+    /// Of several the one that was made last (section 4); one whose date cannot be true gives way to any other.
     init?(_ request: CacheRequest, _ stored: [StoredResponse], _ now: WallTime) {
         let wanted = PartialContent.wanted(by: request)
         var best: (stored: StoredResponse, part: HeldPart?)?
         for one in stored where CacheDecision.fits(one, request) && one.isReadable(by: request) {
             let part = PartialContent.held(wanted, by: one)
             guard Self.answers(one, wanted, part) else { continue }
-            if let best, (best.stored.date, best.stored.responseTime) >= (one.date, one.responseTime) { continue }
+            if let best, Self.precedes(one, best.stored, now) { continue }
             best = (one, part)
         }
         guard let best else { return nil }
@@ -184,6 +186,13 @@ private struct Candidate {
         part = best.stored.status == 200 || best.stored.status == 206 ? best.part : nil
         control = CacheControl(best.stored.headers)
         freshness = Freshness(of: best.stored, control: control, now: now)
+        isAhead = best.stored.isAhead(of: now)
+    }
+
+    /// Whether it was made no later.
+    private static func precedes(_ one: StoredResponse, _ other: StoredResponse, _ now: WallTime) -> Bool {
+        guard one.isAhead(of: now) == other.isAhead(of: now) else { return one.isAhead(of: now) }
+        return (one.date, one.responseTime) <= (other.date, other.responseTime)
     }
 
     /// Whether the bytes are there. Only a 200 has parts; another status answers as it is.
@@ -195,12 +204,13 @@ private struct Candidate {
         }
     }
 
-    var mustAsk: Bool { control.noCache || stored.needsValidation }
+    var mustAsk: Bool { control.noCache || stored.needsValidation || isAhead }
 
     func reasonToAsk(_ request: CacheControl) -> ValidationReason? {
         if request.noCache { return .requestNoCache }
         if control.noCache { return .responseNoCache }
         if stored.needsValidation { return .changed }
+        if isAhead { return .stale }
         if let most = request.maxAgeSpan, isOlder(than: most) { return .requestMaxAge }
         if let least = request.minFreshSpan, freshness.remaining < least { return .requestMinFresh }
         return nil

@@ -28,7 +28,8 @@ package struct Freshness: Hashable, Sendable {
     private static let guessedShare: Int64 = 10
     private static let longestGuess = TimeSpan.seconds(86_400)
 
-    /// Section 4.2.3. A clock that was set back makes nothing younger than it was when it came.
+    /// Section 4.2.3. A clock that was set back makes nothing younger than it was when it came; what it is worth then
+    /// `CacheDecision` says.
     static func age(_ stored: StoredResponse, now: WallTime) -> TimeSpan {
         let apparent = stored.date.span(to: stored.responseTime)
         let delay = stored.requestTime.span(to: stored.responseTime)

@@ -45,6 +45,12 @@ package struct StoredResponse: Hashable, Sendable {
     /// When the origin made it; when it came, if that is not said or makes no sense (RFC 9110, section 6.6.1).
     package var date: WallTime { headers.first("date").flatMap { CacheDate.parse($0) } ?? responseTime }
 
+    /// Whether it came, by its own word, after `now`: the clock was ahead then, and is right now or was set back.
+    func isAhead(of now: WallTime) -> Bool { max(requestTime, responseTime) > now + Self.slack }
+
+    /// Times of one run are reckoned with two clocks, which need not go alike.
+    private static let slack = TimeSpan.seconds(1)
+
     /// The header that asks whether it is still the same; `nil` when nothing in it would tell. An entity tag alone where
     /// there is one: a server that judged by the date beside it would miss a change in the same second.
     package var condition: HeaderField? {

@@ -142,11 +142,19 @@ package enum Resuming {
         return .whole(why: "the server sends no ranges")
     }
 
-    /// Why an answer 200 is not all of a file: its `Content-Range` says so.
+    /// Why an answer 200 is not all of a file: its `Content-Range` says so. That field has no meaning there (RFC 9110, section
+    /// 14.4), and servers number the rows of a page with it; but one that says that the bytes are a part of more than the
+    /// message holds comes from a server that took the answer for a 206.
     package static func partialWhole(_ headers: HeaderBlock) -> String? {
-        guard let text = headers.first("content-range") else { return nil }
-        if let range = ContentRange(text), range.first == 0, range.total == range.last + 1 { return nil }
-        return "the server called \(ForeignText.quoted(text)) the whole"
+        guard let text = headers.first("content-range"), let range = ContentRange(text) else { return nil }
+        guard let total = range.total else { return range.first == 0 ? nil : Self.notWhole(text) }
+        let isAll = range.first == 0 && range.last == total - 1
+        let isHere = headers.first("content-length").flatMap { Int64($0) } == total
+        return isAll || isHere ? nil : Self.notWhole(text)
+    }
+
+    private static func notWhole(_ text: String) -> String {
+        "the server called \(ForeignText.quoted(text)) the whole"
     }
 
     /// What is said of a file by the first answer, as far as one that brought the rest of it says nothing newer. What

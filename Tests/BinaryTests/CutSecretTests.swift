@@ -20,7 +20,6 @@ import TextFormats
             case "/length": return [.bytes(Array("HTTP/1.1 200 OK\r\nContent-Length: \(padded)\r\n\r\n".utf8)), .close]
             case "/transfer":
                 return [.bytes(Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: \(padded)\r\n\r\n".utf8)), .close]
-            case "/range": return .respond(200, headers: [("Content-Range", "bytes \(padded)")], body: "x")
             case "/json":
                 return .respond(200, body: #"{"v": "\#(padded)zzzz", "l": ["\#(secret)", "\#(padded)", "\#(secret)"]}"#)
             default: return .respond(200, headers: [("Content-Type", "text/plain")], body: padded + "zzzz")
@@ -57,7 +56,6 @@ import TextFormats
                 "{ id: coding, \(url("coding")), to: f, decompress: true }",
                 "{ id: length, \(url("length")) }",
                 "{ id: transfer, \(url("transfer")) }",
-                "{ id: range, \(url("range")), to: g }",
                 "{ id: body, \(url("body")), expect: { body: { contains: qq, matches: 'q{3}' } } }",
                 "{ id: json, \(url("json")), expect: { body: { json: { $.v: q, $.l: q } } } }",
             ]

@@ -72,6 +72,7 @@ struct ResumingTests {
             (200, [("ETag", "\"v\""), ("Content-Range", "bytes 100-999/1000")], "again"),
             (200, [("ETag", "\"w\""), ("Content-Range", "bytes 100-999/1000")], "again"),
             (200, [("ETag", "\"w\""), ("Content-Range", "bytes 0-999/1000")], "whole"),
+            (200, [("ETag", "\"v\""), ("Content-Range", "items 0-24/319")], "whole"),
             (200, [("ETag", "\"v\"")], "whole"), (200, [("ETag", "\"w\"")], "whole"), (200, [], "whole"),
             (416, [("Content-Range", "bytes */1000")], "again"), (416, [("Content-Range", "bytes */50")], "again"),
             (404, [], "other"), (503, [("Content-Range", "bytes 100-999/1000")], "other"), (304, [], "other"),
@@ -184,5 +185,19 @@ struct ResumingTests {
             guard let range = ContentRange(text) else { continue }
             #expect(range.first >= 0 && range.first <= range.last && range.total.map { $0 > range.last } ?? true)
         }
+    }
+
+    /// The field has no meaning in an answer 200, but a server that means it must not be believed.
+    @Test(
+        arguments: [
+            ("0-24/*", nil, true), ("0-2/3", nil, true), ("items 0-24/319", 4, true), ("posts 0-3/4", 4, true),
+            ("bytes 0-3/4", 4, true), ("bytes 0-3/*", nil, true), ("bytes */4", 4, true), ("", 4, true),
+            ("bytes 0-9223372036854775806/9223372036854775807", nil, true), ("bytes 0-9223372036854775807/*", 4, true),
+            ("bytes 0-1/4", 4, true), ("bytes 2-3/4", 4, true), ("bytes 0-1/9", 4, false), ("bytes 0-1/9", nil, false),
+            ("bytes 100-199/1000", nil, false), ("bytes 100-199/1000", 100, false), ("bytes 100-199/*", 100, false),
+        ] as [(String, Int?, Bool)]) func aContentRangeOfTheWhole(_ text: String, _ length: Int?, _ isWhole: Bool)
+    {
+        let headers = [("Content-Range", text)] + (length.map { [("Content-Length", "\($0)")] } ?? [])
+        #expect((Resuming.partialWhole(HeaderBlock(headers)) == nil) == isWhole)
     }
 }

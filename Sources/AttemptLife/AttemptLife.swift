@@ -386,7 +386,7 @@ package final class AttemptLife {
             // A part that the job itself asks for is all of its file.
             sentDigest =
                 status == 206
-                ? SentDigests.ofMessage(headers)
+                ? SentDigests.ofPart(headers)
                 : SentDigests.strongest(headers, status: status) ?? storeDigest(status, headers)
         }
         takenSum = sumsBody(request) ? storeDigest(status, headers)?.checksum : nil

@@ -13,8 +13,19 @@ package enum SentDigests {
         return strongest(known)
     }
 
-    /// The strongest of what the message itself carries, whatever part of a file that is.
-    package static func ofMessage(_ headers: HeaderBlock) -> SentDigest? { strongest(ofContent(headers)) }
+    /// The strongest of what a message carries that brings a part of a file; `whole` is what the file's first answer said.
+    ///
+    /// Some servers send the whole file's `Content-MD5` with each part, as RFC 1864 may be read; others the part's (RFC 2616,
+    /// section 14.15). So it speaks of the part only where the whole's is known to be another.
+    package static func ofPart(_ headers: HeaderBlock, whole: SentDigest? = nil) -> SentDigest? {
+        if let told = strongest(dictionary("Content-Digest", headers.all("content-digest"))) { return told }
+        guard let whole, whole.header == md5Header, let told = contentMD5(headers.all("content-md5")) else {
+            return nil
+        }
+        return told == whole ? nil : told
+    }
+
+    private static let md5Header = "Content-MD5"
 
     private static func ofContent(_ headers: HeaderBlock) -> [SentDigest] {
         let known = dictionary("Content-Digest", headers.all("content-digest"))
@@ -61,7 +72,7 @@ package enum SentDigests {
         guard let line = lines.first, lines.allSatisfy({ $0 == line }), let bytes = Base64.decode(line),
             bytes.count == DigestAlgorithm.md5.byteCount
         else { return nil }
-        return SentDigest(header: "Content-MD5", checksum: Checksum(algorithm: .md5, bytes: bytes))
+        return SentDigest(header: md5Header, checksum: Checksum(algorithm: .md5, bytes: bytes))
     }
 
     /// IANA's "Hash Algorithms for HTTP Digest Fields", as far as they are digests and not sums.

@@ -361,7 +361,7 @@ final class Attempt: TransferReceiver {
         if decision == .keep, life.type == .download {
             if let target = life.target { destination?.path = target }
             destination?.sent = life.offset > 0 ? life.resume?.sent : life.sentDigest
-            if life.offset > 0 { partDigest = PartDigest(head.headers) }
+            if life.offset > 0 { partDigest = PartDigest(head.headers, whole: life.resume?.sent) }
             if destination?.mode != nil, life.offset == 0 { outbox.add(.conceal(staging)) }
             if leavesPart, continuation != nil, (life.announcedLength ?? .max) >= PartFile.smallest {
                 outbox.add(.keepPart(staging, task))

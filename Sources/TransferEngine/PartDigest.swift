@@ -2,7 +2,7 @@ import Digests
 import HTTPRules
 import TransferModel
 
-/// What a server says of the bytes of one message alone (`Content-Digest`), where the message carries a part of a file:
+/// What a server says of the bytes of one message alone (`Content-Digest`, `Content-MD5`), where that carries a part of a file:
 /// the file's own digests say nothing of that. Few servers tell it, so the loop makes it along the way.
 final class PartDigest {
     private let told: SentDigest
@@ -10,8 +10,9 @@ final class PartDigest {
     private var count: Int64 = 0
 
     /// `nil` where the message says nothing of itself, or what this machine cannot make.
-    init?(_ headers: HeaderBlock) {
-        guard let told = SentDigests.ofMessage(headers), let digest = try? StreamingDigest(told.checksum.algorithm)
+    init?(_ headers: HeaderBlock, whole: SentDigest?) {
+        guard let told = SentDigests.ofPart(headers, whole: whole),
+            let digest = try? StreamingDigest(told.checksum.algorithm)
         else { return nil }
         self.told = told
         self.digest = digest

@@ -64,8 +64,12 @@ final class Segment: TransferReceiver {
         self.head = head
         hasNewHead = true
         verdict = judge(head)
-        if verdict != .part { endedByUs = true } else { digest = PartDigest(head.headers) }
-        return verdict == .part
+        guard verdict == .part else {
+            endedByUs = true
+            return false
+        }
+        digest = PartDigest(head.headers, whole: attempt.destination?.sent)
+        return true
     }
 
     private func judge(_ head: ResponseHead) -> PartRequest.Verdict {

@@ -93,6 +93,33 @@ import TransferModel
         #expect(stage.files.isEmpty)
     }
 
+    /// Some servers send the whole's `Content-MD5` with each part; where they send the part's own, it is held against it.
+    @Test(arguments: ["the whole's", "the part's", "a wrong one"]) func aContentMD5IsReadBothWays(_ whose: String)
+        throws
+    {
+        let whole = Base64.encode(try Checksum.of(Self.body, .md5).bytes)
+        let server = try ScriptedServer()
+        server.on("/f") { request in
+            guard let range = Self.range(request) else {
+                return Self.slowly(200, [Self.tag, ("Content-MD5", whole)], Self.body[...])
+            }
+            let bytes = Self.body[range]
+            var told = whole
+            if whose != "the whole's" {
+                let own = whose == "the part's" ? Array(bytes) : [1]
+                told = Base64.encode((try? Checksum.of(own, .md5))?.bytes ?? [])
+            }
+            let span = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(Self.body.count)"
+            return Self.slowly(206, [("Content-Range", span), Self.tag, ("Content-MD5", told)], bytes)
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server, 4))
+        #expect(server.requests("/f").count > 1)
+        if whose != "a wrong one" { return try expectWhole(run, stage) }
+        #expect(try run.task("t", "error.message")?.contains("`Content-MD5` of a part") == true)
+    }
+
     private func expectWhole(_ run: Stage.Run, _ stage: Stage, attempts: Int = 1) throws {
         #expect(run.status == 0, "\(run.errorText)")
         #expect(try stage.folder.bytes("f") == Self.body)

@@ -37,11 +37,22 @@ struct SentDigestsTests {
         #expect(words(strongest(all)) == "Content-Digest sha512")
         // Content-Digest and Content-MD5 speak of the part.
         #expect(words(strongest(all, status: 206)) == "Repr-Digest sha256")
-        #expect(words(SentDigests.ofMessage(HeaderBlock(all))) == "Content-Digest sha512")
+        #expect(words(SentDigests.ofPart(HeaderBlock(all))) == "Content-Digest sha512")
         #expect(words(strongest(Array(all.prefix(2)))) == "Repr-Digest sha256")
         #expect(words(strongest([all[0]])) == "Content-MD5 md5")
         #expect(words(strongest([all[0], ("Content-Digest", "md5=:\(Self.md5):")])) == "Content-Digest md5")
         #expect(words(strongest([("Repr-Digest", "sha=:\(Self.sha1):, md5=:\(Self.md5):")])) == "Repr-Digest sha1")
+    }
+
+    /// Of a part it may be the whole's.
+    @Test func aContentMD5OfAPartIsReadBothWays() throws {
+        let headers = HeaderBlock([("Content-MD5", Self.md5)])
+        let whole = try #require(strongest([("Content-MD5", Self.md5)]))
+        let other = try #require(strongest([("Content-MD5", "1B2M2Y8AsgTpgAmY7PhCfg==")]))
+        let stronger = strongest([("Repr-Digest", "sha-256=:\(Self.sha256):")])
+        #expect(SentDigests.ofPart(headers) == nil && SentDigests.ofPart(headers, whole: whole) == nil)
+        #expect(SentDigests.ofPart(headers, whole: stronger) == nil)
+        #expect(SentDigests.ofPart(headers, whole: other) == whole)
     }
 
     @Test(arguments: [

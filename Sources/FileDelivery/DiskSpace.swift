@@ -36,9 +36,18 @@ final class DiskSpace: Sendable {
     static func isFull(_ error: SystemError) -> Bool { error.errno == ENOSPC || error.errno == EDQUOT }
 
     static func full(_ error: SystemError, _ folder: String) -> TransferError {
-        let free = (try? FreeSpace.at(folder)).map { "; \($0.bytes) bytes are free" } ?? ""
+        let space = try? FreeSpace.at(folder)
+        let free = space.map { "\($0.bytes) bytes are free" }
+        if let space, let free, space.hasNoInodes, space.bytes > 0, error.errno == ENOSPC {
+            return TransferError(
+                .notEnoughDiskSpace,
+                "the file system of \(folder) has room for no more files: all its inodes are used up, while \(free)",
+                errno: error.errno)
+        }
         return TransferError(
-            .notEnoughDiskSpace, "the file system of \(folder) has no room: \(error.reason)\(free)", errno: error.errno)
+            .notEnoughDiskSpace,
+            "the file system of \(folder) has no room: \(error.reason)\(free.map { "; \($0)" } ?? "")",
+            errno: error.errno)
     }
 }
 
@@ -66,6 +75,8 @@ private struct DiskClaims {
     mutating func announce(_ id: StagingID, _ folder: String, length: Int64, reserve: Int64) throws(TransferError) {
         end(id)
         let length = max(0, length)
+        // All of it is there already.
+        if length == 0, reserve <= 0 { return }
         let space = try look(folder)
         let promised = promised[space.device] ?? 0
         try check(folder, space, promised: promised, needed: length, reserve: reserve)

@@ -471,6 +471,9 @@ final class Attempt: TransferReceiver {
     /// Everything received is handed over; the staging stays.
     func handOverRest() { hand(takeRest()) }
 
+    /// Of the answer's body.
+    var handedOver: Int64 { received - Int64(start.count + (buffer?.count ?? 0)) }
+
     /// The one copy a body byte makes in this process. A long body is handed over in whole buffers: one that
     /// begins at 0 writes each page of the file once.
     func coalesce(_ bytes: UnsafeRawBufferPointer) {

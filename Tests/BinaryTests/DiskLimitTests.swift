@@ -54,6 +54,40 @@ import Testing
         withExtendedLifetime(closed) {}
     }
 
+    /// What of a body came with its head lies on the disk already, and is not needed once more.
+    @Test(.enabled(if: MountedFolder.isAllowed)) func aBodyThatFitsIsTaken() throws {
+        let body = Script.patternBytes(6_000_000)
+        let server = try ScriptedServer { _ in .respond(200, body: body) }
+        defer { server.stop() }
+        for _ in 0..<5 {
+            let stage = try Stage()
+            try stage.folder.makeFolder("small")
+            let small = try MountedFolder.memory(at: stage.folder.path("small"), size: "7m")
+            let run = try stage.run("tasks: [{ id: a, url: '\(server.url("/a"))', to: small/a }]")
+            #expect(run.status == 0, "\(run.errorText)")
+            withExtendedLifetime(small) {}
+        }
+    }
+
+    /// Bytes are free, and no file can be made.
+    @Test(.enabled(if: MountedFolder.isAllowed)) func inodesThatAreUsedUp() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "small") }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.makeFolder("small")
+        let small = try MountedFolder.memory(at: stage.folder.path("small"), size: "1m,nr_inodes=2")
+        let run = try stage.run(
+            """
+            limits: { maximumConcurrentTasks: 1 }
+            tasks: [{ id: "t${n}", forEach: { n: 1..2 }, url: "\(server.url("/a"))", to: "small/${n}" }]
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("t1", "outcome") == "succeeded")
+        #expect(try run.task("t2", "error.name") == "notEnoughDiskSpace")
+        #expect(try run.task("t2", "error.message")?.contains("all its inodes are used up") == true)
+        withExtendedLifetime(small) {}
+    }
+
     /// 10 TB, and the longest that fits into a number.
     @Test(.enabled(if: Strace.isUsable), arguments: [10_000_000_000_000, .max])
     func aLengthThatNoDiskHolds(_ length: Int64) throws {

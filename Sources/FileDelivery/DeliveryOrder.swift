@@ -77,8 +77,8 @@ package enum DeliveryOrder: Sendable {
     /// a name, and `part` tells now and then how far it is. Before its first piece.
     case keepPart(StagingID, TaskIndex)
     /// What a later run may find stays; nothing more comes for it. `part` tells the task of it, if one is named. What
-    /// was to be adopted stays as it is.
-    case leave(StagingID, TaskIndex?)
+    /// was to be adopted stays as it is. `atAnySize`: it need not have reached `PartFile.smallest`.
+    case leave(StagingID, TaskIndex?, atAnySize: Bool = false)
     /// The first `keeping` bytes of what an earlier run left become the beginning of this body, if it is still what it
     /// was. `adopted` answers; nothing else may be ordered for the body before.
     case adopt(
@@ -121,7 +121,7 @@ extension DeliveryOrder {
         switch self {
         case .append(let id, _, _, _, _, _, _, _), .announce(let id, _, _, _, _), .decode(let id, _, _),
             .publish(_, let id, _, _, _), .settle(let id), .discard(let id), .conceal(let id), .keepPart(let id, _),
-            .leave(let id, _),
+            .leave(let id, _, _),
             .adopt(let id, _, _, _, _, _, _):
             id.thread(of: count)
         case .inspect(let task, _, _, _), .look(let task, _, _, _), .digest(let task, _, _), .examine(let task, _),

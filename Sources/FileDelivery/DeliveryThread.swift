@@ -117,8 +117,8 @@ struct DeliveryWorker {
         case .discard(let id): publisher.discard(id)
         case .conceal(let id): publisher.conceal(id)
         case .keepPart(let id, let task): publisher.keepPart(id, task)
-        case .leave(let id, let task):
-            if let report = publisher.leave(id, task) { answers.append(report) }
+        case .leave(let id, let task, let atAnySize):
+            if let report = publisher.leave(id, task, atAnySize: atAnySize) { answers.append(report) }
         case .adopt(let id, let task, let folder, let part, let keeping, let algorithm, let sent):
             let algorithms = BodyDigests.Algorithms(written: algorithm, sent: sent)
             if let report = publisher.adopt(id, task, folder, part, keeping: keeping, algorithms) {

@@ -26,7 +26,7 @@ extension Publisher {
     }
 
     /// Its bytes stay under their temporary name, if there are enough of them.
-    func leave(_ id: StagingID, _ task: TaskIndex?) -> DeliveryReport? {
+    func leave(_ id: StagingID, _ task: TaskIndex?, atAnySize: Bool) -> DeliveryReport? {
         if let place = adoptions.firstIndex(where: { $0.id == id }) {
             adoptions.remove(at: place).letGo()
             return nil
@@ -34,7 +34,8 @@ extension Publisher {
         defer { forget(id) }
         let staging = stagings.removeValue(forKey: id)
         staging?.settle()
-        if kept[id] != nil, failures[id] == nil, let staging, let part = staging.part(names) {
+        let smallest = atAnySize ? 1 : PartFile.smallest
+        if kept[id] != nil, failures[id] == nil, let staging, let part = staging.part(names, smallest: smallest) {
             folders.leftovers.spare(part.name)
             staging.leave()
             return task.map { .part(id, $0, part) }

@@ -186,8 +186,8 @@ final class Staging {
     var hasGrown: Bool { size >= PartFile.smallest && size > notedSize && sum != nil && failure == nil }
 
     /// `nil` when there is too little, or it could not be given a name.
-    func part(_ names: TemporaryNames) -> PartFile? {
-        guard let sum, failure == nil, size >= PartFile.smallest, let temporary = try? temporaryName(in: home, names)
+    func part(_ names: TemporaryNames, smallest: Int64 = PartFile.smallest) -> PartFile? {
+        guard let sum, failure == nil, size >= smallest, let temporary = try? temporaryName(in: home, names)
         else { return nil }
         notedSize = size
         return PartFile(name: temporary.name, size: size, sum: sum.soFar)

@@ -398,13 +398,13 @@ final class Attempt: TransferReceiver {
     func spend(_ count: Int) {
         noteNews()
         if let credit { self.credit = credit - Int64(count) }
-        unreportedBytes += Int64(count)
+        self.count(moved: count)
     }
 
     func received(body bytes: UnsafeRawBufferPointer) -> BodyReply {
         // What never was on a line costs no bandwidth.
         if !isFromCache {
-            if isOutOfCredit() { return .pause }
+            if isPastBudget || isOutOfCredit() { return .pause }
             spend(bytes.count)
         }
         received += Int64(bytes.count)
@@ -511,7 +511,7 @@ final class Attempt: TransferReceiver {
     }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {
-        if isOutOfCredit() { return .pause }
+        if isSendingPastBudget || isOutOfCredit() { return .pause }
         let most = min(Int64(buffer.count), credit ?? .max)
         guard let body else { return .stop }
         let filled = body.fill(UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(most)]))
@@ -519,7 +519,7 @@ final class Attempt: TransferReceiver {
         noteNews()
         if let credit { self.credit = credit - Int64(count) }
         sentSomething = true
-        unreportedBytes += Int64(count)
+        self.count(moved: count)
         return .bytes(count)
     }
 

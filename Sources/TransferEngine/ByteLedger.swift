@@ -2,7 +2,8 @@ import AttemptLife
 import FileDelivery
 import TransferModel
 
-/// The run's `limits.maximumBytes`, as far as it says what may begin: the loop's alone.
+/// The run's `limits.maximumBytes`, as far as it says what may begin and that nothing more may move: the loop's alone. It counts
+/// while libcurl hands over, for in one turn a fast network brings many megabytes; the scheduler hears of them after it.
 final class ByteLedger {
     var budget: ByteBudget
     init(_ budget: ByteBudget) { self.budget = budget }
@@ -48,6 +49,27 @@ extension Engine {
 }
 
 extension Attempt {
+    /// Bytes of a body moved, either way.
+    func count(moved bytes: Int) {
+        unreportedBytes += Int64(bytes)
+        ledger?.budget.moved(task, Int64(bytes))
+    }
+
+    /// Whether a body has to stand still: the scheduler will put its task off when it hears of what has moved. The answer to
+    /// an upload goes on, and so does a command, which cannot stand still and has little to give in one turn.
+    var isPastBudget: Bool {
+        guard let ledger, ledger.budget.isSpent else { return false }
+        return specification.type != .upload && command == nil
+    }
+
+    /// The same of a body that is sent. One that was sent to its end waits for its answer.
+    var isSendingPastBudget: Bool {
+        guard let ledger, ledger.budget.isSpent, command == nil, let body, let length = body.length else {
+            return false
+        }
+        return body.sent < length
+    }
+
     /// Why a body of that length does not begin; `nil` where it may.
     func claimBytes(of what: String, length: Int64) -> TransferError? {
         guard let ledger else { return nil }

@@ -15,7 +15,9 @@ extension Engine {
         guard attempt.specification.options.values.segments > 1, attempt.parts == nil, attempt.head?.isHTTP == true,
             attempt.command == nil, !attempt.life.provesConnection, let validator = attempt.partValidator,
             let total = attempt.life.announcedLength,
-            SegmentPlan.isWorthwhile(total - attempt.life.offset - attempt.received)
+            SegmentPlan.isWorthwhile(total - attempt.life.offset - attempt.received),
+            // What is cut with a hole in it would move in vain.
+            (ledger?.budget.left ?? .max) >= total - attempt.life.offset - attempt.received
         else { return }
         let most = attempt.specification.options.values.segments
         var plan = SegmentPlan(attempt.life.offset..<total, most: most)

@@ -48,7 +48,6 @@ extension Engine {
         if let parts = attempt.parts { announceSegments(attempt, parts) }
         guard attempt.unreportedBytes > 0 else { return }
         tellSentBody(attempt)
-        ledger?.budget.moved(attempt.task, attempt.unreportedBytes)
         reports.append(.moved(attempt.task, bytes: attempt.unreportedBytes))
         attempt.unreportedBytes = 0
         // Of five a second one is left for the end of a body that is sent.

@@ -631,7 +631,9 @@ package final class Engine {
         // The next run finds one: that of which most is there.
         let kept = left.firstIndex { isKept && partLabels[$0.staging] != nil }.map { left.remove(at: $0) }
         for partial in left { discard(partial.staging) }
-        if let kept { return outbox.add(.leave(kept.staging, task)) }
+        // What `limits.maximumBytes` cut among many may be little of each, in every run.
+        let atAnySize = ledger?.budget.isSpent == true
+        if let kept { return outbox.add(.leave(kept.staging, task, atAnySize: atAnySize)) }
         forgetPart(task)
     }
 

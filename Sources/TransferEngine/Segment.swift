@@ -88,7 +88,7 @@ final class Segment: TransferReceiver {
     }
 
     func received(body bytes: UnsafeRawBufferPointer) -> BodyReply {
-        if attempt.isOutOfCredit() { return .pause }
+        if attempt.isPastBudget || attempt.isOutOfCredit() { return .pause }
         attempt.spend(bytes.count)
         received += Int64(bytes.count)
         digest?.update(bytes)

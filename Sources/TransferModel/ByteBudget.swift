@@ -21,6 +21,9 @@ package struct ByteBudget: Hashable, Sendable {
         self.moved = moved
     }
 
+    /// All of it has moved: what else is under way stands still until it is put off.
+    package var isSpent: Bool { moved >= most }
+
     /// Neither moved nor promised.
     package var left: Int64 { max(0, most - moved - claimed) }
 

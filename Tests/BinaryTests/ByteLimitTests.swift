@@ -163,4 +163,48 @@ import TransferModel
         #expect(try run.task("big", "error.message")?.contains("did not say that it keeps") == true)
         #expect(try run.values("$.tasks[0].attempts[*].number") == ["1"])
     }
+
+    // MARK: The cut
+
+    /// However fast the network, what moves beyond the limit is what came in one piece.
+    @Test(arguments: [1, 4]) func theLimitIsHeldClosely(_ segments: Int) throws {
+        let resource = ServedResource(Script.patternBytes(12_000_000))
+        let server = try ScriptedServer { request in resource.answer(request) }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            limits: { maximumBytes: 3MB }
+            tasks:
+              - { id: "t-${n}", forEach: { n: 1..6 }, url: "\(server.origin)/${n}", to: "${n}", segments: \(segments) }
+            """)
+        #expect(run.status == 75)
+        #expect(try outcomes(run) == Array(repeating: "deferred", count: 6))
+        let received = try (0..<6).map { try self.received(run, $0) }.reduce(0, +)
+        #expect(received >= 3_000_000 && received < 3_700_000)
+    }
+
+    /// Many share it, and none of them comes far: what is there of each stays for the next run.
+    @Test(arguments: [1, 3]) func littleOfManyIsKept(_ segments: Int) throws {
+        let resource = ServedResource(Script.patternBytes(1_200_000))
+        let server = try ScriptedServer { request in resource.answer(request).paced(16_384, .milliseconds(10)) }
+        defer { server.stop() }
+        let stage = try Stage()
+        let job = """
+            limits: { maximumBytes: 900kB }
+            tasks:
+              - { id: "t-${n}", forEach: { n: 1..3 }, url: "\(server.origin)/${n}", to: "${n}", segments: \(segments) }
+            """
+        var runs = 1
+        var run = try stage.run(job)
+        #expect(stage.files.count { !$0.hasPrefix(".transfer-run-") } == 0)
+        while run.status == 75, runs < 9 {
+            run = try stage.run(job)
+            runs += 1
+        }
+        // Nothing of 3.6 MB came twice, but for what was on its way.
+        #expect(run.status == 0 && runs <= 6, "\(runs) runs")
+        for number in 1...3 { #expect(try stage.folder.bytes("\(number)") == resource.body) }
+        #expect(stage.files == ["1", "2", "3"])
+    }
 }

@@ -17,7 +17,7 @@ import TransferModel
         budget.moved(task(0), 60)
         #expect(budget.left == 0)
         budget.release(task(2))
-        #expect(budget.left == 40)
+        #expect(budget.left == 40 && !budget.isSpent)
     }
 
     @Test func whoAsksAnewGivesBackWhatItHad() {
@@ -30,7 +30,7 @@ import TransferModel
         #expect(budget.ask(task(0), length: 60) == .fits)
         // More than was promised came: the answer, say.
         budget.moved(task(0), 70)
-        #expect(budget.moved == 110 && budget.left == 0)
+        #expect(budget.moved == 110 && budget.left == 0 && budget.isSpent)
     }
 
     /// Where nobody else moves anything, what began comes to its end within the budget, and no byte moves in vain: each run

@@ -106,9 +106,19 @@ final class Leftovers: Sendable {
         try? TreeRemoval.remove(name, in: folder)
     }
 
-    /// Nobody can lock a link. Those that stand for a moment while a group's link is switched are left alone.
+    /// Nobody can lock a link. Those that stand for a moment while a group's link is switched are left alone: they lead to a
+    /// tree that whoever switches has locked, or to the one before, which goes after its link.
     private static func removeLink(_ name: RawName, _ facts: FileFacts, in folder: FolderCache.Folder) {
-        if isOld(facts) { try? folder.descriptor.unlink(name) }
+        if isOld(facts) || leadsNowhere(name, in: folder) { try? folder.descriptor.unlink(name) }
+    }
+
+    private static func leadsNowhere(_ name: RawName, in folder: FolderCache.Folder) -> Bool {
+        do throws(SystemError) {
+            _ = try folder.descriptor.folder(behind: name)
+            return false
+        } catch {
+            return error.errno == ENOENT
+        }
     }
 
     private static func isOld(_ facts: FileFacts) -> Bool {

@@ -20,18 +20,23 @@ final class AtomicFile: ByteSink {
             descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
             guard descriptor >= 0 else { throw .system("write", path) }
         } else {
-            let (folder, name) = Folders.split(target)
-            let beside = "\(folder == "/" ? "" : folder)/\(Self.temporary(name))"
-            temporary = beside
-            // 0644 less umask.
-            descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
-            guard descriptor >= 0 else { throw .system("write", path) }
+            var made: Int32 = -1
+            temporary = try TemporaryReport.path(beside: target) { beside in
+                // 0644 less umask.
+                made = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+                guard made >= 0 else { return .failed(errno) }
+                if TemporaryReport.lock(made, beside) { return .made }
+                close(made)
+                return .taken
+            }
+            descriptor = made
         }
     }
 
     deinit {
-        close(descriptor)
+        // While it is locked: then nobody else can have given the name to a file of theirs.
         if let temporary { unlink(temporary) }
+        close(descriptor)
     }
 
     func write(_ bytes: [UInt8]) throws(OutputProblem) {
@@ -100,12 +105,5 @@ extension AtomicFile {
         } catch {
             throw OutputProblem("cannot write `\(path)`: it leads to `\(error.escaped)`, a path that is not UTF-8 text")
         }
-    }
-
-    /// Of a file that is going to have this name.
-    static func temporary(_ name: String) -> String {
-        let random = UInt32.random(in: 0...UInt32.max)
-        // A long name is cut: with what is added it must stay a name the file system takes.
-        return ".\(name.prefix(60)).\(getpid())-\(random).tmp"
     }
 }

@@ -93,23 +93,42 @@ final class ReportDraft {
     /// Gives it its name, in one step with the loss of what had that name.
     func publish(isDurable: Bool) throws(OutputProblem) {
         do throws(SystemError) {
-            try name(isDurable: isDurable)
+            try prepare(isDurable: isDurable)
+            // What has a name that is not its own is locked.
+            _ = try? file.tryLock()
         } catch {
-            throw OutputProblem("cannot write \(target): \(error.reason)", errno: error.errno)
+            throw problem(error)
+        }
+        let beside = try TemporaryReport.path(beside: target) { beside in
+            do throws(SystemError) {
+                try file.link(into: folder, as: Folders.split(beside).name)
+                return .made
+            } catch {
+                return .failed(error.errno)
+            }
+        }
+        do throws(SystemError) {
+            try name(Folders.split(beside).name, isDurable: isDurable)
+        } catch {
+            throw problem(error)
         }
     }
 
-    private func name(isDurable: Bool) throws(SystemError) {
-        let own = Folders.split(target)
+    private func problem(_ error: SystemError) -> OutputProblem {
+        OutputProblem("cannot write \(target): \(error.reason)", errno: error.errno)
+    }
+
+    private func prepare(isDurable: Bool) throws(SystemError) {
         // Somebody may have moved the folder away, or put a link where the report goes.
-        guard AtomicFile.replaceable(path) == target, try FileFacts.of(own.folder).isSameFile(as: folder.facts()) else {
-            throw SystemError(call: "link", errno: ESTALE)
-        }
+        guard AtomicFile.replaceable(path) == target,
+            try FileFacts.of(Folders.split(target).folder).isSameFile(as: folder.facts())
+        else { throw SystemError(call: "link", errno: ESTALE) }
         if isDurable { try file.sync() }
-        let beside = AtomicFile.temporary(own.name)
-        try file.link(into: folder, as: beside)
+    }
+
+    private func name(_ beside: String, isDurable: Bool) throws(SystemError) {
         do throws(SystemError) {
-            try folder.rename(beside, to: own.name)
+            try folder.rename(beside, to: Folders.split(target).name)
         } catch {
             try? folder.unlink(beside)
             throw error

@@ -151,14 +151,15 @@ import TransferModel
         #expect(try tree.contents() == (isWanted ? [part.name: Self.body] : [:]))
     }
 
-    /// A group's tree and files under temporary names go when nobody has them locked; links only when they are old.
+    /// A group's tree and files under temporary names go when nobody has them locked; links when they are old or lead nowhere.
     @Test func leftoversAreSwept() throws {
         let tree = try TemporaryTree()
         let left = ".transfer-run-gone0000state-"
         try tree.write("\(left)1", "x")
         try tree.write("\(left)2", [UInt8](repeating: 0, count: 1 << 20))
         try tree.write("\(left)3/tree/deep/x", "x")
-        try tree.link("\(left)4", to: "nowhere")
+        try tree.link("\(left)4", to: "mirror\(left)5")
+        try tree.link("\(left)6", to: "nowhere")
         try tree.makeFolder("mirror\(left)5")
         // Of a run with another state folder, whose next may go on with it.
         let other = ".transfer-run-gone0000other-2"

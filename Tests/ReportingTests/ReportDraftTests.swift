@@ -138,6 +138,32 @@ import TransferModel
         expectSame(try tree.bytes("place/r.json"), try written(report))
     }
 
+    /// A run was killed while its report had not got its name yet: the next one takes away what lies there. What somebody is
+    /// just writing stays, and so does what is no file of ours.
+    @Test(arguments: [true, false]) func whatAKilledRunLeftGoes(_ isGrown: Bool) throws {
+        var random = Seeded("whatAKilledRunLeftGoes")
+        let story = story(&random, tasks: 50)
+        try tree.write(".r.json.transfer-run-1.tmp", "left")
+        try tree.write(".r.json.transfer-run-2.tmp", "alive")
+        try tree.makeFolder(".r.json.transfer-run-3.tmp")
+        try tree.write(".other.json.transfer-run-1.tmp", "another's")
+        let alive = open(tree.path(".r.json.transfer-run-2.tmp"), O_RDONLY)
+        defer { close(alive) }
+        try #require(flock(alive, LOCK_EX | LOCK_NB) == 0)
+        let report = JSONReport(job: story.job, runner: runner)
+        if isGrown { report.grow(at: place) }
+        try feed(story.events, to: report, &random)
+        try report.write(to: place)
+        let others = [
+            ".other.json.transfer-run-1.tmp", ".r.json.transfer-run-2.tmp", ".r.json.transfer-run-3.tmp/", "r.json",
+        ]
+        #expect(tree.list("") == others)
+        // Where all are taken it gets its name all the same.
+        for number in [1] + Array(4...9) { try tree.makeFolder(".r.json.transfer-run-\(number).tmp") }
+        try report.write(to: place)
+        #expect(tree.list("").count == others.count + 7)
+    }
+
     /// A disk that is full in between: what went before is still there, and the rest in memory.
     @Test(.enabled(if: geteuid() == 0)) func aFullDiskLosesNothing() throws {
         var random = Seeded("aFullDiskLosesNothing")

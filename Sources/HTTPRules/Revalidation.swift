@@ -187,6 +187,8 @@ package enum Revalidation {
     package static func shape(of options: TaskOptions.Values) -> Int64 {
         var shape = Fingerprint()
         if options.decompress { shape.add("decompress") }
+        // A file that stays keeps its time: one that got none of the server's has to come once more to get it.
+        if !options.preserveTime { shape.add("own time") }
         for field in options.headers where field.name.lowercased().hasPrefix("accept") {
             shape.add(field.name.lowercased())
             shape.add(field.value.revealed)

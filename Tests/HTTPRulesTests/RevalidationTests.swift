@@ -35,6 +35,13 @@ import TransferModel
         #expect(asked(nil, nil) == nil)
     }
 
+    /// A file that stays as it is would never get it.
+    @Test func aTimeThatIsWantedOnlyNowIsFetched() {
+        let without = options { $0.preserveTime = false }
+        #expect(Revalidation.condition(kept(without), file: stamp, options()) == nil)
+        #expect(Revalidation.condition(kept(without), file: stamp, without) != nil)
+    }
+
     @Test func onlyTheFileThatWasKeptIsAskedAbout() {
         func isAsked(_ file: FileStamp?) -> Bool { Revalidation.condition(kept(), file: file, options()) != nil }
         #expect(isAsked(stamp))

@@ -100,21 +100,42 @@ package struct ChecksumList: Sendable {
         if all.count == 1, let only = all.first { bare = only.filter { $0 != 0x20 && $0 != 0x09 } }
     }
 
-    /// The one checksum of `entry`: that of the line with just this name, else that of the line whose path ends in it.
+    /// The one checksum of `entry`: that of the line with just this name, else that of the line whose path ends in it. A line
+    /// with one of `fuller` for its name goes before them, the first of these that there is.
     /// With an `algorithm` only hashes that it can have made count.
-    package func checksum(of entry: String, _ algorithm: DigestAlgorithm?) throws(Problem) -> Checksum {
+    package func checksum(
+        of entry: String, fuller: [String] = [], _ algorithm: DigestAlgorithm?
+    ) throws(Problem) -> Checksum {
         if lines.isEmpty, let bare, let checksum = Self.checksum(bare, algorithm) { return checksum }
         let wanted = Self.plain(Array(entry.utf8))
         let fitting = (lines[Self.lastComponent(wanted)] ?? []).compactMap { line in
             Self.checksum(of: line, algorithm).map { (name: Self.plain(line.name), checksum: $0) }
         }
-        var found = fitting.filter { $0.name == wanted }
+        let best = fuller.map { Array($0.utf8) }.first { name in fitting.contains { $0.name == name } } ?? wanted
+        var found = fitting.filter { $0.name == best }
         if found.isEmpty { found = fitting.filter { $0.name.ends(with: [UInt8(ascii: "/")] + wanted) } }
         guard let first = found.first else { throw .noLine }
         // The same said twice is said once.
         guard found.allSatisfy({ $0.checksum == first.checksum }) else { throw .severalLines(found.count) }
         return first.checksum
     }
+
+    /// How lists may call the file at this path of a server: as seen from the folder that the list is in, if that is above it;
+    /// else by as much of the path as there is in the list, but not by the last component alone.
+    package static func fullerNames(of path: String, listAt list: String?) -> [String] {
+        let parts = path.split(separator: "/")
+        guard parts.count > 1 else { return [] }
+        var names = (0..<(parts.count - 1)).suffix(mostParts).map { parts[$0...].joined(separator: "/") }
+        guard let list else { return names }
+        let folder = list.split(separator: "/", omittingEmptySubsequences: false).dropLast().filter { !$0.isEmpty }
+        if folder.count < parts.count, parts.starts(with: folder) {
+            names.insert(parts[folder.count...].joined(separator: "/"), at: 0)
+        }
+        return names
+    }
+
+    /// No list has longer paths, and a URL may have thousands of slashes.
+    private static let mostParts = 32
 
     private static func lastComponent(_ name: [UInt8]) -> [UInt8] {
         Array(name.suffix(from: (name.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1))

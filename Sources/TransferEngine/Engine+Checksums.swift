@@ -71,11 +71,12 @@ extension Engine {
         case .task(_, let wanted, let name), .url(_, let wanted, let name): (algorithm, entry) = (wanted, name)
         }
         let place = words(source)
+        let isNamed = entry != nil
         guard let entry = entry ?? url.lastPathComponent else {
             throw TransferError(.checksumNotFound, "the URL \(url.text) names no file to look for in \(place)")
         }
         do throws(ChecksumList.Problem) {
-            return try list.checksum(of: entry, algorithm)
+            return try list.checksum(of: entry, fuller: isNamed ? [] : names(of: url, in: source), algorithm)
         } catch {
             let kind = algorithm.map { "\($0.rawValue) " } ?? ""
             switch error {
@@ -85,6 +86,18 @@ extension Engine {
                     .checksumNotFound, "\(place) has \(count) different \(kind)checksums of `\(entry)`")
             }
         }
+    }
+
+    /// Several files of a list may have this one's last component in common.
+    private func names(of url: ResourceURL, in source: ChecksumSource) -> [String] {
+        let list: ResourceURL? =
+            switch source {
+            case .literal, .awaited: nil
+            case .task(let task, _, _): job.tasks[Int(task.raw)].location.url
+            case .url(let url, _, _): url
+            }
+        let place = list.flatMap { $0.hasSameOrigin(as: url) ? PercentEncoding.decode($0.path) : nil }
+        return PercentEncoding.decode(url.path).map { ChecksumList.fullerNames(of: $0, listAt: place) } ?? []
     }
 
     /// The file with the checksums, as errors name it.

@@ -82,6 +82,27 @@ import TransferModel
         #expect(server.requests("/sums").count == 1)
     }
 
+    /// Of several files of one name each has its own line, by the path that its URL has beside the list.
+    @Test func filesOfOneNameAreToldApart() throws {
+        let list = "\(Self.zeros)  a\n\(Self.md5)  d/a\n"
+        let server = try server(list)
+        defer { server.stop() }
+        server.on("/d/a", .respond(200, body: "abc"))
+        server.on("/d/sums", .respond(200, body: list))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: sums, url: "\(server.url("/sums"))", to: sums }
+              - { id: task, url: "\(server.url("/d/a"))", to: a, needs: [sums], checksum: { from: sums } }
+              - { id: url, url: "\(server.url("/d/a"))", to: b, checksum: { from: "\(server.url("/sums"))" } }
+              - { id: beside, url: "\(server.url("/d/a"))", to: c, checksum: { from: "\(server.url("/d/sums"))" } }
+              - { id: named, url: "\(server.url("/d/a"))", to: d, needs: [sums], checksum: { from: sums, entry: a } }
+            """)
+        for id in ["task", "url"] { #expect(try run.task(id, "outcome") == "succeeded") }
+        for id in ["beside", "named"] { #expect(try run.task(id, "error.name") == "checksumMismatch") }
+    }
+
     @Test func aListThatSaysTwoThingsIsAnError() throws {
         let server = try server("\(Self.md5)  a\n\(Self.zeros)  a\n")
         defer { server.stop() }

@@ -44,6 +44,27 @@ struct ForEachTests {
         #expect(checksum.algorithm == .md5)
     }
 
+    private static let signature = "-----BEGIN PGP SIGNATURE-----\n\niQIz BAEB\n=x\n-----END PGP SIGNATURE-----\n"
+
+    /// What stands around the lines of a signed list is none of it; of anything else that is no line it is said.
+    @Test(
+        arguments: [
+            ("-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\n", signature, []), ("", signature, []),
+            ("untrusted comment: signed by somebody\n", "", ["2:53 warning bad-line"]),
+            ("", "Hash: SHA512\n", ["2:53 warning bad-line"]),
+        ] as [(String, String, [String])]) func signedLists(_ before: String, _ after: String, _ told: [String])
+    {
+        let line = "\(String(repeating: "0a", count: 32))  a.bin\n"
+        let result = load(
+            """
+            tasks:
+              - { id: "s${s.index}", forEach: { s: { checksums: sums } }, url: "https://a.test/${s.path}" }
+            """,
+            files: ["/job/sums": before + line + after])
+        #expect(result.job?.tasks.map(\.location.url?.text) == ["https://a.test/a.bin"])
+        #expect(result.summary == told)
+    }
+
     @Test func aTaskOfAnotherIsAcceptedAndNotBuilt() {
         let result = load(
             """

@@ -52,6 +52,25 @@ struct ChecksumListTests {
         #expect(found("\(Self.md5)  x/y/a\n\(Self.other)  z/a\n", "y/a") == "md5:\(Self.md5)")
     }
 
+    /// Which of several is meant the place tells that the file is at.
+    @Test(
+        arguments: [
+            ("/d/a", nil, "d/a"), ("/x/d/a", nil, "d/a"), ("/a", nil, "a"), ("/x/a", nil, "a"),
+            ("/e/d/a", nil, "e/d/a"),
+            ("/d/a", "/SUMS", "d/a"), ("/d/a", "/d/SUMS", "a"), ("/d/d/a", "/d/SUMS", "d/a"),
+            ("/e/d/a", "/e/SUMS", "d/a"),
+            ("/d/a", "/other/SUMS", "d/a"), ("/d//a", "/d/SUMS", "a"),
+        ] as [(String, String?, String)]) func theLongestPathCounts(
+            _ path: String, _ list: String?, _ name: String
+        ) throws
+    {
+        let hashes = ["a": Self.md5, "d/a": Self.other, "e/d/a": String(repeating: "3", count: 32)]
+        let text = hashes.map { "\($1)  \($0 == "a" ? "./a" : $0)\n" }.joined()
+        let fuller = ChecksumList.fullerNames(of: path, listAt: list)
+        let found = try ChecksumList(Array(text.utf8)).checksum(of: "a", fuller: fuller, nil)
+        #expect(found.description == "md5:\(hashes[name] ?? "")")
+    }
+
     @Test func theAlgorithmChooses() {
         let both = "MD5 (a) = \(Self.md5)\nSHA256 (a) = \(Self.sha256)\n"
         #expect(found(both, "a") == "2")

@@ -20,7 +20,9 @@ extension Sections {
             source("lines", .lines, "each line that is not empty"),
             source("csv", .csv, "each row; `${name.column}` is a field, by the names in the first line"),
             source("json", .json, "each element of the list in it; `${name.key}` is a field of an object"),
-            source("checksums", .checksums, "each line of a `SHA256SUMS` file: `${name.path}` and `${name.checksum}`"),
+            source(
+                "checksums", .checksums,
+                "each line of a `SHA256SUMS` file, signed or not: `${name.path}` and `${name.checksum}`"),
             source("files", .files, "each file that the pattern matches, in order: `${name.path}` and `${name.name}`"),
         ],
         rules: [.exactlyOne(["lines", "csv", "json", "checksums", "files"])])
@@ -188,14 +190,25 @@ struct ForEachReader {
             case .lines: return .values(try TableFiles.lines(bytes))
             case .csv: return .values(try TableFiles.csv(bytes))
             case .json: return .values(try TableFiles.json(bytes))
-            case .checksums: return .values(try TableFiles.checksums(bytes))
+            case .checksums:
+                let (values, other) = try TableFiles.checksums(bytes)
+                if let other { reader.warning("bad-line", passedOver(other, node), at: reader.tree.span(node)) }
+                return .values(values)
             case .files: return nil
             }
         } catch {
-            let place = error.line > 0 ? ", line \(error.line)" : ""
-            reader.error("bad-file", "`\(Reader.short(reader.tree.text(node)))`\(place): \(error.message)", node)
+            reader.error("bad-file", words(error, node), node)
             return nil
         }
+    }
+
+    private func words(_ problem: TableFiles.Problem, _ node: NodeID) -> String {
+        let place = problem.line > 0 ? ", line \(problem.line)" : ""
+        return "`\(Reader.short(reader.tree.text(node)))`\(place): \(problem.message)"
+    }
+
+    private func passedOver(_ problem: TableFiles.Problem, _ node: NodeID) -> String {
+        words(problem, node) + "; it makes no task"
     }
 
     private func files(_ node: NodeID) -> ForEachList.Items? {

@@ -63,20 +63,49 @@ enum TableFiles {
         return values
     }
 
-    /// GNU lines (`HASH  NAME`, `HASH *NAME`) and BSD lines (`SHA256 (NAME) = HASH`).
-    static func checksums(_ bytes: [UInt8]) throws(Problem) -> [Value] {
+    /// GNU lines (`HASH  NAME`, `HASH *NAME`) and BSD lines (`SHA256 (NAME) = HASH`). Of other lines the first is told, unless
+    /// it belongs to a signature; a file of nothing else is no list.
+    static func checksums(_ bytes: [UInt8]) throws(Problem) -> (values: [Value], other: Problem?) {
         var values: [Value] = []
+        var other: Problem?
+        var frame = SignatureFrame()
         for row in rows(bytes) {
             let line = try text(row.bytes, line: row.number)
             if line.hasPrefix("#") { continue }
             guard let known = ChecksumList.Line(row.bytes) else {
-                throw Problem(message: "no line of a checksum file: `\(Reader.short(line))`", line: row.number)
+                if !frame.takes(line), other == nil {
+                    other = Problem(message: "no line of a checksum file: `\(Reader.short(line))`", line: row.number)
+                }
+                continue
             }
             let path = String(decoding: known.name, as: UTF8.self)
             values.append(
                 .record(text: path, fields: [("path", path), ("checksum", known.checksum.description)]))
         }
-        return values
+        if values.isEmpty, let other { throw other }
+        return (values, other)
+    }
+}
+
+/// The lines that a clear-signed text has around its own (RFC 9580, section 7).
+private struct SignatureFrame {
+    private enum Place { case text, headers, signature }
+    private var place = Place.text
+
+    /// Whether a line that says nothing else is one of them.
+    mutating func takes(_ line: String) -> Bool {
+        switch line {
+        case "-----BEGIN PGP SIGNED MESSAGE-----": place = .headers
+        case "-----BEGIN PGP SIGNATURE-----": place = .signature
+        case "-----END PGP SIGNATURE-----": place = .text
+        default:
+            switch place {
+            case .text: return false
+            case .headers: return ["Hash: ", "Charset: ", "Comment: ", "Version: "].contains { line.hasPrefix($0) }
+            case .signature: return true
+            }
+        }
+        return true
     }
 }
 

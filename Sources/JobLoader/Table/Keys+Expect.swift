@@ -141,7 +141,10 @@ extension Sections {
                 reader.text(node, .text).map { .some(ChecksumDraft.From(text: $0, node: node)) }
             },
             .optionalChoice("algorithm", \.algorithm, default: "from the hash's length", "how the hash was made"),
-            .text("entry", \.entry, default: "the last component of the task's URL", "which file of it is meant"),
+            .text(
+                "entry", \.entry, default: "the last component of the task's URL",
+                "which file of it is meant; where several lines end in that name, the one whose path fits the URL best"
+            ),
         ])
 
     struct ChecksumDraft: Blank, Sendable {

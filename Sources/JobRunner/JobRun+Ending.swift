@@ -101,10 +101,16 @@ extension JobRun {
         if isBackground, hasTasks(Int(session.raw)), told?.hasFinishedEvents != true {
             log.append(.sessionFinishedEvents, session: session)
         }
-        let hosts = scheduler.hosts(of: session).map { host in
-            SessionRecord.Host(origin: engine.origins[host.origin], peakConnections: host.peak, tasks: host.tasks)
-        }
         let connections = engine.connections(of: session)
+        // What the cache answered, or what stands there already, held a slot and used no connection. A command is one.
+        let hasSent = connections.opened + connections.reused > 0
+        let own = Set(job.sessions[Int(session.raw)].protocols.map(\.scheme))
+        let hosts = scheduler.hosts(of: session).map { host in
+            let origin = engine.origins[host.origin]
+            return SessionRecord.Host(
+                origin: origin, peakConnections: hasSent || own.contains(origin.scheme) ? host.peak : 0,
+                tasks: host.tasks)
+        }
         log.append(
             .sessionInvalidated(
                 SessionRecord(

@@ -63,6 +63,7 @@ import TransferModel
         #expect(try second.value("$.totals.cacheHits") == "1" && second.value("$.totals.bytesSaved") == "5")
         #expect(try second.value("$.totals.bytesReceived") == "0")
         #expect(try second.value("$.sessions[0].connectionsOpened") == "0")
+        #expect(try second.value("$.sessions[0].hosts[0].peakConnections") == "0")
         let headers = try #require(try second.task("a", "response.headers"))
         #expect(headers.contains("X-Own") && headers.contains("Age"))
     }

@@ -93,11 +93,11 @@ struct JobSource {
     }
 
     private func resources(in working: String?) -> Resources {
-        let environment = environment
+        let (environment, strays) = (environment, Surroundings.strayVariables())
         return Resources(
             environment: { name throws(NotText) in
                 if let value = environment[name] { return value }
-                if let stray = Surroundings.strayVariable(name) { throw stray }
+                if let stray = strays[name] { throw stray }
                 return nil
             },
             readFile: { path, limit in

@@ -26,8 +26,10 @@ enum StrayBytes {
     /// The folder and the variables that every command may need.
     static func check() throws(UsageError) {
         _ = try workingFolder()
+        let strays = Surroundings.strayVariables()
+        guard !strays.isEmpty else { return }
         for name in variables + FlagTable.all.compactMap(\.variable) {
-            guard let value = Surroundings.strayVariable(name) else { continue }
+            guard let value = strays[name] else { continue }
             let isShown = name != FlagTable[.set].variable
             throw UsageError(
                 "the environment's `\(name)` is not UTF-8 text" + (isShown ? ": `\(value.escaped)`" : ""),

@@ -22,25 +22,27 @@ package enum Surroundings {
         return lines
     }
 
-    /// The environment; of a name that is there twice, the first counts, as for `getenv`. What is no text is not there:
-    /// `strayVariable` tells whoever misses it.
+    /// The environment. What is no text is not there, but among `strayVariables`.
     package static func environment() -> [String: String] {
-        var found: [String: String?] = [:]
+        values().compactMapValues { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// The values of variables that are set and are no text.
+    package static func strayVariables() -> [String: NotText] {
+        values().filter { String(validating: $1, as: UTF8.self) == nil }.mapValues { NotText($0) }
+    }
+
+    /// Of a name that is there twice, the first counts, as for `getenv`.
+    private static func values() -> [String: [UInt8]] {
+        var found: [String: [UInt8]] = [:]
         for line in variables() {
-            let bytes = line.bytes
+            let bytes = Array(line.bytes)
             guard let equals = bytes.firstIndex(of: UInt8(ascii: "=")),
                 let name = String(validating: bytes[..<equals], as: UTF8.self), found[name] == nil
             else { continue }
-            found.updateValue(String(validating: bytes[equals...].dropFirst(), as: UTF8.self), forKey: name)
+            found[name] = Array(bytes[(equals + 1)...])
         }
-        return found.compactMapValues { $0 }
-    }
-
-    /// The value of a variable that is set and is no text.
-    package static func strayVariable(_ name: String) -> NotText? {
-        guard let value = unsafe getenv(name) else { return nil }
-        let bytes = unsafe bytes(of: value)
-        return unsafe String(validating: bytes, as: UTF8.self) == nil ? NotText(bytes) : nil
+        return found
     }
 
     private static func bytes(of text: UnsafePointer<CChar>) -> UnsafeRawBufferPointer {

@@ -215,13 +215,22 @@ extension WorldAudit {
                 // Whether it still gives any only the scheduler knows.
                 origins[origin].mayRest = true
                 origins[origin].hasHadTrouble = true
+                // It may have begun a round, to which what is under way now belongs.
+                origins[origin].lastFailureAt = now.instant
                 return
             }
             guard !origins[origin].isParked else { return }
             if let last = origins[origin].lastFailureAt, pages[Int(task.raw)].startedAt < last { return }
             origins[origin].lastFailureAt = now.instant
             origins[origin].failedRounds += 1
-            if origins[origin].failedRounds >= 3 { origins[origin].isParked = true }
+            guard origins[origin].failedRounds >= 3 else { return }
+            if origins[origin].hadOwnTries, origins[origin].failedRounds == 3 {
+                // What failed while it gave them may have been the first round, or none.
+                origins[origin].mayRest = true
+                origins[origin].hasHadTrouble = true
+            } else {
+                origins[origin].isParked = true
+            }
         }
     }
 
@@ -245,6 +254,7 @@ extension WorldAudit {
             pages.indices.contains(where: { wantsOwnTry($0, at: origin) })
         else { return }
         origins[origin].mayGiveOwnTries = true
+        origins[origin].hadOwnTries = true
         origins[origin].isParked = false
     }
 

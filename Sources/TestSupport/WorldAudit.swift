@@ -89,6 +89,8 @@ package struct WorldAudit: SimulationObserver {
         var hasAnswered = false
         /// All that wait may have one try of their own there, since it does not answer.
         var mayGiveOwnTries = false
+        /// Since the run began.
+        var hadOwnTries = false
         /// When a task with several `urls` failed here.
         var mirrorFailedAt: Instant?
         /// It failed so, or was parked, at any time.

@@ -149,7 +149,7 @@ import TransferModel
             #expect(try run.task(id, "error.message")?.contains(words) == true, "\(id)")
         }
         #expect(try run.task("after", "error.name") == "dependencyFailed")
-        #expect(try run.task("after", "error.message")?.contains("`text` did not succeed") == true)
+        #expect(try run.task("after", "error.message")?.contains("`text` did not run or succeed") == true)
         #expect(try run.task("after", "captures") == "{}")
     }
 

@@ -131,13 +131,20 @@ import TransferModel
         #expect(try outcomes() == ["succeeded", "cancelled"])
     }
 
-    @Test func aFailureThereEndsWhatRunsHere() throws {
+    /// As one here would: what runs comes to its end, or is cancelled where its session says so.
+    @Test(arguments: ["finish", "cancel"]) func aFailureThereEndsWhatRunsHere(_ onInvalidate: String) throws {
         defer { server.stop() }
         hold("here")
-        server.on("/there", .respond(404, body: "none"))
-        let program = try scene.stage.start("failFast: true\n" + job(task("here", "day"), task("there", "night")))
+        server.on("/there") { _ in [.gate("there")] + .respond(404, body: "none") }
+        let sessions = Self.sessions.replacing("day: {}", with: "day: { onInvalidate: \(onInvalidate) }")
+        let program = try scene.stage.start(
+            "failFast: true\n" + job(task("here", "day"), task("there", "night"), sessions: sessions))
+        #expect(server.waitForRequests(1, "/here") && server.waitForRequests(1, "/there"))
+        server.open(gate: "there")
+        #expect(waitForEnd(of: "there"))
+        if onInvalidate == "finish" { server.open(gate: "here") }
         #expect(program.wait().exitStatus == 1)
-        #expect(try outcomes() == ["cancelled", "failed"])
+        #expect(try outcomes() == [onInvalidate == "finish" ? "succeeded" : "cancelled", "failed"])
     }
 
     // MARK: Coming back with a changed file

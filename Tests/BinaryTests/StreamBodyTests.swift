@@ -170,10 +170,11 @@ import TransferModel
     @Test func aJobOnStandardInputCannotSendIt() throws {
         let server = try ScriptedServer { _ in .respond(201) }
         defer { server.stop() }
-        let result = try Binary().start(["-"], input: job(server, "command: ['-']")).wait()
+        let binary = try Binary()
+        let result = try binary.start(["-"], input: job(server, "command: ['-']")).wait()
         #expect(result.exitStatus == 2)
         #expect(result.errorText.contains("standard input is the job file already"))
-        #expect(server.requests().isEmpty)
+        #expect(server.requests().isEmpty && binary.folder.list().isEmpty)
     }
 
     @Test func aRunThatIsStoppedEndsItsCommands() throws {

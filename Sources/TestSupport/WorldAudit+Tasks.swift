@@ -117,7 +117,10 @@ extension WorldAudit {
         checkFit(task, conclusion, now)
         pages[index].phase = .finished
         pages[index].conclusion = conclusion
-        if plan.failFast, conclusion.outcome == .failed, !conclusion.tolerated, !isOver(now) { hasFailedFast = true }
+        // In the turn in which all bytes have moved, too: which of the two came first is not told.
+        if plan.failFast, conclusion.outcome == .failed, !conclusion.tolerated, !isOverButForBytes(now) {
+            hasFailedFast = true
+        }
     }
 
     /// What does not fit into the rest of the run is put off, and nothing is that was not found too long.

@@ -16,8 +16,6 @@ package enum RetryAfter {
         }
         guard let date = HTTPDate.parse(text) else { return nil }
         let start = headers.first("date").flatMap { HTTPDate.parse($0) } ?? now
-        // Compared before subtracted: what lies centuries apart is too far for a span.
-        if date <= start { return .zero }
-        return date <= start + longest ? date - start : longest
+        return min(start.span(to: date), longest)
     }
 }

@@ -30,7 +30,7 @@ extension Engine {
     /// An upload began because its server might keep what arrives, and was cut since the run's bytes are used up. The server
     /// did not say so, and no run has room for all of it: the next one would be cut at the same place.
     func lostUpload(_ attempt: Attempt) -> TransferError? {
-        guard let ledger, ledger.budget.isUsedUp, attempt.life.knowsUploads, attempt.life.uploadPoint == nil,
+        guard let ledger, ledger.budget.isSpent, attempt.life.knowsUploads, attempt.life.uploadPoint == nil,
             attempt.sentSomething, let length = attempt.plannedBody?.length, length > ledger.budget.most
         else { return nil }
         var error = ledger.budget.refusal(.never, of: "the body", length: length)

@@ -27,9 +27,6 @@ package struct ByteBudget: Hashable, Sendable {
     /// Neither moved nor promised.
     package var left: Int64 { max(0, most - moved - claimed) }
 
-    /// Nothing moves any more.
-    package var isUsedUp: Bool { moved >= most }
-
     /// Whether a body of that length may begin. If it fits, it has its place until its task has ended or asks anew.
     package mutating func ask(_ task: TaskIndex, length: Int64) -> Answer {
         release(task)

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,6 +40,11 @@ void tr_begin_write_out(int descriptor, int64_t offset, int64_t count) {
 int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds) {
     struct timespec time = {.tv_sec = monotonic_nanoseconds / 1000000000, .tv_nsec = monotonic_nanoseconds % 1000000000};
     return sem_clockwait(semaphore, CLOCK_MONOTONIC, &time);
+}
+
+int64_t tr_read_now(int file, void *bytes, size_t count, int64_t offset) {
+    struct iovec piece = {.iov_base = bytes, .iov_len = count};
+    return preadv2(file, &piece, 1, offset, RWF_NOWAIT);
 }
 
 int64_t tr_copy_file_range(int from, int to, size_t count) {

@@ -110,6 +110,7 @@ import TransferModel
         if let likeness = request.likeness, likeness === lastLikeness {
             easy.clearMessage()
             easy.set(CURLOPT_URL, request.url)
+            if let length = request.bodyLength { easy.set(CURLOPT_INFILESIZE_LARGE, offset: length) }
             return
         }
         lastLikeness = request.likeness
@@ -305,6 +306,7 @@ import TransferModel
     /// request. A new connection costs less than waiting for that.
     private func leaveUnreadBody() {
         guard version == .http1, bodyBytes > Self.mostUnread else { return }
+        lastLikeness = nil
         easy.set(CURLOPT_FORBID_REUSE, true)
     }
 

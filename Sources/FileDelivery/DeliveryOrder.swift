@@ -98,6 +98,8 @@ package enum DeliveryOrder: Sendable {
     case keepFile(TaskIndex, FileRecord, mode: UInt16)
     /// The digest of a file that is to be sent.
     case digest(TaskIndex, path: String, DigestAlgorithm)
+    /// A piece of a file that is to be sent, from the disk into memory; whatever comes of it, `fetched` answers.
+    case fetch(TaskIndex, path: String, Range<Int64>)
     /// A local file as a download's source.
     case copy(TaskIndex, from: String, Destination, maximum: Int64?)
     /// A local file as a data task's answer, or for what it says. One of a group is read where it is staged, if it is.
@@ -125,7 +127,7 @@ extension DeliveryOrder {
             .adopt(let id, _, _, _, _, _, _):
             id.thread(of: count)
         case .inspect(let task, _, _, _), .look(let task, _, _, _), .digest(let task, _, _), .examine(let task, _),
-            .keepFile(let task, _, _):
+            .keepFile(let task, _, _), .fetch(let task, _, _):
             Int(task.raw) % count
         case .copy(let task, _, let destination, _): destination.group == nil ? Int(task.raw) % count : 0
         case .read(let task, _, _, let group): group == nil ? Int(task.raw) % count : 0
@@ -151,6 +153,7 @@ package enum DeliveryReport: Sendable {
     /// `nil` size: nothing stands there. `matches` is `nil` when no checksum was given.
     case inspected(TaskIndex, path: String, size: Int64?, matches: Bool?)
     case digested(TaskIndex, Checksum)
+    case fetched(TaskIndex)
     /// `nil`: no file stands there, or none that may be seen.
     case looked(TaskIndex, FileStamp?, sum: Int64?)
     /// It is the beginning of the body now, or of no use for the reason given.

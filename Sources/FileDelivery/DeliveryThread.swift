@@ -130,6 +130,9 @@ struct DeliveryWorker {
             inspect(task, path, checksum, isMember)
         case .digest(let task, let path, let algorithm):
             answer(task) { () throws(TransferError) in .digested(task, try LocalFiles.digest(path, algorithm)) }
+        case .fetch(let task, let path, let range):
+            LocalFiles.fetch(path, range)
+            answers.append(.fetched(task))
         case .keepFile(let task, let record, let mode):
             answer(task) { () throws(TransferError) in
                 try LocalFiles.setMode(record.path, mode)

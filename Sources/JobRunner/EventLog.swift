@@ -11,7 +11,9 @@ package final class EventLog: EventSink {
     private var turn: [Event] = []
     /// Of the last event.
     private(set) var sequence: UInt64
-    private var redactor: Redactor?
+    private var redactor: Redactor? { didSet { hides = redactor?.isEmpty == false } }
+    /// There are secrets to take out: of most jobs there are none.
+    private var hides = false
     private let thread: EventThread
     package var wall: WallTime
     private let patience: TimeSpan
@@ -29,6 +31,7 @@ package final class EventLog: EventSink {
     ) throws(SystemError) {
         self.sequence = sequence
         self.redactor = redactor
+        hides = redactor?.isEmpty == false
         self.patience = patience
         wall = now.wall
         thread = try EventThread(consumers)
@@ -48,7 +51,8 @@ package final class EventLog: EventSink {
     private func add(_ kind: Event.Kind, task: TaskIndex?, session: SessionIndex?) {
         sequence += 1
         let event = Event(time: wall, sequence: sequence, session: session, task: task, kind: kind)
-        turn.append(redactor.map { event.redacted(by: $0) } ?? event)
+        if hides, let redactor { return turn.append(event.redacted(by: redactor)) }
+        turn.append(event)
     }
 
     /// After a turn of the loop.

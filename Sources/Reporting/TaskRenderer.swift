@@ -48,10 +48,9 @@ struct TaskRenderer {
     }
 
     private func request(_ fold: TaskFold, to writer: inout JSONWriter) {
-        let method = report.job.tasks[task].effectiveMethod
-        let url =
-            fold.firstURLIfLate(report.job.tasks[task])
-            ?? report.redactor.redacted(report.job.tasks[task].shownURL)
+        let specification = report.job.tasks[task]
+        let method = specification.effectiveMethod
+        let url = fold.firstURLIfLate(specification) ?? report.redactor.redacted(specification.shownURL)
         writer.key("request")
         writer.beginObject()
         writer.key("original")

@@ -81,6 +81,21 @@ package struct Descriptor: ~Copyable, Sendable {
         return try Syscall.count("read") { unsafe pread(raw, bytes.baseAddress, bytes.count, Int(offset)) }
     }
 
+    /// The same of what lies in memory; `nil` where the disk would have to be waited for. A filesystem that cannot tell is
+    /// waited for.
+    package borrowing func readNow(
+        into bytes: UnsafeMutableRawBufferPointer, at offset: Int64
+    ) throws(SystemError) -> Int? {
+        let raw = raw
+        do throws(SystemError) {
+            return try Syscall.count("read") { unsafe Int(tr_read_now(raw, bytes.baseAddress, bytes.count, offset)) }
+        } catch {
+            if error.errno == EAGAIN { return nil }
+            guard [EOPNOTSUPP, ENOSYS, EINVAL].contains(error.errno) else { throw error }
+            return try unsafe read(into: bytes, at: offset)
+        }
+    }
+
     /// Cuts the file off, and goes on writing there.
     package borrowing func cut(at size: Int64) throws(SystemError) {
         let raw = raw

@@ -229,6 +229,8 @@ final class Attempt: TransferReceiver {
 
     // What the session's cache has to do with it.
     var cacheTurn: CacheTurn?
+    /// No cache answers this request, or keeps its answer.
+    var passesCache = false
     /// Whether the last answer was kept; `nil` where there was none to keep.
     var cacheNote: CacheRecord?
     /// The cache is not asked any more.
@@ -515,7 +517,10 @@ final class Attempt: TransferReceiver {
         let most = min(Int64(buffer.count), credit ?? .max)
         guard let body else { return .stop }
         let filled = body.fill(UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(most)]))
-        guard case .bytes(let count) = filled else { return filled }
+        guard case .bytes(let count) = filled else {
+            if let wanted = body.takeWanted() { outbox.add(.fetch(task, path: wanted.path, wanted.range)) }
+            return filled
+        }
         noteNews()
         if let credit { self.credit = credit - Int64(count) }
         sentSomething = true

@@ -121,9 +121,12 @@ extension Engine {
 
     /// Those that the job file holds in the clear.
     func learnPasswords(_ attempt: Attempt, _ url: ResourceURL) {
-        for secret in attempt.rules.challenges.secrets { learn(secret) }
-        for header in attempt.rules.headers {
-            for secret in ShownSecret.texts(in: header) { learn(secret) }
+        if learnedRules !== attempt.rules {
+            learnedRules = attempt.rules
+            for secret in attempt.rules.challenges.secrets { learn(secret) }
+            for header in attempt.rules.headers {
+                for secret in ShownSecret.texts(in: header) { learn(secret) }
+            }
         }
         guard let text = url.userInformation,
             case .password(let user, let password)? = ShownSecret(userInformation: text)

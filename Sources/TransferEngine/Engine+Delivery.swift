@@ -114,6 +114,7 @@ extension Engine {
             guard case .inspecting = attempt.phase else { return inspectedName(attempt, path, size, matches) }
             inspected(attempt, size: size, matches: matches)
         case .digested(let task, let digest): digested(task, digest)
+        case .fetched(let task): fetched(task)
         case .looked(let task, let stamp, let sum): looked(task, stamp, sum: sum)
         case .adopted(let task, let problem): adopted(task, problem)
         case .part(let staging, let task, let part): noted(staging, task, part)

@@ -104,6 +104,8 @@ package final class Engine {
     package private(set) var credentialProblems: [String] = []
     /// Secrets of this run that no event tells.
     var learned: Set<String> = []
+    /// Tasks that say nothing of their own share their rules, and what is secret in them.
+    var learnedRules: AttemptRules?
     lazy var boundSecrets = BoundSecrets(job.secrets)
     /// Commands that answer for own schemes, and those that nobody listens to any more.
     var commandTransfers: [CommandTransfer] = []
@@ -396,11 +398,11 @@ package final class Engine {
             curl.ftp = try access(request, attempt)
             if curl.ftp != nil { curl.headers = [] }
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
-            if isPlain, !request.sendsBody, curl.proxyAuthorization == nil, let origin = attempt.origin {
-                curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
-            }
             attempt.body = nil
             if request.sendsBody { try openBody(request, attempt, &curl) }
+            if isPlain, attempt.body?.stream == nil, curl.proxyAuthorization == nil, let origin = attempt.origin {
+                curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
+            }
             attempt.transfer = try loop.start(curl, receiver: attempt)
         } catch {
             tellOfTrust(attempt, request.url)
@@ -553,8 +555,9 @@ package final class Engine {
     func ended(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) {
         if attempt.cacheTurn != nil, endedForCache(attempt, error) { return }
         let end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
+        if attempt.passesCache { forgetWhatChanged(attempt) }
         let step = attempt.life.ended(end)
-        if attempt.cacheTurn != nil { noteForCache(attempt, step, error) }
+        if attempt.cacheTurn != nil || attempt.passesCache { noteForCache(attempt, step, error) }
         perform(step, attempt)
     }
 

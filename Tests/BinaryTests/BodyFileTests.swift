@@ -182,6 +182,38 @@ import TextFormats
         #expect(last < answer)
     }
 
+    /// What does not lie in memory is fetched by a thread of its own while the upload stands still; the loop waits only
+    /// where a filesystem cannot tell, or where it went out of memory again.
+    @Test(
+        .enabled(if: Strace.isUsable),
+        arguments: [("EAGAIN", "2"), ("EAGAIN", "5"), ("EAGAIN", "1+"), ("EOPNOTSUPP", "1+")],
+        ["{ file: large.bin }", "{ multipart: [{ name: a, file: large.bin }, { name: b, file: large.bin }] }"])
+    func whatIsNotInMemoryIsFetched(_ lack: (error: String, when: String), _ body: String) throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let stage = try Stage()
+        let bytes = Script.patternBytes(1_300_003)
+        try stage.folder.write("large.bin", bytes)
+        let trace = stage.binary.home.path("trace")
+        let strace = Strace(
+            [.init("preadv2", .error(lack.error), when: lack.when)], paths: [stage.folder.path("large.bin")])
+        let run = try stage.run(
+            """
+            tasks: [{ id: a, type: upload, method: PUT, url: "\(server.url("/a"))", body: \(body) }]
+            """, under: strace.command(trace: trace, calls: ["preadv2", "pread64"]))
+        #expect(run.status == 0)
+        let sent = try #require(server.requests("/a").first?.body)
+        #expect(body.contains("multipart") ? sent.count > 2 * bytes.count : sent == bytes)
+        // A line begins with the thread's number.
+        let calls = try stage.binary.home.text("trace").split(separator: "\n").compactMap {
+            $0.contains("pread") ? (thread: $0.prefix { $0 != " " }, isNow: $0.contains("preadv2")) : nil
+        }
+        let loop = try #require(calls.first { $0.isNow }?.thread)
+        let others = calls.filter { $0.thread != loop }
+        #expect(others.allSatisfy { !$0.isNow } && others.isEmpty == (lack.error != "EAGAIN"), "\(calls)")
+        if lack.when != "1+" { #expect(calls.allSatisfy { $0.isNow || $0.thread != loop }, "\(calls)") }
+    }
+
     @Test func aLongUploadTakesLittleMemory() throws {
         let size = Rounds.isLong ? 2 << 30 : 256 << 20
         let server = try ScriptedServer()

@@ -213,7 +213,12 @@ import TextFormats
         }
         defer { desk.server.stop() }
         for path in ["/a", "/b", "/c"] { _ = try desk.run(path: path) }
-        _ = try desk.run("method: PUT, body: { data: new }")
+        // One that is never to connect does not.
+        let offline = try desk.run("method: PUT, body: { data: new }, cachePolicy: returnCacheDataDontLoad")
+        #expect(try offline.task("a", "error.name") == "resourceUnavailable")
+        let put = try desk.run("method: PUT, body: { data: new }")
+        #expect(try put.task("a", "cache.stored") == "false")
+        #expect(try put.task("a", "cache.reason") == "the answer to this PUT answers no later GET")
         for path in ["/a", "/b", "/c"] { _ = try desk.run(path: path) }
         #expect(
             desk.server.requests().map { "\($0.method) \($0.path)" }

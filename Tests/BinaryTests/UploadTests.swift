@@ -53,18 +53,20 @@ import Testing
     }
 
     /// Tasks that differ in their file alone are made alike, and each sends its own.
-    @Test func alikeTasksSendTheirOwnFiles() throws {
+    @Test(arguments: [1, 16]) func alikeTasksSendTheirOwnFiles(atOnce: Int) throws {
         let server = try ScriptedServer { _ in .respond(201) }
         defer { server.stop() }
         let stage = try Stage()
-        var (lines, expected) = ("tasks:\n", [String: [String]]())
+        var (lines, expected) = ("limits: { maximumConcurrentTasks: \(atOnce) }\ntasks:\n", [String: [String]]())
         for number in 0..<24 {
             let (name, type) = [("csv", "text/csv"), ("json", "application/json"), ("csv", "text/csv")][number % 3]
             let method = number < 12 ? "PUT" : "POST"
-            try stage.folder.write("f\(number).\(name)", "content \(number)")
+            // Each of another length, some of none.
+            let content = String(repeating: "content \(number)", count: [1, 0, 9_000, 3][number % 4])
+            try stage.folder.write("f\(number).\(name)", content)
             lines += "  - { id: t\(number), type: upload, method: \(method), url: \"\(server.url("/\(number)"))\", "
             lines += "body: { file: f\(number).\(name) } }\n"
-            expected["/\(number)"] = [method, "content \(number)", type]
+            expected["/\(number)"] = [method, content, type]
         }
         #expect(try stage.run(lines).status == 0)
         for (path, said) in expected {

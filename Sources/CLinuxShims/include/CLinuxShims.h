@@ -22,6 +22,8 @@ int tr_write_out(int descriptor);
 void tr_begin_write_out(int descriptor, int64_t offset, int64_t count);
 // 0, or -1 and errno: ETIMEDOUT when the monotonic clock reached the time first. `semaphore` is a sem_t.
 int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds);
+// Only what lies in memory; EAGAIN where the disk would have to be waited for.
+int64_t tr_read_now(int file, void *bytes, size_t count, int64_t offset);
 int64_t tr_copy_file_range(int from, int to, size_t count);
 // A global that Swift rejects as shared mutable state.
 char **tr_environment(void);

@@ -11,10 +11,18 @@ extension Engine {
     /// Whether the cache answers the request, or must be waited for. Everything that goes into the request is in it.
     func asksCache(_ request: OutgoingRequest, _ attempt: Attempt) -> Bool {
         (attempt.cacheTurn, attempt.cacheNote, attempt.source, attempt.isFromCache) = (nil, nil, nil, false)
+        attempt.passesCache = false
         guard let cache = attempt.session.cache, attempt.parts == nil else { return false }
         let policy = cachePolicy(attempt)
         // Checksum files are not the cache's, and of no other scheme is anything kept; but what is never to connect does not.
         guard request.url.isHTTP && !attempt.isLookingUp || policy == .returnCacheDataDontLoad else { return false }
+        // What changes something is answered from no cache, and its answer answers nobody.
+        if !["GET", "HEAD", "POST"].contains(request.method), policy != .returnCacheDataDontLoad,
+            !request.headers.contains(where: { $0.name.utf8.count == 13 && $0.name.lowercased() == "cache-control" })
+        {
+            attempt.passesCache = true
+            return false
+        }
         // Ten thousand downloads with nothing in the cache.
         let isIndifferent =
             attempt.specification.type == .download && request.method == "GET" && policy != .returnCacheDataDontLoad

@@ -9,6 +9,7 @@ extension Engine {
     /// An answer ended. What it puts an end to goes, whether the task wanted it or not; a redirect is kept here, and what
     /// becomes the task's answer when it is delivered.
     func noteForCache(_ attempt: Attempt, _ step: NextStep, _ error: TransferError?) {
+        if attempt.passesCache { return notePassing(attempt, step) }
         guard let turn = attempt.cacheTurn, let head = attempt.head, let cache = attempt.session.cache else { return }
         let gone = CacheInvalidation.urls(
             after: turn.request.method, turn.request.url, status: head.status, head.headers)
@@ -39,6 +40,26 @@ extension Engine {
         }
     }
 
+    /// After a request that the cache was not asked about: what it holds of the place is no longer to be believed.
+    func forgetWhatChanged(_ attempt: Attempt) {
+        guard let head = attempt.head, let cache = attempt.session.cache else { return }
+        let request = attempt.life.request
+        for url in CacheInvalidation.urls(after: request.method, request.url, status: head.status, head.headers) {
+            cache.forget(url.text)
+        }
+    }
+
+    /// Why its answer is not kept either.
+    private func notePassing(_ attempt: Attempt, _ step: NextStep) {
+        guard attempt.head != nil, attempt.specification.type != .download else { return }
+        switch step {
+        case .deliver(let unverified, _):
+            if unverified { attempt.cacheNote = CacheRecord(refusal: CacheStorage.Refusal.unproven.description) }
+        case .fail: attempt.cacheNote = CacheRecord(refusal: CacheStorage.Refusal.unexpected.description)
+        case .send, .keep, .ask, .cancel: break
+        }
+    }
+
     private func provesItsEnd(_ head: ResponseHead, _ attempt: Attempt) -> Bool {
         let framing = try? BodyFraming.of(
             head.headers, status: head.status, method: attempt.life.request.method, version: head.version)
@@ -47,6 +68,9 @@ extension Engine {
 
     /// The task has its answer. It was kept as it came, or is packed no more.
     func keepAnswer(_ attempt: Attempt) {
+        if attempt.passesCache, !attempt.lengthUnverified {
+            attempt.cacheNote = attempt.session.cache?.refusal(toAnswersOf: attempt.life.request.method)
+        }
         guard attempt.cacheTurn != nil, !attempt.lengthUnverified else { return }
         keepInCache(attempt, attempt.cacheTurn?.copy ?? attempt.kept)
     }

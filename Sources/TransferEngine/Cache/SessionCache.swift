@@ -44,6 +44,7 @@ package final class SessionCache {
     private(set) var orders: [CacheOrder] = []
     /// Of the last first request, for the next like it.
     var lastHeaders: (rules: AttemptRules, headers: HeaderBlock)?
+    private var lastRefusal: (method: String, record: CacheRecord)?
 
     /// - Parameter place: `nil` for a cache that ends with the run.
     package init(_ configuration: CacheConfiguration, on place: CachePlace?) {
@@ -60,6 +61,14 @@ package final class SessionCache {
     }
 
     private static let useGrain = TimeSpan.seconds(86_400)
+
+    /// What is said of answers that no other request has. Of a thousand most are of one method.
+    func refusal(toAnswersOf method: String) -> CacheRecord {
+        if let last = lastRefusal, last.method == method { return last.record }
+        let record = CacheRecord(refusal: CacheStorage.Refusal.method(method).description)
+        lastRefusal = (method, record)
+        return record
+    }
 
     // MARK: What the store says
 

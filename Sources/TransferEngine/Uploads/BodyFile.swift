@@ -101,9 +101,22 @@ final class OpenBodyFile {
         try plan.compare(now)
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(TransferError) -> Int {
+    /// `nil` where the disk would have to be waited for and the caller does not want to.
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, waiting: Bool
+    ) throws(TransferError) -> Int? {
         let count: Int
-        do throws(SystemError) { count = try file.read(into: buffer, at: offset) } catch { throw readError(error) }
+        do throws(SystemError) {
+            if let read = try file.readNow(into: buffer, at: offset) {
+                count = read
+            } else if waiting {
+                count = try file.read(into: buffer, at: offset)
+            } else {
+                return nil
+            }
+        } catch {
+            throw readError(error)
+        }
         try check()
         guard count > 0 || buffer.isEmpty else {
             throw TransferError(.bodyFileChanged, "the body's file \(plan.path) ended at byte \(offset)")

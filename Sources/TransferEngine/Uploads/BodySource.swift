@@ -17,6 +17,17 @@ final class BodySource {
     var wasToldSent = false
     /// Of what was handed over, where somebody will tell it again.
     private var digest: StreamingDigest?
+    /// Whoever reads may be told to come again: the loop never waits for a disk where the transfer can stand still.
+    var canPause = false
+    /// What has to be fetched from the disk before the next byte can be had.
+    private var wanted: Wanted?
+    /// So far it was fetched; where it went out of memory again it is waited for.
+    private var fetched: (section: Int, end: Int64)?
+    struct Wanted {
+        let path: String
+        let range: Range<Int64>
+    }
+    private static let fetchedAtOnce: Int64 = 1 << 20
     /// Why sending had to stop: nothing that could be taken for the whole was sent then.
     private(set) var failure: TransferError?
 
@@ -43,7 +54,9 @@ final class BodySource {
         do throws(TransferError) {
             let filled: BodyFill
             switch plan.content {
-            case .sections(let list, let starts): filled = .bytes(try read(list, starts, into: buffer))
+            case .sections(let list, let starts):
+                let count = try read(list, starts, into: buffer)
+                filled = count == 0 && wanted != nil ? .pause : .bytes(count)
             case .stream: filled = try stream?.take(into: buffer, left: length.map { $0 - sent }) ?? .stop
             }
             if case .bytes(let count) = filled {
@@ -57,7 +70,13 @@ final class BodySource {
         }
     }
 
-    /// As many as there are, over the ends of sections: what is not enough to fill the buffer is all.
+    /// What kept it from going on, once.
+    func takeWanted() -> Wanted? {
+        defer { wanted = nil }
+        return wanted
+    }
+
+    /// As many as there are, over the ends of sections, and as far as they can be had now.
     private func read(
         _ list: [PlannedBody.Section], _ starts: [Int64], into buffer: UnsafeMutableRawBufferPointer
     ) throws(TransferError) -> Int {
@@ -74,7 +93,17 @@ final class BodySource {
             case .bytes(let bytes):
                 bytes.withUnsafeBytes { rest.copyMemory(from: .init(rebasing: $0[Int(offset)..<Int(offset) + count])) }
                 done += count
-            case .file(let file): done += try sections.open(file).read(into: rest, at: offset)
+            case .file(let file):
+                let waits = !canPause || fetched.map { $0.section == index && offset < $0.end } == true
+                guard let count = try sections.open(file).read(into: rest, at: offset, waiting: waits) else {
+                    // What there is goes first.
+                    if done > 0 { return done }
+                    let end = min(offset + Self.fetchedAtOnce, list[index].length)
+                    wanted = Wanted(path: file.path, range: offset..<end)
+                    fetched = (index, end)
+                    return 0
+                }
+                done += count
             }
         }
         return done

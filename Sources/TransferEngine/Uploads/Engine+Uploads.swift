@@ -32,7 +32,7 @@ extension Engine {
             return nil
         }
         do throws(TransferError) {
-            let planned = try PlannedBody(body, boundary: attempt.session.boundary(of: attempt.task))
+            let planned = try PlannedBody(body) { attempt.session.boundary(of: attempt.task) }
             if let earlier = bodies.earlier[attempt.task] { try planned.check(against: earlier) }
             if planned.outlivesAttempts { bodies.planned[attempt.task] = planned }
             attempt.plannedBody = planned
@@ -74,6 +74,8 @@ extension Engine {
         if body.stream != nil { curl.needsFreshConnection = true }
         if attempt.life.sumsBody(request) { try body.sum(by: .md5) }
         curl.bodyLength = body.length ?? -1
+        // One stream of a shared connection cannot stand still.
+        body.canPause = curl.version == .http1 && curl.ftp == nil
         if curl.ftp == nil, !attempt.session.configuration.http.expectContinue { curl.headers.append("Expect:") }
     }
 
@@ -86,6 +88,11 @@ extension Engine {
             }
             loop.resume(transfer)
         }
+    }
+
+    /// What its body's next bytes are lies in memory now.
+    func fetched(_ task: TaskIndex) {
+        if let transfer = attempt(of: task)?.transfer { loop.resume(transfer) }
     }
 
     /// The transfer is over, and was not looked at yet.

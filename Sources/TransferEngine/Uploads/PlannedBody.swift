@@ -29,10 +29,10 @@ final class PlannedBody: Sendable {
     /// No bytes: what a POST without a body says.
     static let nothing = PlannedBody([.bytes([])])
 
-    convenience init(_ body: RequestBody, boundary: String) throws(TransferError) {
+    convenience init(_ body: RequestBody, boundary: () -> String) throws(TransferError) {
         switch body {
         case .stream(let command, let length): self.init(command, length: length)
-        case .multipart(let parts): self.init(try Self.sections(parts, boundary))
+        case .multipart(let parts): self.init(try Self.sections(parts, boundary()))
         case .data, .base64, .json, .form, .file: self.init([try Self.section(body)])
         }
     }

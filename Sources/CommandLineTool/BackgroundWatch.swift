@@ -1,6 +1,7 @@
 import BackgroundService
 import Glibc
 import JobRunner
+import Reporting
 import Stores
 import Synchronization
 import SystemIO
@@ -76,6 +77,10 @@ final class BackgroundWatch: Sendable {
                 signal: { [self] in
                     story.tellWhatIsDue()
                     return heard.number
+                },
+                hear: { [self] in
+                    let words = FollowedRun.heldUp(background.identifier, $0)
+                    try? DescriptorSink.standardError.write(Array(words.utf8))
                 },
                 take: { [self] events in
                     for event in events { release(event, follower, inbox) }

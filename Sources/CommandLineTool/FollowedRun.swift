@@ -44,7 +44,7 @@ struct FollowedRun {
         }
         let consumers = outputs.consumers
         return try follower.follow(
-            signal: { heard.number },
+            signal: { heard.number }, hear: { console.errors(Self.heldUp(identifier, $0)) },
             take: { events in
                 for consumer in consumers { try? consumer.consume(events) }
             })
@@ -58,6 +58,13 @@ struct FollowedRun {
     static func goesOn(_ identifier: String) -> String {
         "the session `\(identifier)` goes on in the background: `transfer-run attach \(identifier)` follows it, "
             + "`transfer-run cancel \(identifier)` ends it\n"
+    }
+
+    /// That a session's events wait in the background process, and that they wait no more.
+    static func heldUp(_ identifier: String, _ trouble: String?) -> String {
+        guard let trouble else { return "the session `\(identifier)` is held up no more\n" }
+        return "warning: the session `\(identifier)` is held up: \(trouble)\n"
+            + "  hint: it goes on by itself once that is mended, and nothing of it is lost\n"
     }
 
     private func finish(

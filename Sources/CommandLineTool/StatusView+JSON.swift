@@ -51,6 +51,7 @@ extension BackgroundSession {
         writer.member("job", job)
         writer.member("state", state.rawValue)
         writer.member("report", report)
+        writer.member("trouble", trouble)
         writer.key("tasks")
         writer.beginArray()
         for task in tasks { task.write(to: &writer) }

@@ -54,7 +54,8 @@ extension BackgroundSession {
         let words = outcomes.isEmpty ? words(for: counts) : outcomes.joined(separator: ", ")
         let hint =
             state == .finished ? ["    `transfer-run attach \(Visible.text(identifier))` tells how it ended"] : []
-        return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)"]
+        let held = trouble.map { ["    held up: \(Visible.text($0))"] } ?? []
+        return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)"] + held
             + taskLines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts) + hint
     }
 }

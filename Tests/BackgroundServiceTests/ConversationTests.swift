@@ -100,21 +100,22 @@ struct ConversationTests {
 
     @Test func whoIsBehindLosesProgressAndHearsTheLastWord() throws {
         var queue = OutputQueue()
-        func events(_ sequence: UInt64) -> [UInt8] { ServiceNews.events("a", upTo: sequence).frame }
         let progress = ServiceNews.progress(ProtocolTests.progress("t", 1, expected: 2)).frame
         queue.tellIfIdle(progress)
         #expect(queue.next().count == progress.count)
         // Half of it goes.
         queue.sent(10)
         for sequence in 1...1000 {
-            queue.tell("a", UInt64(sequence), events(UInt64(sequence)))
+            let news = ServiceNews.events("a", upTo: UInt64(sequence), trouble: sequence > 999 ? "full" : nil)
+            queue.tell("a", news, news.frame)
             queue.tellIfIdle(progress)
         }
         queue.answer(AnswerParts(1, .done))
         #expect(queue.next().count == progress.count - 10)
         queue.sent(progress.count - 10)
         // An answer before what can wait; of the news one word; no more progress.
-        #expect(try frames(&queue) == [.part(1, .done, isLast: true), .news(.events("a", upTo: 1000))])
+        #expect(
+            try frames(&queue) == [.part(1, .done, isLast: true), .news(.events("a", upTo: 1000, trouble: "full"))])
         #expect(queue.isEmpty)
         queue.tellIfIdle(progress)
         #expect(try frames(&queue).count == 1)

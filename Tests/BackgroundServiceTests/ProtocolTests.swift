@@ -44,7 +44,7 @@ struct ProtocolTests {
 
     @Test func newsComeBack() throws {
         let all: [ServiceNews] = [
-            .events("a", upTo: 42), .leaving("signal 15"),
+            .events("a", upTo: 42), .events("a", upTo: 0, trouble: "the disk is \"full\""), .leaving("signal 15"),
             .progress(Self.progress("t", 7, .sent)), .progress(Self.progress("t", 7, expected: .max)),
         ]
         for news in all { #expect(try ServiceMessage.parse(Self.json(news.frame)) == .news(news)) }
@@ -133,7 +133,9 @@ struct ProtocolTests {
             #expect(try !parts(answer).isEmpty)
         }
         let progress = Self.progress(worst, .max, expected: .max, of: identifier, after: .max)
-        for news: ServiceNews in [.leaving(worst), .progress(progress), .events(identifier, upTo: .max)] {
+        for news: ServiceNews in [
+            .leaving(worst), .progress(progress), .events(identifier, upTo: .max, trouble: worst),
+        ] {
             #expect(news.frame.count - 4 <= ServiceProtocol.maximumFrame)
         }
     }

@@ -94,6 +94,27 @@ import TransferModel
 
     // MARK: Following
 
+    @Test func whoFollowsHearsOfTrouble() throws {
+        try stage.start()
+        let board = stage.host.board
+        let first = try stage.link()
+        _ = try first.ask(.follow("a", after: 0))
+        board.trouble(of: "a", "the disk is full")
+        #expect(try news(first) == .events("a", upTo: 0, trouble: "the disk is full"))
+        // Who comes later as well, though no event is new.
+        let second = try stage.link()
+        _ = try second.ask(.follow("a", after: 9))
+        #expect(try news(second) == .events("a", upTo: 0, trouble: "the disk is full"))
+        // It is no news.
+        board.trouble(of: "a", "the disk is full")
+        #expect(try first.nextNews(within: .milliseconds(30)) == nil)
+        board.forget("a")
+        #expect(board.trouble(of: "a") == "the disk is full", "nobody carries the run, and that is why")
+        board.trouble(of: "a", nil)
+        for link in [first, second] { #expect(try news(link) == .events("a", upTo: 0)) }
+        try stage.stop()
+    }
+
     @Test func newsAndProgressComeToThoseWhoFollow() throws {
         try stage.start { $0.progressPace = .milliseconds(1) }
         let board = stage.host.board
@@ -141,7 +162,7 @@ import TransferModel
         for link in links {
             var (heard, words) = (UInt64(0), 0)
             while heard < last {
-                guard case .events("a", let sequence)? = try news(link) else { throw ServiceTrouble("no news") }
+                guard case .events("a", let sequence, _)? = try news(link) else { throw ServiceTrouble("no news") }
                 #expect(sequence > heard)
                 (heard, words) = (sequence, words + 1)
             }
@@ -175,7 +196,7 @@ import TransferModel
             var isThere = true
             while isThere {
                 guard let one = try news(link) else { throw ServiceTrouble("the good one heard nothing") }
-                if case .events(_, sequence) = one { isThere = false }
+                if case .events(_, sequence, _) = one { isThere = false }
             }
             var entries = [PollEntry(deaf.descriptor.raw, .leaving)]
             Polling.wait(&entries, milliseconds: 0)
@@ -300,7 +321,7 @@ import TransferModel
                 _ = try? socket.hear()
             }
             stage.host.board.events(of: "a", upTo: UInt64(round))
-            guard case .events("a", UInt64(round))? = try news(good) else { throw ServiceTrouble("another") }
+            guard case .events("a", UInt64(round), _)? = try news(good) else { throw ServiceTrouble("another") }
         }
         #expect(try good.ask(.ring("still")) == .done)
         try stage.stop()

@@ -97,6 +97,11 @@ struct SessionReaderTests {
         #expect(session.tasks.map(\.state) == [.running, .finished, .waiting])
         #expect(session.tasks[0].bytesReceived == 10 && session.tasks[0].expected == 20)
         #expect(session.tasks[2].waitingFor == .credential)
+        #expect(session.trouble == nil)
+        // One that cannot carry it now.
+        let held = SessionStatus("a", RunStatus(job: "nightly", startedAt: WallTime(nanoseconds: 0)), trouble: "full")
+        let waiting = try #require(SessionReader(folder).sessions("a", live: [held]).first)
+        #expect(waiting.trouble == "full" && waiting.tasks[0].state == .waiting)
         // A process that is there and does not carry it.
         #expect(try SessionReader(folder).sessions("a", live: [])[0].tasks[0].state == .waiting)
     }

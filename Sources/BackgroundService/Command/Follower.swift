@@ -21,6 +21,9 @@ package final class Follower {
     private let wake: PollWake
     private var link: ServiceLink?
     private var last: UInt64 = 0
+    /// What the process said last of what holds the run's events back.
+    private var holdup: String?
+    private var toldHoldup: String?
     /// Where progress is wanted.
     private var placing: ProgressPlacing?
     private var isOver = false
@@ -58,11 +61,15 @@ package final class Follower {
     }
 
     /// `take` gets every event once, in order, and progress between them where it is wanted. `signal` is asked whenever
-    /// nothing has come for a while.
+    /// nothing has come for a while. `hear` is told what holds events back, and that nothing does any more.
     package func follow(
-        signal: () -> Int32?, take: (ArraySlice<Event>) -> Void
+        signal: () -> Int32?, hear: (_ holdup: String?) -> Void, take: (ArraySlice<Event>) -> Void
     ) throws(ServiceTrouble) -> End {
         while true {
+            if holdup != toldHoldup {
+                hear(holdup)
+                toldHoldup = holdup
+            }
             if try read(take) { deaths = 0 }
             if let progress = placing?.placed(), !progress.isEmpty { take(progress[...]) }
             if let end = try end() {
@@ -151,6 +158,7 @@ package final class Follower {
                 switch news {
                 case .leaving: return drop()
                 case .progress(let progress): placing?.take(progress)
+                case .events(identifier, _, let trouble): holdup = trouble
                 case .events: break
                 }
             }

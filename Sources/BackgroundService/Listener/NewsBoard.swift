@@ -6,6 +6,8 @@ package final class NewsBoard: Sendable {
     /// What is new since the last look.
     package struct Content: Equatable {
         package var events: [String: UInt64] = [:]
+        /// Of those among `events` that are in trouble.
+        package var troubles: [String: String] = [:]
         package var progress: [TaskProgress] = []
         /// Something is still there: progress, before its time.
         package var hasMore = false
@@ -21,6 +23,8 @@ package final class NewsBoard: Sendable {
     private struct State {
         /// By session: the last event in the journal.
         var last: [String: UInt64] = [:]
+        /// By session: why its events wait to be written, or its run to be carried.
+        var troubles: [String: String] = [:]
         /// How many follow a session, and how many of them report what became of it.
         var followers: [String: (all: Int, reporting: Int)] = [:]
         var news: Set<String> = []
@@ -74,6 +78,21 @@ package final class NewsBoard: Sendable {
         }
         if isFollowed { wake() }
     }
+
+    /// Its events cannot be written, or its run not be carried, for this reason; `nil` when that is over. Kept while
+    /// nobody carries the run: that may be just what it is about.
+    package func trouble(of identifier: String, _ trouble: String?) {
+        let mustWake = state.withLock { state in
+            guard state.troubles[identifier] != trouble else { return false }
+            state.troubles[identifier] = trouble
+            guard state.followers[identifier] != nil else { return false }
+            state.news.insert(identifier)
+            return Self.takeFlag(&state.mustWakeForNews)
+        }
+        if mustWake { wake() }
+    }
+
+    package func trouble(of identifier: String) -> String? { state.withLock { $0.troubles[identifier] } }
 
     /// There is something for which those who follow wait.
     package var isHurried: Bool { state.withLock { $0.isHurried } }
@@ -151,6 +170,7 @@ package final class NewsBoard: Sendable {
             var content = Content()
             for identifier in state.news {
                 content.events[identifier] = state.last[identifier] ?? 0
+                content.troubles[identifier] = state.troubles[identifier]
                 state.forgetIfOver(identifier)
             }
             (state.news, state.isHurried) = ([], false)

@@ -3,7 +3,7 @@
 package struct OutputQueue {
     private var unsent: ArraySlice<UInt8> = []
     private var answers: ArraySlice<AnswerParts> = []
-    private var owed: [String: UInt64] = [:]
+    private var owed: [String: ServiceNews] = [:]
 
     package init() {}
 
@@ -21,9 +21,9 @@ package struct OutputQueue {
 
     package mutating func answer(_ parts: AnswerParts) { answers.append(parts) }
 
-    /// `frame` is the same for all who follow. It goes at once, or its number later.
-    package mutating func tell(_ identifier: String, _ sequence: UInt64, _ frame: [UInt8]) {
-        if isEmpty { unsent = frame[...] } else { owed[identifier] = sequence }
+    /// `frame` is of the news, and the same for all who follow. It goes at once, or the news later.
+    package mutating func tell(_ identifier: String, _ news: ServiceNews, _ frame: [UInt8]) {
+        if isEmpty { unsent = frame[...] } else { owed[identifier] = news }
     }
 
     /// Dropped for whoever is behind.
@@ -34,8 +34,8 @@ package struct OutputQueue {
         while unsent.isEmpty {
             if let first = answers.indices.first {
                 if let frame = answers[first].next() { unsent = frame[...] } else { answers.removeFirst() }
-            } else if let (identifier, sequence) = owed.popFirst() {
-                unsent = ServiceNews.events(identifier, upTo: sequence).frame[...]
+            } else if let (_, news) = owed.popFirst() {
+                unsent = news.frame[...]
             } else {
                 // Nothing is held for one who is owed nothing.
                 answers = []

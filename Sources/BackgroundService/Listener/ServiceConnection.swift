@@ -99,8 +99,8 @@ final class ServiceConnection {
         flush(now)
     }
 
-    func tell(_ identifier: String, _ sequence: UInt64, _ frame: [UInt8], _ now: Instant) {
-        output.tell(identifier, sequence, frame)
+    func tell(_ identifier: String, _ news: ServiceNews, _ frame: [UInt8], _ now: Instant) {
+        output.tell(identifier, news, frame)
         flush(now)
     }
 

@@ -182,6 +182,7 @@ final class ServiceRoom {
             return change(one) { $0.answer(number, .refused(most), now) }
         }
         let last = desk.board.follow(identifier, reports: reports)
+        let trouble = desk.board.trouble(of: identifier)
         if isNew {
             followers[identifier, default: []].insert(one.number)
         } else {
@@ -189,8 +190,9 @@ final class ServiceRoom {
         }
         change(one) { one in
             one.answer(number, .following(last), now)
-            guard last > sequence, !one.isGone else { return }
-            one.tell(identifier, last, ServiceNews.events(identifier, upTo: last).frame, now)
+            guard last > sequence || trouble != nil, !one.isGone else { return }
+            let news = ServiceNews.events(identifier, upTo: last, trouble: trouble)
+            one.tell(identifier, news, news.frame, now)
         }
     }
 
@@ -208,8 +210,9 @@ final class ServiceRoom {
         let withProgress = news.isProgressDue(now)
         let content = desk.board.take(withProgress: withProgress)
         for (identifier, sequence) in content.events {
-            let frame = ServiceNews.events(identifier, upTo: sequence).frame
-            each(identifier) { $0.tell(identifier, sequence, frame, now) }
+            let news = ServiceNews.events(identifier, upTo: sequence, trouble: content.troubles[identifier])
+            let frame = news.frame
+            each(identifier) { $0.tell(identifier, news, frame, now) }
         }
         for (identifier, frames) in Self.progressFrames(content.progress) {
             each(identifier) { $0.tellIfIdle(frames, now) }

@@ -12,18 +12,20 @@ package enum ServiceMessage: Hashable, Sendable {
 
 /// What those who follow are told unasked.
 package enum ServiceNews: Hashable, Sendable {
-    /// The journal holds the session's events up to this number.
-    case events(String, upTo: UInt64)
+    /// The journal holds the session's events up to this number; what keeps it from holding more, if anything does.
+    case events(String, upTo: UInt64, trouble: String? = nil)
     case progress(TaskProgress)
     /// The process is about to end, for this reason; its runs go on with the next one.
     case leaving(String)
 
     package var frame: [UInt8] {
         switch self {
-        case .events(let identifier, let sequence):
+        case .events(let identifier, let sequence, let trouble):
             Frame.write("news") {
                 $0.member("identifier", identifier)
                 $0.member("sequence", sequence)
+                // Versions that do not know of it pass it over.
+                if let trouble { $0.member("trouble", MessageText.bounded(trouble)) }
             }
         case .progress(let progress): progress.frame
         case .leaving(let reason): Frame.write("leaving") { $0.member("reason", MessageText.bounded(reason)) }
@@ -40,7 +42,11 @@ extension ServiceMessage {
             let number = try members.numberIfAny("id", UInt32.self)
             let reason = try members.text("reason")
             return number.map { .part($0, .refused(reason), isLast: true) } ?? .refused(reason)
-        case "news": return .news(.events(try members.identifier(), upTo: try members.number("sequence", UInt64.self)))
+        case "news":
+            return .news(
+                .events(
+                    try members.identifier(), upTo: try members.number("sequence", UInt64.self),
+                    trouble: try members.textIfAny("trouble")))
         case "leaving": return .news(.leaving(try members.text("reason")))
         case "progress": return .news(.progress(try TaskProgress(&members)))
         default: return try part(&members)

@@ -6,11 +6,15 @@ package import TransferModel
 /// What the process knows of a session of a run under way and the journal does not tell.
 package struct SessionStatus: Hashable, Sendable {
     package var identifier: String
+    /// Without tasks when nobody carries it just now.
     package var run: RunStatus
+    /// What keeps its events out of the journal, or the run from being carried.
+    package var trouble: String?
 
-    package init(_ identifier: String, _ run: RunStatus) {
+    package init(_ identifier: String, _ run: RunStatus, trouble: String? = nil) {
         self.identifier = identifier
         self.run = run
+        self.trouble = trouble
     }
 }
 
@@ -49,6 +53,7 @@ extension SessionStatus {
         writer.key("run")
         writer.beginObject()
         writer.member("identifier", identifier)
+        if let trouble { writer.member("trouble", MessageText.bounded(trouble)) }
         var head = run
         head.job = MessageText.bounded(head.job)
         head.writeHead(to: &writer)
@@ -74,7 +79,7 @@ extension SessionStatus {
             }
             status.tasks.append(task)
         }
-        return [SessionStatus(identifier, status)]
+        return [SessionStatus(identifier, status, trouble: run.text("trouble"))]
     }
 }
 

@@ -14,16 +14,19 @@ final class CarriedRun: Sendable {
         /// The journal has its end.
         case finished
         case left
-        /// It is where it was, and is to be tried again.
-        case failed(String)
+        /// It is where it was, and is to be tried again; whether its transfers had begun.
+        case failed(String, hasBegun: Bool)
     }
 
     let id: RunID
     let identifiers: [String]
-    private let accepted: AcceptedRun
+    let accepted: AcceptedRun
     private let tools: HostTools
     /// The process that carried it before crashed.
     private let hasCrashed: Bool
+    /// It was carried before, and what it told could not be written.
+    private let wasHeldUp: Bool
+    private let hasBegun = Atomic<Bool>(false)
     private let board: NewsBoard
     private let inbox = Inbox()
     private let notes = RunNotes()
@@ -33,7 +36,7 @@ final class CarriedRun: Sendable {
 
     /// `ended` is called on the run's own thread.
     init(
-        _ run: JournalRun, _ tools: HostTools, _ board: NewsBoard, hasCrashed: Bool,
+        _ run: JournalRun, _ tools: HostTools, _ board: NewsBoard, hasCrashed: Bool, wasHeldUp: Bool,
         ended: @escaping @Sendable (RunID, Outcome) -> Void
     ) throws(SystemError) {
         id = run.id
@@ -41,6 +44,7 @@ final class CarriedRun: Sendable {
         accepted = run.accepted
         self.tools = tools
         self.hasCrashed = hasCrashed
+        self.wasHeldUp = wasHeldUp
         self.board = board
         cancellation = try Command.Cancellation()
         try thread.start(named: "run \(run.id.raw)") { [self] in ended(id, CrashMark.watchingStack { carry() }) }
@@ -133,8 +137,9 @@ final class CarriedRun: Sendable {
         do {
             outcome = try carryOn()
         } catch {
-            outcome = .failed("\(error)")
+            outcome = .failed("\(error)", hasBegun: hasBegun.load(ordering: .relaxed))
         }
+        if case .failed(let why, _) = outcome { tell(trouble: why) } else { tell(trouble: nil) }
         for case .control(let request) in inbox.close() { Self.refuse(request) }
         receipts.close(isWritten: true)
         for identifier in identifiers { board.forget(identifier) }
@@ -147,7 +152,7 @@ final class CarriedRun: Sendable {
         do throws(ServiceTrouble) {
             handed = try HandedJob(of: id, journal)
         } catch {
-            return error.mayPass ? .failed(error.description) : try giveUp(error, journal)
+            return error.mayPass ? .failed(error.description, hasBegun: false) : try giveUp(error, journal)
         }
         notes.took(handed)
         // What was added before that was told to nobody who knew how to compare.
@@ -194,9 +199,12 @@ final class CarriedRun: Sendable {
         ) { [self] news in
             switch news {
             case .written(let last):
+                tell(trouble: nil)
                 tell(last)
                 receipts.written(upTo: last)
-            case .failed(let error): tools.log("run \(id.raw): events wait to be written: \(error)")
+            case .failed(let error):
+                tools.log("run \(id.raw): events wait to be written: \(error)")
+                tell(trouble: error.description)
             }
         }
         let lines: EventLines?
@@ -238,6 +246,9 @@ final class CarriedRun: Sendable {
             _ = writer.finish()
             throw error
         }
+        hasBegun.store(true, ordering: .relaxed)
+        // What kept it from beginning is over; what kept its events from being written is when some are.
+        if !wasHeldUp { tell(trouble: nil) }
         let status = run.run()
         if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }
         if let problem = lines?.problem { tools.log("run \(id.raw): \(problem)") }
@@ -269,6 +280,8 @@ final class CarriedRun: Sendable {
     private func tell(_ last: UInt64) {
         for identifier in identifiers { board.events(of: identifier, upTo: last) }
     }
+
+    private func tell(trouble: String?) { for identifier in identifiers { board.trouble(of: identifier, trouble) } }
 
     private func settings(_ recipe: RunRecipe) -> RunSettings {
         var settings = RunSettings(

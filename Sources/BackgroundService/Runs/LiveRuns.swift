@@ -30,6 +30,8 @@ final class LiveRuns: @unchecked Sendable {
     private var suspected: [RunID] = []
 
     private struct Failure {
+        let run: AcceptedRun
+        var hasBegun = false
         var count = 0
         var due = Instant(nanoseconds: 0)
         var why = ""
@@ -153,7 +155,9 @@ final class LiveRuns: @unchecked Sendable {
             return
         }
         do throws(SystemError) {
-            live[run.id] = try CarriedRun(run, tools, board, hasCrashed: crashed.contains(run.id), ended: ended)
+            live[run.id] = try CarriedRun(
+                run, tools, board, hasCrashed: crashed.contains(run.id),
+                wasHeldUp: failures[run.id]?.hasBegun ?? false, ended: ended)
             crashed.remove(run.id)
         } catch {
             tools.log("run \(run.id.raw) cannot be begun: \(error)")
@@ -162,15 +166,18 @@ final class LiveRuns: @unchecked Sendable {
     }
 
     func ended(_ id: RunID, _ outcome: CarriedRun.Outcome) {
-        live.removeValue(forKey: id)?.join()
+        let run = live.removeValue(forKey: id)
+        run?.join()
         // A run's threads are gone, and what they left between them would be held for good.
         if live.isEmpty || live.count % 16 == 0 { Memory.giveBack() }
         suspected.removeAll { $0 == id }
         switch outcome {
         case .finished, .left: failures[id] = nil
-        case .failed(let why):
+        case .failed(let why, let hasBegun):
+            guard let run else { break }
             // Longer each time, up to a minute: somebody may make room, or mend what is wrong.
-            var failure = failures[id] ?? Failure()
+            var failure = failures[id] ?? Failure(run: run.accepted)
+            failure.hasBegun = hasBegun
             failure.count += 1
             failure.due = Clocks.instant() + .seconds(Int64(min(60, 1 << min(failure.count, 6))))
             nextLook = min(nextLook, failure.due)
@@ -207,9 +214,14 @@ final class LiveRuns: @unchecked Sendable {
     }
 
     func status(_ identifier: String?, _ reply: @escaping @Sendable ([SessionStatus]) -> Void) {
-        let gathering = StatusGathering(reply)
+        let gathering = StatusGathering(board, reply)
         for run in live.values {
             for name in run.identifiers where identifier == nil || name == identifier { gathering.ask(run, name) }
+        }
+        for (id, failure) in failures where live[id] == nil {
+            for name in failure.run.identifiers where identifier == nil || name == identifier {
+                gathering.add(name, of: failure.run)
+            }
         }
         gathering.begin()
     }

@@ -1,8 +1,10 @@
 import JobRunner
+import Stores
 import Synchronization
 import TransferModel
 
-/// Asks several runs how they stand and tells all answers in one. A run that ends meanwhile has nothing to tell.
+/// Asks several runs how they stand and tells all answers in one, each with its trouble. A run that ends meanwhile has
+/// nothing to tell.
 final class StatusGathering: Sendable {
     private struct State {
         var asked: [(CarriedRun, String)] = []
@@ -10,18 +12,29 @@ final class StatusGathering: Sendable {
         var found: [SessionStatus] = []
     }
     private let state = Mutex(State())
+    private let board: NewsBoard
     private let reply: @Sendable ([SessionStatus]) -> Void
 
-    init(_ reply: @escaping @Sendable ([SessionStatus]) -> Void) { self.reply = reply }
+    init(_ board: NewsBoard, _ reply: @escaping @Sendable ([SessionStatus]) -> Void) {
+        self.board = board
+        self.reply = reply
+    }
+
+    /// There is nobody to be asked: the run waits to be carried.
+    func add(_ identifier: String, of run: AcceptedRun) {
+        guard let trouble = board.trouble(of: identifier) else { return }
+        let status = RunStatus(job: run.job, startedAt: run.createdAt)
+        state.withLock { $0.found.append(SessionStatus(identifier, status, trouble: trouble)) }
+    }
 
     func ask(_ run: CarriedRun, _ identifier: String) { state.withLock { $0.asked.append((run, identifier)) } }
 
     func begin() {
-        let asked = state.withLock { state in
+        let (asked, found) = state.withLock { state in
             state.open = state.asked.count
-            return state.asked
+            return (state.asked, state.found)
         }
-        if asked.isEmpty { return reply([]) }
+        if asked.isEmpty { return reply(found) }
         for (run, identifier) in asked {
             run.ask(
                 ControlRequest(action: .status, patterns: [], identifier: identifier) { [self] answer, _ in
@@ -32,7 +45,9 @@ final class StatusGathering: Sendable {
 
     private func take(_ answer: ControlReply, _ identifier: String, _ run: CarriedRun) {
         let all: [SessionStatus]? = state.withLock { state in
-            if case .status(let status) = answer { state.found.append(SessionStatus(identifier, status)) }
+            if case .status(let status) = answer {
+                state.found.append(SessionStatus(identifier, status, trouble: board.trouble(of: identifier)))
+            }
             state.open -= 1
             return state.open == 0 ? state.found : nil
         }

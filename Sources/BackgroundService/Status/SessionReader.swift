@@ -27,7 +27,7 @@ package final class SessionReader {
             try fold.read(journal)
             folds[run.id] = fold
             for name in run.accepted.identifiers where identifier ?? name == name {
-                sessions.append(fold.session(name, run, live.map { $0.first { $0.identifier == name }?.run }))
+                sessions.append(fold.session(name, run, live.map { $0.first { $0.identifier == name } }))
             }
         }
         return sessions
@@ -77,10 +77,11 @@ private struct RunFold {
     }
 
     /// `live` has nothing in it when the process carries another part of the run only, or none of it any more.
-    func session(_ identifier: String, _ run: JournalRun, _ live: RunStatus??) -> BackgroundSession {
+    func session(_ identifier: String, _ run: JournalRun, _ live: SessionStatus??) -> BackgroundSession {
+        let live = live.flatMap { $0 }
         let told = Dictionary(
-            (live.flatMap { $0 }?.tasks ?? []).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let isCarried = live.flatMap { $0 } != nil
+            (live?.run.tasks ?? []).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let isCarried = !told.isEmpty
         var own: [SessionTask] = []
         for (task, name) in zip(tasks, identifiers) where name ?? identifier == identifier {
             var task = task
@@ -90,6 +91,7 @@ private struct RunFold {
         let counts = own.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } as [RunStatus.State: Int]
         return BackgroundSession(
             identifier: identifier, job: run.accepted.job, report: run.accepted.report,
-            state: run.state == .finished ? .finished : .of(counts), tasks: own)
+            state: run.state == .finished ? .finished : .of(counts), tasks: own,
+            trouble: run.state == .finished ? nil : live?.trouble)
     }
 }

@@ -85,6 +85,8 @@ package struct BackgroundSession: Hashable, Sendable {
     package let report: String?
     package let state: RunStatus.State
     package let tasks: [SessionTask]
+    /// What keeps its events from being written, so that this may be out of date, or its run from being carried.
+    package let trouble: String?
 
     package var counts: [RunStatus.State: Int] { tasks.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } }
 }

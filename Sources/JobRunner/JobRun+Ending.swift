@@ -44,6 +44,7 @@ extension JobRun {
 
     func finish(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
         let specification = job.tasks[Int(task.raw)]
+        let error = conclusion.error.map { named($0, conclusion.blame) }
         let result = endAttempt(
             task, conclusion.outcome, nil, held: conclusion.held, staged: conclusion.staged, now)
         let file = result?.file ?? past?.takeFile(task)
@@ -61,12 +62,12 @@ extension JobRun {
             outcome: conclusion.outcome, tolerated: conclusion.tolerated,
             changed: specification.type == .download ? changed(file, specification, conclusion) : file?.changed,
             source: conclusion.outcome == .succeeded ? result?.source ?? .network : nil, waits: waits,
-            error: conclusion.error,
+            error: error,
             body: result?.body, lengthUnverified: result?.lengthUnverified ?? false,
             captures: conclusion.outcome == .succeeded ? told(result?.captures ?? captures[specification.id]) : [],
             duration: conclusion.duration,
             explanation: Explanation.sentence(
-                outcome: conclusion.outcome, error: conclusion.error, waits: waits, attempts: conclusion.attempts,
+                outcome: conclusion.outcome, error: error, waits: waits, attempts: conclusion.attempts,
                 deferral: conclusion.deferral, lacks: lack(of: task, conclusion.deferral),
                 type: specification.type), cache: result?.cache,
             parts: result?.parts ?? [])
@@ -81,6 +82,20 @@ extension JobRun {
         tasksLeft[Int(specification.session.raw)] -= 1
         // More may have been added: whoever takes the run over knows.
         if tasksLeft[Int(specification.session.raw)] == 0, !scheduler.isMakingWay { invalidate(specification.session) }
+    }
+
+    /// With the names of those who are to blame.
+    private func named(_ error: TransferError, _ blame: Blame?) -> TransferError {
+        guard let blame else { return error }
+        var error = error
+        error.message = blame.sentence { (need: Blame.Need) -> String? in
+            switch need {
+            case .task(let task): "`\(job.tasks[Int(task.raw)].id)`"
+            case .group(let group): "the group `\(job.groups[Int(group.raw)].name)`"
+            case .outside(let number): outsideEnds.indices.contains(number) ? "`\(outsideEnds[number])`" : nil
+            }
+        }
+        return error
     }
 
     /// A member's file stands there once its group is published: then all of it succeeds, or its flush failed.

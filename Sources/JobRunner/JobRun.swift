@@ -49,6 +49,8 @@ package final class JobRun {
     var captures: [String: [CapturedValue]] = [:]
     /// By the id of a task that somebody else carries: those that wait for it.
     private var outside: [String: [TaskIndex]]
+    /// Those of them that have ended, by the numbers under which the scheduler knows them.
+    var outsideEnds: [String] = []
     private var isLeaving = false
     var facts = ExitFacts()
     var tasksLeft: [Int]
@@ -206,7 +208,9 @@ package final class JobRun {
         defer { if end.hasFailed { scheduler.failedOutside(now: now) } }
         guard let waiting = outside.removeValue(forKey: end.id) else { return }
         if end.succeeded { engine.keep(end.captures, of: end.id) }
-        scheduler.outsideEnded(waiting, succeeded: end.succeeded, deferral: end.deferral, now: now)
+        outsideEnds.append(end.id)
+        scheduler.outsideEnded(
+            waiting, succeeded: end.succeeded, deferral: end.deferral, number: outsideEnds.count - 1, now: now)
     }
 
     private func take(_ report: ExecutorReport, _ now: Now) {

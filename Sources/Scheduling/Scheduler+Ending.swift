@@ -45,7 +45,8 @@ extension Scheduler {
     }
 
     mutating func finish(
-        _ task: TaskIndex, _ outcome: TaskOutcome, _ error: TransferError?, _ status: Int?, _ deferral: Deferral? = nil
+        _ task: TaskIndex, _ outcome: TaskOutcome, _ error: TransferError?, _ status: Int?, _ deferral: Deferral? = nil,
+        blame: Blame? = nil
     ) {
         let index = Int(task.raw)
         let wasStaged = tasks[index].phase == .staged
@@ -60,7 +61,7 @@ extension Scheduler {
                 Conclusion(
                     outcome: outcome, error: error, tolerated: tolerated, waits: tasks[index].waits,
                     attempts: Int(tasks[index].attempt), duration: now.instant - createdAt(task),
-                    held: tasks[index].held, staged: staged, deferral: deferral)))
+                    held: tasks[index].held, staged: staged, deferral: deferral, blame: blame)))
         tasks[index].waits = []
         if !outsideNeeds.isEmpty { outsideNeeds[task] = nil }
         if !mirrors.isEmpty { mirrors[task] = nil }
@@ -70,7 +71,9 @@ extension Scheduler {
         // Once the run is ending, whoever ended it ends those that wait too.
         let succeeded = outcome == .succeeded || tolerated
         if stopping == nil {
-            release(dependants.of(index), succeeded, deferral, unlessIn: wasStaged ? plan.tasks[index].group : nil)
+            release(
+                dependants.of(index), succeeded, deferral, unlessIn: wasStaged ? plan.tasks[index].group : nil,
+                blame: succeeded ? nil : Blame(.task(task), outcome, for: blame))
         }
         if plan.failFast, outcome == .failed, !tolerated, stopping == nil { failFast() }
     }
@@ -90,13 +93,14 @@ extension Scheduler {
     /// Lets go those that waited for it, or skips them; what waited for something that was put off is put off too.
     /// Members of `group` were let go before.
     mutating func release(
-        _ waiting: ArraySlice<TaskIndex>, _ succeeded: Bool, _ deferral: Deferral?, unlessIn group: GroupIndex? = nil
+        _ waiting: ArraySlice<TaskIndex>, _ succeeded: Bool, _ deferral: Deferral?, unlessIn group: GroupIndex? = nil,
+        blame: Blame?
     ) {
         for dependant in waiting {
             let index = Int(dependant.raw)
             guard tasks[index].phase == .blocked, group == nil || plan.tasks[index].group != group else { continue }
             guard succeeded else {
-                if !endsWithGroup(index) { skipped.append((dependant, deferral)) }
+                if !endsWithGroup(index) { skipped.append((dependant, deferral, blame)) }
                 continue
             }
             tasks[index].openNeeds -= 1
@@ -118,7 +122,7 @@ extension Scheduler {
         isSkipping = true
         var next = 0
         while next < skipped.count {
-            let (task, deferral) = skipped[next]
+            let (task, deferral, blame) = skipped[next]
             next += 1
             // It may need several that did not succeed.
             guard tasks[Int(task.raw)].phase == .blocked else { continue }
@@ -127,22 +131,26 @@ extension Scheduler {
                 finish(task, .deferred, nil, nil, deferral)
                 continue
             }
-            finish(task, .skipped, TransferError(.dependencyFailed, "a task it needs did not succeed"), nil)
+            let error = TransferError(.dependencyFailed, "a task it needs did not succeed")
+            finish(task, .skipped, error, nil, blame: blame)
         }
         skipped = []
         isSkipping = false
     }
 
-    /// One that somebody else carries has ended; `waiting` are those that need it, once for each need of theirs.
+    /// One that somebody else carries has ended; `waiting` are those that need it, once for each need of theirs. Those that
+    /// are skipped because of it blame it by `number`.
     package mutating func outsideEnded(
-        _ waiting: [TaskIndex], succeeded: Bool, deferral: Deferral? = nil, now: Now
+        _ waiting: [TaskIndex], succeeded: Bool, deferral: Deferral? = nil, number: Int = 0, now: Now
     ) {
         self.now = now
         // One that has ended meanwhile needs nothing any more.
         let open = waiting.filter { outsideNeeds[$0] != nil }
         for task in open { outsideNeeds[task, default: 0] -= 1 }
         outsideNeeds = outsideNeeds.filter { $0.value > 0 }
-        if stopping == nil { release(open[...], succeeded, deferral) }
+        if stopping == nil {
+            release(open[...], succeeded, deferral, blame: succeeded ? nil : Blame(.outside(number)))
+        }
     }
 
     /// One failed that somebody else carries, whether or not anybody here needs it: to `failFast` that is all one.

@@ -189,30 +189,30 @@ extension Scheduler {
         switch standing(of: task, history) {
         case .free: makeReady(task)
         case .blocked: block(task)
-        case .lost(let deferral):
+        case .lost(let deferral, let blame):
             block(task, isTold: false)
-            skipped.append((task, deferral))
+            skipped.append((task, deferral, blame))
         }
     }
 
     private enum Needs {
         case free, blocked
-        case lost(Deferral?)
+        case lost(Deferral?, Blame)
     }
 
     /// Of what it needs, only what has not ended well counts. What is verified and not put in place has to be fetched
     /// again.
     private mutating func standing(of task: TaskIndex, _ history: RunHistory) -> Needs {
         let index = Int(task.raw)
-        var lost: TaskPast.Ending?
+        var lost: (deferral: Deferral?, blame: Blame)?
         for need in plan.tasks[index].needs {
             guard let ending = history.tasks[Int(need.raw)].ending else { continue }
             tasks[index].openNeeds -= 1
-            if !ending.isGood { lost = lost ?? ending }
+            if !ending.isGood { lost = lost ?? (ending.deferral, Blame(.task(need), ending.outcome)) }
         }
-        if let lost { return .lost(lost.deferral) }
+        if let lost { return .lost(lost.deferral, lost.blame) }
         for group in plan.tasks[index].neededGroups {
-            if groups[Int(group.raw)].isBroken { return .lost(groups[Int(group.raw)].deferral) }
+            if groups[Int(group.raw)].isBroken { return .lost(groups[Int(group.raw)].deferral, Blame(.group(group))) }
             if groups[Int(group.raw)].isPublished { tasks[index].openNeeds -= 1 }
         }
         return tasks[index].openNeeds == 0 ? .free : .blocked

@@ -29,7 +29,7 @@ extension Scheduler {
         groups[Int(group.raw)].staged.append(task)
         // One that needs another member's file needs it verified, not published: that waits for both.
         let members = dependants.of(index).filter { plan.tasks[Int($0.raw)].group == group }
-        if stopping == nil { release(members[...], true, nil) }
+        if stopping == nil { release(members[...], true, nil, blame: nil) }
         closeMember(group)
     }
 
@@ -106,6 +106,10 @@ extension Scheduler {
 
     private mutating func ended(_ group: GroupIndex, published: Bool, _ error: TransferError?) {
         actions.append(.groupFinished(group, published: published, error))
-        if stopping == nil { release(groupDependants.of(Int(group.raw)), published, groups[Int(group.raw)].deferral) }
+        if stopping == nil {
+            release(
+                groupDependants.of(Int(group.raw)), published, groups[Int(group.raw)].deferral,
+                blame: published ? nil : Blame(.group(group)))
+        }
     }
 }

@@ -45,7 +45,7 @@ package struct Scheduler {
     /// What a running task was told to end with; its executor may still say otherwise.
     var endings: [TaskIndex: Ending] = [:]
     /// Tasks to be skipped because one they need did not succeed, or put off because it was.
-    var skipped: [(task: TaskIndex, deferral: Deferral?)] = []
+    var skipped: [(task: TaskIndex, deferral: Deferral?, blame: Blame?)] = []
     var isSkipping = false
     var probesToCharge: [(OriginID, TransferError)] = []
     /// Of running attempts that could use more slots than their own, by task.

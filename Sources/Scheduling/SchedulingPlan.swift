@@ -192,10 +192,12 @@ package struct Conclusion: Sendable {
     package var staged: TimeSpan
     /// Why a deferred task was put off.
     package var deferral: Deferral?
+    /// Why a skipped one was skipped.
+    package var blame: Blame?
 
     package init(
         outcome: TaskOutcome, error: TransferError?, tolerated: Bool, waits: [TaskRecord.Wait], attempts: Int,
-        duration: TimeSpan, held: TimeSpan, staged: TimeSpan, deferral: Deferral?
+        duration: TimeSpan, held: TimeSpan, staged: TimeSpan, deferral: Deferral?, blame: Blame? = nil
     ) {
         self.outcome = outcome
         self.error = error
@@ -206,5 +208,6 @@ package struct Conclusion: Sendable {
         self.held = held
         self.staged = staged
         self.deferral = deferral
+        self.blame = blame
     }
 }

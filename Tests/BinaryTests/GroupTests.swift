@@ -52,6 +52,7 @@ import TransferModel
         let run = try stage.run(job(server))
         #expect(run.status == 1)
         #expect(try run.values("$.tasks[*].outcome") == ["cancelled", "failed", "skipped"])
+        #expect(try run.task("after", "error.message") == "the group `site`, which it needs, was not published")
         #expect(try run.value("$.groups[0].published") == "false")
         #expect(try stage.text("site/a.txt") == "a 1" && stage.text("site/deep/b.txt") == "b 1")
         #expect(stage.files.allSatisfy { !$0.contains(".transfer-run-") })

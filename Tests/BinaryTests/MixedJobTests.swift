@@ -63,6 +63,8 @@ import TransferModel
                 """)
         #expect(run.status == 1)
         #expect(try run.values("$.tasks[*].outcome") == ["failed", "skipped", "skipped"])
+        #expect(try run.task("second", "error.message") == "`first`, which it needs, did not succeed")
+        #expect(try run.task("third", "error.message") == "`second`, which it needs, did not succeed")
         #expect(server.requests().count == 1)
     }
 

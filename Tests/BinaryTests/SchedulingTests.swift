@@ -77,6 +77,12 @@ import TransferModel
         #expect(run.status == 1)
         #expect(try run.values("$.tasks[*].outcome") == ["skipped", "skipped", "failed", "failed", "succeeded"])
         #expect(try run.task("last", "error.name") == "dependencyFailed")
+        #expect(try run.task("middle", "error.message") == "`broken`, which it needs, failed")
+        #expect(
+            try run.task("last", "explanation")
+                == "Skipped: `middle`, which it needs, was skipped because `broken` failed. "
+                + "Mend the task it needs; it runs again with that one.")
+        #expect(run.errorText.contains("`broken`, which it needs, failed\n"))
         #expect(stage.files == ["after"])
     }
 

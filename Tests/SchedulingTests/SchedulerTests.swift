@@ -167,6 +167,14 @@ struct SchedulerTests {
             #expect(stage.ends[task]?.outcome == .skipped)
             #expect(stage.ends[task]?.waits == [TaskRecord.Wait(reason: .dependency, duration: .seconds(1))])
         }
+        func culprits(_ task: Int) -> [Blame.Need?] {
+            [stage.ends[task]?.blame?.culprit.need, stage.ends[task]?.blame?.root?.need]
+        }
+        func need(_ task: UInt32) -> Blame.Need { .task(TaskIndex(raw: task)) }
+        #expect(culprits(1) == [need(0), nil] && culprits(2) == [need(1), need(0)])
+        // Of several the first to be lost.
+        #expect(culprits(6) == [need(0), nil] && culprits(5) == [need(1), need(0)])
+        #expect(stage.ends[0]?.blame == nil && stage.ends[1]?.blame?.culprit.outcome == .failed)
         stage.end(4)
         stage.turn()
         #expect(stage.scheduler.isFinished)

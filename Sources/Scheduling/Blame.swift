@@ -1,0 +1,49 @@
+package import TransferModel
+
+/// Why a task was skipped: which of those that it needs did not succeed, of several the first.
+package struct Blame: Hashable, Sendable {
+    package enum Need: Hashable, Sendable {
+        case task(TaskIndex)
+        case group(GroupIndex)
+        /// One that somebody else carries, as `outsideEnded` numbered it.
+        case outside(Int)
+    }
+
+    package struct Culprit: Hashable, Sendable {
+        package var need: Need
+        /// What became of it; `nil` where only that it did not succeed is known.
+        package var outcome: TaskOutcome?
+    }
+
+    /// It is named in the task's own `needs`.
+    package var culprit: Culprit
+    /// Where the culprit was skipped itself: with whom that began.
+    package var root: Culprit?
+
+    init(_ need: Need, _ outcome: TaskOutcome? = nil, for own: Blame? = nil) {
+        culprit = Culprit(need: need, outcome: outcome)
+        root = own.map { $0.root ?? $0.culprit }
+    }
+}
+
+extension Blame {
+    /// `a`, which it needs, was skipped because `b` failed. `name` gives the names.
+    package func sentence(_ name: (Need) -> String?) -> String {
+        let begun = "\(name(culprit.need) ?? "a task"), which it needs, \(culprit.end)"
+        guard let root else { return begun }
+        return "\(begun) because \(name(root.need) ?? "a task") \(root.end)"
+    }
+}
+
+extension Blame.Culprit {
+    fileprivate var end: String {
+        if case .group = need { return "was not published" }
+        return switch outcome {
+        case .failed: "failed"
+        case .cancelled: "was cancelled"
+        case .skipped: "was skipped"
+        case .deferred: "was put off"
+        case .succeeded, nil: "did not succeed"
+        }
+    }
+}

@@ -50,7 +50,7 @@ package final class EventLines: EventConsumer {
         line.member("seq", sequence)
         line.member("event", event.kind.name)
         line.member("session", event.session.flatMap { job.sessionName($0) })
-        line.member("task", event.task.flatMap { task(Int($0.raw)) }.map { redactor.redacted($0.id) })
+        line.member("task", event.task.flatMap { task(Int($0.raw)) }.map { redactor.redacted(name: $0.id) })
         appendFields(of: event, to: &line)
         line.endObject()
         line.bytes.append(UInt8(ascii: "\n"))

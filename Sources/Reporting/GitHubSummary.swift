@@ -42,7 +42,7 @@ package final class GitHubSummary: EventConsumer {
         guard Int(task.raw) < job.tasks.count else { return }
         count += 1
         let word = OutcomeWord(record)
-        let id = redactor.redacted(job.tasks[Int(task.raw)].id)
+        let id = redactor.redacted(name: job.tasks[Int(task.raw)].id)
         let why = record.outcome == .succeeded ? "" : record.explanation ?? record.error?.message ?? ""
         let cells = [id, word.text.lowercased(), HumanText.duration(record.duration), why].map { Self.cell($0) }
         let row = "| \(cells.joined(separator: " | ")) |\n"
@@ -68,7 +68,7 @@ package final class GitHubSummary: EventConsumer {
         var name = job.name
         if name.unicodeScalars.count > 200 { name = String(name.unicodeScalars.prefix(200)) + "…" }
         let rows = troubled + others
-        let title = "### \(Self.cell(redactor.redacted(name))): \(ending.outcome.rawValue)\n\n"
+        let title = "### \(Self.cell(redactor.redacted(name: name))): \(ending.outcome.rawValue)\n\n"
         let lengthOfRun = HumanText.duration(ending.duration)
         let table = rows.isEmpty ? "" : "| task | outcome | duration | why |\n| --- | --- | --- | --- |\n"
         let untold = count - rows.count

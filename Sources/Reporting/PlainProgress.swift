@@ -142,7 +142,7 @@ package final class PlainProgress: EventConsumer {
         for line in tally.summary(record, id: { self.id($0) }) { append(line) }
     }
 
-    private func id(_ task: TaskIndex) -> String { redactor.redacted(job.tasks[Int(task.raw)].id) }
+    private func id(_ task: TaskIndex) -> String { redactor.redacted(name: job.tasks[Int(task.raw)].id) }
 
     /// `start` is of our own making and may hold a colour.
     private func append(_ line: String, after start: String = "") {

@@ -25,7 +25,8 @@ package struct RerunAdvice: Hashable, Sendable {
         let proofs = assignments.isEmpty ? [] : JobProofs.texts(in: job)
         let variables = assignments.flatMap { ["--set", Self.shown($0, proofs)] }
         let chosen = tasks.map { $0.flatMap { ["--only", $0] } } ?? selection
-        return ([file] + variables + options + chosen).map { redactor.redacted($0) }
+        return [redactor.redacted(name: file)] + (variables + options).map { redactor.redacted($0) }
+            + chosen.map { redactor.redacted(name: $0) }
     }
 
     // MARK: What nobody declared and is a secret all the same

@@ -24,7 +24,7 @@ struct TaskRenderer {
         let redactor = report.redactor
         let options = report.job.tasks[task].options
         let group = report.job.tasks[task].group.map { report.job.groups[Int($0.raw)].name }
-        writer.member("id", redactor.redacted(report.job.tasks[task].id))
+        writer.member("id", redactor.redacted(name: report.job.tasks[task].id))
         writer.member("session", report.job.sessionName(report.job.tasks[task].session))
         writer.member("type", report.job.tasks[task].type.rawValue)
         if group == nil, options.values.description == nil, options.values.labels.isEmpty {

@@ -40,8 +40,8 @@ extension AttemptStart {
 extension ChallengeRecord {
     fileprivate func redacted(by redactor: Redactor) -> ChallengeRecord {
         ChallengeRecord(
-            method: redactor.redacted(method), host: redactor.redacted(host), realm: redactor.redacted(realm),
-            level: redactor.redacted(level), disposition: redactor.redacted(disposition),
+            method: redactor.redacted(name: method), host: redactor.redacted(host), realm: redactor.redacted(realm),
+            level: redactor.redacted(name: level), disposition: redactor.redacted(name: disposition),
             previousFailureCount: previousFailureCount)
     }
 }
@@ -50,14 +50,15 @@ extension RedirectRecord {
     fileprivate func redacted(by redactor: Redactor) -> RedirectRecord {
         RedirectRecord(
             status: status, from: redactor.redacted(from), to: redactor.redacted(to),
-            method: redactor.redacted(method), action: action, stripped: stripped.map { redactor.redacted($0) })
+            method: redactor.redacted(name: method), action: action,
+            stripped: stripped.map { redactor.redacted(name: $0) })
     }
 }
 
 extension ResponseRecord {
     fileprivate func redacted(by redactor: Redactor) -> ResponseRecord {
         ResponseRecord(
-            status: status, url: redactor.redacted(url), method: redactor.redacted(method),
+            status: status, url: redactor.redacted(url), method: redactor.redacted(name: method),
             mimeType: redactor.redacted(mimeType), charset: redactor.redacted(charset),
             expectedLength: expectedLength, suggestedFilename: redactedFilename(by: redactor),
             contentEncoding: redactor.redacted(contentEncoding), headers: headers.redacted(by: redactor))
@@ -86,7 +87,7 @@ extension HeaderBlock {
     package func redacted(by redactor: Redactor) -> HeaderBlock {
         if redactor.isEmpty { return self }
         guard redactor.finds(in: bytes) || String(validating: bytes, as: UTF8.self) == nil else { return self }
-        return HeaderBlock(lines.map { (redactor.redacted(name($0)), redactor.redacted(value($0))) })
+        return HeaderBlock(lines.map { (redactor.redacted(name: name($0)), redactor.redacted(value($0))) })
     }
 }
 
@@ -109,9 +110,9 @@ extension TransferError {
 extension TransactionMetrics {
     fileprivate func redacted(by redactor: Redactor) -> TransactionMetrics {
         var metrics = self
-        metrics.method = redactor.redacted(method)
+        metrics.method = redactor.redacted(name: method)
         metrics.url = redactor.redacted(url)
-        metrics.networkProtocolName = redactor.redacted(networkProtocolName)
+        metrics.networkProtocolName = networkProtocolName.map { redactor.redacted(name: $0) }
         metrics.localAddress = redactor.redacted(localAddress)
         metrics.remoteAddress = redactor.redacted(remoteAddress)
         return metrics
@@ -144,7 +145,7 @@ extension TaskRecord {
 
 extension Job.Variable {
     package func redacted(by redactor: Redactor) -> Job.Variable {
-        Job.Variable(name: redactor.redacted(name), value: value.redacted(by: redactor))
+        Job.Variable(name: redactor.redacted(name: name), value: value.redacted(by: redactor))
     }
 }
 
@@ -160,7 +161,7 @@ extension PlainValue {
         case .list(let values): return .list(values.map { $0.redacted(by: redactor) })
         case .map(let entries):
             return .map(
-                entries.map { Entry(key: redactor.redacted($0.key), value: $0.value.redacted(by: redactor)) })
+                entries.map { Entry(key: redactor.redacted(name: $0.key), value: $0.value.redacted(by: redactor)) })
         }
     }
 }
@@ -183,7 +184,7 @@ extension RunRecord {
             outcome: outcome, exitStatus: exitStatus, duration: duration,
             groups: groups.map { group in
                 Group(
-                    name: redactor.redacted(group.name), published: group.published,
+                    name: redactor.redacted(name: group.name), published: group.published,
                     error: group.error?.redacted(by: redactor))
             })
     }

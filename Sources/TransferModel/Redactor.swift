@@ -49,6 +49,15 @@ package struct Redactor: Sendable {
         return String(decoding: clean, as: UTF8.self)
     }
 
+    /// Of a name that the job's author, the protocol or the program chose: an id, a header's name, a method. No secret can be put
+    /// there, and one of a few characters that is found there is none: masking it would only tell it.
+    package func redacted(name: String) -> String {
+        if unescaped.isEmpty { return name }
+        var name = name
+        guard let clean = name.withUTF8({ withoutSecrets($0.span, plain: unescaped) }) else { return name }
+        return String(decoding: clean, as: UTF8.self)
+    }
+
     package func redacted(_ text: String?) -> String? { text.map { redacted($0) } }
 
     package func redacted(_ bytes: [UInt8]) -> [UInt8] {
@@ -59,8 +68,8 @@ package struct Redactor: Sendable {
     package func finds(in bytes: [UInt8]) -> Bool { !isEmpty && withoutSecrets(bytes.span) != nil }
 
     /// `nil` when nothing in it is secret, which is nearly always.
-    private func withoutSecrets(_ text: Span<UInt8>) -> [UInt8]? {
-        var found = plain.matches(in: text)
+    private func withoutSecrets(_ text: Span<UInt8>, plain: SecretMatcher? = nil) -> [UInt8]? {
+        var found = (plain ?? self.plain).matches(in: text)
         searchUnescaped(text, origins: nil, depth: 0, into: &found)
         if found.isEmpty { return nil }
         found.sort { $0.lowerBound < $1.lowerBound }

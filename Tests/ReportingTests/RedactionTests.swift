@@ -70,6 +70,18 @@ import TransferModel
         #expect(Redactor([KnownSecret(name: "e", value: "")]).isEmpty)
     }
 
+    /// Nobody can put a secret into a name, and a short one that is found there is none.
+    @Test func shortSecretsAreNotFoundInNames() {
+        let redactor = Redactor([KnownSecret(name: "a", value: "a"), KnownSecret(name: "b", value: "lpha")])
+        #expect(redactor.redacted(name: "Date") == "Date")
+        #expect(redactor.redacted(name: "alphabet") == "a***bet")
+        #expect(redactor.redacted("Date") == "D***te")
+        let headers = HeaderBlock([("Date", "a"), ("X-lpha", "b")]).redacted(by: redactor)
+        #expect(headers.lines.map { headers.name($0) } == ["Date", "X-***"])
+        #expect(headers.lines.map { headers.value($0) } == ["***", "b"])
+        #expect(Redactor([]).redacted(name: "a") == "a")
+    }
+
     @Test func overlappingAndTouchingSecretsLeaveNothingBetween() {
         let redactor = Redactor([KnownSecret(name: "a", value: "abcdef"), KnownSecret(name: "b", value: "defghi")])
         #expect(redactor.redacted("<abcdefghi>") == "<***>")

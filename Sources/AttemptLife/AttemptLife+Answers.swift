@@ -20,7 +20,7 @@ extension AttemptLife {
         case .cancel:
             answer = .ruledOut(
                 TransferError(
-                    .cancelled, "a rule of `onResponse` cancels an answer \(rule.words(status, type, length))"))
+                    .cancelled, "a rule of `onResponse` cancels \(rule.words(status, type, length))"))
             return .abort
         }
     }
@@ -90,6 +90,6 @@ extension ResponseRule {
         if self.status != nil { words.append("with status \(status)") }
         if mimeType != nil { words.append("of type \(type?.type ?? "none")") }
         if largerThan != nil { words.append("of \(length ?? 0) bytes") }
-        return words.isEmpty ? "like any other" : words.joined(separator: " and ")
+        return words.isEmpty ? "every answer" : "an answer \(words.joined(separator: " and "))"
     }
 }

@@ -13,7 +13,7 @@ package struct UsageError: Error, Hashable, Sendable {
 
     /// What is printed.
     package var text: String {
-        "transfer-run: error: \(message)\n" + (hint.map { "  hint: \($0)\n" } ?? "")
+        "error: \(message)\n" + (hint.map { "  hint: \($0)\n" } ?? "")
     }
 
     static func notBuilt(_ what: String) -> UsageError {

@@ -7,6 +7,11 @@ extension TransferError {
         // Else it is somebody's place in this very run.
         case .destinationExists where !message.hasSuffix("is there already"):
             "Give the task a `to` of its own, or `needs` where it is to be another's."
+        // It would be cancelled again.
+        case .cancelled where message.contains("a rule of `onResponse`"):
+            "Change that rule if such an answer is welcome."
+        case .cancelled where message.contains("a rule of `challenges`"):
+            "Change that rule, or the trust that is asked for."
         default: name.whatHelps
         }
     }

@@ -93,7 +93,7 @@ import TransferModel
         #expect(result.output.isEmpty)
         #expect(
             result.errorText == """
-                transfer-run: error: no task of this run matches `nobody-*`: it has `held-1`, `held-2`, `other`
+                error: no task of this run matches `nobody-*`: it has `held-1`, `held-2`, `other`
 
                 """)
         let run = try scene.finish()
@@ -117,7 +117,7 @@ import TransferModel
     ]) func wrongWordsEndWithTwo(words: [String]) throws {
         let result = try Binary().run(arguments: words)
         #expect(result.exitStatus == 2)
-        #expect(result.errorText.hasPrefix("transfer-run: error: "))
+        #expect(result.errorText.hasPrefix("error: "))
     }
 
     @Test func theSocketIsPrivateAndGoesWithTheRun() throws {

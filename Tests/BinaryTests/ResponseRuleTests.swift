@@ -25,7 +25,12 @@ import TransferModel
             #expect(run.story(of: id).contains("response"))
         }
         #expect(try run.task("big", "error.message")?.contains("of type video/mp4") == true)
+        #expect(
+            try run.task("late", "explanation")
+                == "Cancelled: a rule of `onResponse` cancels an answer with status 503. "
+                + "Change that rule if such an answer is welcome.")
         #expect(try run.task("after", "outcome") == "skipped")
+        #expect(try run.task("after", "error.message") == "`late`, which it needs, was cancelled")
         #expect(server.requests("/late").count == 1, "no rule is tried again")
     }
 

@@ -98,7 +98,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         #expect((problem.hint ?? "").contains(hint))
         #expect(run(words).0 == 2)
         #expect(run(words).1.isEmpty)
-        #expect(run(words).2.hasPrefix("transfer-run: error: "))
+        #expect(run(words).2.hasPrefix("error: "))
     }
 
     @Test func everyUnbuiltThingEndsWithTwo() {

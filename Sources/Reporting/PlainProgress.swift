@@ -118,14 +118,21 @@ package final class PlainProgress: EventConsumer {
         var line = "  \(id(task))"
         if record.outcome == .succeeded {
             if bytes > 0 { line += "  \(HumanText.size(bytes))" }
-            let moved = record.source == .network || record.source == .resumed
-            if moved, let rate = HumanText.rate(bytes, in: running.lastAttempt) { line += "  \(rate)" }
+            if let rate = rate(bytes, running, record) { line += "  \(rate)" }
         }
         line += "  \(HumanText.duration(record.duration))"
         if running.attempts > 1 { line += "  \(running.attempts) attempts" }
         if let error = record.error { line += "  \(error.message)" }
         append(line, after: word.padded(color: style.color))
         if style.isGitHub, word.isTrouble { annotate(task, record) }
+    }
+
+    /// An attempt's own time is without what its `bandwidth` held it up. Of several attempts nobody knows whose wait that was.
+    private func rate(_ bytes: Int64, _ running: Running, _ record: TaskRecord) -> String? {
+        guard record.source == .network || record.source == .resumed else { return nil }
+        let held = record.waits.first { $0.reason == .bandwidth }?.duration ?? .zero
+        if held > .zero, running.attempts > 1 { return nil }
+        return HumanText.rate(bytes, in: running.lastAttempt + held)
     }
 
     private func annotate(_ task: TaskIndex, _ record: TaskRecord) {

@@ -6,10 +6,11 @@ import TransferModel
 @Suite struct PlainProgressTests {
     private func record(
         _ outcome: TaskOutcome, _ error: TransferError? = nil, source: ResultSource? = .network,
-        tolerated: Bool = false, explanation: String? = nil
+        tolerated: Bool = false, explanation: String? = nil, waits: [TaskRecord.Wait] = []
     ) -> TaskRecord {
         TaskRecord(
-            outcome: outcome, tolerated: tolerated, changed: true, source: source, waits: [], error: error, body: nil,
+            outcome: outcome, tolerated: tolerated, changed: true, source: source, waits: waits, error: error,
+            body: nil,
             lengthUnverified: false, captures: [], duration: .milliseconds(1500), explanation: explanation)
     }
 
@@ -85,6 +86,14 @@ import TransferModel
 
             """
         #expect(text == expected)
+    }
+
+    /// What a `bandwidth` lets through is what it says.
+    @Test func theRateIsThatOfAllTheTime() throws {
+        let held = TaskRecord.Wait(reason: .bandwidth, duration: .seconds(1))
+        let other = TaskRecord.Wait(reason: .hostLimit, duration: .seconds(7))
+        let text = try printed([record(.succeeded, waits: [other, held])])
+        #expect(text.contains("ok         t0  3.0 MiB  2.0 MiB/s"), "\(text)")
     }
 
     /// What was typed goes into the command again, but for secrets.

@@ -76,7 +76,7 @@ package struct FTPFacts: Hashable, Sendable {
 /// What a transfer hands over while it runs. Every call comes from inside libcurl on the loop's thread: an
 /// implementation may change itself and nothing else, and must not call the loop.
 package protocol TransferReceiver: AnyObject {
-    /// The headers of the final answer (never of a 1xx). `false` ends the transfer.
+    /// The headers of the final answer: never of a 1xx, but for the 101 that no answer follows. `false` ends the transfer.
     func received(head: ResponseHead) -> Bool
     /// The headers of a 104: so far the server could go on from where a cut leaves the body. `false` ends the transfer.
     func received(interim headers: HeaderBlock) -> Bool

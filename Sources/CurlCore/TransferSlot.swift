@@ -288,7 +288,8 @@ import TransferModel
             return true
         }
         if status == 104 { return receiver?.received(interim: HeaderBlock(raw: headerBytes)) ?? true }
-        guard status >= 200, !isHeadComplete, let receiver else { return true }
+        // After a 101 no answer comes that is one.
+        guard status >= 200 || status == 101, !isHeadComplete, let receiver else { return true }
         isHeadComplete = true
         let block = HeaderBlock(raw: headerBytes)
         headerBytes = []

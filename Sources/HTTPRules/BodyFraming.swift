@@ -2,7 +2,7 @@ package import TransferModel
 
 /// How a message says where its body ends. libcurl takes the last of several lengths, and `+5` for 5; we do not.
 package enum BodyFraming: Hashable, Sendable {
-    /// There is none: a HEAD, 1xx, 204 or 304.
+    /// There is none: a HEAD, 204 or 304.
     case none
     case length(Int64)
     /// Chunked in HTTP/1.1: the last chunk ends it. A length that was announced beside it (servers must not) has no
@@ -25,9 +25,15 @@ package enum BodyFraming: Hashable, Sendable {
     package static func of(
         _ headers: HeaderBlock, status: Int, method: String, version: HTTPProtocol
     ) throws(TransferError) -> BodyFraming {
+        // What follows it is no HTTP any more, and nobody knows where that ends.
+        guard status != 101 else {
+            throw TransferError(
+                .badServerResponse,
+                "the server answered 101: it goes over to another protocol, and nobody asked for that")
+        }
         try checkNames(headers)
         let length = try contentLength(headers)
-        if method == "HEAD" || status == 204 || status == 304 || (100...199).contains(status) { return .none }
+        if method == "HEAD" || status == 204 || status == 304 { return .none }
         let codings = transferCodings(headers)
         guard !codings.isEmpty else { return length.map { .length($0) } ?? .untilClose }
         guard version == .http1, codings == ["chunked"] else {

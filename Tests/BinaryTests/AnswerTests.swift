@@ -18,6 +18,29 @@ import TransferModel
         #expect(run.story(of: "a").count { $0 == "response" } == 1)
     }
 
+    /// Nobody asked for another protocol: what comes after a 101 is no answer, and its connection serves nobody else.
+    @Test(arguments: ["", ", method: POST, body: { data: hello }"])
+    func aSwitchOfProtocolsIsNoAnswer(_ keys: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+        let other = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother"
+        for method in ["GET", "POST"] { server.on("\(method) /a", [.send(answer), .send(other), .stall]) }
+        server.on("/after", .respond(200, body: "x"))
+        let run = try Stage().run(
+            """
+            sessions: { default: { maximumConnectionsPerHost: 1 } }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", allowFailure: true, retry: { attempts: 1 }, timeoutForRequest: 60s\(keys) }
+              - { id: after, url: "\(server.url("/after"))", needs: [a] }
+            """)
+        #expect(run.result.duration < .seconds(30))
+        #expect(try run.task("a", "error.name") == "badServerResponse")
+        #expect(try run.task("a", "error.message")?.contains("101") == true)
+        #expect(try run.task("after", "outcome") == "succeeded")
+        #expect(server.totalConnections == 2)
+    }
+
     /// What a HEAD announces is what it tells of a body.
     @Test func aHEADIsHeldAgainstTheSizesExpected() throws {
         let server = try ScriptedServer()

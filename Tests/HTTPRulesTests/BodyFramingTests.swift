@@ -51,6 +51,14 @@ struct BodyFramingTests {
         #expect(error?.message.contains("7 and 8") == true)
     }
 
+    /// What comes after it is of another protocol, whatever its headers say.
+    @Test(arguments: ["GET", "HEAD"]) func aSwitchOfProtocolsHasNoEnd(method: String) {
+        let error = #expect(throws: TransferError.self) {
+            try framing([("Content-Length", "7")], status: 101, method: method)
+        }
+        #expect(error?.name == .badServerResponse)
+    }
+
     /// A folded line becomes one value with blanks in it: `5` and `0` must not become 50.
     @Test func aFoldedLengthIsNoOtherNumber() {
         let block = HeaderBlock(raw: Array("Content-Length: 5\r\n 0\r\n".utf8))

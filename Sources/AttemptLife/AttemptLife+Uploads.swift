@@ -27,23 +27,25 @@ extension AttemptLife {
 
     /// What goes next: the whole from the beginning, a question, or the rest.
     private func uploadRequest(_ upload: ResumableUpload) -> OutgoingRequest {
+        var next = bareUploadRequest(upload)
+        next.headers += upload.headers
+        next.isDressed = true
+        next.expectsContinue = request.expectsContinue
+        return next
+    }
+
+    private func bareUploadRequest(_ upload: ResumableUpload) -> OutgoingRequest {
         let place = upload.point.flatMap { try? ResourceURL.parse($0.place) }
         guard let method = upload.method, let place else {
-            var request = OutgoingRequest(
+            return OutgoingRequest(
                 url: begin, method: rules.method, headers: rules.headers, sendsBody: true,
                 mayUseHTTP2: request.mayUseHTTP2)
-            request.headers += upload.headers
-            request.isDressed = true
-            return request
         }
         // What describes the whole was said when it began.
         let headers = rules.headers.filter { keeps($0, place) && !$0.name.lowercased().hasPrefix("content-") }
-        var request = OutgoingRequest(
-            url: place, method: method, headers: headers + upload.headers, sendsBody: upload.range != nil,
+        return OutgoingRequest(
+            url: place, method: method, headers: headers, sendsBody: upload.range != nil, bodyRange: upload.range,
             mayUseHTTP2: request.mayUseHTTP2)
-        request.bodyRange = upload.range
-        request.isDressed = true
-        return request
     }
 
     // MARK: What happens

@@ -17,6 +17,8 @@ package final class AttemptLife {
         case unprovenStream
         /// The same request without a range: what came does not continue what is there.
         case rangeOfNoUse
+        /// The same request, and its body without asking.
+        case expectationRefused
         /// The same request without a condition: what came says nothing of the file that stands there.
         case conditionOfNoUse
         case failure(TransferError, RedirectRecord?)
@@ -98,6 +100,7 @@ package final class AttemptLife {
             // A file that is put to an ftp server is the same however often it is.
             url: url, method: url.isFTP && rules.hasBody ? "PUT" : rules.method, headers: rules.headers,
             sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
+        request.expectsContinue = rules.expectsContinue
         addRange()
     }
 
@@ -132,7 +135,8 @@ package final class AttemptLife {
     package var isFinalAnswer: Bool {
         if isAsking { return false }
         return switch answer {
-        case .none, .redirect, .unprovenStream, .rangeOfNoUse, .conditionOfNoUse, .challenged, .upload, .cancelled:
+        case .none, .redirect, .unprovenStream, .rangeOfNoUse, .expectationRefused, .conditionOfNoUse, .challenged,
+            .upload, .cancelled:
             false
         case .result, .notModified, .failure, .ruledOut: true
         }
@@ -247,6 +251,12 @@ package final class AttemptLife {
             answer = condition?.isContradicted(by: headers) == true ? .conditionOfNoUse : .notModified
             return .discard
         }
+        if status == 417, asksToContinue {
+            answer = .expectationRefused
+            beginUploadAgain()
+            // libcurl would repeat it by itself, and nobody would be told.
+            return .abort
+        }
         if let decision = meet(status: status, headers, &lore) {
             beginUploadAgain()
             return decision
@@ -265,6 +275,9 @@ package final class AttemptLife {
             return judge(status: status, headers: headers, framing, nil)
         }
     }
+
+    /// In HTTP/2 libcurl leaves that out.
+    private var asksToContinue: Bool { request.expectsContinue && request.sendsBody && answerVersion == .http1 }
 
     /// How a body ends that says nothing of its length. Beyond HTTP the transport is told when all was sent.
     private var endless: BodyFraming { request.url.isHTTP ? .untilClose : .chunked(announced: nil) }
@@ -458,6 +471,9 @@ package final class AttemptLife {
         case .conditionOfNoUse: return .send(askForAll(), nil)
         case .unprovenStream:
             request.mayUseHTTP2 = false
+            return .send(request, nil)
+        case .expectationRefused:
+            request.expectsContinue = false
             return .send(request, nil)
         case .rangeOfNoUse, .challenged:
             return .send(request, nil)

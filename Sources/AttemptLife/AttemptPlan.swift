@@ -9,6 +9,8 @@ package final class AttemptRules: Sendable {
     package let headers: [HeaderField]
     package let hasBody: Bool
     package let version: HTTPConfiguration.Version
+    /// A body is sent only once the server says so, or keeps silent.
+    let expectsContinue: Bool
     package let redirects: RedirectPolicy
     let rewrites: RedirectRewrites
     /// No cookie is sent or kept.
@@ -45,7 +47,8 @@ package final class AttemptRules: Sendable {
 
     package init(
         type: TaskType, method: String, headers: [HeaderField] = [], hasBody: Bool = false,
-        version: HTTPConfiguration.Version = .auto, redirects: RedirectPolicy = RedirectPolicy(),
+        version: HTTPConfiguration.Version = .auto, expectsContinue: Bool = false,
+        redirects: RedirectPolicy = RedirectPolicy(),
         expect: Expectations = Expectations(), answer: AnswerRules? = nil, onResponse: [ResponseRule] = [],
         maximumFile: Int64? = nil, maximumSize: Int64? = nil, decodes: Bool = false,
         requireLength: Bool = false,
@@ -58,6 +61,7 @@ package final class AttemptRules: Sendable {
         self.headers = headers
         self.hasBody = hasBody
         self.version = version
+        self.expectsContinue = expectsContinue
         self.redirects = redirects
         rewrites = RedirectRewrites(redirects.rewrite)
         self.usesCookies = usesCookies
@@ -108,6 +112,8 @@ package struct OutgoingRequest: Sendable {
     package var bodyRange: Range<Int64>?
     /// Whether TLS may choose HTTP/2 and share a connection.
     package var mayUseHTTP2: Bool
+    /// It says `Expect: 100-continue`, where it has a body and goes over HTTP/1.1.
+    package var expectsContinue = false
     /// It asks whether the file that stands there is still the same: a 304 is an answer to it.
     package var isConditional = false
     /// Its headers are its own: what the session knows is in them, or what says that an upload could go on.

@@ -89,6 +89,8 @@ final class Attempt: TransferReceiver {
     var transactions: [TransactionMetrics] = []
     var requestStartedAt: WallTime
     var body: BodySource?
+    /// A server answered before it had anything of it.
+    var untouchedStream: BodyStream?
     /// `nil` where the task says nothing of one.
     var plannedBody: PlannedBody?
     /// How much of the present request's body was told of.
@@ -264,6 +266,11 @@ final class Attempt: TransferReceiver {
         guard let since = askedAt else { return }
         credentialWait += now - since
         askedAt = nil
+    }
+
+    func takeUntouchedStream() -> BodyStream? {
+        defer { untouchedStream = nil }
+        return untouchedStream
     }
 
     // MARK: The request for a checksum file

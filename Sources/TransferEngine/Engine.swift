@@ -678,6 +678,7 @@ package final class Engine {
         }
         attempt.endPause(at: now.instant)
         attempt.endAsking(at: now.instant)
+        attempt.takeUntouchedStream()?.leave()
         attempt.session.giveBack(attempt.ownPool)
         attempt.ownPool = nil
         if let refused = attempt.life.refusals { refusals[attempt.task] = refused }

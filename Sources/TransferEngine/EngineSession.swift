@@ -158,6 +158,7 @@ final class EngineSession {
             // This libcurl cannot let one stream of a shared connection stand still: under a `bandwidth`, or waiting for
             // a command, each transfer has a connection of its own.
             version: isMetered || options.body?.isStream == true ? .http1 : configuration.http.version,
+            expectsContinue: configuration.http.expectContinue,
             redirects: options.policies.redirects,
             expect: options.expect, answer: AnswerRules(options.expect, options.captures),
             onResponse: options.onResponse, maximumFile: options.maximumSize,

@@ -58,6 +58,24 @@ struct AttemptLifeTests {
         #expect(names(back) == ["Accept", "Authorization", "cookie", "X-Key"])
     }
 
+    /// Once, and only where it was said: without a body, and in HTTP/2, nobody expects anything.
+    @Test func anExpectationThatIsRefusedIsLeftOut() throws {
+        func life(_ method: String, hasBody: Bool) throws -> AttemptLife {
+            AttemptLife(
+                try ResourceURL.parse("https://a.test/x"),
+                AttemptRules(type: .data, method: method, hasBody: hasBody, expectsContinue: true))
+        }
+        var refused = try life("POST", hasBody: true)
+        #expect(refused.request.expectsContinue)
+        let again = sent(answer(&refused, 417))
+        #expect(again?.expectsContinue == false && again?.method == "POST" && again?.sendsBody == true)
+        #expect(failure(answer(&refused, 417)) == .unexpectedResponse)
+        var bare = try life("GET", hasBody: false)
+        #expect(failure(answer(&bare, 417)) == .unexpectedResponse)
+        var shared = try life("PUT", hasBody: true)
+        #expect(failure(answer(&shared, 417, version: .http2)) == .unexpectedResponse)
+    }
+
     @Test func theRecordNamesWhatWasStripped() throws {
         var life = try life(headers: typed)
         guard case .send(_, let record?) = answer(&life, 307, [("Location", "http://a.test/")]) else {

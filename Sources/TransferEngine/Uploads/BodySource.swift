@@ -10,9 +10,11 @@ final class BodySource {
     /// How many bytes it sends; `nil` when that shows at its end.
     let length: Int64?
     private var sections = Sections()
-    let stream: BodyStream?
+    private(set) var stream: BodyStream?
     /// So many were handed over.
     private(set) var sent: Int64 = 0
+    /// Something was handed over, were it only the end.
+    private var wasRead = false
     /// Somebody was told that this was all.
     var wasToldSent = false
     /// Of what was handed over, where somebody will tell it again.
@@ -47,6 +49,13 @@ final class BodySource {
         sections = Sections()
     }
 
+    /// A command's output of which nobody was handed anything: as good for the next request.
+    func takeUntouchedStream() -> BodyStream? {
+        guard !wasRead else { return nil }
+        defer { stream = nil }
+        return stream
+    }
+
     /// Of the whole body.
     var total: Int64? { plan.length }
 
@@ -60,12 +69,13 @@ final class BodySource {
             case .stream: filled = try stream?.take(into: buffer, left: length.map { $0 - sent }) ?? .stop
             }
             if case .bytes(let count) = filled {
+                wasRead = true
                 sent += Int64(count)
                 digest?.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             }
             return filled
         } catch {
-            failure = error
+            (failure, wasRead) = (error, true)
             return .stop
         }
     }

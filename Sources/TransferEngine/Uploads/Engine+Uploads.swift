@@ -53,16 +53,21 @@ extension Engine {
         try claimBytes(ofBody: request.bodyRange.map { $0.upperBound - $0.lowerBound } ?? planned.length, attempt)
         var stream: BodyStream?
         if case .stream(let command) = planned.content {
-            emit(.needNewBodyStream, attempt)
-            let streams = bodyStreams ?? BodyStreams(folder: job.baseDirectory, wake: wake)
-            bodyStreams = streams
-            stream = try streams.open(command, for: attempt.task)
+            stream = try self.stream(command, attempt)
         }
         let body = BodySource(planned, range: request.bodyRange, stream: stream)
         attempt.body = body
         attempt.toldSent = body.start
         tellResumed(request, attempt, planned)
         return body
+    }
+
+    private func stream(_ command: [SecretText], _ attempt: Attempt) throws(TransferError) -> BodyStream {
+        if let untouched = attempt.takeUntouchedStream() { return untouched }
+        emit(.needNewBodyStream, attempt)
+        let streams = bodyStreams ?? BodyStreams(folder: job.baseDirectory, wake: wake)
+        bodyStreams = streams
+        return try streams.open(command, for: attempt.task)
     }
 
     /// The same for libcurl.
@@ -76,7 +81,7 @@ extension Engine {
         curl.bodyLength = body.length ?? -1
         // One stream of a shared connection cannot stand still.
         body.canPause = curl.version == .http1 && curl.ftp == nil
-        if curl.ftp == nil, !attempt.session.configuration.http.expectContinue { curl.headers.append("Expect:") }
+        if curl.ftp == nil, !request.expectsContinue { curl.headers.append("Expect:") }
     }
 
     /// Commands wrote more: whoever waited for it goes on.
@@ -137,6 +142,7 @@ extension Engine {
         tellSent(attempt, uploaded)
         attempt.life.noteSent(body.start + body.sent)
         if let sum = body.takeSum() { attempt.life.sentSum = sum }
+        attempt.untouchedStream = body.takeUntouchedStream()
         body.close()
     }
 }

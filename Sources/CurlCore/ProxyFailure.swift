@@ -45,6 +45,11 @@ extension TransferSlot {
 
     private func refused(_ status: Int, _ who: String) -> ProxyFailure {
         switch status {
+        // Allowed (RFC 9110, section 15.2), and libcurl takes it for the answer.
+        case ..<200:
+            ProxyFailure(
+                name: .cannotConnectToProxy,
+                message: "\(who) sent an interim answer (\(status)) to CONNECT, which libcurl takes for the last one")
         // Some say 401 to a wrong password; to CONNECT it can only be the proxy's word.
         case 401, 407:
             ProxyFailure(

@@ -170,6 +170,24 @@ import TransferModel
         #expect(!(try run.task("a", "response.headers") ?? "").contains("X-Proxy"))
     }
 
+    /// This libcurl takes the first that comes for the answer: that is told, and it is nobody's refusal.
+    @Test(arguments: [100, 103]) func anInterimAnswerToConnectIsNoRefusal(_ status: Int) throws {
+        let proxy = try ScriptedServer { _ in
+            [.send("HTTP/1.1 \(status) Wait\r\nLink: </a>\r\n\r\n"), .wait(.milliseconds(100))] + .respond(200)
+        }
+        defer { proxy.stop() }
+        let run = try Stage().run(
+            """
+            defaults: { retry: { attempts: 1 } }
+            sessions: { default: { proxy: "http://127.0.0.1:\(proxy.port)" } }
+            tasks: [{ id: a, url: "https://server.example/a", to: a }]
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "cannotConnectToProxy")
+        #expect(try run.task("a", "error.message")?.contains("interim answer (\(status))") == true)
+        #expect(try run.task("a", "response") == nil)
+    }
+
     /// What ends, or never ends, before a tunnel stands.
     @Test(arguments: [
         [Script.Step.close], [.reset], [.send("nonsense\r\n\r\n"), .close], [.send("HTTP/1.1 200 OK\r\nX-"), .close],

@@ -198,6 +198,7 @@ extension AttemptLife {
         case .send(let authorization):
             (state.decided, state.query, state.end) = (authorization, nil, nil)
             answer = .none
+            beginUploadAgain()
             return .send(request)
         case .accept:
             (state.query, state.end) = (nil, nil)

@@ -430,6 +430,29 @@ import TransferModel
         #expect(try run.value("$.tasks[0].attempts[0].startedOver")?.contains("does not know") == true)
     }
 
+    /// Somebody else asks by now: what he may not go on with is no reason not to send it. Who may not send it either has spoilt
+    /// nothing for the one who may.
+    @Test(arguments: [true, false]) func whatIsSomebodyElsesBeginsAnew(_ maySend: Bool) throws {
+        let model = Server(version: 6)
+        let server = try model.server.get()
+        defer { server.stop() }
+        server.on(
+            "PUT /up", model.cut(after: 20_000), maySend ? [.readBody] + .respond(201) : .respond(403), .respond(500))
+        server.on("HEAD /uploads/1", .respond(403), .respond(204, headers: model.state(20_000)))
+        server.on("PATCH /uploads/1", .respond(201))
+        let stage = try Stage()
+        try stage.folder.write("data.zip", Script.patternBytes(100_000))
+        let job = job(server, task: ", retry: { attempts: 1 }")
+        #expect(try stage.run(job).status == 1)
+        let run = try stage.run(job)
+        #expect(run.status == (maySend ? 0 : 1))
+        #expect(server.requests().map(\.method) == ["PUT", "HEAD", "PUT"])
+        #expect(try run.value("$.tasks[0].attempts[0].startedOver")?.contains("(403)") == true)
+        guard !maySend else { return }
+        #expect(try stage.run(job).status == 0)
+        #expect(server.requests().map(\.method) == ["PUT", "HEAD", "PUT", "HEAD", "PATCH"])
+    }
+
     @Test func anEphemeralSessionKeepsNothing() throws {
         let (server, run, _) = try secondRun(.stopped, session: ", configuration: ephemeral")
         defer { server.stop() }

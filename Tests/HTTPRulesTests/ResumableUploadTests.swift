@@ -167,6 +167,33 @@ import TransferModel
         #expect(error.name == .uploadNotResumed)
     }
 
+    /// What somebody else began is no reason not to begin; who may not do that either has lost nothing of his own.
+    @Test(arguments: [201, 401, 403, 500]) func whatIsBarredStartsOver(_ status: Int) {
+        let first = begun()
+        first.noteSent(60)
+        let upload = next(first)
+        #expect(upload.answered(403, .empty) == .create)
+        #expect(upload.startedOver?.contains("403") == true && upload.point == nil)
+        upload.noteSent(90)
+        #expect(upload.answered(status, .empty) == nil)
+        upload.noteSent(100)
+        #expect(upload.point == (status == 401 || status == 403 ? first.point : nil))
+        // Who is heard after all begins anew.
+        upload.begin()
+        #expect(upload.interim(interim(6), from: url, at: now) == nil)
+        #expect(upload.point?.sent == 0)
+    }
+
+    /// A POST that was cut a moment ago is not sent twice, and waits for who may ask.
+    @Test func aPOSTThatIsBarredWaits() {
+        let post = Machine(length: 100, dialect: .draft6, point: begun().point, mayRepeat: false)
+        guard case .fail(let error) = post.answered(403, .empty) else {
+            Issue.record("a POST is sent twice")
+            return
+        }
+        #expect(error.name == .uploadNotResumed && post.point == begun().point)
+    }
+
     @Test func aConflictGoesOnWhereTheServerIs() {
         let first = begun()
         first.noteSent(100)

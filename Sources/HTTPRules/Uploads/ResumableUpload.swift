@@ -56,6 +56,8 @@ package struct ResumableUpload: Sendable {
     package private(set) var point: UploadPoint?
     /// Why what was there could not be gone on with.
     package private(set) var startedOver: String?
+    /// What the server holds and does not show to whoever asks now.
+    private var barred: UploadPoint?
     /// The server says that all is there, and what it answered to that was lost.
     package private(set) var lacksAnswer = false
     /// The first byte that this attempt sent of what an earlier one had begun.
@@ -150,7 +152,7 @@ package struct ResumableUpload: Sendable {
     /// The first request goes out once more, for reasons that have nothing to do with this: its place will be another.
     package mutating func begin() {
         guard phase == .creating else { return }
-        (point, isTrusted) = (nil, true)
+        (point, isTrusted, sent) = (nil, true, 0)
     }
 
     /// A final answer; `nil`: it is judged like any other.
@@ -158,7 +160,10 @@ package struct ResumableUpload: Sendable {
         let facts = UploadFacts(headers)
         if let most = facts.maximumAppend { point?.maximumAppend = most }
         switch phase {
-        case .creating: return created(status, facts)
+        case .creating:
+            let step = created(status, facts)
+            if step == nil, status == 401 || status == 403 { regain() }
+            return step
         case .asking: return told(status, facts)
         case .appending(let range): return appended(status, facts, range)
         }
@@ -195,7 +200,9 @@ package struct ResumableUpload: Sendable {
             (point, lacksAnswer, resumedFrom) = (nil, true, isContinued && startedOver == nil ? length : 0)
             return nil
         case 300..<400: return startOver("the server does not say how much it has, but sends elsewhere (\(status))")
-        case 401, 403, 407, 408, 425, 429: return nil
+        // Somebody else's, by now: as if it were not there. A 401 says no more than that nobody knows who asks.
+        case 403: return startOverBarred()
+        case 401, 407, 408, 425, 429: return nil
         case 400..<500: return startOver("the server does not know the upload any more (\(status))")
         default: return nil
         }
@@ -290,6 +297,20 @@ package struct ResumableUpload: Sendable {
         startOver(
             "the server has all of the upload, and answered it with \(refused)",
             mayRepeat: mayRepeat || refused == 429 || refused == 503)
+    }
+
+    private mutating func startOverBarred() -> Step {
+        let held = point
+        let step = startOver("the server does not let whoever asks now go on with the upload (403)")
+        if case .create = step { barred = held } else { point = held }
+        return step
+    }
+
+    /// Whoever asks may not upload at all: that says nothing of what an earlier attempt or run left.
+    private mutating func regain() {
+        guard let barred else { return }
+        // What was sent now was not sent there.
+        (point, sent) = (barred, nil)
     }
 
     private mutating func startOver(_ why: String) -> Step { startOver(why, mayRepeat: mayRepeat) }

@@ -453,6 +453,39 @@ import TransferModel
         #expect(server.requests().map(\.method) == ["PUT", "HEAD", "PUT", "HEAD", "PATCH"])
     }
 
+    /// `cancel` gives up what was begun, also where only an answer said which place that is.
+    @Test func whatIsGivenUpIsForgottenAtACapturedPlace() throws {
+        let model = Server(version: 6)
+        let server = try model.server.get()
+        defer { server.stop() }
+        server.on("/where", .respond(200, body: "{\"id\": \"data\"}"))
+        server.on(
+            "PUT /up/data", [model.interim(), .wait(.milliseconds(40)), .readPart(20_000), .stall], .respond(201))
+        server.on("HEAD /uploads/1", .respond(204, headers: model.state(20_000)))
+        server.on("PATCH /uploads/1", .respond(201))
+        let stage = try Stage()
+        try stage.folder.write("data.zip", Script.patternBytes(100_000))
+        let job = """
+            tasks:
+              - { id: where, url: "\(server.url("/where"))", capture: { id: { json: $.id } } }
+              - id: a
+                needs: [where]
+                type: upload
+                method: PUT
+                url: "\(server.url("/up/"))${tasks.where.id}"
+                body: { file: data.zip }
+                resumable: true
+            """
+        let program = try stage.start(job)
+        try #require(server.waitForRequests(2))
+        while program.isRunning, held(server) < 20_000 { Polling.sleep(milliseconds: 5) }
+        Polling.sleep(milliseconds: 500)
+        #expect(try stage.binary.run("cancel", "\(program.processID)", "a").exitStatus == 0)
+        #expect(try stage.finish(program).status == 1)
+        #expect(try stage.run(job).status == 0)
+        #expect(server.requests().map(\.method) == ["GET", "PUT", "GET", "PUT"])
+    }
+
     @Test func anEphemeralSessionKeepsNothing() throws {
         let (server, run, _) = try secondRun(.stopped, session: ", configuration: ephemeral")
         defer { server.stop() }

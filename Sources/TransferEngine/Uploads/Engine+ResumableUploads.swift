@@ -98,7 +98,9 @@ extension Engine {
     /// another of its places.
     func uploadEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
         guard let left = uploads.removeValue(forKey: task) else { return }
-        let specification = job.tasks[Int(task.raw)]
+        let told = job.tasks[Int(task.raw)]
+        // What others captured in it is part of what its uploads are kept under.
+        let specification = (try? told.filled(from: captured)) ?? told
         let places = max(1, specification.options.values.mirrors.count)
         let isGivenUp = outcome == .succeeded ? places > 1 : left.point != nil && unwanted.contains(task)
         guard isGivenUp, case .file(let path)? = specification.options.values.body else { return }

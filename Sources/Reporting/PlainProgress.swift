@@ -163,7 +163,7 @@ extension AttemptRecord {
     /// Of the body that was sent, what answers took: a request that was redirected or asked who it was had sent it too.
     fileprivate var bytesTaken: Int64 {
         transactions.reduce(0) { sum, transaction in
-            (200..<300).contains(transaction.status ?? 0) ? sum + transaction.requestBodyBytesSent : sum
+            (200..<300).contains(transaction.status ?? 0) ? sum + transaction.requestBodyBytesBeforeEncoding : sum
         }
     }
 }

@@ -522,7 +522,7 @@ package final class Engine {
 
     func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
         if let failure = attempt.body?.failure { return failure }
-        return networkError(attempt, completion) ?? completion.error
+        return networkError(attempt, completion) ?? completion.error ?? unwanted(attempt)
     }
 
     /// Fails what moved no byte for as long as it may. The clock stands while a task waits for a slot.

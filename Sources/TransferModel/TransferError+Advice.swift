@@ -7,6 +7,8 @@ extension TransferError {
         // Else it is somebody's place in this very run.
         case .destinationExists where !message.hasSuffix("is there already"):
             "Give the task a `to` of its own, or `needs` where it is to be another's."
+        case .badServerResponse where message.contains("without asking for the body"):
+            "Leave out `expectContinue`: the server does not know what it means."
         // It would be cancelled again.
         case .cancelled where message.contains("a rule of `onResponse`"):
             "Change that rule if such an answer is welcome."

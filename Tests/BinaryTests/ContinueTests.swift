@@ -52,6 +52,25 @@ import TransferModel
         #expect(run.story(of: "a").count { $0 == "needNewBodyStream" } == 1)
     }
 
+    /// What was to be stored never went there.
+    @Test(arguments: ["data: hello", "stream: { command: [echo, hello] }"])
+    func whoIsDoneWithoutTheBodyHasNotStoredIt(_ body: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", [.ignoreBody] + .respond(201, close: true))
+        let run = try Stage().run(job(server, "PUT", body))
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "badServerResponse")
+        #expect(try run.task("a", "error.message")?.contains("answered 201 without asking for the body") == true)
+    }
+
+    /// There is nothing to ask for.
+    @Test func anEmptyBodyNeedsNoAsking() throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        #expect(try Stage().run(job(server, "PUT", "data: \"\"")).status == 0)
+    }
+
     /// The server says no at once: the body stays here, and what was announced on that connection never comes.
     @Test func aRefusalKeepsTheBodyHere() throws {
         let server = try ScriptedServer()

@@ -54,6 +54,15 @@ import TransferModel
         #expect(server.requests().count == 1)
     }
 
+    /// What went around its pieces on the line is no part of it.
+    @Test func theLineTellsWhatTheCommandWrote() throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let run = try Stage().run(job(server, "command: [printf, abcde]"))
+        #expect(run.status == 0 && server.requests("/a").first?.body == Array("abcde".utf8))
+        #expect((run.errorText + run.result.outputText).contains("a  5 B  "))
+    }
+
     @Test func aCommandRunsInTheJobsFolderAndSeesNoShell() throws {
         let server = try ScriptedServer { _ in .respond(201) }
         defer { server.stop() }

@@ -75,6 +75,8 @@ package final class Follower {
             if let end = try end() {
                 // What came between the last look at its events and this one.
                 _ = try read(take)
+                // All is written. The process may be gone before it says so.
+                if toldHoldup != nil { hear(nil) }
                 return end
             }
             if let number = signal() { return .interrupted(number) }

@@ -56,6 +56,9 @@ final class BodySource {
         return stream
     }
 
+    /// There is something to send, and nobody came for it.
+    var isUntouched: Bool { !wasRead && length != 0 }
+
     /// Of the whole body.
     var total: Int64? { plan.length }
 

@@ -130,6 +130,16 @@ extension Engine {
         emit(.sentBodyData(Event.Progress(bytes: bytes, expected: body.total)), attempt)
     }
 
+    /// A server that was asked whether it wants the body (`Expect`), and says instead that all is done, has not stored it.
+    func unwanted(_ attempt: Attempt) -> TransferError? {
+        guard let body = attempt.body, body.isUntouched, let head = attempt.head, head.isHTTP,
+            (200..<300).contains(head.status)
+        else { return nil }
+        return TransferError(
+            .badServerResponse,
+            "the server answered \(head.status) without asking for the body: nothing of it was sent")
+    }
+
     /// The request is over, however it ended.
     func endBody(_ attempt: Attempt, _ metrics: CurlMetrics) {
         // The headers alone may have done what must not be done twice.

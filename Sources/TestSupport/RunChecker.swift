@@ -90,7 +90,8 @@ package struct RunChecker: Sendable {
         switch step.kind {
         case .waiting(let reason): waits(task, for: reason)
         case .attemptStarted(let number): attemptStarts(task, number, step.time)
-        case .redirect, .progress: isSurelyRunning(task)
+        case .redirect: isSurelyRunning(task)
+        case .progress: isSurelyRunning(task, isThen: !facts.sessions[facts.tasks[task].session].isBackground)
         case .response(let status): if status != nil { isSurelyRunning(task) }
         case .fileFinished:
             if tasks[task].running == nil { report(.numbering, task, "has a file without an attempt") }
@@ -170,9 +171,10 @@ package struct RunChecker: Sendable {
         }
     }
 
-    private mutating func isSurelyRunning(_ task: Int) {
+    /// `isThen`: at this event, and not some time before it.
+    private mutating func isSurelyRunning(_ task: Int, isThen: Bool = true) {
         if tasks[task].running == nil { report(.numbering, task, "moves without an attempt") }
-        tasks[task].running?.sure = sequence
+        if isThen { tasks[task].running?.sure = sequence }
     }
 
     private mutating func attemptEnds(_ task: Int, _ end: TraceStep.AttemptEnd, _ now: WallTime) {

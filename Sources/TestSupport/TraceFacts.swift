@@ -42,9 +42,12 @@ package struct TraceFacts: Sendable {
     package struct Session: Sendable {
         package var name: String
         package var maximumConcurrentTasks: Int?
-        package init(name: String, maximumConcurrentTasks: Int? = nil) {
+        /// Its progress comes by another way than its other events, and stands among them where it came.
+        package var isBackground: Bool
+        package init(name: String, maximumConcurrentTasks: Int? = nil, isBackground: Bool = false) {
             self.name = name
             self.maximumConcurrentTasks = maximumConcurrentTasks
+            self.isBackground = isBackground
         }
     }
 
@@ -110,7 +113,11 @@ package struct TraceFacts: Sendable {
         }
         self.init(
             tasks: tasks,
-            sessions: job.sessions.map { Session(name: $0.name, maximumConcurrentTasks: $0.maximumConcurrentTasks) })
+            sessions: job.sessions.map {
+                Session(
+                    name: $0.name, maximumConcurrentTasks: $0.maximumConcurrentTasks,
+                    isBackground: $0.kind == .background)
+            })
         maximumConcurrentTasks = job.limits.maximumConcurrentTasks
         failFast = job.failFast
         timeout = job.limits.timeout

@@ -34,6 +34,7 @@ import Testing
         let last = hasLast ? [background.task("last")] : []
         return """
             name: nightly
+            limits: { maximumConcurrentTasks: 4 }
             sessions: { s: { configuration: background, identifier: \(BackgroundStage.identifier) } }
             tasks: [\((tasks + last).joined(separator: ", "))]
             """

@@ -136,6 +136,8 @@ package struct TransportEnd: Sendable {
     package var error: TransferError?
     package var received: Int64
     package var sawCloseNotify: Bool
+    /// The request had a body, and the server never came for a byte of it.
+    package var leftBody = false
     package init(error: TransferError?, received: Int64, sawCloseNotify: Bool) {
         self.error = error
         self.received = received

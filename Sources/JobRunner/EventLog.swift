@@ -11,9 +11,8 @@ package final class EventLog: EventSink {
     private var turn: [Event] = []
     /// Of the last event.
     private(set) var sequence: UInt64
-    private var redactor: Redactor? { didSet { hides = redactor?.isEmpty == false } }
-    /// There are secrets to take out: of most jobs there are none.
-    private var hides = false
+    /// `nil` where there is nothing to take out, as in most jobs.
+    private var redactor: Redactor?
     private let thread: EventThread
     package var wall: WallTime
     private let patience: TimeSpan
@@ -30,8 +29,7 @@ package final class EventLog: EventSink {
         after sequence: UInt64 = 0
     ) throws(SystemError) {
         self.sequence = sequence
-        self.redactor = redactor
-        hides = redactor?.isEmpty == false
+        self.redactor = redactor.flatMap { $0.isEmpty ? nil : $0 }
         self.patience = patience
         wall = now.wall
         thread = try EventThread(consumers)
@@ -51,8 +49,7 @@ package final class EventLog: EventSink {
     private func add(_ kind: Event.Kind, task: TaskIndex?, session: SessionIndex?) {
         sequence += 1
         let event = Event(time: wall, sequence: sequence, session: session, task: task, kind: kind)
-        if hides, let redactor { return turn.append(event.redacted(by: redactor)) }
-        turn.append(event)
+        turn.append(redactor.map { event.redacted(by: $0) } ?? event)
     }
 
     /// After a turn of the loop.

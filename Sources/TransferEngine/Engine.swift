@@ -522,7 +522,7 @@ package final class Engine {
 
     func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
         if let failure = attempt.body?.failure { return failure }
-        return networkError(attempt, completion) ?? completion.error ?? unwanted(attempt)
+        return networkError(attempt, completion) ?? completion.error
     }
 
     /// Fails what moved no byte for as long as it may. The clock stands while a task waits for a slot.
@@ -554,10 +554,10 @@ package final class Engine {
 
     func ended(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) {
         if attempt.cacheTurn != nil, endedForCache(attempt, error) { return }
-        let end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
-        if attempt.passesCache { forgetWhatChanged(attempt) }
-        let step = attempt.life.ended(end)
-        if attempt.cacheTurn != nil || attempt.passesCache { noteForCache(attempt, step, error) }
+        let concernsCache = attempt.cacheTurn != nil || attempt.passesCache
+        if concernsCache { forgetWhatChanged(attempt) }
+        let step = attempt.life.ended(transportEnd(attempt, error, sawCloseNotify: sawCloseNotify))
+        if concernsCache { noteForCache(attempt, step, error) }
         perform(step, attempt)
     }
 

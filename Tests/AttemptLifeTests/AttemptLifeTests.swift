@@ -58,6 +58,19 @@ struct AttemptLifeTests {
         #expect(names(back) == ["Accept", "Authorization", "cookie", "X-Key"])
     }
 
+    /// A refusal that the task expects may come before the body is wanted. A success may not: nothing can have been stored.
+    @Test(arguments: [201, 413], [false, true])
+    func whoNeverCameForTheBodyHasNotStoredIt(_ status: Int, _ leftBody: Bool) throws {
+        var expect = Expectations()
+        expect.status = StatusSet([200...499])
+        let life = try life(type: .upload, method: "PUT", hasBody: true, expect: expect)
+        _ = life.head(status: status, version: .http1, headers: HeaderBlock([("Content-Length", "0")]))
+        var end = TransportEnd(error: nil, received: 0, sawCloseNotify: true)
+        end.leftBody = leftBody
+        let step = life.ended(end)
+        #expect(failure(step) == (leftBody && status == 201 ? .badServerResponse : nil), "\(step)")
+    }
+
     /// Once, and only where it was said: without a body, and in HTTP/2, nobody expects anything.
     @Test func anExpectationThatIsRefusedIsLeftOut() throws {
         func life(_ method: String, hasBody: Bool) throws -> AttemptLife {

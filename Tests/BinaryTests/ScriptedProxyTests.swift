@@ -170,18 +170,22 @@ import TransferModel
         #expect(!(try run.task("a", "response.headers") ?? "").contains("X-Proxy"))
     }
 
+    private func runOnce(through proxy: ScriptedServer) throws -> Stage.Run {
+        try Stage().run(
+            """
+            defaults: { retry: { attempts: 1 } }
+            sessions: { default: { proxy: "http://127.0.0.1:\(proxy.port)" } }
+            tasks: [{ id: a, url: "https://server.example/a", to: a }]
+            """)
+    }
+
     /// This libcurl takes the first that comes for the answer: that is told, and it is nobody's refusal.
     @Test(arguments: [100, 103]) func anInterimAnswerToConnectIsNoRefusal(_ status: Int) throws {
         let proxy = try ScriptedServer { _ in
             [.send("HTTP/1.1 \(status) Wait\r\nLink: </a>\r\n\r\n"), .wait(.milliseconds(100))] + .respond(200)
         }
         defer { proxy.stop() }
-        let run = try Stage().run(
-            """
-            defaults: { retry: { attempts: 1 } }
-            sessions: { default: { proxy: "http://127.0.0.1:\(proxy.port)" } }
-            tasks: [{ id: a, url: "https://server.example/a", to: a }]
-            """)
+        let run = try runOnce(through: proxy)
         #expect(run.status == 1)
         #expect(try run.task("a", "error.name") == "cannotConnectToProxy")
         #expect(try run.task("a", "error.message")?.contains("interim answer (\(status))") == true)
@@ -196,12 +200,7 @@ import TransferModel
     func aProxyThatBreaksOff(_ steps: [Script.Step]) throws {
         let proxy = try ScriptedServer { _ in Script(steps) }
         defer { proxy.stop() }
-        let run = try Stage().run(
-            """
-            defaults: { retry: { attempts: 1 } }
-            sessions: { default: { proxy: "http://127.0.0.1:\(proxy.port)" } }
-            tasks: [{ id: a, url: "https://server.example/a", to: a }]
-            """)
+        let run = try runOnce(through: proxy)
         #expect(run.status == 1)
         let name = try run.task("a", "error.name") ?? ""
         #expect(["cannotConnectToProxy", "proxyRefusedConnection"].contains(name), "\(name)")

@@ -11,9 +11,6 @@ extension Engine {
     func noteForCache(_ attempt: Attempt, _ step: NextStep, _ error: TransferError?) {
         if attempt.passesCache { return notePassing(attempt, step) }
         guard let turn = attempt.cacheTurn, let head = attempt.head, let cache = attempt.session.cache else { return }
-        let gone = CacheInvalidation.urls(
-            after: turn.request.method, turn.request.url, status: head.status, head.headers)
-        for url in gone { cache.forget(url.text) }
         if turn.request.method == "HEAD" { freshen(attempt, turn, head, cache) }
         switch step {
         case .deliver(let unverified, _):
@@ -40,7 +37,7 @@ extension Engine {
         }
     }
 
-    /// After a request that the cache was not asked about: what it holds of the place is no longer to be believed.
+    /// What the cache holds of a place is no longer to be believed after a request that may have changed it.
     func forgetWhatChanged(_ attempt: Attempt) {
         guard let head = attempt.head, let cache = attempt.session.cache else { return }
         let request = attempt.life.request

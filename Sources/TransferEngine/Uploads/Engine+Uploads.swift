@@ -130,14 +130,12 @@ extension Engine {
         emit(.sentBodyData(Event.Progress(bytes: bytes, expected: body.total)), attempt)
     }
 
-    /// A server that was asked whether it wants the body (`Expect`), and says instead that all is done, has not stored it.
-    func unwanted(_ attempt: Attempt) -> TransferError? {
-        guard let body = attempt.body, body.isUntouched, let head = attempt.head, head.isHTTP,
-            (200..<300).contains(head.status)
-        else { return nil }
-        return TransferError(
-            .badServerResponse,
-            "the server answered \(head.status) without asking for the body: nothing of it was sent")
+    /// What the transport says of a request's end. A command that answers for a scheme of its own, and the cache, ask for no
+    /// body that they do not want.
+    func transportEnd(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) -> TransportEnd {
+        var end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
+        end.leftBody = attempt.body?.isUntouched == true && attempt.command == nil && !attempt.isFromCache
+        return end
     }
 
     /// The request is over, however it ended.

@@ -46,21 +46,21 @@ func room(_ name: String, _ dependencies: [String], pointers touchesPointers: Bo
         swiftSettings: touchesPointers ? pointers : house)
 }
 
-/// `data` names folders of files that tests read, such as recorded output.
-func tests(_ name: String, _ dependencies: [String], data: [String] = []) -> Target {
+/// `data` names folders of files that tests read, such as recorded output; `libraries` what no room links for them.
+func tests(_ name: String, _ dependencies: [String], data: [String] = [], libraries: [String] = []) -> Target {
     .testTarget(
         name: name,
         dependencies: dependencies.map { .byName(name: $0) },
         path: "Tests/\(name)",
         exclude: data,
-        swiftSettings: house)
+        swiftSettings: house,
+        linkerSettings: libraries.map { .linkedLibrary($0) })
 }
 
 let package = Package(
     name: "transfer-run",
     products: [.executable(name: "transfer-run", targets: ["transfer-run"])],
     targets: [
-        cLibrary("CLibcurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         cLibrary("CLibYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
         cLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         cLibrary("CLibSSL", pkgConfig: "openssl", apt: "libssl-dev"),
@@ -70,6 +70,7 @@ let package = Package(
         cLibrary("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
         cLibrary("CBrotli", pkgConfig: "libbrotlidec", apt: "libbrotli-dev"),
         cLibrary("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev"),
+        .target(name: "CLibcurl", path: "Sources/CLibcurl"),
         .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
         .target(name: "CSystemBus", path: "Sources/CSystemBus"),
 
@@ -156,7 +157,7 @@ let package = Package(
             dependencies: ["BackgroundService", "JobRunner", "Stores", "SystemIO", "TransferModel"],
             path: "Sources/service-check", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
-        tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
+        tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"], libraries: ["curl"]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
         tests("RecordsTests", ["Records", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),

@@ -96,6 +96,7 @@ check_linkage() {
     fi
     ldd "$binary" | awk -v binary="$binary" '
         /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime|libstdc\+\+|libgcc_s/ { print binary ":1: links " $1 " dynamically" }
+        /libcurl/ { print binary ":1: links libcurl, which is loaded while a job is read (Sources/CLibcurl)" }
         /libsystemd/ { print binary ":1: links libsystemd, which is opened only when somebody asks (Sources/CSystemBus)" }' | report
 }
 

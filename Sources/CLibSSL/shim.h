@@ -5,10 +5,21 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
 // SSL_CTX_get_ex_new_index is a macro over a function with five arguments, four of which we never use.
 static inline int tr_ssl_context_index(void) { return SSL_CTX_get_ex_new_index(0, 0, 0, 0, 0); }
+
+// What libcrypto would rather have asked through its providers, which takes the first time of a process longer than reading
+// a small job.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+static inline int tr_sha256(const void *bytes, size_t count, unsigned char digest[SHA256_DIGEST_LENGTH]) {
+    SHA256_CTX state;
+    return SHA256_Init(&state) && SHA256_Update(&state, bytes, count) && SHA256_Final(digest, &state);
+}
+#pragma clang diagnostic pop
 #endif

@@ -38,13 +38,14 @@ extension CommandLineTool {
     }
 
     static func versionText() -> String {
-        """
-        transfer-run \(version)
-        libcurl \(CurlLibrary.version) (\(CurlLibrary.features.joined(separator: " ")))
-        TLS \(CurlLibrary.tlsVersion ?? "none")
-        libyaml \(YAMLTree.libraryVersion)
-        SQLite \(Store.libraryVersion)
+        let curl = CurlLibrary.problem ?? "\(CurlLibrary.version) (\(CurlLibrary.features.joined(separator: " ")))"
+        return """
+            transfer-run \(version)
+            libcurl \(curl)
+            TLS \(CurlLibrary.tlsVersion ?? "none")
+            libyaml \(YAMLTree.libraryVersion)
+            SQLite \(Store.libraryVersion)
 
-        """
+            """
     }
 }

@@ -1,4 +1,3 @@
-import CurlCore
 import RunControl
 import Stores
 import TransferModel
@@ -8,12 +7,12 @@ struct RunMemory {
     /// `nil` when nothing of any session outlives the run.
     let place: MemoryPlace?
 
-    /// What takes as long as reading a job and does not hang on it: the store is opened, and libcurl is made ready.
+    /// What takes as long as reading a job and does not hang on it: the store is opened.
     static func opening(_ options: RunOptions, _ environment: [String: String]) -> StoreOpening? {
         guard let folder = try? StateFolder(options.stateDirectory, environment).state,
             Store.privacyProblem(folder: folder) == nil
         else { return nil }
-        return StoreOpening(folder: folder) { try? CurlLibrary.prepare() }
+        return StoreOpening(folder: folder)
     }
 
     /// A store that others could write is an error, before anything is transferred.

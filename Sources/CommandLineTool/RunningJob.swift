@@ -23,6 +23,7 @@ struct RunningJob {
             return 2
         }
         do throws(UsageError) {
+            CurlLibrary.prepareAhead()
             let opening = RunMemory.opening(options, environment)
             guard let (job, loaded) = try load(path) else { return 2 }
             // From here signals are values, before the first thread is made that stays.

@@ -4,15 +4,25 @@ package import TransferModel
 
 /// The library as a whole: set up once, before the first thread that uses it.
 package enum CurlLibrary {
-    private static let isReady: Bool = {
+    /// Why it is not; `nil` when it is.
+    package static let problem: String? = {
+        if let problem = unsafe tr_curl_load() {
+            return unsafe "cannot be loaded: \(String(cString: problem)) (Debian has it in the package `libcurl4`)"
+        }
         // libcurl takes and gives back a receive buffer with each transfer. Fetching its pages from the system each time
         // costs as much as copying the bytes.
         Memory.keep(8 << 20)
-        return curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+        return curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK ? nil : "could not be initialised"
     }()
 
     package static func prepare() throws(TransferError) {
-        guard isReady else { throw TransferError(.unknown, "libcurl could not be initialised") }
+        if let problem { throw TransferError(.unknown, "libcurl \(problem)") }
+    }
+
+    /// Begins with it on a thread of its own, whose end nobody need wait for: `prepare` does.
+    package static func prepareAhead() {
+        let thread = try? Signals.holding { () throws(SystemError) in try Thread(named: "libcurl") { _ = problem } }
+        thread?.detach()
     }
 
     /// `7.88.1`
@@ -37,7 +47,7 @@ package enum CurlLibrary {
 
     private static func facts<R>(_ body: (UnsafeMutablePointer<curl_version_info_data>) -> R) -> R? {
         // Not while another thread makes it ready.
-        guard isReady, let info = unsafe tr_curl_version() else { return nil }
+        guard problem == nil, let info = unsafe tr_curl_version() else { return nil }
         return unsafe body(info)
     }
 }

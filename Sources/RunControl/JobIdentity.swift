@@ -25,11 +25,5 @@ package struct JobIdentity: Hashable, Sendable {
     }
 
     /// `<sha256>.lock`, so that any name can be a file's.
-    func lockName() throws(JobLockProblem) -> String {
-        do throws(TransferError) {
-            return try Checksum.of(Array(text.utf8), .sha256).description.dropFirst("sha256:".count) + ".lock"
-        } catch {
-            throw JobLockProblem(description: error.message)
-        }
-    }
+    var lockName: String { Checksum.mark(of: Array(text.utf8)).description.dropFirst("sha256:".count) + ".lock" }
 }

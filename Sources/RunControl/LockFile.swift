@@ -24,7 +24,7 @@ final class LockFile: JobLock {
     init(of job: JobIdentity, in state: String, leavesNothing: Bool) throws(JobLockProblem) {
         self.state = state
         folder = "\(state)/locks"
-        name = try job.lockName()
+        name = job.lockName
         self.leavesNothing = leavesNothing
         made = leavesNothing ? PrivateFolder.missing(state) : []
     }

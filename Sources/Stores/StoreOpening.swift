@@ -17,9 +17,8 @@ package final class StoreOpening: Sendable {
     private let place = Place()
     private let thread: Mutex<Thread?>
 
-    /// `nil` where no store is. `others` is run after it, for what else can be made ready meanwhile: the store's first
-    /// answers are what a run waits for.
-    package init?(folder: String, others: @escaping @Sendable () -> Void) {
+    /// `nil` where no store is. `whenDone` is called on its thread.
+    package init?(folder: String, whenDone: @escaping @Sendable () -> Void = {}) {
         guard Store.isThere(folder: folder) else { return nil }
         let place = place
         let started = try? Signals.holding { () throws(SystemError) in
@@ -27,7 +26,7 @@ package final class StoreOpening: Sendable {
                 // What is wrong with it is found again, and told, by whoever opens it in earnest.
                 let opened = (try? Store.connected(folder: folder, now: Clocks.wall(), mends: false)).map(Opened.init)
                 place.opened.withLock { $0 = opened }
-                others()
+                whenDone()
             }
         }
         guard let started else { return nil }

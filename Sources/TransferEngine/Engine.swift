@@ -115,8 +115,8 @@ package final class Engine {
     var awaitingLore: [TaskIndex] = []
     var nextIdleCheck = Instant.distantFuture
     var stagingCount: UInt32 = 0
-    /// Of each transfer. All together they take about as much as a processor keeps at hand: what came is copied from
-    /// there at once.
+    /// Of each transfer. What came is copied from there at once: out of a small one while the processor has it nearest at
+    /// hand. One alone is better served by few long reads.
     private let receiveBuffer: Int
     /// Some transfers are under a `bandwidth`.
     private let isMetered: Bool
@@ -166,8 +166,7 @@ package final class Engine {
         }
         self.sessions = sessions
         isMetered = Self.isMetered(job)
-        // At least a file of 64 KiB with its head, which many are.
-        receiveBuffer = min(max((1 << 20) / concurrency, 72 << 10), 512 << 10)
+        receiveBuffer = concurrency > 2 ? 32 << 10 : 512 << 10
         groups = EngineGroup.all(of: job)
         checksumFiles = ChecksumFiles(job)
         let waker = loop.waker

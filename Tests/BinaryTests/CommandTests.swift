@@ -15,6 +15,22 @@ import TextFormats
         #expect(result.errorOutput.isEmpty)
     }
 
+    /// Only what sends needs libcurl, and says what is wrong with it.
+    @Test func withoutLibcurlNothingIsSentAndTheRestIsThere() throws {
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", "tasks: [{ id: a, url: 'data:,x', to: a }]")
+        try binary.folder.write("no/libcurl.so.4", "no library")
+        let lacking = ["LD_LIBRARY_PATH": binary.folder.path("no")]
+        let run = try binary.run("run", "job.yaml", "--no-report", environment: lacking)
+        #expect(run.exitStatus == 4 && !binary.folder.exists("a"))
+        #expect(run.errorText.contains("error: the run could not be carried out: libcurl cannot be loaded: "))
+        #expect(run.errorText.contains("(Debian has it in the package `libcurl4`)"), "\(run.errorText)")
+        #expect(try binary.run("check", "job.yaml", environment: lacking).exitStatus == 0)
+        let version = try binary.run("--version", environment: lacking)
+        #expect(version.exitStatus == 0 && version.outputText.contains("\nlibcurl cannot be loaded: "))
+        #expect(try binary.run("run", "job.yaml", "--no-report").exitStatus == 0 && binary.folder.exists("a"))
+    }
+
     @Test(arguments: [["--help"], ["help"], ["help", "run"], ["run", "--help"], ["help", "check"]])
     func helpGoesToStandardOutput(_ words: [String]) throws {
         let result = try Binary().run(arguments: words)

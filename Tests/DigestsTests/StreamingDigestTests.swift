@@ -4,6 +4,12 @@ import Testing
 import TransferModel
 
 @Suite struct StreamingDigestTests {
+    /// By another way to the same.
+    @Test(arguments: [0, 1, 55, 56, 64, 1_000, 100_000]) func aMarkIsTheDigest(_ count: Int) throws {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        #expect(try Checksum.mark(of: bytes) == Checksum.of(bytes, .sha256))
+    }
+
     /// FIPS 180-4, RFC 1321 and RFC 7693 publish these of "abc"; the others are of "" and of a million times "a".
     @Test(arguments: [
         ("sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "", 0),

@@ -27,7 +27,7 @@ import TransferModel
         let session = try #require(try store?.session(job: "j", name: "s", now: Clocks.wall()))
         try store?.keep(session, ["/x"])
         store = nil
-        let opening = try #require(StoreOpening(folder: tree.path) {})
+        let opening = try #require(StoreOpening(folder: tree.path))
         let (keeper, reports) = try keeper(tree.path, opening)
         #expect(keeper.finish() == [])
         #expect(try opened(reports).places[SessionIndex(raw: 0)]?.mayHold("/x") == true)
@@ -35,7 +35,7 @@ import TransferModel
 
     @Test func whereNoStoreIsNothingIsOpenedOrMade() throws {
         let tree = try TemporaryTree()
-        #expect(StoreOpening(folder: tree.path) {} == nil)
+        #expect(StoreOpening(folder: tree.path) == nil)
         #expect(!Store.isThere(folder: tree.path))
     }
 
@@ -44,7 +44,7 @@ import TransferModel
         let tree = try TemporaryTree()
         _ = try Store.open(folder: tree.path)
         _ = try tree.write("store.sqlite", "no database", mode: 0o600)
-        let (keeper, _) = try keeper(tree.path, StoreOpening(folder: tree.path) {})
+        let (keeper, _) = try keeper(tree.path, StoreOpening(folder: tree.path))
         let problems = keeper.finish()
         #expect(problems.count == 1 && problems[0].contains("was put aside as"))
     }
@@ -61,7 +61,7 @@ import TransferModel
         }
         let before = try tree.bytes("store.sqlite")
         // It waits for the thread that opened, and is given nothing.
-        #expect(try #require(StoreOpening(folder: tree.path) {}).take() == nil)
+        #expect(try #require(StoreOpening(folder: tree.path)).take() == nil)
         #expect(try tree.bytes("store.sqlite") == before)
         #expect(tree.list().allSatisfy { !$0.contains("quarantined") })
         #expect(try Store.open(folder: tree.path).quarantined != nil)
@@ -80,7 +80,7 @@ import TransferModel
             #expect(opening != nil && isReady.wait(nanoseconds: 30_000_000_000))
         }
         #expect(try Store.open(folder: tree.path, now: longAgo).sessions().map(\.job) == ["old"])
-        let (keeper, _) = try keeper(tree.path, StoreOpening(folder: tree.path) {})
+        let (keeper, _) = try keeper(tree.path, StoreOpening(folder: tree.path))
         #expect(keeper.finish() == [])
         #expect(try Store.open(folder: tree.path, now: longAgo).sessions().isEmpty)
     }

@@ -10,7 +10,8 @@ package enum CacheInvalidation {
         guard !HTTPMethod.isSafe(method), (200...399).contains(status) else { return [] }
         var urls = [url]
         for place in headers.allReferences("location") + headers.allReferences("content-location") {
-            guard let other = self.url(place, from: url), other.hasSameOrigin(as: url),
+            // Most servers name what was written, and that is taken apart already.
+            guard place != url.text, let other = self.url(place, from: url), other.hasSameOrigin(as: url),
                 !urls.contains(where: { $0.text == other.text })
             else { continue }
             urls.append(other)

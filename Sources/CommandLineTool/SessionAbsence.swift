@@ -15,8 +15,12 @@ enum SessionAbsence {
         switch named {
         case .run(let run): return run
         case .over(let run):
+            // Then the report is missing, or what it tells is not how the run ended.
+            let isRunners = run.end?.exitStatus == Int(ExitStatus.runnerFailed.code)
             throw .wrong(
-                UsageError("the session `\(identifier)` has ended (\(outcome(run))), and its end is known"))
+                UsageError(
+                    "the session `\(identifier)` has ended (\(outcome(run))), and its end is known",
+                    hint: isRunners ? "what the runner itself failed at stands in \(ServicePlace(folder).log)" : nil))
         case .unknown(let known):
             let names = known.prefix(10).map { "`\($0)`" } + (known.count > 10 ? ["…"] : [])
             // Whoever met the damage told it, which may have been the background process, in its log.

@@ -106,6 +106,21 @@ import TransferModel
         #expect(again.exitStatus == 2 && again.errorText.contains("its end is known"))
     }
 
+    /// Nobody was there to be told.
+    @Test func whoAsksForARunWithoutAReportHearsWhereTheReasonStands() throws {
+        _ = stage.serveHalves("a")
+        try stage.stage.folder.makeFolder("reports")
+        let detached = try stage.detach(stage.job(stage.task("a")), "--report", "reports/r.json")
+        #expect(detached.exitStatus == 0 && stage.server.waitForRequests(1), "\(detached.errorText)")
+        stage.stage.folder.remove("reports")
+        try stage.stage.folder.write("reports", "in the way")
+        stage.server.open(gate: "a")
+        try stage.waitFor("$.sessions", "[]")
+        let attached = try stage.run("attach", BackgroundStage.identifier)
+        #expect(attached.exitStatus == 2 && attached.errorText.contains("and its end is known"))
+        #expect(attached.errorText.contains("state/transfer-run/background.log"), "\(attached.errorText)")
+    }
+
     @Test func identifiersAreOneJobs() throws {
         _ = stage.serveHalves("a")
         #expect(try stage.detach(stage.job(stage.task("a"))).exitStatus == 0)

@@ -23,8 +23,9 @@ struct RunningJob {
             return 2
         }
         do throws(UsageError) {
-            CurlLibrary.prepareAhead()
+            // This first: no thread can be made while a library is being loaded.
             let opening = RunMemory.opening(options, environment)
+            CurlLibrary.prepareAhead()
             guard let (job, loaded) = try load(path) else { return 2 }
             // From here signals are values, before the first thread is made that stays.
             Signals.hold()

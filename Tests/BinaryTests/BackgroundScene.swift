@@ -40,6 +40,15 @@ final class BackgroundScene {
         return number
     }
 
+    /// Waits until there is none: one that refused its work has said so before it is gone.
+    func waitUntilGone() -> Bool {
+        for _ in 0..<5000 {
+            if process == nil { return true }
+            usleep(2000)
+        }
+        return false
+    }
+
     /// Waits until so many attempts of a task are in the journal: of the last run, or of that one.
     func waitForEvents(of task: String, attempts: Int, run number: Int? = nil) -> Bool {
         waitForHistory(run: number) { $0.id == task && $0.attempts >= attempts }

@@ -132,6 +132,6 @@ import TransferModel
             #expect(result.errorText.contains("written by others"), "\(words): \(result.errorText)")
             #expect(result.errorText.contains(scene.binary.home.path(place.rawValue)), "\(words): \(result.errorText)")
         }
-        #expect(scene.process == nil && server.requests().count == 1)
+        #expect(scene.waitUntilGone() && server.requests().count == 1)
     }
 }

@@ -2,8 +2,7 @@ internal import CLinuxShims
 internal import Glibc
 
 package enum Memory {
-    /// What is given back stays with the process for the next who asks, up to so many bytes at a time. Called before the
-    /// first thread.
+    /// What is given back stays with the process for the next who asks, up to so many bytes at a time. From any thread.
     package static func keep(_ bytes: Int32) { tr_keep_memory(bytes) }
 
     /// However many threads come and go, they share so many heaps: each keeps what was its most. Called before the first

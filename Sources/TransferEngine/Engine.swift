@@ -116,7 +116,7 @@ package final class Engine {
     var nextIdleCheck = Instant.distantFuture
     var stagingCount: UInt32 = 0
     /// Of each transfer. What came is copied from there at once: out of a small one while the processor has it nearest at
-    /// hand. One alone is better served by few long reads.
+    /// hand. One or two alone are better served by few long reads.
     private let receiveBuffer: Int
     /// Some transfers are under a `bandwidth`.
     private let isMetered: Bool
@@ -166,7 +166,7 @@ package final class Engine {
         }
         self.sessions = sessions
         isMetered = Self.isMetered(job)
-        receiveBuffer = concurrency > 2 ? 32 << 10 : 512 << 10
+        receiveBuffer = min(concurrency, job.tasks.count) > 2 ? 32 << 10 : 512 << 10
         groups = EngineGroup.all(of: job)
         checksumFiles = ChecksumFiles(job)
         let waker = loop.waker

@@ -14,6 +14,8 @@ package import TransferModel
     private var completions: [CurlCompletion] = []
     /// Read once per turn, so that a byte costs no system call.
     private var turnTime = Clocks.instant()
+    /// For no longer than a turn.
+    var headHold = HeadHold()
 
     package let waker: LoopWaker
 
@@ -143,6 +145,7 @@ package import TransferModel
         turnTime = Clocks.instant()
         var running: Int32 = 0
         unsafe curl_multi_perform(multi, &running)
+        headHold.release()
         collect()
         defer { completions.removeAll(keepingCapacity: true) }
         return completions

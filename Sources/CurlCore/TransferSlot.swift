@@ -50,6 +50,7 @@ import TransferModel
     private(set) var metStaleConnection = false
     /// A request went out, and nothing came back yet.
     private var isUnanswered = false
+    private var sendsBody = false
     /// What was sent in vain.
     private var swallowed: [CurlMetrics] = []
     /// Of its body, since that began.
@@ -107,6 +108,7 @@ import TransferModel
         (heldHead, loginAnswers) = (nil, 0)
         ftp = request.ftp
         (lastReply, endedLongWait) = ("", false)
+        sendsBody = request.bodyLength ?? 0 != 0
         if let likeness = request.likeness, likeness === lastLikeness {
             easy.clearMessage()
             easy.set(CURLOPT_URL, request.url)
@@ -224,6 +226,7 @@ import TransferModel
         let ssl = unsafe secureStream()
         if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return }
         isUnanswered = true
+        if sendsBody, let usedSocket { loop.headHold.hold(usedSocket) }
     }
 
     /// What was sent before counts as well.

@@ -464,6 +464,11 @@ package final class AttemptLife {
         defer { answer = .none }
         switch answer {
         case .none:
+            // Over HTTP/1.1 what a server answers early is heard.
+            if end.lostAnswer, request.mayUseHTTP2, request.sendsBody, HTTPMethod.isIdempotent(request.method) {
+                request.mayUseHTTP2 = false
+                return .send(request, nil)
+            }
             return .fail(end.error ?? TransferError(.badServerResponse, "the server sent no answer"), nil)
         case .redirect(let target, let method, let keepsBody, let record):
             return proceed(to: target, method: method, keepsBody: keepsBody, record)

@@ -138,6 +138,8 @@ package struct TransportEnd: Sendable {
     package var sawCloseNotify: Bool
     /// The request had a body, and the server never came for a byte of it.
     package var leftBody = false
+    /// The server ended the stream, and not for an error, before it had the whole body; what it answered is lost.
+    package var lostAnswer = false
     package init(error: TransferError?, received: Int64, sawCloseNotify: Bool) {
         self.error = error
         self.received = received

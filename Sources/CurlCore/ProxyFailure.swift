@@ -81,6 +81,10 @@ extension TransferSlot {
 }
 
 extension CurlCompletion {
+    /// The server ended an HTTP/2 stream, and not for an error, while libcurl was still sending: what it answered before
+    /// that, this libcurl drops. Where there is an error it has words for it.
+    package var lostAnswer: Bool { code == CurlCode(CURLE_HTTP2_STREAM) && message.isEmpty }
+
     /// Why the transfer failed, by the names that users know; `nil` when libcurl calls it whole.
     package var error: TransferError? {
         guard code != .ok else { return nil }
@@ -94,6 +98,8 @@ extension CurlCompletion {
             words = "no key of the server's certificates is one that `tls.trust.pin` names"
         } else if let misshapen = code.misshapenAnswer(message) {
             (name, words) = (.cannotParseResponse, misshapen)
+        } else if lostAnswer {
+            words = "the server ended the HTTP/2 stream before it had the whole body, and what it answered is lost"
         }
         return TransferError(
             name, words, curl: Int32(code.rawValue), errno: systemError == 0 ? nil : systemError)

@@ -17,6 +17,13 @@ package enum HTTP2Frame {
         return frame(1, flags: endHeaders, stream: stream, block)
     }
 
+    /// Another status, and a length.
+    package static func head(_ stream: UInt32 = 1, status: Int, length: Int) -> [UInt8] {
+        let text = Array("\(length)".utf8)
+        let block = [0x08, 0x03] + Array("\(status)".utf8) + [0x0F, 0x0D, UInt8(text.count)] + text
+        return frame(1, flags: endHeaders, stream: stream, block)
+    }
+
     package static func data(_ text: String, _ stream: UInt32 = 1, isLast: Bool = false) -> [UInt8] {
         frame(0, flags: isLast ? endStream : 0, stream: stream, Array(text.utf8))
     }

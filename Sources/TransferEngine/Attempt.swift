@@ -95,6 +95,8 @@ final class Attempt: TransferReceiver {
     var plannedBody: PlannedBody?
     /// How much of the present request's body was told of.
     var toldSent: Int64 = 0
+    /// Of the request that ended last, as the transport says.
+    var lostAnswer = false
     var idleLimit: TimeSpan
 
     /// In the transfer's place where a command answers; how many were asked.

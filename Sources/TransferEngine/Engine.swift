@@ -512,16 +512,12 @@ package final class Engine {
         if attempt.received > 0 { emitProgress(attempt) }
         note(completion.metrics, attempt)
         forgetTransfer(attempt)
+        attempt.lostAnswer = completion.lostAnswer
         if completion.wasAskedForCertificate, attempt.head == nil { tellOfCertificate(attempt) }
         let error = attempt.bodyFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
         if let parts = attempt.parts { return firstStreamEnded(attempt, parts, error) }
         if completion.proxyHead != nil, answersProxy(attempt, completion, error) { return }
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
-    }
-
-    func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
-        if let failure = attempt.body?.failure { return failure }
-        return networkError(attempt, completion) ?? completion.error
     }
 
     /// Fails what moved no byte for as long as it may. The clock stands while a task waits for a slot.
@@ -586,7 +582,8 @@ package final class Engine {
     func goOn(_ attempt: Attempt, _ request: OutgoingRequest) {
         let origin = origins.id(of: request.url.origin)
         // What was a stream of a shared connection and now is alone needs a connection more.
-        let isAlone = origin == attempt.origin && attempt.head?.version == .http2 && !request.mayUseHTTP2
+        let spoken = attempt.head?.version ?? protocols[origin]
+        let isAlone = origin == attempt.origin && spoken == .http2 && !request.mayUseHTTP2
         releaseSlot(attempt)
         attempt.phase = .awaitingGrant(request)
         reports.append(.needsGrant(attempt.task, origin, isAlone: isAlone))

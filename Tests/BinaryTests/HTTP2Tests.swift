@@ -95,6 +95,42 @@ import TransferModel
         #expect(try run.values("$.tasks[0].attempts[*].outcome") == ["succeeded"])
     }
 
+    /// It may say so before it has the body, and then that it wants no more of it (RFC 9113, section 8.1). libcurl drops that
+    /// answer while it sends: the same over HTTP/1.1 tells it. What must not be done twice is not done twice.
+    @Test(arguments: ["PUT", "POST"], [413, 201])
+    func anAnswerInTheMiddleOfABodyIsHeard(_ method: String, _ status: Int) throws {
+        var options = try TLSOptions()
+        options.takesHTTP2 = true
+        let server = try ScriptedServer(tls: options)
+        defer { server.stop() }
+        let answer = HTTP2Frame.head(status: status, length: 5) + HTTP2Frame.data("large", isLast: true)
+        server.on(
+            "PRI *",
+            [
+                .bytes(HTTP2Frame.beginning), .wait(.milliseconds(100)), .bytes(answer + HTTP2Frame.reset(error: 0)),
+                .stall,
+            ])
+        server.on("/a", .respond(status, body: "large"))
+        let stage = try Stage()
+        try stage.folder.write("data", Script.patternBytes(1 << 20))
+        let run = try stage.run(
+            """
+            sessions: { default: { http: { version: "2" }, tls: { trust: { ca: \(server.caFile ?? "") } } } }
+            defaults: { retry: { attempts: 1 } }
+            tasks: [{ id: a, type: upload, url: "\(server.url("/a"))", method: \(method), body: { file: data } }]
+            """)
+        #expect(server.requests("*").count == 1, "it did not speak HTTP/2")
+        let again = server.requests("/a")
+        #expect(again.map(\.version) == (method == "PUT" ? ["HTTP/1.1"] : []))
+        #expect(again.allSatisfy { $0.body == Script.patternBytes(1 << 20) })
+        if method == "PUT" {
+            #expect(try run.task("a", "response.status") == "\(status)")
+            #expect(try run.values("$.tasks[0].error.name") == (status == 413 ? ["unexpectedResponse"] : []))
+        } else {
+            #expect(try run.task("a", "error.message")?.contains("what it answered is lost") == true)
+        }
+    }
+
     @Test func aStreamWithoutALengthIsFetchedAgainAlone() throws {
         let server = try server(HTTP2Frame.head() + Self.ended)
         defer { server.stop() }

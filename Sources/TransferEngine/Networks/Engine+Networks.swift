@@ -63,6 +63,11 @@ extension Engine {
         return nil
     }
 
+    func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
+        if let failure = attempt.body?.failure { return failure }
+        return networkError(attempt, completion) ?? completion.error
+    }
+
     /// Why a transfer that never got a connection had none, when that lies with the networks here.
     func networkError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
         let host = attempt.life.request.url.host

@@ -135,6 +135,7 @@ extension Engine {
     func transportEnd(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) -> TransportEnd {
         var end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
         end.leftBody = attempt.body?.isUntouched == true && attempt.command == nil && !attempt.isFromCache
+        (end.lostAnswer, attempt.lostAnswer) = (attempt.lostAnswer, false)
         return end
     }
 

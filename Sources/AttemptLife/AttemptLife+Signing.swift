@@ -1,5 +1,5 @@
 import HTTPRules
-import TransferModel
+package import TransferModel
 
 // Requests that are signed, by who has a key for where they go.
 
@@ -33,9 +33,18 @@ extension AttemptLife {
     func signed(_ headers: [HeaderField]?, _ request: OutgoingRequest, at now: WallTime) -> [HeaderField]? {
         guard let signature = signature(for: request) else { return nil }
         let headers = headers ?? request.headers
-        return headers
-            + signature.added(
-                to: headers, method: request.method, url: request.url, payload: payload(request), at: now)
+        signatureLines = signature.added(
+            to: headers, method: request.method, url: request.url, payload: payload(request), at: now)
+        return headers + signatureLines
+    }
+
+    /// A request that is another than the one that was signed: fewer headers, another method.
+    package func signedAnew(_ request: OutgoingRequest, at now: WallTime) -> OutgoingRequest {
+        guard !signatureLines.isEmpty else { return request }
+        var request = request
+        request.headers.removeAll { signatureLines.contains($0) }
+        if let headers = signed(nil, request, at: now) { request.headers = headers }
+        return request
     }
 
     /// The URL as it goes out.

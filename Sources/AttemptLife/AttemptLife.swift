@@ -64,6 +64,8 @@ package final class AttemptLife {
     package var sentSum: Checksum?
     /// What the store tells of what it took.
     private var takenSum: Checksum?
+    /// What the signature added to the last request that was signed.
+    var signatureLines: [HeaderField] = []
     /// SHA-256 of a body that lies in a file, once somebody read it for a signature.
     package var bodyDigest: [UInt8]?
     /// What is there of an earlier attempt, as long as it may be of use.
@@ -127,6 +129,7 @@ package final class AttemptLife {
     ) -> [HeaderField]? {
         var headers = lore.dress(request.headers, to: request.url, visit, at: now)
         if let authorization { headers = (headers ?? request.headers) + [authorization] }
+        if !signatureLines.isEmpty { signatureLines = [] }
         if rules.challenges.signsRequests { headers = signed(headers, request, at: now) ?? headers }
         return headers
     }
@@ -184,7 +187,7 @@ package final class AttemptLife {
 
     /// A request as it is about to go out, dressed by what the session knows. What was answered to another one is not asked
     /// about: this one gets all of its answer.
-    package func bared(_ request: OutgoingRequest, proof: String?) -> OutgoingRequest {
+    package func bared(_ request: OutgoingRequest, proof: String?, at now: WallTime) -> OutgoingRequest {
         mark = RequestMark(typed: self.request.headers, sent: request.headers, proof: proof)
         isBare = false
         guard request.isConditional || resume != nil else { return request }
@@ -193,7 +196,7 @@ package final class AttemptLife {
         var bare = request
         bare.headers.removeAll { $0 == condition?.header || $0.name == "Range" || $0.name == "If-Range" }
         bare.isConditional = false
-        return bare
+        return signedAnew(bare, at: now)
     }
 
     /// What may be kept of the last request beside its answer; `key` is new each time.

@@ -35,6 +35,26 @@ package import TransferModel
         unsafe tr_share_set_lock(share, CURL_LOCK_DATA_SSL_SESSION)
     }
 
+    /// For requests to the same hosts that must have connections of their own.
+    private(set) weak var neighbour: ConnectionPool?
+    private var mostPerHost = 0
+
+    /// The two hold only so many connections to a host between them.
+    package func stand(beside other: ConnectionPool, mostPerHost: Int) {
+        for (pool, beside) in [(self, other), (other, self)] {
+            (pool.neighbour, pool.mostPerHost) = (beside, mostPerHost)
+        }
+    }
+
+    /// A connection was made; one that lies idle beside it ends where it is one too many.
+    func opened(_ socket: Int32, to host: Substring) {
+        sockets.opened(socket, to: host)
+        guard let neighbour else { return }
+        if sockets.count(to: host) + neighbour.sockets.count(to: host) > mostPerHost {
+            neighbour.sockets.endIdle(to: host)
+        }
+    }
+
     /// Another for connections like these, apart from them.
     package func twin() throws(TransferError) -> ConnectionPool {
         try ConnectionPool(

@@ -15,6 +15,10 @@ import TransferModel
     private var fresh: [Int32: ObjectIdentifier] = [:]
     private var used: [Connection: Int32] = [:]
     private var connections: [Int32: Connection] = [:]
+    /// Who speaks over those of TLS now: in HTTP/2 many at once, in HTTP/1.1 one.
+    private var users: [Int32: Set<ObjectIdentifier>] = [:]
+    /// To which host those of TLS lead, for another pool's may count as well.
+    private var hosts: [Int32: Substring] = [:]
     /// Through which interface those go that may leave the machine.
     private var interfaces: [Int32: UInt32] = [:]
     /// Those that were cut because their network went away, or may not be used any more.
@@ -30,6 +34,8 @@ import TransferModel
     func closed(_ socket: Int32) {
         fresh[socket] = nil
         if let connection = connections.removeValue(forKey: socket) { used[connection] = nil }
+        if !users.isEmpty { users[socket] = nil }
+        if !hosts.isEmpty { hosts[socket] = nil }
         if !interfaces.isEmpty { interfaces[socket] = nil }
         if !lost.isEmpty { lost[socket] = nil }
     }
@@ -49,6 +55,33 @@ import TransferModel
     /// Those over which the transfer has sent no request yet.
     func opened(for slot: TransferSlot) -> [Int32] {
         fresh.filter { $0.value == ObjectIdentifier(slot) }.map(\.key)
+    }
+
+    // MARK: Who uses them
+
+    func began(_ socket: Int32, _ slot: TransferSlot) { users[socket, default: []].insert(ObjectIdentifier(slot)) }
+    func left(_ socket: Int32, _ slot: TransferSlot) {
+        if !users.isEmpty { users[socket]?.remove(ObjectIdentifier(slot)) }
+    }
+
+    /// Somebody else's answer comes over it.
+    func isOthers(_ socket: Int32, than slot: TransferSlot) -> Bool {
+        users[socket]?.contains { $0 != ObjectIdentifier(slot) } ?? false
+    }
+
+    // MARK: Beside another pool's
+
+    func opened(_ socket: Int32, to host: Substring) { hosts[socket] = host }
+    func count(to host: Substring) -> Int { hosts.count { $0.value == host } }
+
+    /// Ends a connection over which nobody speaks.
+    func endIdle(to host: Substring) {
+        let idle = hosts.first { socket, place in
+            place == host && connections[socket] != nil && users[socket]?.isEmpty ?? true
+        }
+        guard let socket = idle?.key else { return }
+        hosts[socket] = nil
+        shutdown(socket, Int32(SHUT_RDWR))
     }
 
     // MARK: Networks

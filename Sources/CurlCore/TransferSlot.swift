@@ -66,6 +66,7 @@ import TransferModel
     var hasOpened = false
     /// Those of this transfer that may leave the machine.
     var openedSockets: [Int32] = []
+    private(set) var url = ""
     /// The one that its last request went out on, and the interface that one goes through.
     private(set) var usedSocket: Int32?
     private(set) var interface: UInt32?
@@ -95,6 +96,7 @@ import TransferModel
         alert = nil
         socketError = 0
         (refusal, hasOpened, usedSocket, interface) = (nil, false, nil, nil)
+        url = request.url
         if !openedSockets.isEmpty { openedSockets = [] }
         (metStaleConnection, isUnanswered) = (false, false)
         if !swallowed.isEmpty { swallowed = [] }
@@ -125,6 +127,7 @@ import TransferModel
 
     /// The transfer is over. What it used may go before the handle does.
     func leavePool() {
+        leaveSocket()
         if wasAskedForCertificate { pool?.secureEnds.forget(self) }
         if pool?.isPassing == true {
             easy.leaveShare()
@@ -196,6 +199,7 @@ import TransferModel
 
     /// Once more from the beginning, on a connection of its own.
     func beginAgain() {
+        leaveSocket()
         (metStaleConnection, isUnanswered) = (false, false)
         beganAfter = loop.clock() - beganAt
         lastLikeness = nil
@@ -253,16 +257,37 @@ import TransferModel
     /// Before a request is sent. An answer is whatever comes first on its connection: on one that was used before,
     /// bytes that lie there already belong to an earlier answer that was longer than announced, or were never asked
     /// for (a 408 to nobody). In HTTP/2 each frame says whose it is.
+    ///
+    /// And libcurl puts a request that may go over HTTP/2 on a connection of HTTP/1.1 over which another's answer comes, once it
+    /// met HTTP/2 at the host: the two would read each other's bytes.
     func mayUse(_ connection: PoolSockets.Connection) -> Bool {
         if stopsRepetition() { return false }
         guard let sockets = pool?.sockets, let (socket, wasUsed) = sockets.meet(connection) else { return true }
+        if socket != usedSocket { leaveSocket() }
         (usedSocket, interface) = (socket, sockets.interface(of: socket))
-        guard wasUsed else { return true }
         let ssl = unsafe secureStream()
-        if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return true }
+        let speaksHTTP2 = unsafe ssl.map { unsafe isHTTP2($0) } ?? false
+        if unsafe ssl != nil {
+            if !speaksHTTP2, sockets.isOthers(socket, than: self) {
+                (usedSocket, metStaleConnection) = (nil, true)
+                return false
+            }
+            sockets.began(socket, self)
+        }
+        if !wasUsed || speaksHTTP2 { return true }
         let isDecoded = unsafe ssl.map { unsafe SSL_pending($0) > 0 } ?? false
         metStaleConnection = isDecoded || PoolSockets.isReadable(socket)
         return !metStaleConnection
+    }
+
+    private func leaveSocket() {
+        if let usedSocket { pool?.sockets.left(usedSocket, self) }
+        usedSocket = nil
+    }
+
+    /// Host and port that it goes to.
+    var authority: Substring {
+        url.drop { $0 != "/" }.drop { $0 == "/" }.prefix { $0 != "/" && $0 != "?" }
     }
 
     func isHTTP2(_ ssl: OpaquePointer) -> Bool {
@@ -302,14 +327,16 @@ import TransferModel
             heldHead = head
             return true
         }
-        if status == 401 || status == 407 { leaveUnreadBody() }
+        let isAsked = status == 401 || status == 407
+        if isAsked && bodyBytes > Self.mostUnread || sendsBody && bodyBytes == 0 { closeAfterwards() }
         return receiver.received(head: head)
     }
 
     /// Whoever asks who we are before the body is read may never read it: what was sent of it then stands before the next
-    /// request. A new connection costs less than waiting for that.
-    private func leaveUnreadBody() {
-        guard version == .http1, bodyBytes > Self.mostUnread else { return }
+    /// request. Whoever was asked whether to send one (`Expect`) and answers may wait for it all the same, and would take
+    /// the next request for it. A new connection costs less.
+    private func closeAfterwards() {
+        guard version == .http1 else { return }
         lastLikeness = nil
         easy.set(CURLOPT_FORBID_REUSE, true)
     }

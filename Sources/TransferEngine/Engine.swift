@@ -378,7 +378,7 @@ package final class Engine {
         if let dressed = attempt.life.dressed(request, by: &attempt.session.lore, at: now.wall) {
             (request.headers, request.isDressed) = (dressed, true)
         }
-        request = attempt.life.bared(request, proof: proof(of: request, attempt))
+        request = attempt.life.bared(request, proof: proof(of: request, attempt), at: now.wall)
         if !asksCache(request, attempt) { transmit(request, attempt) }
     }
 
@@ -414,8 +414,10 @@ package final class Engine {
 
     /// What all requests of the attempt have in common; the headers are left out.
     func curlRequest(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> CurlRequest {
+        let isApart =
+            request.url.isSecure && !request.mayUseHTTP2 && attempt.origin.flatMap { protocols[$0] } != .http1
         let pool = try attempt.session.pools.pool(
-            for: request.url, attempt.specification.options.values.policies.challenges, attempt.terms)
+            for: request.url, attempt.specification.options.values.policies.challenges, attempt.terms, isApart: isApart)
         var curl = CurlRequest(url: attempt.life.wireURL(request), method: request.method, pool: pool)
         curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
         curl.connectTimeout = attempt.session.configuration.connectTimeout

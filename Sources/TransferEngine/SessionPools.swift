@@ -35,6 +35,8 @@ final class SessionPools {
         var proxy: ProxyServer?
         /// Of a task that may use other networks than its session's tasks usually may.
         var terms: NetworkTerms?
+        /// For what speaks HTTP/1.1 where others speak HTTP/2: libcurl does not keep the two apart.
+        var isApart = false
         /// An HTTP proxy is asked for any host's plain http on one connection, and libcurl would count all of them as one
         /// host's.
         var origin: Origin?
@@ -73,12 +75,13 @@ final class SessionPools {
     func proxy(for url: ResourceURL) -> ProxyServer? { proxies.isDirect ? nil : proxies.proxy(for: url) }
 
     /// Where a request to `url` finds its connection. Each hop of a redirect asks anew.
-    /// `own` are the task's `challenges`.
+    /// `own` are the task's `challenges`; `isApart` is a request in HTTP/1.1 where others may go over HTTP/2.
     func pool(
-        for url: ResourceURL, _ own: [ChallengeRule], _ terms: NetworkTerms
+        for url: ResourceURL, _ own: [ChallengeRule], _ terms: NetworkTerms, isApart: Bool
     ) throws(TransferError) -> ConnectionPool {
-        if isPlain, own.isEmpty, terms == usualTerms { return plain }
         var key = Key()
+        key.isApart = isApart && configuration.http.version != .http1
+        if isPlain, own.isEmpty, terms == usualTerms { return try pool(key) }
         if terms != usualTerms { key.terms = terms }
         if url.isSecure { try weigh(challenges(own), url, &key) }
         key.proxy = proxies.proxy(for: url)
@@ -135,6 +138,11 @@ final class SessionPools {
         if let known = others[key] { return known }
         let pool = try make(key)
         others[key] = pool
+        var beside = key
+        beside.isApart.toggle()
+        if let other = beside == Key() ? plain : others[beside] {
+            pool.stand(beside: other, mostPerHost: configuration.maximumConnectionsPerHost)
+        }
         return pool
     }
 

@@ -64,6 +64,27 @@ import TransferModel
         #expect(try run.task("a", "error.message")?.contains("answered 201 without asking for the body") == true)
     }
 
+    /// It may wait for it all the same, and would take the next request for it.
+    @Test(arguments: [200, 303]) func anAnswerInTheBodysPlaceEndsTheConnection(_ status: Int) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", [.ignoreBody] + .respond(status, headers: [("Location", server.url("/c"))]))
+        server.on("/b", .respond(200))
+        server.on("/c", .respond(200))
+        let run = try Stage().run(
+            """
+            sessions: { default: { http: { expectContinue: true }, maximumConnectionsPerHost: 1 } }
+            defaults: { retry: { attempts: 1 } }
+            tasks:
+              - { id: a, type: upload, method: PUT, url: "\(server.url("/a"))", body: { data: hello } }
+              - { id: b, url: "\(server.url("/b"))" }
+            """)
+        #expect(run.status == (status == 303 ? 0 : 1))
+        #expect(server.requests("/a").map { $0.header("Expect") } == ["100-continue"])
+        let others = server.requests("/b") + server.requests("/c")
+        #expect(others.count == (status == 303 ? 2 : 1) && others.allSatisfy { $0.connection != 1 })
+    }
+
     /// There is nothing to ask for.
     @Test func anEmptyBodyNeedsNoAsking() throws {
         let server = try ScriptedServer { _ in .respond(201) }

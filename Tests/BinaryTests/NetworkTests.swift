@@ -321,7 +321,7 @@ import TransferModel
 
 extension Stage {
     /// Whether so many answers have begun.
-    fileprivate func hasAnswers(_ count: Int) -> Bool {
+    func hasAnswers(_ count: Int) -> Bool {
         guard let events = try? eventsSoFar() else { return false }
         return String(decoding: events, as: UTF8.self).split(separator: "\"response\"").count > count
     }

@@ -13,7 +13,9 @@ import TransferModel
         "{ method: awsSigV4, accessKey: AKIDEXAMPLE, secretKey: hush-hush-secret, sessionToken: a+token/, "
         + "region: eu-north-1, service: s3 }"
 
-    private static func isSigned(_ request: ReceivedRequest) -> Bool {
+    private static func isSigned(
+        _ request: ReceivedRequest, _ signature: AWSSignature = signature
+    ) -> Bool {
         guard let shown = request.header("Authorization"), let host = request.header("Host"),
             let stamp = request.header("X-Amz-Date"), let time = time(stamp),
             let url = try? ResourceURL.parse("http://" + host + request.target),
@@ -50,6 +52,53 @@ import TransferModel
         tasks:
         \(tasks)
         """
+    }
+
+    /// What was answered to another key is not asked about, nor gone on with: what is left of the request is what is signed.
+    @Test func anotherKeyGetsAllOfItsAnswer() throws {
+        let other = AWSSignature(
+            accessKey: "OTHERKEY", secretKey: "hush-hush-secret", sessionToken: "a+token/", region: "eu-north-1",
+            service: "s3")
+        let server = try ScriptedServer { request in
+            let isOther = request.header("Authorization")?.contains("OTHERKEY") == true
+            guard Self.isSigned(request, isOther ? other : Self.signature) else { return .respond(403) }
+            return request.header("If-None-Match") == nil
+                ? .respond(200, headers: [("ETag", "\"v1\"")], body: "hello") : .respond(304)
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        for key in ["AKIDEXAMPLE", "OTHERKEY", "OTHERKEY"] {
+            let run = try stage.run(
+                """
+                sessions:
+                  default: { credentials: [\(Self.credential.replacing("AKIDEXAMPLE", with: key))] }
+                tasks: [{ id: a, url: "\(server.url("/b/k"))", to: a }]
+                """)
+            #expect(run.status == 0, "\(run.errorText)")
+        }
+        #expect(server.requests().map { $0.header("If-None-Match") } == [nil, nil, "\"v1\""])
+    }
+
+    /// A HEAD in the place of a GET is signed as what it is.
+    @Test func aQuestionOfTheCacheIsSigned() throws {
+        let server = try ScriptedServer { request in
+            guard Self.isSigned(request) else { return .respond(403) }
+            let headers = [("ETag", "\"v1\""), ("Cache-Control", "max-age=0")]
+            return request.method == "HEAD"
+                ? .headOnly(200, headers: headers, length: 5) : .respond(200, headers: headers, body: "hello")
+        }
+        defer { server.stop() }
+        let run = try Stage().run(
+            """
+            sessions:
+              default: { configuration: ephemeral, cache: { revalidation: head }, credentials: [\(Self.credential)] }
+            tasks:
+              - { id: a, url: "\(server.url("/b/k"))" }
+              - { id: b, url: "\(server.url("/b/k"))", needs: [a] }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests().map(\.method) == ["GET", "HEAD"])
+        #expect(server.requests().allSatisfy { Self.isSigned($0) })
     }
 
     @Test func bodiesOfEachKind() throws {

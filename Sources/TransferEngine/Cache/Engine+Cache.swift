@@ -151,7 +151,7 @@ extension Engine {
         case .head: request.method = "HEAD"
         }
         request.isConditional = true
-        return request
+        return attempt.life.signedAnew(request, at: now.wall)
     }
 
     /// Once a turn.

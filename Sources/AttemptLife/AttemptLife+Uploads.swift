@@ -79,7 +79,7 @@ extension AttemptLife {
         guard case .open(var upload) = upload else { return nil }
         // A redirect of the first request is followed with the upload still to begin.
         if !upload.isAtPlace, upload.point == nil, (300..<400).contains(status) { return nil }
-        let step = upload.answered(status, headers)
+        let step = upload.answered(status, headers, from: request.url)
         self.upload = .open(upload)
         guard let step else { return nil }
         answer = .upload(step)

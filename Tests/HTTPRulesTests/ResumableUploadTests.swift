@@ -29,6 +29,39 @@ import TransferModel
         upload.headers.map { "\($0.name): \($0.value.revealed)" }
     }
 
+    // MARK: No success where the server says that something is missing
+
+    /// The 104 never came, or not through the proxy: the answer says that there is but a beginning, and where.
+    @Test(arguments: [true, false]) func anAnswerThatHasLessIsNoSuccess(hasPlace: Bool) throws {
+        for words in [[("Upload-Complete", "?0"), ("Upload-Offset", "60")], [("Upload-Offset", "60")]] {
+            let upload = Machine(length: 100, dialect: .draft6, mayRepeat: hasPlace)
+            upload.noteSent(100)
+            let place = hasPlace ? [("Location", "/uploads/a")] : []
+            let version = [("Upload-Draft-Interop-Version", "6")]
+            let step = upload.answered(201, HeaderBlock(words + version + place), from: url)
+            if hasPlace {
+                #expect(step == .ask && upload.point?.place == "https://example.org/uploads/a")
+            } else if case .fail(let error)? = step {
+                #expect(error.name == .uploadNotResumed)
+            } else {
+                Issue.record("\(String(describing: step)) is no failure")
+            }
+        }
+    }
+
+    /// The last piece was sent, and the server tells that it has less.
+    @Test func anAppendThatFellShortIsNoSuccess() throws {
+        let upload = begun()
+        upload.noteSent(100)
+        let again = next(upload)
+        #expect(
+            again.answered(204, HeaderBlock([("Upload-Offset", "40"), ("Upload-Complete", "?0")])) == .append(40..<100))
+        #expect(again.answered(204, HeaderBlock([("Upload-Offset", "70")])) == .ask)
+        #expect(
+            again.answered(204, HeaderBlock([("Upload-Offset", "70"), ("Upload-Complete", "?0")])) == .append(70..<100))
+        #expect(again.answered(204, HeaderBlock([("Upload-Offset", "100")])) == nil)
+    }
+
     // MARK: What each draft says
 
     static let creations: [(UploadDialect, [String])] = [
@@ -406,7 +439,9 @@ private final class Machine {
     func interim(_ headers: HeaderBlock, from url: ResourceURL, at now: WallTime) -> ResumableUpload.Step? {
         upload.interim(headers, from: url, at: now)
     }
-    func answered(_ status: Int, _ headers: HeaderBlock) -> ResumableUpload.Step? { upload.answered(status, headers) }
+    func answered(_ status: Int, _ headers: HeaderBlock, from url: ResourceURL? = nil) -> ResumableUpload.Step? {
+        upload.answered(status, headers, from: url)
+    }
 }
 
 /// What an engine does around `ResumableUpload`, without one.

@@ -155,12 +155,15 @@ package struct ResumableUpload: Sendable {
         (point, isTrusted, sent) = (nil, true, 0)
     }
 
-    /// A final answer; `nil`: it is judged like any other.
-    package mutating func answered(_ status: Int, _ headers: HeaderBlock) -> Step? {
+    /// A final answer of the request that went to `url`; `nil`: it is judged like any other.
+    package mutating func answered(_ status: Int, _ headers: HeaderBlock, from url: ResourceURL? = nil) -> Step? {
         let facts = UploadFacts(headers)
         if let most = facts.maximumAppend { point?.maximumAppend = most }
         switch phase {
         case .creating:
+            if point == nil, (200..<300).contains(status), facts.isShort(of: length) {
+                return createdInPart(headers, facts, from: url)
+            }
             let step = created(status, facts)
             if step == nil, status == 401 || status == 403 { regain() }
             return step
@@ -182,9 +185,22 @@ package struct ResumableUpload: Sendable {
             return .create
         }
         if status == 413, let most = point.maximumAppend, most < length { return enter(.asking) }
-        if (200..<300).contains(status), facts.isComplete == false { return idle(then: .asking) }
+        if (200..<300).contains(status), facts.isShort(of: length) { return idle(then: .asking) }
         settle(status, facts)
         return nil
+    }
+
+    /// The server has no more than a beginning, and there was no 104, or none that came through. Where it is says the answer.
+    private mutating func createdInPart(_ headers: HeaderBlock, _ facts: UploadFacts, from url: ResourceURL?) -> Step {
+        guard isTrusted, let url, let location = headers.firstReference("location"),
+            let told = facts.dialect ?? .standard, let place = Self.place(location, from: url)
+        else {
+            return startOver("the server says that it does not have all of the upload, and not where the rest goes")
+        }
+        dialect = told
+        point = UploadPoint(place: place, dialect: told, length: length, sent: sent)
+        point?.maximumAppend = facts.maximumAppend
+        return idle(then: .asking)
     }
 
     private mutating func told(_ status: Int, _ facts: UploadFacts) -> Step? {
@@ -215,7 +231,7 @@ package struct ResumableUpload: Sendable {
             point = nil
             return nil
         case 200..<300:
-            if range.upperBound == length, facts.isComplete != false {
+            if range.upperBound == length, !facts.isShort(of: length) {
                 point = nil
                 return nil
             }

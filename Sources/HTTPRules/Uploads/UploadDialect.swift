@@ -66,6 +66,9 @@ struct UploadFacts: Hashable {
     /// How long the server keeps it.
     var age: TimeSpan?
 
+    /// The server does not have all, by its own word.
+    func isShort(of whole: Int64) -> Bool { !(isComplete ?? (offset ?? whole == whole)) }
+
     init(_ headers: HeaderBlock) {
         if let number = headers.first("upload-draft-interop-version") {
             dialect = .some(Self.integer(number).flatMap { UploadDialect(rawValue: Int($0)) })

@@ -173,8 +173,9 @@ extension Reader {
             }
         }
         checksumTasks.append(ChecksumTask(text: from.text, node: from.node))
-        // Which task that is shows when all are read.
-        return .task(TaskIndex(raw: .max), algorithm: draft.algorithm, entry: draft.entry)
+        // Which task that is shows when all are read: until then it is the number of its name.
+        let name = TaskIndex(raw: UInt32(checksumTasks.count - 1))
+        return .task(name, algorithm: draft.algorithm, entry: draft.entry)
     }
 
     private func literalChecksum(_ text: String, _ node: NodeID) -> Checksum? {
@@ -220,7 +221,7 @@ extension Reader {
 }
 
 /// `checksum: { from: … }` naming a task.
-struct ChecksumTask {
+struct ChecksumTask: Hashable {
     let text: String
     let node: NodeID
 }

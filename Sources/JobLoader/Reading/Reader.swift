@@ -28,7 +28,7 @@ final class Reader {
     var filledBytes = 0
     var urls = URLReader()
     var needLists = NeedLists()
-    /// Tasks named by `checksum` in the task being read.
+    /// Tasks named by `checksum`. Options that tasks share name theirs once, whoever reads them.
     var checksumTasks: [ChecksumTask] = []
     /// Files and tasks that the `forEach` just read names.
     var fileReads: [FileRead] = []

@@ -12,10 +12,6 @@ struct CrossChecks {
         let task: UInt32
         let use: Reader.CaptureUse
     }
-    struct Named {
-        let task: UInt32
-        let named: ChecksumTask
-    }
     struct Read {
         let task: UInt32
         let path: String
@@ -24,7 +20,6 @@ struct CrossChecks {
 
     var needs: [Needs] = []
     var captures: [Capture] = []
-    var checksums: [Named] = []
     /// Tasks whose files `forEach` goes over.
     var forEachTasks: [ChecksumTask] = []
     var reads: [Read] = []
@@ -44,7 +39,6 @@ struct CrossChecks {
         }
         needs.removeAll { $0.task >= task }
         captures.removeAll { $0.task >= task }
-        checksums.removeAll { $0.task >= task }
         reads.removeAll { $0.task >= task }
         if let reader = inputReader, reader >= task { inputReader = nil }
     }
@@ -164,7 +158,7 @@ struct TaskChecker {
     }
 
     /// Where a task says this; the task's beginning when that stands in `defaults`.
-    private mutating func place(of key: StaticString, _ task: TaskSpecification) -> SourceSpan {
+    mutating func place(of key: StaticString, _ task: TaskSpecification) -> SourceSpan {
         guard let node = node(of: task) else { return SourceSpan(line: Int(task.line), column: 1) }
         for (name, value) in reader.tree.entries(node) where reader.tree.text(name, is: key) {
             return reader.beginning(value)
@@ -183,7 +177,7 @@ struct TaskChecker {
     }
 
     /// Only asked when something is wrong, and then perhaps of every task.
-    private mutating func node(of task: TaskSpecification) -> NodeID? {
+    mutating func node(of task: TaskSpecification) -> NodeID? {
         if nodesByLine == nil { nodesByLine = collectNodes() }
         return nodesByLine?[task.line]
     }
@@ -287,13 +281,13 @@ struct TaskChecker {
     }
 
     /// Tasks that will be there when another has succeeded have ids of a form that is known.
-    private func fitsDeferred(_ text: String) -> Bool {
+    func fitsDeferred(_ text: String) -> Bool {
         checks.deferredIDs.contains { pattern in
             Glob.matches(Array(text.utf8), Array(pattern.utf8)) || Glob.matches(Array(pattern.utf8), Array(text.utf8))
         }
     }
 
-    private mutating func reportUnknown(_ text: String, _ node: NodeID) {
+    mutating func reportUnknown(_ text: String, _ node: NodeID) {
         let hint = guess(text)
         reader.error(
             "unknown-task", "there is no task `\(Reader.short(text))`", hint: hint, node
@@ -336,7 +330,7 @@ struct TaskChecker {
             }
         }
         for use in checks.unmadeUses { _ = owner(of: use) }
-        for checksum in checks.checksums { addChecksum(checksum) }
+        if !reader.checksumTasks.isEmpty { findChecksums() }
     }
 
     /// The task that captures it; `nil` where there is none, which is reported.
@@ -373,27 +367,6 @@ struct TaskChecker {
     private mutating func add(_ need: UInt32, to task: Int) {
         let index = TaskIndex(raw: need)
         if !tasks[task].needs.contains(index) { tasks[task].needs.append(index) }
-    }
-
-    private mutating func addChecksum(_ checksum: CrossChecks.Named) {
-        let (text, node) = (checksum.named.text, checksum.named.node)
-        guard let owner = ids.owner(of: text) else {
-            if !fitsDeferred(text) { reportUnknown(text, node) }
-            return
-        }
-        var values = tasks[Int(checksum.task)].options.values
-        if case .task(_, let algorithm, let entry)? = values.checksum {
-            values.checksum = .task(TaskIndex(raw: owner), algorithm: algorithm, entry: entry)
-            tasks[Int(checksum.task)].options = TaskOptions(values)
-        }
-        if tasks[Int(owner)].type != .download {
-            reader.error("not-for-type", "`\(text)` is no download: it leaves no file with checksums", node)
-        }
-        if !reaches(from: checksum.task, owner) {
-            reader.error(
-                "missing-need", "this task reads what `\(text)` writes but does not need it",
-                hint: "add `needs: [\(text)]`", node)
-        }
     }
 
     private mutating func checkForEachTasks() {
@@ -436,7 +409,7 @@ struct TaskChecker {
 
     /// Whether a task needs another, over others too. Beside an error what it needs may stand where nothing could be
     /// read: then what is written there counts.
-    private mutating func reaches(from task: UInt32, _ wanted: UInt32) -> Bool {
+    mutating func reaches(from task: UInt32, _ wanted: UInt32) -> Bool {
         if TaskGraph.reaches(from: task, wanted, tasks) { return true }
         guard reader.problems.list.hasErrors else { return false }
         var seen: Set<UInt32> = [task]

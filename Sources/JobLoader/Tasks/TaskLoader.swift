@@ -274,8 +274,6 @@ final class TaskLoader {
     func noteUses(_ number: UInt32) {
         for use in reader.captureUses { checks.captures.append(.init(task: number, use: use)) }
         if !reader.captureUses.isEmpty { reader.captureUses = [] }
-        for named in reader.checksumTasks { checks.checksums.append(.init(task: number, named: named)) }
-        if !reader.checksumTasks.isEmpty { reader.checksumTasks = [] }
     }
 }
 

@@ -1,0 +1,77 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// `checksum: { from: … }`: the name that is written becomes the task that is meant.
+extension TaskChecker {
+    /// What is known of the names so far. Tasks share options: what these name is looked up once, and they stay shared.
+    struct Checksums {
+        struct Shared: Hashable {
+            let options: ObjectIdentifier
+            let isDownload: Bool
+        }
+        /// The old ones are kept as well: nobody else gets their place in memory meanwhile.
+        var options: [Shared: (old: TaskOptions, new: TaskOptions)] = [:]
+        var owners: [ChecksumTask: UInt32?] = [:]
+        var reported: [ChecksumTask: UInt32] = [:]
+    }
+
+    mutating func findChecksums() {
+        var known = Checksums()
+        for number in tasks.indices {
+            let options = tasks[number].options
+            guard case .task(let name, let algorithm, let entry)? = options.values.checksum else { continue }
+            let shared = Checksums.Shared(
+                options: ObjectIdentifier(options), isDownload: tasks[number].type == .download)
+            let named = reader.checksumTasks[Int(name.raw)]
+            // A default that does not fit is left out silently.
+            let owner = shared.isDownload ? owner(of: named, &known.owners) : nil
+            if known.options[shared] == nil {
+                var values = options.values
+                values.checksum = owner.map { .task(TaskIndex(raw: $0), algorithm: algorithm, entry: entry) }
+                known.options[shared] = (options, TaskOptions(values))
+            }
+            if let found = known.options[shared] { tasks[number].options = found.new }
+            guard let owner, known.reported[named] != tasks[number].line else { continue }
+            if checkChecksum(of: UInt32(number), named, owner) { known.reported[named] = tasks[number].line }
+        }
+    }
+
+    private mutating func owner(of named: ChecksumTask, _ known: inout [ChecksumTask: UInt32?]) -> UInt32? {
+        if let known = known[named] { return known }
+        let owner = ids.owner(of: named.text)
+        known[named] = .some(owner)
+        guard let owner else {
+            if !fitsDeferred(named.text) { reportUnknown(named.text, named.node) }
+            return nil
+        }
+        if tasks[Int(owner)].type != .download {
+            reader.error(
+                "not-for-type", "`\(named.text)` is no download: it leaves no file with checksums", named.node)
+        }
+        return owner
+    }
+
+    /// Whether there was something to say.
+    private mutating func checkChecksum(of task: UInt32, _ named: ChecksumTask, _ owner: UInt32) -> Bool {
+        guard !reaches(from: task, owner) else { return false }
+        let place = place(of: named.node, tasks[Int(task)])
+        guard task != owner else {
+            reader.error(
+                "needs-cycle", "the task `\(named.text)` cannot be checked by the file that it fetches itself",
+                hint: "`checksum: null` takes a default away", at: place)
+            return true
+        }
+        reader.error(
+            "missing-need", "this task reads what `\(named.text)` writes but does not need it",
+            hint: "add `needs: [\(named.text)]`", at: place)
+        return true
+    }
+
+    /// The task's own place where what is wrong with it stands in `defaults`.
+    private mutating func place(of node: NodeID, _ task: TaskSpecification) -> SourceSpan {
+        let (span, whole) = (reader.tree.span(node), self.node(of: task).map { reader.tree.span($0) })
+        guard let whole, !(whole.line...max(whole.line, whole.endLine)).contains(span.line) else { return span }
+        return place(of: "checksum", task)
+    }
+}

@@ -2,8 +2,8 @@ package import TransferModel
 
 /// `--only` and `--except`: which tasks of a job a run is about.
 ///
-/// `--only` takes the tasks that match and whatever they need; `--except` leaves tasks out, and those that need one of
-/// them run as if it had succeeded already.
+/// `--only` takes the tasks that match and whatever they need, of a group they need all members; `--except` leaves tasks
+/// out, and those that need one of them run as if it had succeeded already.
 package struct TaskSelection: Hashable, Sendable {
     package var only: [String]
     package var except: [String]
@@ -41,11 +41,22 @@ package struct TaskSelection: Hashable, Sendable {
     }
 
     private func includeNeeds(_ job: Job, _ isChosen: inout [Bool]) {
+        var members: [String: [Int]] = [:]
+        for (index, task) in job.tasks.enumerated() {
+            if let group = task.group { members[job.groups[Int(group.raw)].name, default: []].append(index) }
+        }
         var open = isChosen.indices.filter { isChosen[$0] }
         while let index = open.popLast() {
             for need in job.tasks[index].needs where !isChosen[Int(need.raw)] {
                 isChosen[Int(need.raw)] = true
                 open.append(Int(need.raw))
+            }
+            // A group that is needed is needed whole. Each is looked at once.
+            for group in job.tasks[index].options.values.neededGroups {
+                for member in members.removeValue(forKey: group) ?? [] where !isChosen[member] {
+                    isChosen[member] = true
+                    open.append(member)
+                }
             }
         }
     }

@@ -76,12 +76,15 @@ package struct Scheduler {
         self.now = now
         lastTurn = now
         beganAt = history.map { now.instant + (.zero - $0.elapsed(at: now.wall)) } ?? now.instant
+        let members = Dependants(plan.tasks, count: plan.groupCount) { $0.group.map { [Int($0.raw)] } ?? [] }
         tasks = plan.tasks.map {
-            TaskState(openNeeds: UInt32($0.needs.count + $0.neededGroups.count), since: now.instant)
+            // Of a group without members there is nothing to publish, and nothing to wait for.
+            let groups = $0.neededGroups.reduce(0) { $0 + (members.of(Int($1.raw)).isEmpty ? 0 : 1) }
+            return TaskState(openNeeds: UInt32($0.needs.count + groups), since: now.instant)
         }
         dependants = Dependants(plan.tasks, count: plan.tasks.count) { $0.needs.map { Int($0.raw) } }
         groupDependants = Dependants(plan.tasks, count: plan.groupCount) { $0.neededGroups.map { Int($0.raw) } }
-        groupMembers = Dependants(plan.tasks, count: plan.groupCount) { $0.group.map { [Int($0.raw)] } ?? [] }
+        groupMembers = members
         sessions = plan.sessions.map { SessionState(limit: $0.maximumConcurrentTasks ?? .max) }
         groups = Array(repeating: GroupState(), count: plan.groupCount)
         mirrors = plan.mirrors.mapValues { MirrorRound($0) }

@@ -42,6 +42,25 @@ import TransferModel
         #expect(stage.files.allSatisfy { !$0.contains(".transfer-run-") })
     }
 
+    /// Of a group that has no members in this run there is nothing to wait for.
+    @Test func whoNeedsAGroupWithoutMembersRuns() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        let rest = try stage.run(job(server), "--except", "a", "--except", "b")
+        #expect(try rest.status == 0 && rest.values("$.tasks[*].id") == ["after"])
+        let empty = try stage.run(
+            """
+            groups: { site: { to: site } }
+            tasks:
+              - { id: "f${n}", forEach: { n: [] }, group: site, url: "\(server.url("/a"))", to: "${n}" }
+              - { id: after, needs: [group.site], url: "\(server.url("/after"))" }
+            """)
+        #expect(empty.status == 0 && server.requests().map(\.target) == ["/after", "/after"])
+        let whole = try stage.run(job(server), "--only", "after")
+        #expect(try whole.status == 0 && whole.values("$.tasks[*].id") == ["a", "b", "after"])
+    }
+
     @Test func aFailureLeavesTheOldSet() throws {
         let server = try server("1")
         defer { server.stop() }

@@ -35,6 +35,20 @@ struct GroupTests {
         #expect(stage.ends[0]?.staged == .seconds(3) && stage.wait(0, .dependency) == .seconds(3))
     }
 
+    /// There is nothing of it to be published.
+    @Test func aGroupWithoutMembersIsWaitedForByNobody() {
+        var stage = Stage(
+            plan(2) {
+                $0.groupCount = 1
+                $0.tasks[0].neededGroups = [group]
+                $0.tasks[1].neededGroups = [group]
+                $0.tasks[1].needs = needs(0)
+            })
+        #expect(stage.running == [0])
+        stage.end(0)
+        #expect(stage.turn() == [1])
+    }
+
     @Test func aMemberThatFailsEndsTheOthers() {
         var stage = stage { $0.sessions[0].maximumConnectionsPerHost = 2 }
         #expect(stage.running == [0, 1])

@@ -23,6 +23,10 @@ struct CrossChecks {
     /// Tasks whose files `forEach` goes over.
     var forEachTasks: [ChecksumTask] = []
     var reads: [Read] = []
+    /// Groups that tasks name, also tasks that are not made: then there is nothing of them to publish.
+    var namedGroups: Set<Int> = []
+    /// A task names one that is wrong, or not known yet.
+    var namesUnknownGroup = false
     /// The task that sends this process's own standard input: there is one of it.
     var inputReader: UInt32?
     /// Patterns of the ids of tasks that are not known yet.
@@ -261,7 +265,16 @@ struct TaskChecker {
 
     private func group(_ entry: NeedLists.Entry) -> String? {
         let name = String(entry.text.dropFirst(6))
-        if groups[name] != nil { return name }
+        if groups[name] != nil {
+            if let number = groupNames.firstIndex(of: name), !checks.namedGroups.contains(number),
+                !checks.namesUnknownGroup
+            {
+                reader.error(
+                    "empty-group", "no task is in the group `\(Reader.short(name))`: it is never published",
+                    hint: "write `group: \(Reader.short(name))` into the tasks that are", entry.node)
+            }
+            return name
+        }
         let hint = reader.closest(name, groups.keys.sorted()).map { "did you mean `group.\($0)`?" }
         reader.error("unknown-group", "there is no group `\(Reader.short(name))`", hint: hint, entry.node)
         return nil

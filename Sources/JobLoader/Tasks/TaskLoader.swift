@@ -226,6 +226,9 @@ final class TaskLoader {
             destination: destination, line: UInt32(reader.tree.span(node).line), options: options)
         if let name = head.group, let group = groupNames.firstIndex(of: name) {
             task.group = GroupIndex(raw: UInt16(group))
+            checks.namedGroups.insert(group)
+        } else if has(table.group) {
+            checks.namesUnknownGroup = true
         }
         checkID(head, number, node)
         if head.needs >= 0 { checks.needs.append(.init(task: number, list: head.needs)) }
@@ -238,6 +241,11 @@ final class TaskLoader {
         if !reader.captureUses.isEmpty { task.options = awaiting(draft, task.options) }
         noteUses(number)
         tasks.append(task)
+    }
+
+    /// Whether the task says it, or `defaults` for it.
+    private func has(_ row: Int) -> Bool {
+        written.has(row) || defaults.written.has(row) && written.nulls & bit(row) == 0
     }
 
     func type(of head: TaskHead, _ options: TaskOptions) -> TaskType {

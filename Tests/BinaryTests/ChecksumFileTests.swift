@@ -43,6 +43,24 @@ import TransferModel
         #expect(server.requests().map(\.target).sorted() == ["/a", "/b", "/c", "/c", "/sums"])
     }
 
+    /// What a list makes of one map, and what stands in a group.
+    @Test func tasksThatShareAMapAreCheckedByIt() throws {
+        let server = try server("\(Self.md5)  a\n\(Self.zeros)  b\n")
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            groups: { lists: { to: lists } }
+            tasks:
+              - { id: sums, group: lists, url: "\(server.url("/sums"))", to: sums }
+              - { id: "${n}", forEach: { n: [a, b] }, needs: [group.lists], url: "\(server.url("/"))${n}", to: "${n}", checksum: { from: sums } }
+            """)
+        #expect(run.status == 1)
+        #expect(stage.files == ["a", "lists/", "lists/sums"])
+        #expect(try run.task("a", "file.checksum") == "md5:\(Self.md5)")
+        #expect(try run.task("b", "error.name") == "checksumMismatch")
+    }
+
     /// As one that meets a checksum in the job itself: no request for what is there.
     @Test func aFileThatIsAsTheListSaysStays() throws {
         let server = try server("\(Self.md5)  a\n")

@@ -26,6 +26,18 @@ struct GroupNeedTests {
         #expect(try #require(result.job).tasks.map(\.id) == ["z"])
     }
 
+    @Test func whoNeedsAGroupNeedsItsMembers() {
+        let member = "{ id: a, group: g, url: 'https://a.test/', to: a }"
+        let read = "url: 'https://a.test/', body: { file: g/a }"
+        #expect(loaded(member, "{ id: b, \(read), needs: [group.g] }").summary == [])
+        #expect(loaded(member, last, "{ id: b, \(read), needs: [z] }").summary == [])
+        #expect(loaded(member, "{ id: b, \(read) }").summary == ["4:44 missing-need"])
+        let deep = "{ id: m, group: h, url: 'https://a.test/', to: m, needs: [group.g] }"
+        #expect(loaded(member, deep, "{ id: b, \(read), needs: [group.h] }").summary == [])
+        let checked = "{ id: b, url: 'https://a.test/', to: b, checksum: { from: a }, needs: [group.g] }"
+        #expect(loaded(member, checked).summary == [])
+    }
+
     @Test func whatIsChosenBringsItsGroupsAlong() throws {
         let job = try #require(
             loaded(

@@ -62,6 +62,8 @@ struct TaskChecker {
     private var destinations: NameTable
     private var sortedIDs: [(id: String, task: UInt32)]?
     private var patterns: [String: [TaskIndex]] = [:]
+    /// Of groups, by name.
+    private let members: [String: [UInt32]]
     private var nodesByLine: [UInt32: NodeID]?
     private var namedByLine: [UInt32: [UInt32]] = [:]
     private var guesses = 0
@@ -74,6 +76,7 @@ struct TaskChecker {
         groupNames = loader.groupNames
         tasks = loader.tasks
         loader.tasks = []
+        members = groups.isEmpty ? [:] : Self.members(tasks, groupNames)
         destinations = NameTable(expecting: tasks.count)
     }
 
@@ -85,6 +88,14 @@ struct TaskChecker {
         checkForEachTasks()
         if !reportCycle(), !groups.isEmpty { reportGroupCycle() }
         checkReads()
+    }
+
+    private static func members(_ tasks: [TaskSpecification], _ names: [String]) -> [String: [UInt32]] {
+        var members: [String: [UInt32]] = [:]
+        for (number, task) in tasks.enumerated() {
+            if let group = task.group { members[names[Int(group.raw)], default: []].append(UInt32(number)) }
+        }
+        return members
     }
 
     private func span(_ task: UInt32) -> SourceSpan {
@@ -423,12 +434,13 @@ struct TaskChecker {
     /// Whether a task needs another, over others too. Beside an error what it needs may stand where nothing could be
     /// read: then what is written there counts.
     mutating func reaches(from task: UInt32, _ wanted: UInt32) -> Bool {
-        if TaskGraph.reaches(from: task, wanted, tasks) { return true }
+        if TaskGraph.reaches(from: task, wanted, tasks, members) { return true }
         guard reader.problems.list.hasErrors else { return false }
         var seen: Set<UInt32> = [task]
         var rest = [task]
         while let next = rest.popLast() {
-            let needed = tasks[Int(next)].needs.map(\.raw) + named(in: next)
+            let groups = tasks[Int(next)].options.values.neededGroups.flatMap { members[$0] ?? [] }
+            let needed = tasks[Int(next)].needs.map(\.raw) + groups + named(in: next)
             if needed.contains(wanted) { return true }
             rest += needed.filter { seen.insert($0).inserted }
         }

@@ -43,14 +43,22 @@ enum TaskGraph {
         return nil
     }
 
-    static func reaches(from task: UInt32, _ wanted: UInt32, _ tasks: [TaskSpecification]) -> Bool {
+    /// Whether a task needs another, over others too; `members` are those of each group: who needs a group needs them.
+    static func reaches(
+        from task: UInt32, _ wanted: UInt32, _ tasks: [TaskSpecification], _ members: [String: [UInt32]] = [:]
+    ) -> Bool {
         if tasks[Int(task)].needs.contains(TaskIndex(raw: wanted)) { return true }
-        var seen: Set<UInt32> = [task]
-        var rest = tasks[Int(task)].needs.map(\.raw)
+        var closed = members
+        var seen: Set<UInt32> = []
+        var rest = [task]
         while let next = rest.popLast() {
-            if next == wanted { return true }
             guard seen.insert(next).inserted else { continue }
-            rest += tasks[Int(next)].needs.map(\.raw)
+            var needed = tasks[Int(next)].needs.map(\.raw)
+            for group in tasks[Int(next)].options.values.neededGroups {
+                needed += closed.removeValue(forKey: group) ?? []
+            }
+            if needed.contains(wanted) { return true }
+            rest += needed
         }
         return false
     }

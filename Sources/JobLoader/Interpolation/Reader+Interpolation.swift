@@ -181,7 +181,9 @@ extension Reader {
             let span = referenceSpan(node, reference.ordinal)
             // Elsewhere it is refused.
             if isInTask {
-                captureUses.append(CaptureUse(task: task, name: name, span: span, isInPath: key.description == "to"))
+                captureUses.append(
+                    CaptureUse(
+                        task: task, name: name, span: span, isInPath: key.description == "to", isDefault: isInDefaults))
             }
             return .text(SecretText(pieces: [.capture(task: task, name: name, escaping: .none)]))
         }

@@ -64,7 +64,7 @@ extension Reader {
     }
 
     func query(_ node: NodeID, into fields: inout [QueryField]) {
-        for (name, _, value) in named(node) {
+        for (name, _, value) in named(node) where !replacedNames.contains(name) {
             fields.removeAll { $0.name == name }
             if isNull(value) { continue }
             for element in oneOrMore(value) {

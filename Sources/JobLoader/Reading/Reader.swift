@@ -21,6 +21,10 @@ final class Reader {
     var captureUses: [CaptureUse] = []
     /// What is being read belongs to a task: only there can values be that other tasks capture.
     var isInTask = false
+    /// What is being read stands in `defaults`.
+    var isInDefaults = false
+    /// Names in a map of `defaults` that the task writes itself: nothing is left of what stands there.
+    var replacedNames: Set<String> = []
     /// The key whose value is being read, for messages.
     var key: StaticString = ""
     var templates = TemplateCache()
@@ -50,6 +54,8 @@ final class Reader {
         let name: String
         let span: SourceSpan
         let isInPath: Bool
+        /// It stands in `defaults`, and counts for the tasks in which something is left of it.
+        let isDefault: Bool
     }
 
     // MARK: Problems

@@ -57,10 +57,28 @@ extension TaskLoader {
         }
     }
 
+    /// What stands in `defaults` and is not in the task does not count: the task took it away, or is of a type that it is
+    /// not for.
+    func settleCaptures(_ draft: TaskDraft, _ task: inout TaskSpecification) {
+        var whole = task
+        whole.options = awaiting(draft, task.options)
+        // What is not known yet may still come to stand there.
+        if !isDeferred, reader.captureUses.contains(where: \.isDefault) {
+            var left: Set<[String]> = []
+            whole.forEachPlace { text in
+                for case .capture(let task, let name, _) in text.pieces { left.insert([task, name]) }
+            }
+            reader.captureUses.removeAll { $0.isDefault && !left.contains([$0.task, $0.name]) }
+        }
+        if !reader.captureUses.isEmpty { task = whole }
+    }
+
     /// The options of a task in which values stand that others capture.
-    func awaiting(_ draft: TaskDraft, _ options: TaskOptions) -> TaskOptions {
+    private func awaiting(_ draft: TaskDraft, _ options: TaskOptions) -> TaskOptions {
         var values = options.values
         values.awaitsCaptures = true
+        // A default that does not fit waits for nothing.
+        if draft.type != .download { values.checksum = nil }
         if draft.type == .download, let to = draft.head.awaitedTo {
             let folder = folder(draft.head.group)
             let isAbsolute = to.pieces.first.map {

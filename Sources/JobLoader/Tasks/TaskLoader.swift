@@ -132,7 +132,7 @@ final class TaskLoader {
         fallback &= ~bit(table.forEach)
         for row in Bits(own | fallback) {
             if fallback & bit(row) != 0, own & bit(row) == 0 || row == table.query {
-                apply(row, defaults.written, to: &head)
+                readDefault(row) { apply(row, defaults.written, to: &head) }
             }
             if own & bit(row) != 0 { apply(row, written, to: &head) }
         }
@@ -154,7 +154,7 @@ final class TaskLoader {
     func readOptions(over base: TaskOptions.Values) -> TaskOptions.Values {
         var values = base
         for row in Bits(defaults.dynamic & ~table.headRows & ~written.nulls) where !isReplaced(row) {
-            apply(row, defaults.written, to: &values)
+            readDefault(row) { apply(row, defaults.written, to: &values) }
         }
         for row in Bits(written.nulls & ~table.headRows) {
             if case .options(let shared) = table.rows[row] { shared.key.reset(&values) }
@@ -163,9 +163,23 @@ final class TaskLoader {
         return values
     }
 
-    /// Whether the task's own value leaves nothing of the default: only maps merge.
+    /// Whether the task's own value leaves nothing of the default: only maps merge, and these are one thing each.
     func isReplaced(_ row: Int) -> Bool {
-        written.has(row) && reader.tree.kind(written.value(row)) != .mapping
+        guard written.has(row) else { return false }
+        return row == table.body || row == table.checksum || reader.tree.kind(written.value(row)) != .mapping
+    }
+
+    /// Reads a default of a task, without what the task's own word takes the place of.
+    private func readDefault(_ row: Int, _ read: () -> Void) {
+        let tree = reader.tree
+        reader.isInDefaults = true
+        if row == table.headers || row == table.query, written.has(row), tree.kind(written.value(row)) == .mapping {
+            let names = tree.entries(written.value(row)).map { tree.kind($0.key) == .scalar ? tree.text($0.key) : "" }
+            reader.replacedNames = Set(row == table.headers ? names.map { $0.lowercased() } : names)
+        }
+        read()
+        reader.replacedNames = []
+        reader.isInDefaults = false
     }
 
     func apply(_ row: Int, _ written: WrittenKeys, to values: inout TaskOptions.Values) {
@@ -238,7 +252,7 @@ final class TaskLoader {
             checkOptions(draft, &task)
         }
         if draft.configuration.kind == .background { checkBackground(draft, task) }
-        if !reader.captureUses.isEmpty { task.options = awaiting(draft, task.options) }
+        if !reader.captureUses.isEmpty { settleCaptures(draft, &task) }
         noteUses(number)
         tasks.append(task)
     }

@@ -16,7 +16,29 @@ extension TaskSpecification {
     }
 }
 
+extension TaskSpecification {
+    /// Every text of the task that `filled` fills.
+    package func forEachPlace(_ body: (SecretText) -> Void) {
+        for place in [location] + options.values.mirrors {
+            guard case .awaitingCapture(let text, let query) = place else { continue }
+            body(text)
+            for field in query { body(field.value) }
+        }
+        if let path = options.values.awaitedDestination { body(path) }
+        options.values.forEachPlace(body)
+    }
+}
+
 extension TaskOptions.Values {
+    fileprivate func forEachPlace(_ tell: (SecretText) -> Void) {
+        for field in headers { tell(field.value) }
+        if let contentType { tell(contentType) }
+        body?.forEachPlace(tell)
+        if let text = expect.bodyContains { tell(text) }
+        for match in expect.bodyJSON { match.value.forEachPlace(tell) }
+        if case .awaited(let text)? = checksum { tell(text) }
+    }
+
     fileprivate mutating func fill(from book: CaptureBook) throws(TransferError) {
         headers = try headers.map { field throws(TransferError) in
             HeaderField(name: field.name, value: try field.value.filled(from: book, in: .header(field.name)))
@@ -68,6 +90,23 @@ extension TaskSpecification.Location {
 }
 
 extension RequestBody {
+    fileprivate func forEachPlace(_ tell: (SecretText) -> Void) {
+        switch self {
+        case .data(let text): tell(text)
+        case .json(let template): template.forEachPlace(tell)
+        case .form(let fields): for field in fields { tell(field.value) }
+        case .multipart(let parts):
+            for part in parts {
+                switch part.content {
+                case .data(let text): tell(text)
+                case .json(let template): template.forEachPlace(tell)
+                case .file: break
+                }
+            }
+        case .base64, .file, .stream: break
+        }
+    }
+
     fileprivate func filled(from book: CaptureBook) throws(TransferError) -> RequestBody {
         switch self {
         case .data(let text): return .data(try text.filled(from: book, in: .text))
@@ -97,6 +136,15 @@ extension RequestBody.Part {
 }
 
 extension JSONTemplate {
+    fileprivate func forEachPlace(_ tell: (SecretText) -> Void) {
+        switch self {
+        case .null, .boolean, .number: break
+        case .string(let text): tell(text)
+        case .list(let elements): for element in elements { element.forEachPlace(tell) }
+        case .object(let members): for member in members { member.value.forEachPlace(tell) }
+        }
+    }
+
     fileprivate func filled(from book: CaptureBook) throws(TransferError) -> JSONTemplate {
         switch self {
         case .null, .boolean, .number: return self

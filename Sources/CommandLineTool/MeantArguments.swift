@@ -70,10 +70,12 @@ package struct MeantArguments: Sendable {
         return rate
     }
 
-    package func count(_ name: FlagName) throws(UsageError) -> Int? {
+    /// Within the bounds of the job's own key.
+    package func count(_ name: FlagName, _ range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = value(name) else { return nil }
-        guard let number = Int(text), number > 0 else {
-            throw UsageError("`\(FlagTable[name].long)` must be a whole number from 1, not `\(text)`")
+        guard let number = Int(text), range.contains(number) else {
+            let words = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+            throw UsageError("`\(FlagTable[name].long)` must be \(words), not `\(text)`")
         }
         return number
     }

@@ -96,7 +96,7 @@ package struct RunOptions: Sendable {
         events = meant.value(.events).map { $0 == "-" ? .standardOutput : .path($0) } ?? .asJobSays
         only = meant.list(.only)
         except = meant.list(.except)
-        maximumConcurrentTasks = try meant.count(.maxConcurrent)
+        maximumConcurrentTasks = try meant.count(.maxConcurrent, 1...1_000_000)
         bandwidth = try meant.rate(.bandwidth)
         failFast = meant.isSet(.failFast)
         noWait = meant.isSet(.noWait)

@@ -17,8 +17,7 @@ final class AtomicFile: ByteSink {
         target = try Self.resolved(path)
         if kind == .special {
             temporary = nil
-            descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
-            guard descriptor >= 0 else { throw .system("write", path) }
+            descriptor = try Descriptor.open(path)
         } else {
             var made: Int32 = -1
             temporary = try TemporaryReport.path(beside: target) { beside in

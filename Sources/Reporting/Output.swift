@@ -22,6 +22,13 @@ package struct OutputProblem: Error, Hashable, Sendable, CustomStringConvertible
     /// Another process writes that file.
     package var isTaken: Bool { errno == EWOULDBLOCK }
 
+    /// A signal came before its reader did.
+    package var isInterrupted: Bool { errno == EINTR }
+
+    static func unread(_ path: String) -> OutputProblem {
+        OutputProblem("cannot write \(path): nobody had opened it for reading when a signal came", errno: EINTR)
+    }
+
     static func taken(_ path: String) -> OutputProblem {
         OutputProblem("cannot write \(path): another run is writing it", errno: EWOULDBLOCK)
     }
@@ -51,7 +58,7 @@ package final class DescriptorSink: ByteSink {
     /// Makes or empties a file, which is this object's alone as long as that lives: of two who write at once nobody would
     /// read a whole line. A device, a pipe or a socket is opened as it is.
     package init(creating path: String) throws(OutputProblem) {
-        descriptor = try Self.open(path)
+        descriptor = try Descriptor.open(path, O_CREAT)
         name = path
         isOwned = true
         var information = stat()
@@ -59,29 +66,6 @@ package final class DescriptorSink: ByteSink {
         // Where a filesystem knows no locks, nobody is kept out.
         if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw .taken(path) }
         guard ftruncate(descriptor, 0) == 0 else { throw .system("empty", path) }
-    }
-
-    /// A pipe with a name waits for its reader, but not for ever: signals that are held must be able to end that.
-    private static func open(_ path: String) throws(OutputProblem) -> Int32 {
-        while true {
-            let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
-            let opened = Glibc.open(path, flags, 0o666 & ~0o022)
-            if opened >= 0 {
-                _ = fcntl(opened, F_SETFL, 0)
-                return opened
-            }
-            guard errno == ENXIO, isPipe(path) else { throw .system("write", path) }
-            guard Signals.pause(milliseconds: 100) == nil else {
-                throw OutputProblem("cannot write \(path): nobody had opened it for reading when a signal came")
-            }
-        }
-    }
-
-    private static func isPipe(_ path: String) -> Bool {
-        let code = errno
-        defer { errno = code }
-        var information = stat()
-        return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO
     }
 
     deinit { if isOwned { close(descriptor) } }
@@ -102,6 +86,27 @@ package final class DescriptorSink: ByteSink {
 }
 
 enum Descriptor {
+    /// A pipe with a name waits for its reader, but not for ever: signals that are held must be able to end that.
+    static func open(_ path: String, _ more: Int32 = 0) throws(OutputProblem) -> Int32 {
+        while true {
+            let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | more
+            let opened = Glibc.open(path, flags, 0o666 & ~0o022)
+            if opened >= 0 {
+                _ = fcntl(opened, F_SETFL, 0)
+                return opened
+            }
+            guard errno == ENXIO, isPipe(path) else { throw .system("write", path) }
+            guard Signals.pause(milliseconds: 100) == nil else { throw .unread(path) }
+        }
+    }
+
+    private static func isPipe(_ path: String) -> Bool {
+        let code = errno
+        defer { errno = code }
+        var information = stat()
+        return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO
+    }
+
     /// Goes on after partial writes and interruptions, and waits for a descriptor that would block.
     static func writeAll(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(OutputProblem) {
         var written = 0

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// Signals as values: SIGINT, SIGTERM and, unless it is ignored, SIGHUP are held back from every thread and fetched by one.
 package enum Signals {
@@ -45,8 +46,18 @@ package enum Signals {
         return try body()
     }
 
-    /// Sleeps that long, or until one that is held comes, which it returns. Only while nobody else watches.
+    /// What the thread that watches heard first; 0: nothing yet, -1: there is none.
+    private static let heard = Atomic<Int32>(-1)
+
+    /// Sleeps that long, or until one that is held comes, which it returns. Where somebody else watches, one that came before
+    /// counts too.
     package static func pause(milliseconds: Int) -> Int32? {
+        let heard = heard.load(ordering: .acquiring)
+        if heard > 0 { return heard }
+        if heard == 0 {
+            Polling.sleep(milliseconds: Int64(milliseconds))
+            return nil
+        }
         var set = ending()
         var time = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
         let number = unsafe sigtimedwait(&set, nil, &time)
@@ -55,10 +66,14 @@ package enum Signals {
 
     /// Gives those that are held to `handle`, on a thread that lives as long as the process.
     package static func watch(_ handle: @escaping @Sendable (Int32) -> Void) throws(SystemError) {
+        _ = heard.compareExchange(expected: -1, desired: 0, ordering: .acquiringAndReleasing)
         let thread = try Thread(named: "signals") {
             var set = ending()
             var number: Int32 = 0
-            while unsafe sigwait(&set, &number) == 0 { handle(number) }
+            while unsafe sigwait(&set, &number) == 0 {
+                _ = heard.compareExchange(expected: 0, desired: number, ordering: .acquiringAndReleasing)
+                handle(number)
+            }
         }
         thread.detach()
     }

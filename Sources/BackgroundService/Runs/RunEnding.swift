@@ -14,7 +14,7 @@ struct RunEnding {
     /// Ends a command that runs when this process has to.
     let cancellation: Command.Cancellation
 
-    /// It has not ended: commands were cut short, which the next process starts again, or tasks were added.
+    /// It has not ended: commands or the report were cut short, which the next process starts again, or tasks were added.
     struct Left: Error {}
 
     /// What is known to be reported here, with all that happened before: it takes the rest as it happens, so that nobody
@@ -38,7 +38,7 @@ struct RunEnding {
         let writesReport = recipe.isDetached || !sessions.isEmpty || !isReported
         let report = writesReport ? try begun ?? report(journal) : JSONReport(job: job, runner: tools.runner)
         var end = try told(journal)
-        if writesReport, !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
+        if writesReport, try !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
         if !sessions.isEmpty {
             end.hooks = try perform(sessions, end, journal)
             report.hooks = end.hooks.map { $0.result(in: job) }
@@ -46,7 +46,7 @@ struct RunEnding {
                 (end.outcome, end.exitStatus) = (.failed, Int(ExitStatus.failed.code))
                 report.correction = (end.outcome, end.exitStatus)
             }
-            if !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
+            if try !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
         }
         let isDelivered = recipe.isDetached || (!sessions.isEmpty && !isReported)
         let delivered = isDelivered ? Clocks.wall() : nil
@@ -64,13 +64,15 @@ struct RunEnding {
         throw ServiceTrouble("run \(id.raw) has no end in the journal")
     }
 
-    private func write(_ report: JSONReport) -> Bool {
+    private func write(_ report: JSONReport) throws(Left) -> Bool {
         guard let path = accepted.report else { return true }
         do throws(OutputProblem) {
             // The journal forgets the run soon: a power cut must not leave neither.
             try report.write(to: path, isDurable: true)
             return true
         } catch {
+            // The next process waits for its reader again.
+            if error.isInterrupted { throw Left() }
             tools.log("run \(id.raw): \(error)")
             return !recipe.isDetached
         }

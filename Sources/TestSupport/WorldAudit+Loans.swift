@@ -123,6 +123,6 @@ extension WorldAudit {
             let isVerified = page.phase == .staged && facts(need).group == facts(task).group
             return isVerified || page.conclusion.map { $0.outcome == .succeeded || $0.tolerated } ?? false
         }
-        return isThere && facts(task).neededGroups.allSatisfy { groups[Int($0.raw)].isTold }
+        return isThere && facts(task).neededGroups.allSatisfy { groups[Int($0.raw)].isThere }
     }
 }

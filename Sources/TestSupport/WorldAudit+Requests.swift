@@ -61,7 +61,7 @@ extension WorldAudit {
             hold(isDone || isVerified, now, "task \(task.raw) starts before task \(need.raw), which it needs")
         }
         for group in facts(task).neededGroups {
-            hold(groups[Int(group.raw)].isTold, now, "task \(task.raw) starts before its group was published")
+            hold(groups[Int(group.raw)].isThere, now, "task \(task.raw) starts before its group was published")
         }
     }
 

@@ -111,6 +111,8 @@ package struct WorldAudit: SimulationObserver {
         /// As the world said.
         var outcome: Bool?
         var isTold = false
+        /// Told to be published, or nothing of it is to be.
+        var isThere: Bool { isTold || members.isEmpty }
     }
 
     let setting: SimulatedSetting

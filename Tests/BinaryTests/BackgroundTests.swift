@@ -27,6 +27,22 @@ import TransferModel
         #expect(try stage.status("$.sessions[*].identifier") == [])
     }
 
+    /// A list in a file of another task, for tasks that share their options; a group that no task came into.
+    @Test func whatTasksNameInTheirJobIsFound() throws {
+        stage.server.on("/sums", .respond(200, body: "900150983cd24fb0d6963f7d28e17f72  1\n"))
+        for name in ["1", "2"] { stage.server.on("/\(name)", .respond(200, body: "abc")) }
+        let url = stage.server.url("/")
+        let job = stage.job(
+            stage.task("sums"),
+            """
+            { id: "a${n}", forEach: { n: 1..2 }, needs: [sums, group.g], url: "\(url)${n}", to: "${n}", checksum: { from: sums } }
+            """,
+            "{ id: none, forEach: { n: [] }, group: g, url: \"\(url)\", to: x }")
+        let run = try stage.stage.run(job + "\ngroups: { g: { to: g } }\n")
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "succeeded", "failed"])
+        #expect(try run.task("a2", "error.name") == "checksumNotFound")
+    }
+
     /// Lines of progress as a run's own, in their order.
     @Test func progressIsFollowed() throws {
         let piece = [UInt8](repeating: 0x78, count: 20 << 10)

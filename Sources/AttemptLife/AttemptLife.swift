@@ -70,6 +70,8 @@ package final class AttemptLife {
     package var bodyDigest: [UInt8]?
     /// What is there of an earlier attempt, as long as it may be of use.
     package private(set) var resume: ResumePoint?
+    /// Why all of the file is asked for although a part is there. That goes when all of it comes, and not before.
+    private var setAside: String?
     /// Where a rule of `onResponse` sends the last answer's body.
     package internal(set) var target: String?
     /// The last answer missed what its headers were to say: what its body holds is not what was asked for.
@@ -216,8 +218,20 @@ package final class AttemptLife {
     package func startOver(_ why: String) { dropResume(why) }
 
     private func addRange() {
-        guard let resume, request.method == "GET", continues(resume) else { return }
+        guard let resume, setAside == nil, request.method == "GET", continues(resume) else { return }
+        guard resume.unanswered < ResumePoint.mostUnanswered else {
+            return setAside = "no request for the rest was answered: the connection was closed each time"
+        }
         request.headers += Resuming.headers(for: resume)
+    }
+
+    /// The last answer said nothing against what is there.
+    package var keepsPart: Bool { resume != nil && offset == 0 && lastStatus.map { Resuming.outlives($0) } ?? true }
+
+    /// It ended without an answer. When a request for all of the file does so too, it was not the range.
+    private func countUnanswered(_ end: TransportEnd) {
+        guard let point = resume, end.wasHungUp, !isBare, continues(point) else { return }
+        resume?.unanswered = setAside == nil ? point.unanswered + 1 : 0
     }
 
     private func continues(_ point: ResumePoint) -> Bool { point.isFrom(request.url, isProven: rules.hasChecksum) }
@@ -274,6 +288,7 @@ package final class AttemptLife {
         case .refuse(let target, let refusal):
             return refuse(target, refusal, status: status, headers: headers, framing)
         case .final:
+            resume?.unanswered = 0
             if let decision = judgeRange(status: status, headers: headers, &framing) { return decision }
             return judge(status: status, headers: headers, framing, nil)
         }
@@ -316,9 +331,18 @@ package final class AttemptLife {
 
     /// What an answer to a request for the rest means; `nil` when it is judged like any other.
     private func judgeRange(status: Int, headers: HeaderBlock, _ framing: inout BodyFraming) -> HeadDecision? {
-        guard let point = resume, continues(point), !isBare else { return judgeWhole(status: status, headers) }
+        guard let point = resume, setAside == nil, continues(point), !isBare else {
+            return judgeWhole(status: status, headers)
+        }
         switch Resuming.judge(point, status: status, headers, isProven: rules.hasChecksum) {
-        case nil: return nil
+        case nil:
+            guard Resuming.mayRefuseRange(status: status, headers),
+                rules.missedStatus(status, isAccepted: false) != nil
+            else { return nil }
+            setAside = "the server answered \(status) to the request for the rest"
+            removeRange()
+            answer = .rangeOfNoUse
+            return .discard
         case .append(let length):
             guard let held = framing.holding(length) else {
                 dropResume("the server announced another length than that of the \(length) bytes that were missing")
@@ -338,14 +362,17 @@ package final class AttemptLife {
         }
     }
 
+    private var whyWhole: String {
+        isBare
+            ? "what is there was sent to somebody else: the request says another user, or another header that the "
+                + "answer depends on"
+            : "the file is at another place now: \(request.url.text)"
+    }
+
     /// The same where no range was asked for, unless by the job itself.
     private func judgeWhole(status: Int, _ headers: HeaderBlock) -> HeadDecision? {
         if resume != nil, status == 200 {
-            dropResume(
-                isBare
-                    ? "what is there was sent to somebody else: the request says another user, or another header that the "
-                        + "answer depends on"
-                    : "the file is at another place now: \(request.url.text)")
+            dropResume(setAside ?? whyWhole)
         }
         guard rules.expect.status == .success, !asksForPart else { return nil }
         if status == 200, rules.type == .download, let why = Resuming.partialWhole(headers) {
@@ -365,8 +392,10 @@ package final class AttemptLife {
         resume = nil
         offset = 0
         startedOver = why
-        request.headers.removeAll { $0.name == "Range" || $0.name == "If-Range" }
+        removeRange()
     }
+
+    private func removeRange() { request.headers.removeAll { $0.name == "Range" || $0.name == "If-Range" } }
 
     /// `accepted` is there when a redirect that was refused is the result.
     private func judge(
@@ -386,12 +415,13 @@ package final class AttemptLife {
         if case .length(let length) = framing,
             let error = misfit(offset + length, verb: "the server announced") ?? unreadable(offset + length)
         {
+            if offset > 0 { return declinePart(error) }
             answer = .failure(error, accepted)
             return .abort
         }
         let said = fileHeaders ?? headers
         if let miss = rules.missedType(said) ?? rules.headerExpectations.miss(in: said) {
-            return decline(miss, accepted)
+            return offset > 0 ? declinePart(miss) : decline(miss, accepted)
         }
         if let unknownCoding {
             answer = .failure(unknownCoding, accepted)
@@ -412,7 +442,7 @@ package final class AttemptLife {
             answer = .unprovenStream
             return .abort
         }
-        if resume != nil, offset == 0 { dropResume("the server answered \(status)") }
+        if resume != nil, offset == 0 { dropResume(setAside ?? "the server answered \(status)") }
         answer = .result(framing, accepted)
         if offset == 0 { start = BodyStart(rules.expect) }
         return .keep
@@ -436,6 +466,13 @@ package final class AttemptLife {
         answer = .failure(miss, accepted)
         (target, isDeclined) = (nil, true)
         return rules.type == .download ? .discard : .keep
+    }
+
+    /// The rest fits and is not as expected. All of the file may be: with the same part, it would be the same each time.
+    private func declinePart(_ miss: TransferError) -> HeadDecision {
+        dropResume("the rest is not as expected: \(miss.message)")
+        answer = .rangeOfNoUse
+        return .discard
     }
 
     /// Whether `began` wants to see the next bytes of the body.
@@ -472,6 +509,7 @@ package final class AttemptLife {
                 request.mayUseHTTP2 = false
                 return .send(request, nil)
             }
+            countUnanswered(end)
             return .fail(end.error ?? TransferError(.badServerResponse, "the server sent no answer"), nil)
         case .redirect(let target, let method, let keepsBody, let record):
             return proceed(to: target, method: method, keepsBody: keepsBody, record)

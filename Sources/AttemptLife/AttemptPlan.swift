@@ -140,11 +140,18 @@ package struct TransportEnd: Sendable {
     package var leftBody = false
     /// The server ended the stream, and not for an error, before it had the whole body; what it answered is lost.
     package var lostAnswer = false
+    /// The network here went away, or the machine slept: that says nothing of the server.
+    package var lostNetwork = false
     package init(error: TransferError?, received: Int64, sawCloseNotify: Bool) {
         self.error = error
         self.received = received
         self.sawCloseNotify = sawCloseNotify
     }
+}
+
+extension TransportEnd {
+    /// Whoever was asked broke the connection off.
+    var wasHungUp: Bool { error?.name.saysHungUp == true && !lostNetwork }
 }
 
 /// What an attempt does after a request ended.

@@ -17,12 +17,15 @@ package struct ResumePoint: Hashable, Sendable {
     package var asked: String?
     /// What the first answer said of the file: a part need not say it again.
     package var headers: HeaderBlock
+    /// So many requests for the rest, one after the other, ended without a byte of an answer.
+    package var unanswered: Int
 
     package init(
         url: String, offset: Int64, validator: String, total: Int64?, sent: SentDigest? = nil,
-        asked: String? = nil, headers: HeaderBlock = .empty
+        asked: String? = nil, headers: HeaderBlock = .empty, unanswered: Int = 0
     ) {
         self.asked = asked
+        self.unanswered = unanswered
         self.headers = headers
         self.url = url
         self.offset = offset
@@ -33,6 +36,9 @@ package struct ResumePoint: Hashable, Sendable {
 
     /// How the first answer said that its bytes are packed.
     package var coding: String? { Resuming.coding(headers) }
+
+    /// One connection that breaks is the network's. Something on the way that lets no range through breaks each.
+    package static let mostUnanswered = 2
 
     /// Whether the bytes came from there. A query may be another where a digest proves the whole, or where it differs in
     /// nothing but a signature that is new each time: else it may name another file, and a validator is worth something
@@ -106,6 +112,19 @@ package enum Resuming {
             HeaderField(name: "Range", value: SecretText("bytes=\(point.offset)-")),
             HeaderField(name: "If-Range", value: SecretText(point.validator)),
         ]
+    }
+
+    /// Whether an answer may refuse the range and not the file: servers and firewalls that let no ranges through say so
+    /// with many a status. One that wants to know who asks, or to be asked later, says nothing of the range.
+    package static func mayRefuseRange(status: Int, _ headers: HeaderBlock) -> Bool {
+        let isRefusal = status == 501 || (400..<500).contains(status)
+        return isRefusal && ![401, 407, 408, 425, 429].contains(status) && headers.first("retry-after") == nil
+    }
+
+    /// Whether what is there is worth keeping for a later run where an attempt ended with this refusal. A file that is gone
+    /// needs no rest, and an error of the server's may come of the range: then the next run asks for all of it.
+    package static func outlives(_ status: Int) -> Bool {
+        ![404, 410].contains(status) && (status < 500 || status == 503)
     }
 
     package enum Verdict: Hashable, Sendable {

@@ -216,6 +216,10 @@ package struct Migration: Sendable {
                 ) STRICT, WITHOUT ROWID;
                 """,
             fingerprint: "sha256:90fba2eee04bd07423fe7f1ed76dca04cdb0d67dbfd3e0b3b7c03322c7558961"),
+        // How often the rest was asked for in vain.
+        Migration(
+            sql: "ALTER TABLE resumeRecords ADD COLUMN unanswered INTEGER;",
+            fingerprint: "sha256:0a765e66b436d1e094a856ab522e54c52ef35cedc49d088e155f1e9bcb24a8ec"),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

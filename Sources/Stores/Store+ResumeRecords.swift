@@ -42,8 +42,9 @@ extension Store {
             let upsert = try database.prepare(
                 """
                 INSERT OR REPLACE INTO resumeRecords (session, destination, start, url, validator, total, sentHeader,
-                    sentAlgorithm, sentDigest, shape, name, size, sum, time, folder, asked, headers)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    sentAlgorithm, sentDigest, shape, name, size, sum, time, folder, asked, headers,
+                    unanswered)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
             upsert.bind(1, session.id)
             upsert.bind(14, now.nanoseconds)
@@ -68,7 +69,7 @@ extension Store {
             let query = try database.prepare(
                 """
                 SELECT start, url, validator, total, sentHeader, sentAlgorithm, sentDigest, shape, name, size, sum,
-                    folder, destination, asked, headers
+                    folder, destination, asked, headers, unanswered
                 FROM resumeRecords WHERE session = ?
                 """)
             query.bind(1, session.id)
@@ -139,6 +140,7 @@ extension Statement {
         bind(15, record.folder)
         bind(16, record.point.asked)
         bind(17, record.point.headers.lines.isEmpty ? nil : record.point.headers.bytes)
+        bind(18, Int64(record.point.unanswered))
     }
 
     fileprivate var resumeRecord: ResumeRecord {
@@ -147,7 +149,8 @@ extension Statement {
             start: text(0) ?? "",
             point: ResumePoint(
                 url: text(1) ?? "", offset: size, validator: text(2) ?? "", total: integer(3), sent: sentDigest,
-                asked: text(13), headers: blob(14).map { HeaderBlock(raw: $0) } ?? .empty),
+                asked: text(13), headers: blob(14).map { HeaderBlock(raw: $0) } ?? .empty,
+                unanswered: Int(clamping: integer(15) ?? 0)),
             shape: integer(7) ?? 0, folder: text(11) ?? "",
             part: PartFile(name: text(8) ?? "", size: size, sum: blob(10) ?? []))
     }

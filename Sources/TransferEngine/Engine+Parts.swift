@@ -62,6 +62,7 @@ extension Engine {
     func labelPart(_ attempt: Attempt) {
         guard attempt.leavesPart, attempt.specification.type == .download, let memory else { return }
         if attempt.life.startedOver != nil { forgetPart(attempt.task) }
+        if attempt.life.keepsPart { return }
         guard (attempt.life.announcedLength ?? .max) >= PartFile.smallest, let point = attempt.continuationPoint
         else { return forgetLabel(of: attempt.staging) }
         let start = attempt.specification.location(mirror: attempt.mirror).url?.text ?? point.url

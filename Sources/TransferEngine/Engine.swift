@@ -616,6 +616,7 @@ package final class Engine {
         }
         attempt.handOverRest()
         if attempt.parts != nil { outbox.add(.settle(attempt.staging)) }
+        partLabels[attempt.staging]?.point.unanswered = point.unanswered
         partials[attempt.task, default: []].append((attempt.staging, point, attempt.mirror))
         return true
     }

@@ -11,7 +11,7 @@ func full(_ destination: String) -> ResumeRecord {
         point: ResumePoint(
             url: "https://example.net/\(destination)", offset: 1 << 33, validator: "\"1\"", total: 1 << 40,
             sent: SentDigest(header: "Repr-Digest", checksum: Checksum(algorithm: .sha1, bytes: Array(0..<20))),
-            asked: "1 2 cookie", headers: HeaderBlock([("Content-Type", "x/y")])),
+            asked: "1 2 cookie", headers: HeaderBlock([("Content-Type", "x/y")]), unanswered: 1),
         shape: -7, folder: "/data",
         part: PartFile(name: ".x-\(destination.dropFirst())", size: 1 << 33, sum: Array(0..<16)))
 }

@@ -136,6 +136,7 @@ extension Engine {
         var end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
         end.leftBody = attempt.body?.isUntouched == true && attempt.command == nil && !attempt.isFromCache
         (end.lostAnswer, attempt.lostAnswer) = (attempt.lostAnswer, false)
+        end.lostNetwork = attempt.lostNetwork
         return end
     }
 

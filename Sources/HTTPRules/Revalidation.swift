@@ -45,14 +45,17 @@ package struct FiledAnswer: Sendable {
     package var name: String?
     package var content: ContentMark?
     package var asked: String?
+    /// When it was asked for, by the clock here.
+    package var askedAt: WallTime?
     /// Where the file stands: there nothing else is known of any more.
     package var path: String?
 
     package init(
         url: String, status: Int, headers: HeaderBlock, shape: Int64, file: FileStamp, name: String? = nil,
-        content: ContentMark? = nil, asked: String? = nil, path: String? = nil
+        content: ContentMark? = nil, asked: String? = nil, askedAt: WallTime? = nil, path: String? = nil
     ) {
         self.asked = asked
+        self.askedAt = askedAt
         self.path = path
         self.content = content
         self.name = name
@@ -65,7 +68,7 @@ package struct FiledAnswer: Sendable {
 
     /// `nil` when nothing in it identifies the file.
     package var kept: KeptValidators? {
-        guard let found = Revalidation.validators(of: headers, status: status) else { return nil }
+        guard let found = Revalidation.validators(of: headers, status: status, askedAt: askedAt) else { return nil }
         return KeptValidators(
             url: url, etag: found.etag, lastModified: found.lastModified, shape: shape, file: file, name: name,
             content: content, asked: asked)
@@ -159,12 +162,14 @@ package enum Revalidation {
 
     /// What of an answer identifies its body; `nil` when nothing does. Only a 200 has the whole of it.
     package static func validators(
-        of headers: HeaderBlock, status: Int
+        of headers: HeaderBlock, status: Int, askedAt: WallTime? = nil
     ) -> (etag: String?, lastModified: String?)? {
         guard status == 200 else { return nil }
         let tags = headers.all("etag")
         if tags.count == 1, isETag(tags[0]) { return (tags[0], nil) }
-        guard let date = headers.first("last-modified"), isPast(date, headers.first("date")) else { return nil }
+        guard let date = headers.first("last-modified"), isPast(date, headers.first("date"), askedAt) else {
+            return nil
+        }
         return (nil, date)
     }
 
@@ -176,10 +181,11 @@ package enum Revalidation {
     }
 
     /// A date of the second in which the answer was made says nothing about a change later in that second.
-    private static func isPast(_ date: String, _ answered: String?) -> Bool {
+    private static func isPast(_ date: String, _ answered: String?, _ askedAt: WallTime?) -> Bool {
         guard let time = HTTPDate.parse(date) else { return false }
-        guard let answered = answered.flatMap({ HTTPDate.parse($0) }) else { return true }
-        return time + .seconds(1) <= answered
+        if let answered = answered.flatMap({ HTTPDate.parse($0) }) { return time + .seconds(1) <= answered }
+        // A server that does not say when is dated by the clock here (RFC 9110, section 6.6.1), which may be ahead of its own.
+        return askedAt.map { time + .seconds(60) <= $0 } ?? false
     }
 
     /// A fingerprint of all that makes another file of the same URL, or another judgement of it: what the request

@@ -181,7 +181,8 @@ extension Engine {
                 shape: memory.shape(of: attempt.specification), file: file,
                 name: isInFolder ? Folders.split(record.path).name : nil,
                 content: isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum),
-                asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)), path: record.path),
+                asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)),
+                askedAt: attempt.requestStartedAt, path: record.path),
             attempt.specification, at: now.instant)
         if recordedParts.contains(attempt.task) { memory.writeAtOnce() }
     }

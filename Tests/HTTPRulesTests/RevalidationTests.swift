@@ -154,8 +154,10 @@ import TransferModel
         #expect(shapes[0] == Int64(bitPattern: 0xCBF2_9CE4_8422_2325))
     }
 
-    private func validators(_ lines: [(String, String)], status: Int = 200) -> String? {
-        let found = Revalidation.validators(of: HeaderBlock(lines), status: status)
+    private func validators(
+        _ lines: [(String, String)], status: Int = 200, askedAt: WallTime? = ManualClock().wall
+    ) -> String? {
+        let found = Revalidation.validators(of: HeaderBlock(lines), status: status, askedAt: askedAt)
         return found.map { $0.etag ?? $0.lastModified ?? "neither" }
     }
 
@@ -183,5 +185,16 @@ import TransferModel
         let answered = ("Date", "Wed, 01 Jan 2020 \(clock) GMT")
         #expect((validators([("Last-Modified", date), answered]) != nil) == isKept)
         #expect(validators([("Last-Modified", date), answered, ("ETag", "\"1\"")]) == "\"1\"")
+    }
+
+    /// Where the server does not say when it answered, the clock here does, which need not be as the server's.
+    @Test func withoutADateTheClockHereCounts() throws {
+        let time = WallTime(nanoseconds: stamp.modifiedNanoseconds)
+        func isKept(_ askedAt: WallTime?, _ more: [(String, String)] = []) -> Bool {
+            validators([("Last-Modified", date)] + more, askedAt: askedAt) == date
+        }
+        #expect(!isKept(nil) && !isKept(time) && !isKept(time + .seconds(59)) && isKept(time + .seconds(60)))
+        // What is no date says no more than none.
+        #expect(!isKept(time, [("Date", "today")]) && isKept(time + .seconds(60), [("Date", "today")]))
     }
 }

@@ -63,12 +63,12 @@ extension AttemptLife {
     /// Whether what the request sends is held against what an object store says it took.
     package func sumsBody(_ request: OutgoingRequest) -> Bool {
         rules.challenges.signsRequests && request.method == "PUT" && request.sendsBody && request.bodyRange == nil
-            && signer(of: request)?.maySignUnseen == true
+            && signer(of: request)?.tellsMD5 == true
     }
 
     /// An object store's `ETag` is the MD5 of what was put in one piece and is not encrypted with a key of its own.
     func storeDigest(_ status: Int, _ headers: HeaderBlock) -> SentDigest? {
-        guard status == 200, let signature = signature(for: request), signature.maySignUnseen else { return nil }
+        guard status == 200, let signature = signature(for: request), signature.tellsMD5 else { return nil }
         return SentDigests.ofObject(headers)
     }
 }

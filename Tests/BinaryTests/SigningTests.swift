@@ -167,6 +167,21 @@ import TransferModel
         #expect(stage.files.contains("a") == isRight)
     }
 
+    /// Of an object in a directory bucket the tag is no digest, though it looks like one.
+    @Test func tagsOfDirectoryBuckets() throws {
+        let tag = ("ETag", "\"9c8af9a76df052144598c115ef33e511\"")
+        let server = try ScriptedServer { _ in .respond(200, headers: [tag], body: "abc") }
+        defer { server.stop() }
+        let stage = try Stage()
+        let tasks = """
+              - { id: put, method: PUT, url: "\(server.url("/a"))", body: { data: abd } }
+              - { id: get, url: "\(server.url("/a"))", to: a }
+            """
+        let credential = Self.credential.dropLast(" service: s3 }".count) + " service: s3express }"
+        #expect(try stage.run(job(tasks, String(credential))).status == 0)
+        #expect(try stage.folder.text("a") == "abc")
+    }
+
     /// What it took is what was sent, or it says nothing of it.
     @Test(arguments: [
         ("data: abc", "900150983cd24fb0d6963f7d28e17f72", true),

@@ -8,9 +8,17 @@ extension AttemptLife {
     /// decides. `nil`: it is judged like any other.
     func obeyRules(status: Int, _ headers: HeaderBlock, _ framing: BodyFraming) -> HeadDecision? {
         guard !rules.onResponse.isEmpty else { return nil }
-        let type = headers.first("content-type").flatMap { MediaType($0) }
         var length: Int64?
         if case .length(let announced) = framing { length = offset + announced }
+        guard let error = obeyRules(status: status, headers, length: length) else { return nil }
+        answer = .ruledOut(error)
+        return .abort
+    }
+
+    /// Why the task ends with it, where a rule says so. A source without a connection, of which type and length are known,
+    /// has no status.
+    package func obeyRules(status: Int? = nil, _ headers: HeaderBlock, length: Int64?) -> TransferError? {
+        let type = headers.first("content-type").flatMap { MediaType($0) }
         guard let rule = rules.onResponse.first(where: { $0.matches(status, type, length) }) else { return nil }
         switch rule.action {
         case .allow: return nil
@@ -18,10 +26,7 @@ extension AttemptLife {
             target = rule.to
             return nil
         case .cancel:
-            answer = .ruledOut(
-                TransferError(
-                    .cancelled, "a rule of `onResponse` cancels \(rule.words(status, type, length))"))
-            return .abort
+            return TransferError(.cancelled, "a rule of `onResponse` cancels \(rule.words(status, type, length))")
         }
     }
 
@@ -78,16 +83,16 @@ extension AttemptRules {
 
 extension ResponseRule {
     /// What a rule does not speak of may be anything; a length that nobody said is not longer than anything.
-    fileprivate func matches(_ status: Int, _ type: MediaType?, _ length: Int64?) -> Bool {
-        if let wanted = self.status, !wanted.contains(status) { return false }
+    fileprivate func matches(_ status: Int?, _ type: MediaType?, _ length: Int64?) -> Bool {
+        if let wanted = self.status, status.map({ wanted.contains($0) }) != true { return false }
         if let pattern = mimeType, type?.matches(pattern) != true { return false }
         if let bound = largerThan { return length.map { $0 > bound } ?? false }
         return true
     }
 
-    fileprivate func words(_ status: Int, _ type: MediaType?, _ length: Int64?) -> String {
+    fileprivate func words(_ status: Int?, _ type: MediaType?, _ length: Int64?) -> String {
         var words: [String] = []
-        if self.status != nil { words.append("with status \(status)") }
+        if self.status != nil, let status { words.append("with status \(status)") }
         if mimeType != nil { words.append("of type \(type?.type ?? "none")") }
         if largerThan != nil { words.append("of \(length ?? 0) bytes") }
         return words.isEmpty ? "every answer" : "an answer \(words.joined(separator: " and "))"

@@ -32,10 +32,10 @@ extension AttemptRules {
 
     /// Why what a source without a connection gave (`file:`, `data:`) is not the one wanted. `start` is all of it, or
     /// at least `BodyStart.longest` bytes; there are no headers but the type.
-    package func miss(mimeType: String?, size: Int64, start: some Sequence<UInt8>) -> TransferError? {
+    package func miss(_ headers: HeaderBlock, size: Int64, start: some Sequence<UInt8>) -> TransferError? {
         if let error = sizes.misfit(size, verb: "the source has") { return error }
-        if let error = missedType(mimeType.flatMap { MediaType($0) }, sent: mimeType) { return error }
-        if let error = headerExpectations.miss(in: .empty) { return error }
+        if let error = missedType(headers) { return error }
+        if let error = headerExpectations.miss(in: headers) { return error }
         guard var beginning = BodyStart(expect) else { return nil }
         do throws(TransferError) {
             try beginning.take(start)

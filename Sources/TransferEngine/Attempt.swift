@@ -60,6 +60,8 @@ final class Attempt: TransferReceiver {
         case confirming(FileStamp?)
         /// Looks up what its download shall be, or waits for another that does.
         case awaitingChecksum
+        /// Asked how long the file is that it takes.
+        case measuring(ResourceURL, path: String)
         /// Its body is read for the digest that a signature tells.
         case digesting(OutgoingRequest)
         /// Asked the store what the cache holds.
@@ -217,6 +219,9 @@ final class Attempt: TransferReceiver {
 
     /// The lowest `bandwidth` it is under.
     let rate: Int64?
+
+    /// What stands for headers where there is no connection: the type that a name or a URL gives.
+    var sourceHeaders: HeaderBlock?
 
     // What was found in its answer, where the task asks for something.
     var answer: ExaminedAnswer?
@@ -461,7 +466,7 @@ final class Attempt: TransferReceiver {
     }
 
     /// What is said of the result: of a file that this answer only completes, what the first one said too.
-    var saidHeaders: HeaderBlock? { life.fileHeaders ?? head?.headers }
+    var saidHeaders: HeaderBlock? { life.fileHeaders ?? head?.headers ?? sourceHeaders }
 
     /// What the next attempt can go on from; `nil` when it must begin at 0.
     var resumePoint: ResumePoint? {

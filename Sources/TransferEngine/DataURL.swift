@@ -1,3 +1,4 @@
+import HTTPRules
 import TextFormats
 import TransferModel
 
@@ -6,6 +7,10 @@ struct DataURL {
     let mimeType: String
     let charset: String?
     let bytes: [UInt8]
+    /// As a server would say its type.
+    var headers: HeaderBlock {
+        HeaderBlock([("Content-Type", mimeType + (charset.map { "; charset=\($0)" } ?? ""))])
+    }
 
     init(_ url: ResourceURL) throws(TransferError) {
         let text = url.query.map { "\(url.path)?\($0)" } ?? url.path

@@ -136,7 +136,7 @@ extension Engine {
     }
 
     /// A local file answers like a server, without a status.
-    private func announceFile(_ attempt: Attempt, length: Int64) {
+    func announceFile(_ attempt: Attempt, length: Int64?) {
         let url = attempt.life.request.url
         guard url.schemeIs("file") else { return }
         let name = url.lastPathComponent
@@ -146,14 +146,14 @@ extension Engine {
                     status: nil, url: url.text, method: "GET", mimeType: fileType(url),
                     charset: nil, expectedLength: length, suggestedFilename: name, contentEncoding: nil,
                     headers: .empty)), attempt)
+        noteBecoming(attempt)
     }
 
     /// What the name of a local file says of its type.
     func fileType(_ url: ResourceURL) -> String? { url.lastPathComponent.map { FileTypes.type(ofPath: $0) } }
 
     private func localMiss(_ attempt: Attempt, _ bytes: [UInt8]) -> TransferError? {
-        let type = fileType(attempt.life.request.url)
-        return attempt.rules.miss(mimeType: type, size: Int64(bytes.count), start: bytes)
+        attempt.rules.miss(attempt.saidHeaders ?? .empty, size: Int64(bytes.count), start: bytes)
     }
 
     private func published(_ task: TaskIndex, _ record: FileRecord, isKept: Bool) {
@@ -283,84 +283,5 @@ extension Engine {
         if let listed = attempt.checksum { return listed }
         guard case .literal(let literal) = attempt.specification.options.values.checksum else { return nil }
         return literal
-    }
-
-    // MARK: Sources that need no connection
-
-    func beginLocal(_ attempt: Attempt, _ url: ResourceURL) {
-        guard attempt.specification.type != .upload else {
-            return fail(attempt, TransferError(.unsupportedURL, "nothing can be uploaded to a `\(url.scheme):` URL"))
-        }
-        switch url.scheme {
-        case "file": beginFile(attempt, url)
-        case "data": beginData(attempt, url)
-        default: fail(attempt, TransferError(.unsupportedURL, "`\(url.scheme):` URLs are not supported"))
-        }
-    }
-
-    private func beginFile(_ attempt: Attempt, _ url: ResourceURL) {
-        guard let path = PercentEncoding.decode(url.path), !path.contains("\0") else {
-            return fail(attempt, TransferError(.badURL, "the path of \(url.text) is not UTF-8"))
-        }
-        attempt.phase = .delivering
-        guard attempt.specification.type == .download else {
-            let maximum = attempt.life.maximumSize ?? (16 << 20)
-            return outbox.add(.read(attempt.task, path: path, maximum: maximum))
-        }
-        var destination = plannedDestination(attempt)
-        guard complete(&destination, attempt, url) else { return }
-        // Any date says "take the source's own".
-        if attempt.specification.options.values.preserveTime { destination.modificationTime = now.wall }
-        guard examine(&destination, attempt, charset: nil) else { return }
-        let (rules, type) = (attempt.rules, fileType(url))
-        destination.check = { start, size in rules.miss(mimeType: type, size: size, start: start) }
-        outbox.add(.copy(attempt.task, from: path, destination, maximum: attempt.life.maximumSize))
-    }
-
-    private func beginData(_ attempt: Attempt, _ url: ResourceURL) {
-        let data: DataURL
-        do throws(TransferError) {
-            data = try DataURL(url)
-            if let maximum = attempt.life.maximumSize, Int64(data.bytes.count) > maximum {
-                throw TransferError(
-                    .dataLengthExceedsMaximum, "the data URL holds more than `maximumSize`, \(maximum) bytes")
-            }
-        } catch {
-            return fail(attempt, error)
-        }
-        emit(
-            .response(
-                ResponseRecord(
-                    status: nil, url: url.text, method: "GET", mimeType: data.mimeType, charset: data.charset,
-                    expectedLength: Int64(data.bytes.count), suggestedFilename: nil, contentEncoding: nil,
-                    headers: .empty)), attempt)
-        attempt.received = Int64(data.bytes.count)
-        if let miss = attempt.rules.miss(mimeType: data.mimeType, size: attempt.received, start: data.bytes) {
-            return fail(attempt, miss)
-        }
-        guard attempt.specification.type == .download else {
-            attempt.kept = data.bytes
-            return examine(attempt, charset: data.charset, source: .local)
-        }
-        var destination = plannedDestination(attempt)
-        guard complete(&destination, attempt, url), examine(&destination, attempt, charset: data.charset) else {
-            return
-        }
-        attempt.phase = .delivering
-        outbox.add(
-            .publish(attempt.task, attempt.staging, destination, rest: .bytes(data.bytes), lengthUnverified: false))
-    }
-
-    private func complete(_ destination: inout Destination, _ attempt: Attempt, _ url: ResourceURL) -> Bool {
-        guard destination.path.hasSuffix("/") else {
-            return job.tasks[Int(attempt.task.raw)].destination != nil || claim(destination.path, attempt)
-        }
-        let name = url.schemeIs("file") ? url.lastPathComponent.flatMap { SuggestedFilename.safe($0) } : nil
-        guard let name else {
-            fail(attempt, TransferError(.cannotCreateFile, "the URL gives the file no name: write one in `to`"))
-            return false
-        }
-        destination.path += name
-        return claim(destination.path, attempt)
     }
 }

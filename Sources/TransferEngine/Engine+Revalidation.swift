@@ -112,6 +112,7 @@ extension Engine {
         guard let attempt = attempt(of: task) else { return }
         switch attempt.phase {
         case .recalling(let url, let kept?): looked(attempt, url, kept, stamp, sum: sum)
+        case .measuring(let url, let path): measured(attempt, url, path: path, size: stamp?.size)
         case .confirming(nil): keepOwn(attempt, stamp)
         case .confirming(let asked?):
             if stamp == asked {

@@ -130,6 +130,11 @@ extension Engine {
         }
         // Of an answer in parts each part's headers are told, the first's too when they are there.
         if attempt.mixed == nil { emit(response(attempt, head, head.headers, attempt.life.announcedLength), attempt) }
+        noteBecoming(attempt)
+    }
+
+    /// A rule of `onResponse` makes a download of it.
+    func noteBecoming(_ attempt: Attempt) {
         if attempt.life.target != nil, attempt.specification.type != .download { emit(.becameDownload, attempt) }
     }
 

@@ -343,7 +343,7 @@ package final class Engine {
             // The body is whole and verified or about to be: let it stand.
             break
         case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .askingCache,
-            .digesting, .awaitingGrant, .awaitingCredential, .transferring:
+            .measuring, .digesting, .awaitingGrant, .awaitingCredential, .transferring:
             stopTransfer(attempt)
             let outcome =
                 lostUpload(attempt).map { Verdict.Outcome.failed($0) }
@@ -611,7 +611,7 @@ package final class Engine {
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
         case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .digesting,
-            .delivering, .flushing:
+            .measuring, .delivering, .flushing:
             return false
         }
         attempt.handOverRest()

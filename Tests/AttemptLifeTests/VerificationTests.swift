@@ -130,7 +130,8 @@ struct VerificationTests {
             var expect = Expectations()
             change(&expect)
             let rules = AttemptRules(type: .data, method: "GET", expect: expect)
-            return rules.miss(mimeType: mimeType, size: Int64(body.utf8.count), start: Array(body.utf8))?.name
+            let headers = HeaderBlock(mimeType.map { [("Content-Type", $0)] } ?? [])
+            return rules.miss(headers, size: Int64(body.utf8.count), start: Array(body.utf8))?.name
         }
         #expect(miss(nil, "abc") { _ in } == nil)
         #expect(miss(nil, "abc") { $0.size = 4 } == .unexpectedResponse)

@@ -103,7 +103,7 @@ extension Sections {
         Rules asked when the headers of what would be the result are there, before its body and before `expect`; the first \
         that matches decides, all that it names must hold. `cancel` ends the task as cancelled; `download` writes the body \
         to `to`, under the rules of any download but `resume`, of a download task too. Then `expect` is held against the \
-        answer as ever.
+        answer as ever. `file:` and `data:` sources have a type and a length, and no status.
         """,
         keys: [
             .mimeType("mimeType", \.mimeType, default: "any", "the answer's type; may hold `*`"),

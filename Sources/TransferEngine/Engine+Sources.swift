@@ -1,0 +1,115 @@
+import AttemptLife
+import FileDelivery
+import HTTPRules
+import TextFormats
+import TransferModel
+
+// Sources that need no connection: files of this machine, and what a URL holds itself.
+
+extension Engine {
+    func beginLocal(_ attempt: Attempt, _ url: ResourceURL) {
+        guard attempt.specification.type != .upload else {
+            return fail(attempt, TransferError(.unsupportedURL, "nothing can be uploaded to a `\(url.scheme):` URL"))
+        }
+        switch url.scheme {
+        case "file": beginFile(attempt, url)
+        case "data": beginData(attempt, url)
+        default: fail(attempt, TransferError(.unsupportedURL, "`\(url.scheme):` URLs are not supported"))
+        }
+    }
+
+    private func beginFile(_ attempt: Attempt, _ url: ResourceURL) {
+        guard let path = PercentEncoding.decode(url.path), !path.contains("\0") else {
+            return fail(attempt, TransferError(.badURL, "the path of \(url.text) is not UTF-8"))
+        }
+        attempt.sourceHeaders = fileType(url).map { HeaderBlock([("Content-Type", $0)]) }
+        guard attempt.rules.onResponseIsEmpty else {
+            attempt.phase = .measuring(url, path: path)
+            return outbox.add(.look(attempt.task, path: path, isMember: true))
+        }
+        take(path, url, attempt)
+    }
+
+    /// What a rule says of a file depends on its length. That of one with a size of 0 nobody knows, as `/proc` has such
+    /// files; of what is no file, or not there, tells whoever opens it.
+    func measured(_ attempt: Attempt, _ url: ResourceURL, path: String, size: Int64?) {
+        guard let size else { return take(path, url, attempt) }
+        let length = size > 0 ? size : nil
+        if let error = attempt.life.obeyRules(attempt.saidHeaders ?? .empty, length: length) {
+            announceFile(attempt, length: length)
+            return cancelled(attempt, error)
+        }
+        take(path, url, attempt)
+    }
+
+    private func take(_ path: String, _ url: ResourceURL, _ attempt: Attempt) {
+        attempt.phase = .delivering
+        guard attempt.isDownload else {
+            let maximum = attempt.life.maximumSize ?? (16 << 20)
+            return outbox.add(.read(attempt.task, path: path, maximum: maximum))
+        }
+        guard var destination = sourceDestination(attempt, url) else { return }
+        // Any date says "take the source's own".
+        if attempt.specification.options.values.preserveTime { destination.modificationTime = now.wall }
+        guard examine(&destination, attempt, charset: nil) else { return }
+        let (rules, headers) = (attempt.rules, attempt.saidHeaders ?? .empty)
+        destination.check = { start, size in rules.miss(headers, size: size, start: start) }
+        outbox.add(.copy(attempt.task, from: path, destination, maximum: attempt.life.maximumSize))
+    }
+
+    private func beginData(_ attempt: Attempt, _ url: ResourceURL) {
+        let data: DataURL
+        var ending: TransferError?
+        do throws(TransferError) {
+            data = try DataURL(url)
+            attempt.sourceHeaders = data.headers
+            ending = attempt.life.obeyRules(data.headers, length: Int64(data.bytes.count))
+            if ending == nil, let maximum = attempt.life.maximumSize, Int64(data.bytes.count) > maximum {
+                throw TransferError(
+                    .dataLengthExceedsMaximum, "the data URL holds more than `maximumSize`, \(maximum) bytes")
+            }
+        } catch {
+            return fail(attempt, error)
+        }
+        emit(
+            .response(
+                ResponseRecord(
+                    status: nil, url: url.text, method: "GET", mimeType: data.mimeType, charset: data.charset,
+                    expectedLength: Int64(data.bytes.count), suggestedFilename: nil, contentEncoding: nil,
+                    headers: .empty)), attempt)
+        if let ending { return cancelled(attempt, ending) }
+        noteBecoming(attempt)
+        attempt.received = Int64(data.bytes.count)
+        if let miss = attempt.rules.miss(data.headers, size: attempt.received, start: data.bytes) {
+            return fail(attempt, miss)
+        }
+        guard attempt.isDownload else {
+            attempt.kept = data.bytes
+            return examine(attempt, charset: data.charset, source: .local)
+        }
+        guard var destination = sourceDestination(attempt, url), examine(&destination, attempt, charset: data.charset)
+        else {
+            return
+        }
+        attempt.phase = .delivering
+        outbox.add(
+            .publish(attempt.task, attempt.staging, destination, rest: .bytes(data.bytes), lengthUnverified: false))
+    }
+
+    /// `nil` where it has none that it may have; the attempt has failed then.
+    private func sourceDestination(_ attempt: Attempt, _ url: ResourceURL) -> Destination? {
+        var destination = plannedDestination(attempt)
+        if let target = attempt.life.target { destination.path = target }
+        guard destination.path.hasSuffix("/") else {
+            let isKnown = attempt.life.target == nil && job.tasks[Int(attempt.task.raw)].destination != nil
+            return isKnown || claim(destination.path, attempt) ? destination : nil
+        }
+        let name = url.schemeIs("file") ? url.lastPathComponent.flatMap { SuggestedFilename.safe($0) } : nil
+        guard let name else {
+            fail(attempt, TransferError(.cannotCreateFile, "the URL gives the file no name: write one in `to`"))
+            return nil
+        }
+        destination.path += name
+        return claim(destination.path, attempt) ? destination : nil
+    }
+}

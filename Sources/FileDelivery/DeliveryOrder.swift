@@ -50,6 +50,12 @@ package struct Destination: Sendable {
     package var folder: String { Folders.split(path).folder }
 }
 
+/// A piece of what is to be hashed.
+package enum DigestedPiece: Sendable {
+    case bytes([UInt8])
+    case file(path: String)
+}
+
 /// What the loop asks of a delivery thread. Orders of one staging are carried out in the order given.
 package enum DeliveryOrder: Sendable {
     /// A full buffer of a body that is longer than one; `algorithm` and `sent` are hashed along. These, the group and
@@ -96,8 +102,8 @@ package enum DeliveryOrder: Sendable {
     case look(TaskIndex, path: String, readingIt: Bool = false, isMember: Bool)
     /// What stands there is as it shall be but for its mode, perhaps; `published` answers with its record.
     case keepFile(TaskIndex, FileRecord, mode: UInt16)
-    /// The digest of a file that is to be sent.
-    case digest(TaskIndex, path: String, DigestAlgorithm)
+    /// The digest of a body that is to be sent: of these, one after the other.
+    case digest(TaskIndex, [DigestedPiece], DigestAlgorithm)
     /// A piece of a file that is to be sent, from the disk into memory; whatever comes of it, `fetched` answers.
     case fetch(TaskIndex, path: String, Range<Int64>)
     /// A local file as a download's source.

@@ -128,8 +128,8 @@ struct DeliveryWorker {
         case .sweep(let kept): publisher.sweep(keeping: kept)
         case .inspect(let task, let path, let checksum, let isMember):
             inspect(task, path, checksum, isMember)
-        case .digest(let task, let path, let algorithm):
-            answer(task) { () throws(TransferError) in .digested(task, try LocalFiles.digest(path, algorithm)) }
+        case .digest(let task, let pieces, let algorithm):
+            answer(task) { () throws(TransferError) in .digested(task, try LocalFiles.digest(pieces, algorithm)) }
         case .fetch(let task, let path, let range):
             LocalFiles.fetch(path, range)
             answers.append(.fetched(task))

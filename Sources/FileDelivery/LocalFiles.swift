@@ -79,9 +79,14 @@ enum LocalFiles {
         }
     }
 
-    static func digest(_ path: String, _ algorithm: DigestAlgorithm) throws(TransferError) -> Checksum {
+    static func digest(_ pieces: [DigestedPiece], _ algorithm: DigestAlgorithm) throws(TransferError) -> Checksum {
         let digest = try StreamingDigest(algorithm)
-        try read(try open(path), path, maximum: nil) { digest.update($0) }
+        for piece in pieces {
+            switch piece {
+            case .bytes(let bytes): bytes.withUnsafeBytes { digest.update($0) }
+            case .file(let path): try read(try open(path), path, maximum: nil) { digest.update($0) }
+            }
+        }
         return digest.finish()
     }
 
@@ -155,7 +160,7 @@ enum LocalFiles {
     }
 
     private static func meets(_ path: String, _ checksum: Checksum) -> Bool {
-        (try? digest(path, checksum.algorithm)) == checksum
+        (try? digest([.file(path: path)], checksum.algorithm)) == checksum
     }
 }
 

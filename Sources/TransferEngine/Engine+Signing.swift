@@ -8,18 +8,18 @@ import TransferModel
 extension Engine {
     /// Whether the request goes on later, or not at all. It keeps its slot: files are read fast.
     func digestsBody(_ request: OutgoingRequest, _ attempt: Attempt) -> Bool {
-        switch attempt.specification.options.values.body {
-        case .file(let path):
-            attempt.phase = .digesting(request)
-            outbox.add(.digest(attempt.task, path: path.revealed, .sha256))
-            return true
-        case .data, .base64, .json, .form:
+        switch attempt.plannedBody?.content {
+        case .sections(let sections, _):
             // Long, but it lies in memory.
-            let bytes = PlannedBody.shortBytes(of: attempt.specification.options.values.body, upTo: .max)
-            attempt.life.bodyDigest = bytes.map { AWSSignature.sha256($0) }
-            return false
-        case nil, .stream, .multipart:
-            // It cannot be read twice, or not here. An object store takes it unsigned.
+            if sections.count == 1, case .bytes(let bytes) = sections[0] {
+                attempt.life.bodyDigest = AWSSignature.sha256(bytes)
+                return false
+            }
+            attempt.phase = .digesting(request)
+            outbox.add(.digest(attempt.task, sections.map(\.digested), .sha256))
+            return true
+        case .stream, nil:
+            // It cannot be read twice. An object store takes it unsigned.
             if attempt.life.maySignUnseen { return false }
             fail(
                 attempt,
@@ -34,5 +34,14 @@ extension Engine {
         attempt.phase = .transferring
         attempt.life.bodyDigest = digest.bytes
         send(request, attempt)
+    }
+}
+
+extension PlannedBody.Section {
+    fileprivate var digested: DigestedPiece {
+        switch self {
+        case .bytes(let bytes): .bytes(bytes)
+        case .file(let file): .file(path: file.path)
+        }
     }
 }

@@ -14,8 +14,11 @@ import TransferModel
         + "region: eu-north-1, service: s3 }"
 
     private static func isSigned(
-        _ request: ReceivedRequest, _ signature: AWSSignature = signature
+        _ request: ReceivedRequest, by key: String = "AKIDEXAMPLE", as service: String = "s3"
     ) -> Bool {
+        let signature = AWSSignature(
+            accessKey: key, secretKey: signature.secretKey, sessionToken: signature.sessionToken,
+            region: signature.region, service: service)
         guard let shown = request.header("Authorization"), let host = request.header("Host"),
             let stamp = request.header("X-Amz-Date"), let time = time(stamp),
             let url = try? ResourceURL.parse("http://" + host + request.target),
@@ -56,12 +59,9 @@ import TransferModel
 
     /// What was answered to another key is not asked about, nor gone on with: what is left of the request is what is signed.
     @Test func anotherKeyGetsAllOfItsAnswer() throws {
-        let other = AWSSignature(
-            accessKey: "OTHERKEY", secretKey: "hush-hush-secret", sessionToken: "a+token/", region: "eu-north-1",
-            service: "s3")
         let server = try ScriptedServer { request in
             let isOther = request.header("Authorization")?.contains("OTHERKEY") == true
-            guard Self.isSigned(request, isOther ? other : Self.signature) else { return .respond(403) }
+            guard Self.isSigned(request, by: isOther ? "OTHERKEY" : "AKIDEXAMPLE") else { return .respond(403) }
             return request.header("If-None-Match") == nil
                 ? .respond(200, headers: [("ETag", "\"v1\"")], body: "hello") : .respond(304)
         }
@@ -120,6 +120,30 @@ import TransferModel
         #expect(server.requests().count == bodies.count + 1)
         for request in server.requests() { #expect(Self.isSigned(request), "\(request.target)") }
         #expect(!"\(run.errorText)\(run.result.outputText)\(run.report)\(run.events)".contains("hush-hush-secret"))
+    }
+
+    /// A form is signed like any body, with the files in it, also where nothing may be sent unseen; a command's output is not.
+    @Test(arguments: ["s3", "execute-api"]) func forms(_ service: String) throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "taken") }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("file.bin", String(repeating: "0123456789", count: 300_000))
+        let url = server.url("/a")
+        let tasks = """
+              - { id: a, method: POST, url: "\(url)", body: { multipart: [{ name: a, data: b }, { name: c, json: [1] }] } }
+              - { id: b, method: POST, url: "\(url)", body: { multipart: [{ name: a, file: file.bin }, { name: b, data: c }] } }
+              - { id: c, method: POST, url: "\(url)", body: { stream: { command: [echo, x] } } }
+            """
+        let credential = Self.credential.replacing("service: s3", with: "service: \(service)")
+        let run = try stage.run(job(tasks, credential))
+        let isStore = service == "s3"
+        #expect(try run.task("a", "outcome") == "succeeded" && run.task("b", "outcome") == "succeeded")
+        #expect(try run.task("c", "outcome") == (isStore ? "succeeded" : "failed"))
+        if !isStore { #expect(try run.task("c", "error.name") == "cannotSign") }
+        #expect(server.requests().count == (isStore ? 3 : 2))
+        for request in server.requests() where request.header("Content-Type")?.hasPrefix("multipart") == true {
+            #expect(Self.isSigned(request, as: service))
+        }
     }
 
     /// A redirect elsewhere is not signed, unless a host says so; who says himself who he is, is not signed either.

@@ -59,8 +59,9 @@ package struct AWSSignature: Hashable, Sendable {
     /// Whether what is sent need not be known when it is signed.
     package var maySignUnseen: Bool { Self.isObjectStore(service) }
 
-    /// Whether its `ETag` may be the MD5 of an object. That of one in a directory bucket never is.
-    package var tellsMD5: Bool { Self.isObjectStore(service) && service != "s3express" }
+    /// Whether its `ETag` may be the MD5 of an object. That of one in a directory bucket never is, and a function may say
+    /// any.
+    package var tellsMD5: Bool { Self.isObjectStore(service) && service != "s3express" && service != "s3-object-lambda" }
 
     /// The headers that are to be added to `headers` for this request, sent now.
     package func added(

@@ -135,13 +135,13 @@ final class PlannedBody: Sendable {
 
 extension PlannedBody {
     /// What is short and lies in memory, as it is sent.
-    static func shortBytes(of body: RequestBody?, upTo longest: Int = longestShort) -> [UInt8]? {
+    static func shortBytes(of body: RequestBody?) -> [UInt8]? {
         switch body {
         case nil: return []
         case .file, .stream, .multipart: return nil
         case .data?, .base64?, .json?, .form?: break
         }
-        guard let body, case .bytes(let bytes)? = try? section(body), bytes.count <= longest else { return nil }
+        guard let body, case .bytes(let bytes)? = try? section(body), bytes.count <= longestShort else { return nil }
         return bytes
     }
     private static let longestShort = 1 << 20

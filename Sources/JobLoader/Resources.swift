@@ -11,7 +11,8 @@ package struct Resources: Sendable {
     /// The bytes of a regular file, refused when it holds more than `limit`.
     package var readFile: @Sendable (_ absolutePath: String, _ limit: Int) -> Result<[UInt8], FileProblem>
     /// The regular files below a folder, as paths relative to it, in any order; at most `depth` names deep.
-    /// Bytes: not every name is text.
+    /// Links to files are such files, also those that lead nowhere. A folder that cannot be opened is there too, with a slash
+    /// at its end. Bytes: not every name is text.
     package var listFiles: @Sendable (_ absoluteRoot: String, _ depth: Int) -> Result<[[UInt8]], FileProblem>
     /// Absolute; relative paths of the command line start here.
     package var workingDirectory: String

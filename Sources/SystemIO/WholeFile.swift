@@ -89,7 +89,9 @@ package enum WholeFile {
         }
     }
 
-    /// The regular files below `root`, as paths relative to it, at most `depth` names deep. Links are not followed.
+    /// The regular files below `root`, as paths relative to it, at most `depth` names deep. A link to such a file is one too,
+    /// and so is one that leads nowhere: whoever reads it is told. Links to folders are not followed. A folder that cannot be
+    /// opened ends with a slash.
     package static func list(_ root: String, depth: Int) throws(Problem) -> [RawName] {
         var found: [RawName] = []
         var folders: [(path: RawName?, depth: Int)] = [(nil, 1)]
@@ -98,7 +100,11 @@ package enum WholeFile {
             let path = folder.path.map { root.appending($0) } ?? root
             guard let stream = unsafe opendir(path.characters) else {
                 let code = errno
-                guard folder.path == nil else { continue }
+                if let path = folder.path {
+                    // Somebody has removed it meanwhile.
+                    if code != ENOENT { found.append(RawName(bytes: Array(path.bytes) + [UInt8(ascii: "/")])) }
+                    continue
+                }
                 throw code == ENOENT ? .notFound : .system(SystemError(call: "opendir", errno: code))
             }
             defer { unsafe closedir(stream) }
@@ -106,8 +112,12 @@ package enum WholeFile {
                 let name = unsafe name(of: entry)
                 if name == .this || name == .above { continue }
                 let relative = folder.path?.appending(name) ?? name
-                switch try kind(root.appending(relative)) {
+                let path = root.appending(relative)
+                switch kind(path, followingLinks: false) {
                 case S_IFREG: found.append(relative)
+                case S_IFLNK:
+                    let target = kind(path, followingLinks: true)
+                    if target == S_IFREG || target == 0 { found.append(relative) }
                 case S_IFDIR where folder.depth < depth: folders.append((relative, folder.depth + 1))
                 default: break
                 }
@@ -120,8 +130,10 @@ package enum WholeFile {
         unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe RawName(bytes: $0) }
     }
 
-    private static func kind(_ path: RawName) throws(Problem) -> mode_t {
+    /// 0: nothing is there, or nothing that may be seen.
+    private static func kind(_ path: RawName, followingLinks: Bool) -> mode_t {
         var information = stat()
-        return unsafe lstat(path.characters, &information) == 0 ? information.st_mode & S_IFMT : 0
+        let result = unsafe followingLinks ? stat(path.characters, &information) : lstat(path.characters, &information)
+        return result == 0 ? information.st_mode & S_IFMT : 0
     }
 }

@@ -20,6 +20,32 @@ import TextFormats
         }
     }
 
+    /// As a shell's pattern has them; one that leads nowhere is told like any file that is gone.
+    @Test func linksToFilesAreSentToo() throws {
+        let server = try ScriptedServer { _ in .respond(200) }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("up/a.txt", "A")
+        try stage.folder.write("real/b.txt", "B")
+        try stage.folder.link("up/b.txt", to: "../real/b.txt")
+        try stage.folder.link("up/real", to: "../real")
+        try stage.folder.link("up/gone.txt", to: "nowhere")
+        let run = try stage.run(
+            """
+            tasks:
+              - id: "${f.name}"
+                forEach: { f: { files: "up/**/*.txt" } }
+                method: PUT
+                url: "\(server.url("/"))${f.path}"
+                body: { file: "${f.path}" }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.values("$.tasks[*].id") == ["a.txt", "b.txt", "gone.txt"])
+        #expect(try run.task("gone.txt", "error.name") == "fileDoesNotExist")
+        #expect(server.requests("/up/a.txt").map(\.body) == [Array("A".utf8)])
+        #expect(server.requests("/up/b.txt").map(\.body) == [Array("B".utf8)])
+    }
+
     @Test(arguments: Change.allCases, ["{ file: data.bin }", "{ multipart: [{ name: a, file: data.bin }] }"])
     func aFileThatChangesBeforeARetryIsNotSent(_ change: Change, _ body: String) throws {
         let server = try ScriptedServer()

@@ -1,5 +1,6 @@
 import Diagnostics
 import JobLoader
+import SystemIO
 import TestSupport
 import TextFormats
 import TransferModel
@@ -46,10 +47,10 @@ extension TraceFacts {
             readFile: { path, _ in
                 (try? TemporaryTree.bytes(at: path)).map { .success($0) } ?? .failure(.notFound)
             },
-            listFiles: { root, _ in
+            listFiles: { root, depth in
                 guard root.hasPrefix(folder.path) else { return .failure(.notAllowed) }
-                let below = root.dropFirst(folder.path.count).drop { $0 == "/" }
-                return .success(folder.list(String(below)).filter { !$0.hasSuffix("/") }.map { Array($0.utf8) })
+                guard let found = try? WholeFile.list(root, depth: depth) else { return .failure(.notFound) }
+                return .success(found.map { Array($0.bytes) })
             },
             workingDirectory: folder.path)
     }

@@ -44,6 +44,21 @@ struct ForEachTests {
         #expect(checksum.algorithm == .md5)
     }
 
+    /// Only where the pattern leads: what cannot be looked into makes no task, and that is said.
+    @Test(arguments: [("pics/**/*.jpg", true), ("pics/*/*.jpg", true), ("pics/*.jpg", false), ("pics/a*/*.jpg", false)])
+    func foldersThatCannotBeOpened(_ pattern: String, _ isTold: Bool) {
+        let result = load(
+            """
+            tasks:
+              - { id: "f${f.index}", forEach: { f: { files: "\(pattern)" } }, url: "https://a.test/${f.name}" }
+              - { id: other, url: "https://a.test/" }
+            """, files: ["/job/pics/1.jpg": "", "/job/pics/sub/2.jpg": "", "/job/pics/closed/": ""])
+        #expect(
+            result.summary.filter { $0.hasSuffix("unreadable-folder") }
+                == (isTold ? ["2:49 warning unreadable-folder"] : []))
+        if isTold { #expect(result.messages.contains("`pics/closed/`")) }
+    }
+
     private static let signature = "-----BEGIN PGP SIGNATURE-----\n\niQIz BAEB\n=x\n-----END PGP SIGNATURE-----\n"
 
     /// What stands around the lines of a signed list is none of it; of anything else that is no line it is said.

@@ -23,7 +23,12 @@ extension Sections {
             source(
                 "checksums", .checksums,
                 "each line of a `SHA256SUMS` file, signed or not: `${name.path}` and `${name.checksum}`"),
-            source("files", .files, "each file that the pattern matches, in order: `${name.path}` and `${name.name}`"),
+            source(
+                "files", .files,
+                """
+                each file that the pattern matches, in order: `${name.path}` and `${name.name}`; links to files count, those \
+                to folders are not followed
+                """),
         ],
         rules: [.exactlyOne(["lines", "csv", "json", "checksums", "files"])])
 
@@ -221,7 +226,9 @@ struct ForEachReader {
             reader.error(
                 "unreadable-file", "`\(Reader.short(glob.root.isEmpty ? "." : glob.root))`: \(problem.words)", node)
             return nil
-        case .success(let paths):
+        case .success(let listed):
+            let paths = listed.filter { $0.last != Self.slash }
+            tellOfClosed(listed.filter { $0.last == Self.slash && glob.reaches(below: $0) }, glob.prefix, node)
             let matching = paths.filter { glob.matches($0) }.sorted { $0.lexicographicallyPrecedes($1) }
             return texts(matching, glob.prefix, node).map { texts in
                 .values(
@@ -231,6 +238,17 @@ struct ForEachReader {
                         return .record(text: whole, fields: [("path", whole), ("name", name)])
                     })
             }
+        }
+    }
+
+    private static let slash = UInt8(ascii: "/")
+
+    /// What lies in them makes no task.
+    private func tellOfClosed(_ folders: [[UInt8]], _ prefix: String, _ node: NodeID) {
+        for folder in folders.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            let shown = Reader.short(prefix + NotText.escaped(folder))
+            let message = "the folder `\(shown)` cannot be opened; what lies in it makes no task"
+            reader.warning("unreadable-folder", message, at: reader.tree.span(node))
         }
     }
 

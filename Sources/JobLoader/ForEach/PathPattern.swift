@@ -24,7 +24,12 @@ struct PathPattern {
     }
 
     /// `path` is relative to the root.
-    func matches(_ path: [UInt8]) -> Bool {
+    func matches(_ path: [UInt8]) -> Bool { states(after: path).contains(parts.count) }
+
+    /// Whether something below this folder could match.
+    func reaches(below folder: [UInt8]) -> Bool { states(after: folder).contains { $0 < parts.count } }
+
+    private func states(after path: [UInt8]) -> Set<Int> {
         let names = path.split(separator: UInt8(ascii: "/")).map { Array($0) }
         // Which numbers of parts may have been used up by the names so far.
         var states: Set<Int> = [0]
@@ -40,9 +45,9 @@ struct PathPattern {
             }
             expand(&next)
             states = next
-            if states.isEmpty { return false }
+            if states.isEmpty { break }
         }
-        return states.contains(parts.count)
+        return states
     }
 
     private func isAnyDepth(_ state: Int) -> Bool { parts[state] == [0x2A, 0x2A] && state + 1 < parts.count }

@@ -5,15 +5,20 @@ import TransferModel
 
 extension Attempt {
     func note(_ metrics: CurlMetrics, _ networks: NetworkDesk) {
-        note(metrics, networks, start: requestStartedAt, head: head, received: decoder?.written ?? received)
+        note(
+            metrics, networks, start: requestStartedAt, head: head, arrived: arrived,
+            received: decoder?.written ?? received)
     }
 
     /// One request's cost, from libcurl's microseconds and our own counts. Further requests for parts of a file are like
     /// the last but for their range.
     func note(
-        _ metrics: CurlMetrics, _ networks: NetworkDesk, start: WallTime, head: ResponseHead?, received: Int64
+        _ metrics: CurlMetrics, _ networks: NetworkDesk, start: WallTime, head: ResponseHead?, arrived: Int64,
+        received: Int64
     ) {
-        for swallowed in metrics.swallowed { note(swallowed, networks, start: start, head: nil, received: 0) }
+        for swallowed in metrics.swallowed {
+            note(swallowed, networks, start: start, head: nil, arrived: 0, received: 0)
+        }
         let start = start + .microseconds(metrics.beganAfter)
         var transaction = TransactionMetrics(
             method: sentMethod ?? life.request.method, url: life.request.url.text, fetchStart: start)
@@ -34,7 +39,8 @@ extension Attempt {
         transaction.requestBodyBytesSent = metrics.uploadedBytes
         transaction.requestBodyBytesBeforeEncoding = min(metrics.uploadedBytes, body?.sent ?? 0)
         transaction.responseHeaderBytesReceived = metrics.headerBytes
-        transaction.responseBodyBytesReceived = metrics.downloadedBytes
+        // The last piece of a body that was stopped is one that libcurl does not count.
+        transaction.responseBodyBytesReceived = max(metrics.downloadedBytes, arrived)
         transaction.responseBodyBytesAfterDecoding = received
         transaction.localAddress = metrics.localAddress
         transaction.localPort = metrics.localPort == 0 ? nil : metrics.localPort

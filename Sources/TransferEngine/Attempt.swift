@@ -108,6 +108,8 @@ final class Attempt: TransferReceiver {
     // Notes from libcurl's calls.
     var head: ResponseHead?
     var received: Int64 = 0
+    /// Of the present request's answer, as it came over the wire.
+    private(set) var arrived: Int64 = 0
     var endedByUs = false
     var hasNewHead = false
     /// A 104 came.
@@ -310,7 +312,7 @@ final class Attempt: TransferReceiver {
     /// Ready for the next request of the same attempt.
     func beginRequest(at now: Now) {
         head = nil
-        received = 0
+        (received, arrived) = (0, 0)
         endedByUs = false
         hasNewHead = false
         decision = .discard
@@ -422,6 +424,7 @@ final class Attempt: TransferReceiver {
         if !isFromCache {
             if isPastBudget || isOutOfCredit() { return .pause }
             spend(bytes.count)
+            arrived += Int64(bytes.count)
         }
         received += Int64(bytes.count)
         partDigest?.update(bytes)

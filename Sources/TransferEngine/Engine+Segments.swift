@@ -171,7 +171,9 @@ extension Engine {
 
     private func note(_ metrics: CurlMetrics, _ segment: Segment) {
         let attempt = segment.attempt
-        attempt.note(metrics, networks, start: segment.startedAt, head: segment.head, received: segment.received)
+        attempt.note(
+            metrics, networks, start: segment.startedAt, head: segment.head, arrived: segment.received,
+            received: segment.received)
         count(metrics, attempt)
     }
 

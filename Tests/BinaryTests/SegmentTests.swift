@@ -606,4 +606,24 @@ import TransferModel
         #expect(file == Self.body || isNew, "\(asked)")
         #expect(stage.files == ["f"])
     }
+
+    /// Where the server says no length, it is us who stop at the range's end: what came last counts like the rest.
+    @Test func whatIsStoppedIsCounted() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/f") { request in
+            guard let range = Self.range(request) else { return Self.answer(request, pause: .milliseconds(10)) }
+            let span = ("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(Self.body.count)")
+            let head = Script.head(206, [span, Self.tag, ("Transfer-Encoding", "chunked")])
+            let size = String(range.count, radix: 16)
+            return Script([.bytes(head + Array("\(size)\r\n".utf8) + Self.body[range] + Array("\r\n0\r\n\r\n".utf8))])
+        }
+        let stage = try Stage()
+        let run = try stage.run(job(server, 4))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == Self.body)
+        #expect(server.requests().count > 1)
+        let received = try #require(try run.value("$.totals.bytesReceived").flatMap { Int($0) })
+        #expect(received >= Self.body.count)
+    }
 }

@@ -54,6 +54,17 @@ struct ChecksumNameTests {
         #expect(sources(job.keeping([true, true, false, false])) == [nil, nil])
     }
 
+    @Test func aDefaultThatNamesNoTaskIsAnErrorForNobodyToo() {
+        let result = load(
+            """
+            sessions: { default: {}, other: {} }
+            defaults: { checksum: { from: nobody } }
+            tasks:
+              - { id: a, url: "https://a.test/a" }
+            """)
+        #expect(result.summary == ["2:31 unknown-task"], "\(result.messages)")
+    }
+
     @Test func eachTaskIsToldAtItsPlace() {
         let result = load(
             """

@@ -35,6 +35,10 @@ extension TaskChecker {
             guard let owner, known.reported[named] != tasks[number].line else { continue }
             if checkChecksum(of: UInt32(number), named, owner) { known.reported[named] = tasks[number].line }
         }
+        // That there is no such task is told of a default that is for nobody too.
+        for named in Set(reader.checksumTasks.prefix(checks.defaultChecksums)) where known.owners[named] == nil {
+            if ids.owner(of: named.text) == nil, !fitsDeferred(named.text) { reportUnknown(named.text, named.node) }
+        }
     }
 
     private mutating func owner(of named: ChecksumTask, _ known: inout [ChecksumTask: UInt32?]) -> UInt32? {

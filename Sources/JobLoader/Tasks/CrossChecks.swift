@@ -20,6 +20,8 @@ struct CrossChecks {
 
     var needs: [Needs] = []
     var captures: [Capture] = []
+    /// So many of the names that `checksum` says stand in `defaults`: the first ones.
+    var defaultChecksums = 0
     /// Tasks whose files `forEach` goes over.
     var forEachTasks: [ChecksumTask] = []
     var reads: [Read] = []

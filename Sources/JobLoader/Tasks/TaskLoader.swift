@@ -99,6 +99,7 @@ final class TaskLoader {
             apply(row, defaults.written, to: &head)
         }
         reader.captureUses = []
+        checks.defaultChecksums = reader.checksumTasks.count
     }
 
     // MARK: One task

@@ -61,7 +61,9 @@ package struct AWSSignature: Hashable, Sendable {
 
     /// Whether its `ETag` may be the MD5 of an object. That of one in a directory bucket never is, and a function may say
     /// any.
-    package var tellsMD5: Bool { Self.isObjectStore(service) && service != "s3express" && service != "s3-object-lambda" }
+    package var tellsMD5: Bool {
+        Self.isObjectStore(service) && service != "s3express" && service != "s3-object-lambda"
+    }
 
     /// The headers that are to be added to `headers` for this request, sent now.
     package func added(

@@ -17,7 +17,7 @@ import TransferModel
         _ request: ReceivedRequest, by key: String = "AKIDEXAMPLE", as service: String = "s3"
     ) -> Bool {
         let signature = AWSSignature(
-            accessKey: key, secretKey: signature.secretKey, sessionToken: signature.sessionToken,
+            accessKey: SecretText(key), secretKey: signature.secretKey, sessionToken: signature.sessionToken,
             region: signature.region, service: service)
         guard let shown = request.header("Authorization"), let host = request.header("Host"),
             let stamp = request.header("X-Amz-Date"), let time = time(stamp),

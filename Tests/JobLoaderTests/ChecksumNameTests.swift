@@ -15,25 +15,25 @@ struct ChecksumNameTests {
         // One map, read once for all values.
         """
         tasks:
-          - { id: sums, url: "https://a.test/sums", to: sums }
           - { id: "a${n}", forEach: { n: [1, 2] }, needs: [sums], url: "https://a.test/${n}", to: "${n}", checksum: { from: sums } }
+          - { id: sums, url: "https://a.test/sums", to: sums }
         """,
         """
         defaults: { checksum: { from: sums } }
         tasks:
-          - { id: sums, url: "https://a.test/sums", to: sums, checksum: null }
           - { id: a1, needs: [sums], url: "https://a.test/1", to: "1" }
           - { id: a2, needs: [sums], url: "https://a.test/2", to: "2" }
+          - { id: sums, url: "https://a.test/sums", to: sums, checksum: null }
         """,
     ]) func tasksThatShareTheirOptionsShareIt(_ text: String) throws {
         let result = load(text)
         #expect(result.summary == [], "\(result.messages)")
         let job = try #require(result.job)
-        let sums = TaskIndex(raw: 0)
-        #expect(sources(job) == [nil, sums, sums])
-        #expect(job.tasks[1].options === job.tasks[2].options)
+        let sums = TaskIndex(raw: 2)
+        #expect(sources(job) == [sums, sums, nil])
+        #expect(job.tasks[0].options === job.tasks[1].options)
         // And where a part of the job is carried alone.
-        #expect(sources(job.keeping([true, false, true])) == [nil, sums])
+        #expect(sources(job.keeping([false, true, true])) == [TaskIndex(raw: 1), nil])
     }
 
     /// Whoever takes a default away, writes another or is no download reads nothing.

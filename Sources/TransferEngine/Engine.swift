@@ -326,7 +326,7 @@ package final class Engine {
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
             if attempt.mayBecomeFile { attempt.destination = plannedDestination(attempt) }
             // The request for a checksum file has used up the slot, or it is at another origin than the URL says.
-            if attempt.origin == nil || attempt.life.request.url.isSecure != url.isSecure {
+            if attempt.origin == nil || attempt.life.request.url.isSecure != url.isSecure || givesBackStream(attempt) {
                 goOn(attempt, attempt.life.request)
             } else {
                 send(attempt.life.request, attempt)
@@ -583,12 +583,9 @@ package final class Engine {
     /// The next request. Each asks anew, at the same origin too: its rate counts requests.
     func goOn(_ attempt: Attempt, _ request: OutgoingRequest) {
         let origin = origins.id(of: request.url.origin)
-        // What was a stream of a shared connection and now is alone needs a connection more.
-        let spoken = attempt.head?.version ?? protocols[origin]
-        let isAlone = origin == attempt.origin && spoken == .http2 && !request.mayUseHTTP2
         releaseSlot(attempt)
         attempt.phase = .awaitingGrant(request)
-        reports.append(.needsGrant(attempt.task, origin, isAlone: isAlone))
+        reports.append(.needsGrant(attempt.task, origin, isAlone: standsAlone(request, origin)))
     }
 
     func releaseSlot(_ attempt: Attempt) {

@@ -82,6 +82,42 @@ import TransferModel
         #expect(try run.values("$.tasks[?@.id=='t2'].attempts[*].outcome") == ["succeeded"])
     }
 
+    /// While the one is at work the other waits for its turn.
+    @Test func bothKindsShareTheHostsOnlyConnection() throws {
+        let (server, pace) = (try server(), try pace())
+        defer { server.stop() }
+        defer { pace.stop() }
+        let begun = HTTP2Frame.head(3, length: 5) + HTTP2Frame.data("sh", 3)
+        server.on(
+            "PRI *",
+            [
+                .bytes(HTTP2Frame.beginning), .wait(.milliseconds(100)),
+                .bytes(HTTP2Frame.head(length: 5) + HTTP2Frame.data("short", isLast: true)), .gate("next"),
+                .wait(.milliseconds(300)), .bytes(begun), .gate("rest"),
+                .bytes(HTTP2Frame.data("ort", 3, isLast: true)),
+                .stall,
+            ])
+        server.on("/t2", .respond(201))
+        let stage = try Stage()
+        let program = try stage.start(
+            job(
+                server, pace, ", maximumConnectionsPerHost: 1",
+                ["to: first", "to: second", "type: upload, method: PUT, body: { data: hello }"]), ["-v"])
+        for _ in 0..<400 where !stage.hasAnswers(1) { usleep(25_000) }
+        usleep(100_000)
+        pace.open(gate: "/1")
+        server.open(gate: "next")
+        for _ in 0..<400 where !stage.hasAnswers(3) { usleep(25_000) }
+        pace.open(gate: "/2")
+        usleep(300_000)
+        #expect(server.requests("/t2").isEmpty)
+        server.open(gate: "rest")
+        let run = try stage.finish(program)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try stage.text("second") == "short")
+        #expect(server.requests("/t2").count == 1 && server.peakConnections == 1)
+    }
+
     /// What lies idle of the one kind counts where one of the other is opened.
     @Test(arguments: [1, 2]) func bothKindsCountAgainstTheHostsLimit(_ limit: Int) throws {
         let (server, pace) = (try server(), try pace())

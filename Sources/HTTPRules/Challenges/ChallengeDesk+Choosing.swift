@@ -82,15 +82,23 @@ extension ChallengeDesk {
             if entry.credential == nil, credential.persistence == .permanent {
                 isMeant = isLookedUp || staticSecret(credential)?.isSame(as: entry.secret) == true
             }
-            if isMeant, !isExhausted(index), entry.secret.secretBarred(from: entry.space.origin) == nil {
+            // What was left by an earlier run does not know where the job's secret may go.
+            let secret = entry.credential == nil ? staticSecret(credential) ?? entry.secret : entry.secret
+            if isMeant, entry.asked == asked(credential, entry.space), !isExhausted(index),
+                secret.secretBarred(from: entry.space.origin) == nil
+            {
                 return Shown(
-                    candidate: index, space: entry.space, secret: entry.secret, digest: nil, reason: .learned,
-                    query: nil)
+                    candidate: index, space: entry.space, secret: secret, digest: nil, reason: .learned, query: nil)
             }
             // One that is looked up may have had nothing.
             if !isLookedUp { return nil }
         }
         return nil
+    }
+
+    /// The name in the URL, where it tells whom to look for.
+    func asked(_ credential: Credential, _ space: ProtectionSpace) -> String? {
+        credential.source.isLookedUp && !space.isProxy ? policy.user(at: space.origin) : nil
     }
 
     private func preemptive(at origin: Origin, isProxy: Bool) -> Choice {
@@ -146,8 +154,7 @@ extension ChallengeDesk {
         let credential = policy.candidates[index].credential
         if let secret = staticSecret(credential) { return usable(secret, nil, space) }
         guard let source = Self.querySource(credential) else { return .none }
-        let user = space.isProxy ? nil : policy.user(at: space.origin)
-        let query = CredentialQuery(source: source, origin: space.origin, user: user)
+        let query = CredentialQuery(source: source, origin: space.origin, user: asked(credential, space))
         guard let answer = answers[query] else { return .ask(query) }
         return answer.map { usable($0, query, space) } ?? .none
     }

@@ -158,13 +158,17 @@ package struct ChallengeDesk: Sendable {
             shown.space.isProxy ? headers.first("proxy-authentication-info") : headers.first("authentication-info")
         let credential = policy.candidates[shown.candidate].credential
         if shown.reason == .learned {
-            if let info { book.take(authenticationInfo: info, shown.space, of: credential) }
+            if let info {
+                book.take(
+                    authenticationInfo: info, shown.space, of: credential, asked: asked(credential, shown.space))
+            }
             return []
         }
         var digest = shown.digest
         if let info { digest?.take(authenticationInfo: info) }
         book.learn(
-            shown.space, shown.secret, of: credential, folders: Self.folders(shown, request), digest: digest)
+            shown.space, shown.secret, of: credential, asked: asked(credential, shown.space),
+            folders: Self.folders(shown, request), digest: digest)
         guard let query = shown.query else { return [] }
         return Self.report(query, shown.secret, wasAccepted: true)
     }
@@ -232,7 +236,8 @@ package struct ChallengeDesk: Sendable {
         case .digestMD5, .digestSHA256:
             let value =
                 shown?.reason == .learned
-                ? book.digest(space, of: credential, for: request, clientNonce: clientNonce())
+                ? book.digest(
+                    space, of: credential, asked: asked(credential, space), for: request, clientNonce: clientNonce())
                 : shown?.digest?.authorization(secret, for: request, clientNonce: clientNonce())
             if value == nil { shown = nil }
             return value.map { .header($0) }

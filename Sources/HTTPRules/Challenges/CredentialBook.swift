@@ -9,6 +9,8 @@ package struct CredentialBook: Sendable {
         let space: ProtectionSpace
         /// Of which credential of the job; `nil` for what an earlier run left.
         var credential: Credential?
+        /// As whom the URL asked to go where others are asked who that is: somebody else's is another entry.
+        var asked: String?
         var secret: ShownSecret
         /// Folders below which the space is known to be; of a proxy or a connection all of it.
         var folders: [String]
@@ -59,46 +61,55 @@ package struct CredentialBook: Sendable {
 
     /// The next answer of a live Digest; `nil` when it was forgotten meanwhile.
     mutating func digest(
-        _ space: ProtectionSpace, of credential: Credential, for request: DigestedRequest, clientNonce: String
+        _ space: ProtectionSpace, of credential: Credential, asked: String?, for request: DigestedRequest,
+        clientNonce: String
     ) -> SecretText? {
         let place = Place(space)
-        guard let index = index(space, credential), let secret = shelves[place]?[index].secret else { return nil }
+        guard let index = index(space, credential, asked), let secret = shelves[place]?[index].secret else {
+            return nil
+        }
         return shelves[place]?[index].digest?.authorization(secret, for: request, clientNonce: clientNonce)
     }
 
     /// A server named the nonce it wants next.
-    mutating func take(authenticationInfo text: String, _ space: ProtectionSpace, of credential: Credential) {
-        guard let index = index(space, credential) else { return }
+    mutating func take(
+        authenticationInfo text: String, _ space: ProtectionSpace, of credential: Credential, asked: String?
+    ) {
+        guard let index = index(space, credential, asked) else { return }
         shelves[Place(space)]?[index].digest?.take(authenticationInfo: text)
     }
 
-    private func index(_ space: ProtectionSpace, _ credential: Credential) -> Int? {
-        shelves[Place(space)]?.firstIndex { $0.space == space && $0.credential == credential }
+    private func index(_ space: ProtectionSpace, _ credential: Credential, _ asked: String?) -> Int? {
+        shelves[Place(space)]?.firstIndex {
+            $0.space == space && $0.credential == credential && $0.asked == asked
+        }
     }
 
     // MARK: What is learned
 
     /// It was let in.
     mutating func learn(
-        _ space: ProtectionSpace, _ secret: ShownSecret, of credential: Credential, folders: [String],
-        digest: DigestState?
+        _ space: ProtectionSpace, _ secret: ShownSecret, of credential: Credential, asked: String? = nil,
+        folders: [String], digest: DigestState?
     ) {
         guard credential.persistence != .none else { return }
         let place = Place(space)
         var shelf = shelves[place] ?? []
         let index = shelf.firstIndex { entry in
-            entry.space == space
+            entry.space == space && entry.asked == asked
                 && (entry.credential == credential || entry.credential == nil && entry.secret.isSame(as: secret))
         }
         let old = index.map { shelf.remove(at: $0) }
-        var entry = Entry(space: space, credential: credential, secret: secret, folders: [], digest: digest)
+        var entry = Entry(
+            space: space, credential: credential, asked: asked, secret: secret, folders: [], digest: digest)
         let isSame = old?.secret.isSame(as: secret) == true
         // Another password may open another part of the house.
         entry.folders = Self.adding(folders, to: isSame ? old?.folders ?? [] : [])
         if shelf.count >= Self.maximumPerOrigin { shelf.removeFirst() }
         shelf.append(entry)
         shelves[place] = shelf
-        if credential.persistence == .permanent, !isSame || old?.folders != entry.folders {
+        // The store does not know for whom one was asked.
+        if credential.persistence == .permanent, asked == nil, !isSame || old?.folders != entry.folders {
             changes.append(.kept(StoredCredential(entry)))
         }
     }

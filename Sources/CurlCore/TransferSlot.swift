@@ -51,6 +51,7 @@ import TransferModel
     /// A request went out, and nothing came back yet.
     private var isUnanswered = false
     private var sendsBody = false
+    private var mayUseHTTP2 = false
     /// What was sent in vain.
     private var swallowed: [CurlMetrics] = []
     /// Of its body, since that began.
@@ -110,7 +111,7 @@ import TransferModel
         (heldHead, loginAnswers) = (nil, 0)
         ftp = request.ftp
         (lastReply, endedLongWait) = ("", false)
-        sendsBody = request.bodyLength ?? 0 != 0
+        (sendsBody, mayUseHTTP2) = (request.bodyLength ?? 0 != 0, request.version == .http2OverTLS)
         if let likeness = request.likeness, likeness === lastLikeness {
             easy.clearMessage()
             easy.set(CURLOPT_URL, request.url)
@@ -268,7 +269,7 @@ import TransferModel
         let ssl = unsafe secureStream()
         let speaksHTTP2 = unsafe ssl.map { unsafe isHTTP2($0) } ?? false
         if unsafe ssl != nil {
-            if !speaksHTTP2, sockets.isOthers(socket, than: self) {
+            if mayUseHTTP2, !speaksHTTP2, sockets.isOthers(socket, than: self) {
                 (usedSocket, metStaleConnection) = (nil, true)
                 return false
             }

@@ -1,8 +1,9 @@
 internal import TextFormats
+internal import TransferModel
 
 /// An answer's body as the report shows it: text where it is text, base64 where it is not, the beginning of both.
 enum TaskBody {
-    static let shown = 64 << 10
+    static let shown = Redactor.shownOfBody
 
     static func write(_ body: [UInt8], to writer: inout JSONWriter) {
         writer.beginObject()

@@ -133,12 +133,12 @@ extension TaskRecord {
     fileprivate func redacted(by redactor: Redactor) -> TaskRecord {
         TaskRecord(
             outcome: outcome, tolerated: tolerated, changed: changed, source: source, waits: waits,
-            error: error?.redacted(by: redactor), body: body.map { redactor.redacted($0) },
+            error: error?.redacted(by: redactor), body: body.map { redactor.redacted(body: $0) },
             lengthUnverified: lengthUnverified, captures: captures.map { $0.redacted(by: redactor) },
             duration: duration, explanation: redactor.redacted(explanation),
             cache: cache.map { CacheRecord(refusal: redactor.redacted($0.refusal)) },
             parts: parts.map {
-                AnswerPart(headers: $0.headers.redacted(by: redactor), body: redactor.redacted($0.body))
+                AnswerPart(headers: $0.headers.redacted(by: redactor), body: redactor.redacted(body: $0.body))
             })
     }
 }

@@ -64,6 +64,30 @@ package struct Redactor: Sendable {
         isEmpty ? bytes : withoutSecrets(bytes.span) ?? bytes
     }
 
+    /// A long body, of which no more is told than its beginning. To look through all of it would take seconds: only what is
+    /// told is, and behind that as much as a secret may take in any writing.
+    package func redacted(body: [UInt8]) -> [UInt8] {
+        let longest = (secrets.map(\.value.utf8.count).max() ?? 0) * Self.widestWriting
+        let end = Self.characterBoundary(body, 2 * Self.shownOfBody)
+        guard !isEmpty, body.count > 4 * Self.shownOfBody, longest < Self.shownOfBody,
+            Self.isText(body.span) == Self.isText(body.span.extracting(..<end))
+        else { return redacted(body) }
+        let clean = redacted(Array(body[..<end]))
+        return clean.count > Self.shownOfBody + longest ? clean : redacted(body)
+    }
+
+    /// Reports tell so much of a body.
+    package static let shownOfBody = 64 << 10
+    /// So many bytes may stand for one of a secret, escapes within escapes.
+    private static let widestWriting = 64
+
+    private static func isText(_ bytes: Span<UInt8>) -> Bool { (try? UTF8Span(validating: bytes)) != nil }
+
+    private static func characterBoundary(_ bytes: [UInt8], _ limit: Int) -> Int {
+        guard bytes.count > limit else { return bytes.count }
+        return (0..<4).map { limit - $0 }.first { bytes[$0] & 0xC0 != 0x80 } ?? limit
+    }
+
     /// Whether a secret stands in it, in any form.
     package func finds(in bytes: [UInt8]) -> Bool { !isEmpty && withoutSecrets(bytes.span) != nil }
 
@@ -92,6 +116,8 @@ package struct Redactor: Sendable {
         guard depth < Self.deepest, !unescaped.isEmpty else { return }
         for escape in Escape.kinds(in: text) {
             let (bytes, places) = escape.undone(in: text)
+            // Marks that mean nothing: what comes out is what went in.
+            if escape != .form, bytes.count == text.count { continue }
             // Where each byte began in the text that was given; one more for the end.
             let starts = origins.map { origins in places.map { origins[Int($0)] } } ?? places
             for range in unescaped.matches(in: bytes.span) {

@@ -227,4 +227,26 @@ extension String {
             }
         }
     }
+
+    /// Of a long body only the beginning is told, and only that is looked through: the same comes out as of the whole.
+    @Test(arguments: [UInt8(ascii: "x"), 0xFF]) func theBeginningOfALongBodyIsMaskedAsInTheWhole(_ filler: UInt8) {
+        let redactor = Redactor([KnownSecret(name: "S", value: "hush-hush-secret")])
+        let shown = Redactor.shownOfBody
+        let secret = Array("hush-hush-secret".utf8)
+        let wrapped = Array("%68ush%2dhush-se\\u0063ret".utf8)
+        for place in [0, 100, shown - 30, shown - 8, shown - 1, shown, 2 * shown - 8, 5 * shown] {
+            for written in [secret, wrapped, secret + Array("&;%+\\ ü".utf8)] {
+                var body = [UInt8](repeating: filler, count: 6 * shown)
+                body.replaceSubrange(place..<place + written.count, with: written)
+                let (part, whole) = (redactor.redacted(body: body), redactor.redacted(body))
+                #expect(part.prefix(shown) == whole.prefix(shown), "\(place)")
+                #expect(part.count > shown)
+            }
+        }
+        // So many that what is left would be all: then all is looked through.
+        let many = Array(repeating: secret, count: 40_000).flatMap { $0 }
+        #expect(redactor.redacted(body: many) == redactor.redacted(many))
+        let short = Array("a hush-hush-secret b".utf8)
+        #expect(redactor.redacted(body: short) == Array("a *** b".utf8))
+    }
 }

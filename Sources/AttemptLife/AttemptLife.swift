@@ -507,7 +507,7 @@ package final class AttemptLife {
             // Over HTTP/1.1 what a server answers early is heard.
             if end.lostAnswer, request.mayUseHTTP2, request.sendsBody, HTTPMethod.isIdempotent(request.method) {
                 request.mayUseHTTP2 = false
-                return .send(request, nil)
+                return sendWholeAgain()
             }
             countUnanswered(end)
             return .fail(end.error ?? TransferError(.badServerResponse, "the server sent no answer"), nil)
@@ -520,7 +520,7 @@ package final class AttemptLife {
             return .send(request, nil)
         case .expectationRefused:
             request.expectsContinue = false
-            return .send(request, nil)
+            return sendWholeAgain()
         case .rangeOfNoUse, .challenged:
             return .send(request, nil)
         case .upload(let step): return proceed(with: step)
@@ -530,6 +530,12 @@ package final class AttemptLife {
         case .result(let framing, let record):
             return accept(framing, end, record)
         }
+    }
+
+    /// The same body, to whoever has none of it: what was said of a place for it meant the first.
+    private func sendWholeAgain() -> NextStep {
+        beginUploadAgain()
+        return .send(request, nil)
     }
 
     private func proceed(

@@ -71,9 +71,9 @@ package struct MeantArguments: Sendable {
     }
 
     /// Within the bounds of the job's own key.
-    package func count(_ name: FlagName, _ range: ClosedRange<Int>) throws(UsageError) -> Int? {
+    package func count(_ name: FlagName, _ range: ClosedRange<Int64>) throws(UsageError) -> Int? {
         guard let text = value(name) else { return nil }
-        guard let number = Int(text), range.contains(number) else {
+        guard let number = Int(text), range.contains(Int64(number)) else {
             let words = "a whole number from \(range.lowerBound) to \(range.upperBound)"
             throw UsageError("`\(FlagTable[name].long)` must be \(words), not `\(text)`")
         }

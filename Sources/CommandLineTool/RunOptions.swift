@@ -1,4 +1,5 @@
 package import Reporting
+import TransferModel
 
 /// Which job, and what it is given from outside: what `run` and `check` have in common.
 package struct JobArguments: Sendable {
@@ -96,7 +97,7 @@ package struct RunOptions: Sendable {
         events = meant.value(.events).map { $0 == "-" ? .standardOutput : .path($0) } ?? .asJobSays
         only = meant.list(.only)
         except = meant.list(.except)
-        maximumConcurrentTasks = try meant.count(.maxConcurrent, 1...1_000_000)
+        maximumConcurrentTasks = try meant.count(.maxConcurrent, RunLimits.concurrentTasks)
         bandwidth = try meant.rate(.bandwidth)
         failFast = meant.isSet(.failFast)
         noWait = meant.isSet(.noWait)

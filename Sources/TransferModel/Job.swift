@@ -76,6 +76,8 @@ package enum OverlapPolicy: String, CaseIterable, Sendable { case fail, wait, sk
 /// `limits` at top level.
 package struct RunLimits: Hashable, Sendable {
     package var maximumConcurrentTasks = 64
+    /// What a job, a session or a command may say of that.
+    package static let concurrentTasks: ClosedRange<Int64> = 1...1_000_000
     /// Bytes a second over all sessions.
     package var bandwidth: Int64?
     package var timeout: TimeSpan?

@@ -102,6 +102,26 @@ import TransferModel
         #expect(names(next.request) == ["X-Own", "Upload-Draft-Interop-Version"])
     }
 
+    /// Over HTTP/1.1 its place is another, and the only one.
+    @Test func whatIsSentAgainForALostAnswerGetsItsOwnPlace() throws {
+        let life = Life(url, AttemptRules(type: .upload, method: "PUT", hasBody: true, version: .http2))
+        life.begin(ResumableUpload(length: 100, dialect: .draft6, mayRepeat: true))
+        #expect(life.interim(interim("/u/1"), at: WallTime(nanoseconds: 0)))
+        var lost = cut
+        lost.lostAnswer = true
+        guard case .send(let request, nil) = life.ended(lost) else {
+            Issue.record("it is not sent again")
+            return
+        }
+        #expect(!request.mayUseHTTP2 && life.uploadPoint == nil)
+        #expect(life.interim(interim("/u/2"), at: WallTime(nanoseconds: 0)))
+        #expect(life.uploadPoint?.place == "https://example.org/u/2")
+        guard case .fail = life.ended(lost) else {
+            Issue.record("it is sent a third time")
+            return
+        }
+    }
+
     @Test func aPOSTWithoutAPlaceIsNotRepeated() {
         let life = Life(url, rules(method: "POST"))
         life.begin(ResumableUpload(length: 100, dialect: .draft6, mayRepeat: false))

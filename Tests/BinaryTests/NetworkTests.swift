@@ -318,11 +318,3 @@ import TransferModel
         _ = program.waitForOutput("never said", timeout: .milliseconds(500))
     }
 }
-
-extension Stage {
-    /// Whether so many answers have begun.
-    func hasAnswers(_ count: Int) -> Bool {
-        guard let events = try? eventsSoFar() else { return false }
-        return String(decoding: events, as: UTF8.self).split(separator: "\"response\"").count > count
-    }
-}

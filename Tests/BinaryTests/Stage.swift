@@ -60,6 +60,12 @@ struct Stage {
         return run
     }
 
+    /// Whether so many answers have begun.
+    func hasAnswers(_ count: Int) -> Bool {
+        guard let events = try? eventsSoFar() else { return false }
+        return String(decoding: events, as: UTF8.self).split(separator: "\"response\"").count > count
+    }
+
     /// The lines of events as far as they were written.
     func eventsSoFar() throws -> [UInt8] { try folder.bytes(Self.eventFile) }
 

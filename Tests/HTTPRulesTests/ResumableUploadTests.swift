@@ -439,8 +439,10 @@ private final class Machine {
     func interim(_ headers: HeaderBlock, from url: ResourceURL, at now: WallTime) -> ResumableUpload.Step? {
         upload.interim(headers, from: url, at: now)
     }
+    private static let home = try! ResourceURL.parse("https://example.org/files")
+
     func answered(_ status: Int, _ headers: HeaderBlock, from url: ResourceURL? = nil) -> ResumableUpload.Step? {
-        upload.answered(status, headers, from: url)
+        upload.answered(status, headers, from: url ?? Self.home)
     }
 }
 
@@ -477,7 +479,7 @@ private struct UploadClient {
             if let interim = answer.interim { step = upload.interim(interim, from: url, at: WallTime(nanoseconds: 0)) }
             if step == nil {
                 guard let final = answer.final else { return false }
-                step = upload.answered(final.status, final.headers)
+                step = upload.answered(final.status, final.headers, from: url)
                 if step == nil { return (200..<300).contains(final.status) }
             }
             if case .fail? = step { return false }

@@ -89,7 +89,7 @@ package struct CredentialBook: Sendable {
 
     /// It was let in.
     mutating func learn(
-        _ space: ProtectionSpace, _ secret: ShownSecret, of credential: Credential, asked: String? = nil,
+        _ space: ProtectionSpace, _ secret: ShownSecret, of credential: Credential, asked: String?,
         folders: [String], digest: DigestState?
     ) {
         guard credential.persistence != .none else { return }

@@ -156,7 +156,7 @@ package struct ResumableUpload: Sendable {
     }
 
     /// A final answer of the request that went to `url`; `nil`: it is judged like any other.
-    package mutating func answered(_ status: Int, _ headers: HeaderBlock, from url: ResourceURL? = nil) -> Step? {
+    package mutating func answered(_ status: Int, _ headers: HeaderBlock, from url: ResourceURL) -> Step? {
         let facts = UploadFacts(headers)
         if let most = facts.maximumAppend { point?.maximumAppend = most }
         switch phase {
@@ -191,8 +191,8 @@ package struct ResumableUpload: Sendable {
     }
 
     /// The server has no more than a beginning, and there was no 104, or none that came through. Where it is says the answer.
-    private mutating func createdInPart(_ headers: HeaderBlock, _ facts: UploadFacts, from url: ResourceURL?) -> Step {
-        guard isTrusted, let url, let location = headers.firstReference("location"),
+    private mutating func createdInPart(_ headers: HeaderBlock, _ facts: UploadFacts, from url: ResourceURL) -> Step {
+        guard isTrusted, let location = headers.firstReference("location"),
             let told = facts.dialect ?? .standard, let place = Self.place(location, from: url)
         else {
             return startOver("the server says that it does not have all of the upload, and not where the rest goes")

@@ -101,7 +101,9 @@ extension Sections {
     static let limits = Section<RunLimits>(
         "limits", in: "`limits`", "For the run, over all sessions.",
         keys: [
-            .integer("maximumConcurrentTasks", \.maximumConcurrentTasks, 1...1_000_000, default: "64", "running tasks"),
+            .integer(
+                "maximumConcurrentTasks", \.maximumConcurrentTasks, RunLimits.concurrentTasks, default: "64",
+                "running tasks"),
             .rate("bandwidth", \.bandwidth, "bytes a second of bodies, either way; transfers then use HTTP/1.1"),
             Key(
                 "timeout", \.timeout, .duration, default: "none",

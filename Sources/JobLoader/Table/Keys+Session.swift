@@ -163,7 +163,8 @@ extension Sections {
             "maximumConnectionsPerHost", \.configuration.maximumConnectionsPerHost, 1...10_000, default: "6",
             "simultaneous connections to one host (scheme, host, port), over all tasks of the session"),
         .integer(
-            "maximumConcurrentTasks", \.configuration.maximumConcurrentTasks, 1...1_000_000, default: "none",
+            "maximumConcurrentTasks", \.configuration.maximumConcurrentTasks, RunLimits.concurrentTasks,
+            default: "none",
             "running tasks of this session"),
         Key(
             "requestsPerSecond", \.configuration.requestsPerSecond,

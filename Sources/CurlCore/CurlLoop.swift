@@ -12,6 +12,9 @@ package import TransferModel
     private var slots: [TransferSlot] = []
     private var free: [Int] = []
     private var completions: [CurlCompletion] = []
+    /// For connections on their way that others make; until one is there, or its transfer is over.
+    private var waiting: [TransferSlot] = []
+    private var admitsWaiting = false
     /// Read once per turn, so that a byte costs no system call.
     private var turnTime = Clocks.instant()
     /// For no longer than a turn.
@@ -96,7 +99,10 @@ package import TransferModel
         guard let slot = slot(of: id) else { return nil }
         let metrics = measure(slot)
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
+        waiting.removeAll { $0 === slot }
         recycle(slot)
+        admitWaiting()
+        readmit()
         return metrics
     }
 
@@ -147,6 +153,7 @@ package import TransferModel
         unsafe curl_multi_perform(multi, &running)
         headHold.release()
         collect()
+        readmit()
         defer { completions.removeAll(keepingCapacity: true) }
         return completions
     }
@@ -163,7 +170,9 @@ package import TransferModel
     }
 
     private func complete(_ slot: TransferSlot, _ result: CURLcode) {
-        if slot.metStaleConnection, beginAgain(slot) { return }
+        if slot.shouldBeginAgain(after: result), beginAgain(slot) { return }
+        if slot.metUnreadyConnection { return wait(slot) }
+        admitWaiting()
         _ = slot.handOverHeldHead()
         let result = slot.ended(result)
         let metrics = measure(slot)
@@ -193,6 +202,26 @@ package import TransferModel
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
         slot.beginAgain()
         return unsafe curl_multi_add_handle(multi, slot.easy.raw) == CURLM_OK
+    }
+
+    private func wait(_ slot: TransferSlot) {
+        unsafe curl_multi_remove_handle(multi, slot.easy.raw)
+        slot.prepareAgain()
+        waiting.append(slot)
+    }
+
+    /// A connection is there, or one may be missing that was waited for: whoever waits looks again.
+    func admitWaiting() { admitsWaiting = true }
+
+    private func readmit() {
+        guard admitsWaiting else { return }
+        admitsWaiting = false
+        guard !waiting.isEmpty else { return }
+        let admitted = waiting
+        waiting = []
+        for slot in admitted where unsafe curl_multi_add_handle(multi, slot.easy.raw) != CURLM_OK {
+            complete(slot, CURLE_OUT_OF_MEMORY)
+        }
     }
 
     private func systemError(of slot: TransferSlot) -> Int32 {

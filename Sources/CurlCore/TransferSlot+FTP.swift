@@ -41,6 +41,7 @@ extension TransferSlot {
     /// What the end of a transfer means. That an ftp server cannot begin in the middle is an answer and no failure.
     func ended(_ result: CURLcode) -> CURLcode {
         if isLoginEndless { return CURLE_LOGIN_DENIED }
+        if metStaleConnection { return CURLE_GOT_NOTHING }
         if endedLongWait, result == CURLE_ABORTED_BY_CALLBACK { return CURLE_PARTIAL_FILE }
         guard let access = ftp, !isHeadComplete else { return result }
         switch result {
@@ -63,6 +64,7 @@ extension TransferSlot {
     var message: String {
         let own = easy.message
         if isLoginEndless { return "the login never came to its end: it was asked for again and again" }
+        if metStaleConnection { return "the connection ended before an answer came" }
         if ftp != nil, endedLongWait { return "the server did not say that it had sent all of the file" }
         guard ftp != nil, lastReply.first?.isNumber == true, lastReply.first == "4" || lastReply.first == "5" else {
             return own

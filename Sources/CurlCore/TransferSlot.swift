@@ -48,8 +48,12 @@ import TransferModel
     /// The connection held bytes that nobody had asked for, or it swallowed the request: that goes out once more, on one
     /// of its own.
     private(set) var metStaleConnection = false
+    /// The connection was still on its way to the server through a proxy's tunnel, for somebody else: the request waits.
+    private(set) var metUnreadyConnection = false
     /// A request went out, and nothing came back yet.
     private var isUnanswered = false
+    private var mayRepeat = false
+    private var hasBegunAgain = false
     private var sendsBody = false
     private var mayUseHTTP2 = false
     /// What was sent in vain.
@@ -99,7 +103,8 @@ import TransferModel
         (refusal, hasOpened, usedSocket, interface) = (nil, false, nil, nil)
         url = request.url
         if !openedSockets.isEmpty { openedSockets = [] }
-        (metStaleConnection, isUnanswered) = (false, false)
+        (metStaleConnection, metUnreadyConnection, isUnanswered) = (false, false, false)
+        (mayRepeat, hasBegunAgain) = (!request.needsFreshConnection, false)
         if !swallowed.isEmpty { swallowed = [] }
         (bodyBytes, swallowedBody) = (0, 0)
         (beganAt, beganAfter) = (loop.clock(), .zero)
@@ -198,14 +203,32 @@ import TransferModel
         unsafe easy.set(CURLOPT_SEEKDATA, pointer: me)
     }
 
+    /// Whether it should begin again: only once, and what must not be repeated only where nothing was sent. A login's proof
+    /// goes over the connection that it was asked for on, whatever the request may do.
+    func shouldBeginAgain(after result: CURLcode) -> Bool {
+        guard !hasBegunAgain, mayRepeat || swallowed.isEmpty else { return false }
+        if metStaleConnection { return true }
+        guard mayRepeat, result == CURLE_SEND_ERROR, easy.message.hasPrefix("Connection died, tried") else {
+            return false
+        }
+        // Each time that it was sent over HTTP/2, the server had ended the connection before it looked at it.
+        return true
+    }
+
     /// Once more from the beginning, on a connection of its own.
     func beginAgain() {
-        leaveSocket()
-        (metStaleConnection, isUnanswered) = (false, false)
-        beganAfter = loop.clock() - beganAt
+        prepareAgain()
+        hasBegunAgain = true
         lastLikeness = nil
-        easy.clearMessage()
         easy.set(CURLOPT_FRESH_CONNECT, true)
+    }
+
+    /// Once more from the beginning, on whatever connection there is then.
+    func prepareAgain() {
+        leaveSocket()
+        (metStaleConnection, metUnreadyConnection, isUnanswered) = (false, false, false)
+        beganAfter = loop.clock() - beganAt
+        easy.clearMessage()
     }
 
     // MARK: Called by libcurl
@@ -218,6 +241,7 @@ import TransferModel
     func stopsRepetition() -> Bool {
         guard isUnanswered else { return metStaleConnection }
         var metrics = loop.measure(self)
+        metrics.swallowed = []
         (metrics.isReused, metrics.openedConnections) = (true, 0)
         metrics.uploadedBytes = swallowedBody
         swallowed.append(metrics)
@@ -228,6 +252,8 @@ import TransferModel
     /// A request is about to go out.
     func noteRequest() {
         guard ftp == nil else { return }
+        // libcurl answers it.
+        heldHead = nil
         let ssl = unsafe secureStream()
         if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return }
         isUnanswered = true
@@ -261,12 +287,19 @@ import TransferModel
     ///
     /// And libcurl puts a request that may go over HTTP/2 on a connection of HTTP/1.1 over which another's answer comes, once it
     /// met HTTP/2 at the host: the two would read each other's bytes.
+    ///
+    /// Where it met HTTP/2, it also puts the request on a connection for which a proxy is still asked for a tunnel.
     func mayUse(_ connection: PoolSockets.Connection) -> Bool {
         if stopsRepetition() { return false }
+        let ssl = unsafe secureStream()
+        if tunnels, ftp == nil, unsafe ssl.map({ unsafe SSL_is_init_finished($0) }) != 1 {
+            metUnreadyConnection = true
+            return false
+        }
         guard let sockets = pool?.sockets, let (socket, wasUsed) = sockets.meet(connection) else { return true }
         if socket != usedSocket { leaveSocket() }
         (usedSocket, interface) = (socket, sockets.interface(of: socket))
-        let ssl = unsafe secureStream()
+        if !wasUsed { loop.admitWaiting() }
         let speaksHTTP2 = unsafe ssl.map { unsafe isHTTP2($0) } ?? false
         if unsafe ssl != nil {
             if mayUseHTTP2, !speaksHTTP2, sockets.isOthers(socket, than: self) {

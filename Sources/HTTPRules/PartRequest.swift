@@ -52,6 +52,10 @@ package struct PartRequest: Hashable, Sendable {
             let isSame = now == nil || now == validator
             return .noRanges(why: isSame ? "the server sends no ranges" : "the server has another version")
         case 416: return .noRanges(why: "the server has no bytes from \(range.lowerBound) on")
+        // One stream is led on, and asked for all of the file it may get it.
+        case 300..<400,
+            _ where Resuming.mayRefuseRange(status: status, headers):
+            return .noRanges(why: "the server answered \(status) to a range")
         default: return .declined(why: "the server answered \(status)")
         }
     }

@@ -14,14 +14,17 @@ struct MirrorRound: Sendable {
         var quietUntil: Instant?
         /// No permitted network leads there.
         var foundNoRoute = false
+        /// What is there is not what is wanted, and was fetched whole to know that: it is not fetched again.
+        var isForGood: Bool { error.name == .checksumMismatch }
     }
 
     /// As written; `nil` for a place that needs no connection.
     let origins: [OriginID?]
     /// Where the task waits, runs or ran last.
     var current = 0
-    /// Of this round, in the order in which they came.
+    /// Of this round, in the order in which they came; those for good are of every round.
     private(set) var failures: [Failure] = []
+    private var isBegun = false
     private var isTried: [Bool]
     private var isMet: [Bool]
 
@@ -33,10 +36,13 @@ struct MirrorRound: Sendable {
 
     var origin: OriginID? { origins[current] }
     /// Nothing of the round counts yet.
-    var isFresh: Bool { failures.isEmpty }
+    var isFresh: Bool { !isBegun }
     var isOver: Bool { failures.count == origins.count }
     /// No place could be asked.
-    var foundNoRoute: Bool { isOver && failures.allSatisfy(\.foundNoRoute) }
+    var foundNoRoute: Bool {
+        isOver && failures.contains(where: \.foundNoRoute)
+            && failures.allSatisfy { $0.foundNoRoute || $0.isForGood }
+    }
     /// Whether another round may do better than this one did.
     var canHeal: Bool { failures.contains { $0.canHeal } }
 
@@ -46,6 +52,8 @@ struct MirrorRound: Sendable {
     /// What the task fails with: the last failure that could have healed, because waiting or another day may help
     /// there; when none could, the first, because that place was preferred.
     var telling: Failure? { failures.last { $0.canHeal } ?? failures.first }
+    /// Beside that: waiting helps nothing where a file is wrong.
+    var wrongFile: Failure? { telling?.isForGood == true ? nil : failures.first(where: \.isForGood) }
 
     /// When the first of the places that may heal can be asked again.
     func opensAt(_ now: Instant) -> Instant {
@@ -54,12 +62,15 @@ struct MirrorRound: Sendable {
 
     mutating func note(_ failure: Failure) {
         isTried[failure.mirror] = true
+        isBegun = true
         failures.append(failure)
     }
 
     mutating func beginAnew() {
-        failures = []
+        failures.removeAll { !$0.isForGood }
         isTried = Array(repeating: false, count: origins.count)
+        for failure in failures { isTried[failure.mirror] = true }
+        isBegun = false
     }
 
     /// Whether the task comes to this host for the first time.

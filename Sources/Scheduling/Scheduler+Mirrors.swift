@@ -159,6 +159,7 @@ extension Scheduler {
         var error = telling.error
         let (tried, count) = (round.failures.count, round.origins.count)
         error.message += tried == count ? "; all \(count) `urls` failed" : "; \(tried) of \(count) `urls` tried"
+        if let wrong = round.wrongFile { error.message += ", one of them with a wrong file: \(wrong.error.message)" }
         finish(task, .failed, error, telling.status)
     }
 

@@ -11,6 +11,8 @@ extension WorldAudit {
         var current = 0
         /// Its own failures, in their order.
         var failures: [(mirror: Int, canHeal: Bool, status: Int?, foundNoRoute: Bool)] = []
+        /// Places whose file is a wrong one: no round asks them again.
+        var wrong: Set<Int> = []
         /// Others found a host of its places dead while it waited. That may have counted as its own failure, and begun
         /// rounds that nothing shows: from then on no order of its places is wrong.
         var wasCharged = false
@@ -20,7 +22,9 @@ extension WorldAudit {
         var isRoundOver: Bool {
             wasCharged || origins.indices.allSatisfy { hasFailed(at: $0) }
         }
-        func hasFailed(at mirror: Int) -> Bool { failures.contains { $0.mirror == mirror } }
+        func hasFailed(at mirror: Int) -> Bool {
+            wrong.contains(mirror) || failures.contains { $0.mirror == mirror }
+        }
         var canHeal: Bool { wasCharged || failures.contains { $0.canHeal } }
         var tellingStatus: Int? { (failures.last { $0.canHeal } ?? failures.first)?.status }
     }
@@ -33,6 +37,7 @@ extension WorldAudit {
             pages[index].tries += 1
             return hold(mirror == 0, now, "task \(index) has one place and starts at place \(mirror)")
         }
+        hold(!page.wrong.contains(mirror), now, "task \(index) asks place \(mirror) again for a wrong file")
         if page.hasFailed(at: mirror) {
             hold(page.isRoundOver, now, "task \(index) starts again at place \(mirror) before it tried all")
             page.failures = []
@@ -95,6 +100,7 @@ extension WorldAudit {
                 origins[origin].hasHadTrouble = true
             }
             let canHeal = loss == .noRoute ? waitsForNetwork(task) : mayHeal(error, verdict, policy(task).retry)
+            if error.name == .checksumMismatch { pages[index].mirrors?.wrong.insert(page.current) }
             pages[index].mirrors?.failures.append((page.current, canHeal, verdict.status, loss == .noRoute))
         }
     }

@@ -13,7 +13,11 @@ extension Engine {
         let specification = attempt.specification
         // Of another place of `urls`: its turn may come.
         let places = specification.options.values.mirrors
-        if record.start != url.text, places.contains(where: { $0.url?.text == record.start }) { return false }
+        if record.start != url.text, places.contains(where: { $0.url?.text == record.start }) {
+            if !triedParts.contains(attempt.task) { otherParts[attempt.task] = record }
+            return false
+        }
+        otherParts[attempt.task] = nil
         guard triedParts.insert(attempt.task).inserted else { return false }
         if record.start == url.text, record.shape == memory?.shape(of: specification) {
             recordedParts.insert(attempt.task)
@@ -89,6 +93,8 @@ extension Engine {
         guard let memory, let part else { return forgetPart(task) }
         // One that was given up meanwhile.
         guard var record = partLabels[staging] else { return }
+        // Only one is remembered.
+        if let other = otherParts.removeValue(forKey: task) { removePart(other, of: task) }
         record.part = part
         record.point.offset = part.size
         recordedParts.insert(task)

@@ -75,6 +75,8 @@ package final class Engine {
     var partLabels: [StagingID: ResumeRecord] = [:]
     /// Tasks of whose half-done files the store knows.
     var recordedParts: Set<TaskIndex> = []
+    /// What is there of a file from a place of `urls` whose turn did not come.
+    var otherParts: [TaskIndex: ResumeRecord] = [:]
     /// Tasks for which what an earlier run left was looked at.
     var triedParts: Set<TaskIndex> = []
     /// Tasks that had an answer which did not do.
@@ -624,6 +626,8 @@ package final class Engine {
         bodies.ended(task)
         ledger?.budget.release(task)
         if !uploads.isEmpty { uploadEnded(task, outcome) }
+        let other = otherParts.isEmpty ? nil : otherParts.removeValue(forKey: task)
+        if outcome == .succeeded, let other { removePart(other, of: task) }
         guard !partials.isEmpty || !recordedParts.isEmpty else { return }
         let isKept = outcome != .succeeded && !unwanted.contains(task)
         var left = (partials.removeValue(forKey: task) ?? []).sorted { $0.point.offset > $1.point.offset }

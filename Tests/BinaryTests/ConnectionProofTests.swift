@@ -126,6 +126,33 @@ import TextFormats
         if asksOn { #expect(try run.task("a", "error.name") == "userAuthenticationRequired") }
     }
 
+    /// The server takes the proof, with the body, and the connection ends: nobody knows what became of it.
+    @Test(arguments: ["POST", "DELETE", "GET"]) func aProofThatIsSwallowed(_ method: String) throws {
+        let server = try ScriptedServer { request in
+            guard let shown = request.header("Authorization") else {
+                return .respond(401, headers: [("WWW-Authenticate", "NTLM")], body: "who?")
+            }
+            let more = "NTLM \(Base64.encode(Self.typeTwo))"
+            return shown.hasPrefix("NTLM TlRMTVNTUAAB")
+                ? .respond(401, headers: [("WWW-Authenticate", more)], body: "go on") : [.cut]
+        }
+        defer { server.stop() }
+        let body = method == "POST" ? ", body: { data: the whole of it }" : ""
+        let run = try Stage().run(
+            """
+            sessions: { default: { configuration: ephemeral, credentials: [\(Self.aladdin)] } }
+            tasks: [{ id: a, url: "\(server.url("/a"))", method: \(method)\(body), retry: { attempts: 1 } }]
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "networkConnectionLost")
+        #expect(try run.values("$.tasks[0].challenges[*].disposition") == ["use"])
+        let proofs = server.requests().count { $0.header("Authorization")?.hasPrefix("NTLM TlRMTVNTUAAD") == true }
+        // What may be repeated is, once and on another connection; what must not is not.
+        #expect(proofs == (method == "POST" ? 1 : 2))
+        let told = try run.values("$.tasks[0].attempts[0].transactions[*]").count
+        #expect(told <= server.requests().count && told > proofs)
+    }
+
     @Test func aWrongPassword() throws {
         let server = try server()
         defer { server.stop() }

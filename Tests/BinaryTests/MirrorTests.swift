@@ -123,6 +123,22 @@ import TransferModel
         #expect(resumed == ["0", "0", "100000", "100000", "200000"])
     }
 
+    /// What the one place sent in an earlier run is of no use when the other brings the file.
+    @Test func whatIsThereOfAnotherPlaceGoesWithSuccess() throws {
+        let pair = try Pair()
+        let body = Script.patternBytes(3 << 20)
+        let head = Script.head(200, [("ETag", "\"v\""), ("Content-Length", "\(body.count)")])
+        pair.first.on("/a", .respond(404), .respond(200, body: body))
+        pair.second.on("/a", [.bytes(head), .bytes(Array(body[..<(2 << 20)])), .close])
+        let stage = try Stage()
+        let job = "tasks: [{ id: a, urls: \(pair.urls()), to: f/a, retry: { attempts: 1 } }]"
+        #expect(try stage.run(job).status == 1)
+        #expect(stage.files.count == 2)
+        #expect(try stage.run(job).status == 0)
+        #expect(stage.files == ["f/", "f/a"])
+        #expect(try stage.folder.bytes("f/a") == body)
+    }
+
     /// Rounds over both, and the pause after each round but the last.
     @Test func whenAllFailRoundsFollowWithPausesBetween() throws {
         let pair = try Pair()

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 import TransferModel
@@ -80,6 +81,54 @@ import TransferModel
         #expect(try stage.text("short") == "short" && stage.text("last") == "short")
         #expect(server.requests("/t2").isEmpty && server.requests("*").count == 2)
         #expect(try run.values("$.tasks[?@.id=='t2'].attempts[*].outcome") == ["succeeded"])
+    }
+
+    /// Where it met HTTP/2, this libcurl takes a connection for one that carries many requests even before the proxy has
+    /// let it through, and the next request for sent.
+    @Test func aTunnelCarriesNothingBeforeItStands() throws {
+        let (server, pace) = (try server(), try pace())
+        let port = server.port
+        let tunnels = Mutex(0)
+        let proxy = try ScriptedServer { _ in
+            let isFirst = tunnels.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return Script(isFirst ? [] : [.gate("tunnel")])
+                + [.send("HTTP/1.1 200 Go on\r\n\r\n"), .relay(to: port)]
+        }
+        defer { for server in [server, pace, proxy] { server.stop() } }
+        let answer = { HTTP2Frame.head($0, length: 5) + HTTP2Frame.data("short", $0, isLast: true) }
+        server.on(
+            "PRI *",
+            scripts: [
+                [
+                    .bytes(HTTP2Frame.beginning), .wait(.milliseconds(100)), .bytes(answer(1)), .gate("next"),
+                    .wait(.milliseconds(300)), .bytes(HTTP2Frame.goAway(last: 3, error: 0)), .gate("rest"),
+                    .bytes(answer(3)), .stall,
+                ],
+                [.bytes(HTTP2Frame.beginning), .wait(.milliseconds(400)), .bytes(answer(1) + answer(3)), .stall],
+            ])
+        let stage = try Stage()
+        let program = try stage.start(
+            job(
+                server, pace, ", proxy: { https: 'http://127.0.0.1:\(proxy.port)' }", ["", "", "", ""]), ["-v"])
+        for _ in 0..<400 where !stage.hasAnswers(1) { usleep(25_000) }
+        pace.open(gate: "/1")
+        for _ in 0..<400 where !stage.hasAnswers(2) { usleep(25_000) }
+        server.open(gate: "next")
+        usleep(700_000)
+        pace.open(gate: "/2")
+        #expect(proxy.waitForRequests(2))
+        pace.open(gate: "/3")
+        for _ in 0..<400 where !stage.hasAnswers(4) { usleep(25_000) }
+        usleep(300_000)
+        proxy.open(gate: "tunnel")
+        server.open(gate: "rest")
+        let run = try stage.finish(program)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(proxy.requests().count == 2 && server.requests("*").count == 2)
+        #expect(try run.values("$.tasks[*].attempts[*].outcome").allSatisfy { $0 == "succeeded" })
     }
 
     /// While the one is at work the other waits for its turn.

@@ -354,6 +354,27 @@ import TransferModel
         #expect(try stage.folder.bytes("f") == Self.body)
     }
 
+    /// Ranges are let through no longer: one stream gets the file, in the same attempt.
+    @Test(arguments: [302, 403, 404]) func whoseRangesAreDeclinedIsAskedForAll(_ status: Int) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/elsewhere", .respond(404))
+        server.on("/f") { request in
+            if request.number > 1, Self.range(request) == nil { return Self.answer(request) }
+            guard Self.range(request) == nil else { return .respond(status, headers: [("Location", "/elsewhere")]) }
+            let head = Script.head(200, [Self.tag, ("Content-Length", "\(Self.body.count)")])
+            return [.bytes(head), .bytes(Array(Self.body[..<400_000])), .gate("cut"), .reset]
+        }
+        let stage = try Stage()
+        let program = try stage.start(job(server, 2, ", retry: { attempts: 1 }"))
+        #expect(server.waitForRequests(2))
+        server.open(gate: "cut")
+        let run = try stage.finish(program)
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == Self.body)
+        #expect(server.requests("/elsewhere").isEmpty)
+    }
+
     /// All streams break: what is there without a hole is not fetched again, the rest is.
     @Test func theNextAttemptGoesOnFromTheFirstHole() throws {
         let server = try ScriptedServer()

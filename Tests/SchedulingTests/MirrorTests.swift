@@ -76,7 +76,9 @@ struct MirrorTests {
         let end = stage.ends[0]
         #expect(stage.backoffs.isEmpty && end?.attempts == 3)
         // None could heal: the first counts, for that place was preferred.
-        #expect(end?.error?.message == "the server answered 404; all 3 `urls` failed")
+        #expect(
+            end?.error?.message
+                == "the server answered 404; all 3 `urls` failed, one of them with a wrong file: wrong bytes")
     }
 
     /// One that may heal is worth another round over all; the task fails with the last such.
@@ -92,6 +94,21 @@ struct MirrorTests {
         let end = stage.ends[0]
         #expect(end?.attempts == 6 && stage.backoffs.count == 1)
         #expect(end?.error?.message == "the server answered 503; all 3 `urls` failed")
+    }
+
+    /// It was fetched whole to find that out, and the others' turn comes without it.
+    @Test func aWrongFileIsFetchedOnceOnly() {
+        var stage = mirrored { $0.policies[0].retry.attempts = 3 }
+        for verdict in [wrong, refused, answered(503), refused, answered(503), refused, answered(503)] {
+            stage.end(0, verdict)
+            if stage.turn().isEmpty { stage.turn(after: .seconds(2)) }
+        }
+        #expect(stage.mirrors == [0, 1, 2, 1, 2, 1, 2])
+        let end = stage.ends[0]
+        #expect(end?.outcome == .failed && stage.backoffs.count == 2)
+        #expect(
+            end?.error?.message
+                == "the server answered 503; all 3 `urls` failed, one of them with a wrong file: wrong bytes")
     }
 
     @Test func toleranceGoesByTheErrorThatIsTold() {

@@ -34,7 +34,7 @@ extension TransferSlot {
             return -1
         }
         pool?.sockets.opened(made, for: self, over: over)
-        if url.hasPrefix("https:") { pool?.opened(made, to: authority) }
+        if ftp == nil { pool?.opened(made, to: urlOrigin) }
         if over != nil { openedSockets.append(made) }
         hasOpened = true
         return made

@@ -18,13 +18,16 @@ package import TransferModel
     /// Whoever closes a connection asks it, `deinit` too: it must live as long as they do.
     let secureEnds = SecureEnds()
     let sockets = PoolSockets()
+    /// Which its connections share with those of other pools.
+    private let limits: HostLimits?
 
     package init(
         tls: TLSSettings, identity: TLSIdentity? = nil, refusesToShow: Bool = false, proxy: ProxySettings? = nil,
-        isPassing: Bool = false, gate: (any ConnectionGate)? = nil
+        isPassing: Bool = false, gate: (any ConnectionGate)? = nil, limits: HostLimits? = nil
     ) throws(TransferError) {
         self.tls = tls
         self.gate = gate
+        self.limits = limits
         self.identity = identity
         self.refusesToShow = refusesToShow
         self.proxy = proxy
@@ -33,32 +36,21 @@ package import TransferModel
         unsafe self.share = share
         unsafe tr_share_set_lock(share, CURL_LOCK_DATA_CONNECT)
         unsafe tr_share_set_lock(share, CURL_LOCK_DATA_SSL_SESSION)
+        limits?.add(self)
     }
 
-    /// For requests to the same hosts that must have connections of their own.
-    private(set) weak var neighbour: ConnectionPool?
-    private var mostPerHost = 0
-
-    /// The two hold only so many connections to a host between them.
-    package func stand(beside other: ConnectionPool, mostPerHost: Int) {
-        for (pool, beside) in [(self, other), (other, self)] {
-            (pool.neighbour, pool.mostPerHost) = (beside, mostPerHost)
-        }
-    }
-
-    /// A connection was made; one that lies idle beside it ends where it is one too many.
+    /// A connection is made; one that lies idle beside it ends where it is one too many.
     func opened(_ socket: Int32, to host: Substring) {
+        guard let limits else { return }
         sockets.opened(socket, to: host)
-        guard let neighbour else { return }
-        if sockets.count(to: host) + neighbour.sockets.count(to: host) > mostPerHost {
-            neighbour.sockets.endIdle(to: host)
-        }
+        limits.makeRoom(at: host)
     }
 
     /// Another for connections like these, apart from them.
     package func twin() throws(TransferError) -> ConnectionPool {
         try ConnectionPool(
-            tls: tls, identity: identity, refusesToShow: refusesToShow, proxy: proxy, isPassing: isPassing, gate: gate)
+            tls: tls, identity: identity, refusesToShow: refusesToShow, proxy: proxy, isPassing: isPassing, gate: gate,
+            limits: limits)
     }
 
     /// Cuts the connections that the gate does not let go on, idle ones too; with `all`, whatever leaves the machine.

@@ -15,9 +15,9 @@ import TransferModel
     private var fresh: [Int32: ObjectIdentifier] = [:]
     private var used: [Connection: Int32] = [:]
     private var connections: [Int32: Connection] = [:]
-    /// Who speaks over those of TLS now: in HTTP/2 many at once, in HTTP/1.1 one.
+    /// Who speaks over them now: in HTTP/2 many at once, in HTTP/1.1 one.
     private var users: [Int32: Set<ObjectIdentifier>] = [:]
-    /// To which host those of TLS lead, for another pool's may count as well.
+    /// To which host they lead: the connections of other pools count as well.
     private var hosts: [Int32: Substring] = [:]
     /// Through which interface those go that may leave the machine.
     private var interfaces: [Int32: UInt32] = [:]
@@ -74,14 +74,15 @@ import TransferModel
     func opened(_ socket: Int32, to host: Substring) { hosts[socket] = host }
     func count(to host: Substring) -> Int { hosts.count { $0.value == host } }
 
-    /// Ends a connection over which nobody speaks.
-    func endIdle(to host: Substring) {
+    /// Ends a connection over which nobody speaks, if there is one.
+    func endIdle(to host: Substring) -> Bool {
         let idle = hosts.first { socket, place in
             place == host && connections[socket] != nil && users[socket]?.isEmpty ?? true
         }
-        guard let socket = idle?.key else { return }
+        guard let socket = idle?.key else { return false }
         hosts[socket] = nil
         shutdown(socket, Int32(SHUT_RDWR))
+        return true
     }
 
     // MARK: Networks

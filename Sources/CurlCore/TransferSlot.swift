@@ -301,13 +301,11 @@ import TransferModel
         (usedSocket, interface) = (socket, sockets.interface(of: socket))
         if !wasUsed { loop.admitWaiting() }
         let speaksHTTP2 = unsafe ssl.map { unsafe isHTTP2($0) } ?? false
-        if unsafe ssl != nil {
-            if mayUseHTTP2, !speaksHTTP2, sockets.isOthers(socket, than: self) {
-                (usedSocket, metStaleConnection) = (nil, true)
-                return false
-            }
-            sockets.began(socket, self)
+        if unsafe ssl != nil, mayUseHTTP2, !speaksHTTP2, sockets.isOthers(socket, than: self) {
+            (usedSocket, metStaleConnection) = (nil, true)
+            return false
         }
+        sockets.began(socket, self)
         if !wasUsed || speaksHTTP2 { return true }
         let isDecoded = unsafe ssl.map { unsafe SSL_pending($0) > 0 } ?? false
         metStaleConnection = isDecoded || PoolSockets.isReadable(socket)
@@ -319,9 +317,12 @@ import TransferModel
         usedSocket = nil
     }
 
-    /// Host and port that it goes to.
-    var authority: Substring {
-        url.drop { $0 != "/" }.drop { $0 == "/" }.prefix { $0 != "/" && $0 != "?" }
+    /// Scheme and authority that it goes to.
+    var urlOrigin: Substring {
+        let text = url.utf8
+        let start = text.firstIndex(of: UInt8(ascii: "/")).map { text.index($0, offsetBy: 2) } ?? text.startIndex
+        let end = text[start...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
+        return url[..<(end ?? text.endIndex)]
     }
 
     func isHTTP2(_ ssl: OpaquePointer) -> Bool {

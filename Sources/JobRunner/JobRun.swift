@@ -121,7 +121,7 @@ package final class JobRun {
             knownOrigins += 1
             guard let limits = job.limits.limits(of: engine.origins[origin]) else { continue }
             scheduler.limit(origin, to: limits)
-            if limits.maximumConnections != nil { engine.limitConnections(to: origin) }
+            if let most = limits.maximumConnections { engine.limitConnections(to: origin, most) }
         }
     }
 

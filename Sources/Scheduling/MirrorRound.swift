@@ -22,9 +22,9 @@ struct MirrorRound: Sendable {
     let origins: [OriginID?]
     /// Where the task waits, runs or ran last.
     var current = 0
-    /// Of this round, in the order in which they came; those for good are of every round.
+    /// Of this round, in the order in which they came, after those for good of the rounds before.
     private(set) var failures: [Failure] = []
-    private var isBegun = false
+    private var kept = 0
     private var isTried: [Bool]
     private var isMet: [Bool]
 
@@ -36,13 +36,10 @@ struct MirrorRound: Sendable {
 
     var origin: OriginID? { origins[current] }
     /// Nothing of the round counts yet.
-    var isFresh: Bool { !isBegun }
+    var isFresh: Bool { failures.count == kept }
     var isOver: Bool { failures.count == origins.count }
     /// No place could be asked.
-    var foundNoRoute: Bool {
-        isOver && failures.contains(where: \.foundNoRoute)
-            && failures.allSatisfy { $0.foundNoRoute || $0.isForGood }
-    }
+    var foundNoRoute: Bool { isOver && failures[kept...].allSatisfy(\.foundNoRoute) }
     /// Whether another round may do better than this one did.
     var canHeal: Bool { failures.contains { $0.canHeal } }
 
@@ -62,7 +59,6 @@ struct MirrorRound: Sendable {
 
     mutating func note(_ failure: Failure) {
         isTried[failure.mirror] = true
-        isBegun = true
         failures.append(failure)
     }
 
@@ -70,7 +66,7 @@ struct MirrorRound: Sendable {
         failures.removeAll { !$0.isForGood }
         isTried = Array(repeating: false, count: origins.count)
         for failure in failures { isTried[failure.mirror] = true }
-        isBegun = false
+        kept = failures.count
     }
 
     /// Whether the task comes to this host for the first time.

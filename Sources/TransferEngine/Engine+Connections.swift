@@ -4,17 +4,6 @@ import TransferModel
 
 /// What happens when a connection is made, as far as it is told.
 extension Engine {
-    /// What the tasks of each session say themselves of challenges; tasks that share their options say it once.
-    static func challenges(of job: Job) -> [[[ChallengeRule]]] {
-        var said = [[[ChallengeRule]]](repeating: [], count: job.sessions.count)
-        var last: TaskOptions?
-        for task in job.tasks where task.options !== last {
-            last = task.options
-            said[Int(task.session.raw)].append(task.options.values.policies.challenges)
-        }
-        return said
-    }
-
     /// Whether it goes over HTTP/1.1 where slots are streams of one connection: it needs a connection more.
     func standsAlone(_ request: OutgoingRequest, _ origin: OriginID) -> Bool {
         protocols[origin] == .http2 && !request.mayUseHTTP2

@@ -159,11 +159,10 @@ package final class Engine {
             maximumConnections: max(concurrency * 2, 64), connectionsPerHost: perHost, streamsPerConnection: streams)
         self.loop = loop
         var sessions: [EngineSession] = []
-        let challenges = Self.challenges(of: job)
         for configuration in job.sessions {
             sessions.append(
                 try EngineSession(
-                    configuration, proxies: job.proxies, own: challenges[sessions.count], userAgent: userAgent,
+                    configuration, proxies: job.proxies, userAgent: userAgent,
                     networks: networks, now: now.wall))
         }
         self.sessions = sessions
@@ -230,8 +229,9 @@ package final class Engine {
 
     /// Over all sessions the origin may have only so many connections: with several sessions, an idle one of each would
     /// be one too many.
-    package func limitConnections(to origin: OriginID) {
-        if job.sessions.count > 1 { unkeptOrigins.insert(origin) }
+    package func limitConnections(to origin: OriginID, _ most: Int) {
+        if sessions.count > 1 { unkeptOrigins.insert(origin) }
+        for session in sessions { session.pools.limits.narrow(origins[origin], to: most) }
     }
 
     /// When the engine must be given a turn although nothing arrived.
@@ -426,9 +426,7 @@ package final class Engine {
         // Small enough that what is read at once is no burst.
         curl.receiveBuffer =
             attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
-        curl.keepsConnection =
-            (attempt.origin.map { !unkeptOrigins.contains($0) } ?? true)
-            && !(attempt.session.pools.isSplit && request.url.isSecure)
+        curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
         if attempt.life.mayAuthorize { try show(request, &curl, attempt) }
         return curl
     }

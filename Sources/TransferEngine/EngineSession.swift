@@ -60,12 +60,12 @@ final class EngineSession {
     private(set) var headerLines: [String] = []
 
     init(
-        _ configuration: SessionConfiguration, proxies: ProxyEnvironment, own: [[ChallengeRule]], userAgent: String,
+        _ configuration: SessionConfiguration, proxies: ProxyEnvironment, userAgent: String,
         networks: NetworkDesk, now: WallTime
     ) throws(TransferError) {
         self.configuration = configuration
         self.userAgent = userAgent
-        pools = try SessionPools(configuration, proxies: proxies, own: own, networks: networks)
+        pools = try SessionPools(configuration, proxies: proxies, networks: networks)
         lore = SessionLore(configuration, at: now)
         hasOwnSchemes = !configuration.protocols.isEmpty
         var random = SystemRandomNumberGenerator()

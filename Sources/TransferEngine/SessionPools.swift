@@ -18,9 +18,8 @@ final class SessionPools {
     /// Every request goes through `plain`, unless its task has rules of its own.
     private let isPlain: Bool
     private let rules: [ChallengeRule]
-    /// Some tasks have rules of their own: requests to one origin may be apart in several pools, and what lies idle in one
-    /// of them would be a connection too many for the origin's limit.
-    let isSplit: Bool
+    /// Requests to one origin may be apart in several pools.
+    let limits: HostLimits
     private var others: [Key: ConnectionPool] = [:]
     /// Of plain http through a proxy, the ones last used.
     private var passing: [(key: Key, pool: ConnectionPool)] = []
@@ -44,20 +43,17 @@ final class SessionPools {
 
     private static let mostPassing = 64
 
-    /// `own` are the `challenges` of the session's tasks.
     init(
-        _ configuration: SessionConfiguration, proxies environment: ProxyEnvironment, own: [[ChallengeRule]],
-        networks: NetworkDesk
+        _ configuration: SessionConfiguration, proxies environment: ProxyEnvironment, networks: NetworkDesk
     ) throws(TransferError) {
         self.configuration = configuration
         self.networks = networks
         usualTerms = configuration.taskDefaults.networkTerms
         tls = TLSSettings(configuration.tls)
         proxies = ProxyChoice(configuration.proxy, environment: environment)
-        plain = try ConnectionPool(tls: tls, gate: networks.gate(usualTerms))
+        limits = HostLimits(mostPerHost: configuration.maximumConnectionsPerHost)
+        plain = try ConnectionPool(tls: tls, gate: networks.gate(usualTerms), limits: limits)
         rules = configuration.taskDefaults.challenges.filter(ConnectionChallenges.isMeant)
-        let session = rules
-        isSplit = own.contains { $0.filter(ConnectionChallenges.isMeant) != session }
         isPlain = proxies.isDirect && configuration.tls.clientCertificates.isEmpty && rules.isEmpty
     }
 
@@ -138,11 +134,6 @@ final class SessionPools {
         if let known = others[key] { return known }
         let pool = try make(key)
         others[key] = pool
-        var beside = key
-        beside.isApart.toggle()
-        if let other = beside == Key() ? plain : others[beside] {
-            pool.stand(beside: other, mostPerHost: configuration.maximumConnectionsPerHost)
-        }
         return pool
     }
 
@@ -167,7 +158,7 @@ final class SessionPools {
         if let place = key.identity { identity = try self.identity(place) }
         return try ConnectionPool(
             tls: tls, identity: identity, refusesToShow: key.refusesToShow, proxy: key.proxy.map { settings(of: $0) },
-            isPassing: key.origin != nil, gate: networks.gate(key.terms ?? usualTerms))
+            isPassing: key.origin != nil, gate: networks.gate(key.terms ?? usualTerms), limits: limits)
     }
 
     private func identity(_ place: Int) throws(TransferError) -> TLSIdentity {

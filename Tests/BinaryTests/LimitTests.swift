@@ -34,6 +34,30 @@ import TransferModel
         #expect(server.requests().count == 60)
     }
 
+    /// What lies idle ends where a request goes past it: a POST has a connection of its own, and so have tasks that may
+    /// use other networks than the rest.
+    @Test(arguments: [
+        ["limits: { hosts: { \"127.0.0.1\": { maximumConnections: 2 } } }", "POST"],
+        [
+            "sessions: { default: { maximumConnectionsPerHost: 2, configuration: ephemeral }, "
+                + "other: { configuration: ephemeral } }", "POST",
+        ],
+        ["sessions: { default: { maximumConnectionsPerHost: 2 } }", "allowsExpensiveNetworkAccess: false"],
+    ])
+    func idleConnectionsMakeRoom(_ limit: [String]) throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let own = limit[1] == "POST" ? "method: POST, body: { data: hello }" : limit[1]
+        let tasks = (1...12).map { number in
+            let needs = number > 2 ? ", needs: [t\(number - 2)]" : ""
+            let isOther = number > 4 && number % 4 < 2
+            return "  - { id: t\(number)\(needs), url: \"\(server.url("/\(number)"))\"\(isOther ? ", \(own)" : "") }"
+        }
+        let run = try Stage().run("\(limit[0])\ntasks:\n\(tasks.joined(separator: "\n"))")
+        #expect(run.status == 0)
+        #expect(server.peakConnections == 2)
+    }
+
     /// Evenly spaced but for the burst, redirects counted: any n requests take at least (n - burst) intervals.
     @Test(arguments: [1, 4]) func requestsPerSecondHoldAtTheServer(_ burst: Int) throws {
         let server = try ScriptedServer { request in

@@ -122,11 +122,12 @@ struct BackgroundJob {
 
     private func refuse(_ problem: Handover.Problem) -> Int32 {
         switch problem {
-        case .inUse(let holder):
+        case .inUse(let holder, let job):
             console.errors(
                 "error: \(ErrorName.backgroundSessionInUseByAnotherProcess.rawValue): the identifier "
-                    + "`\(holder.identifier)` is in use by the job `\(holder.job)`\n"
-                    + "  hint: use another `identifier`, or wait for the other job\n")
+                    + "`\(holder.identifier)` is in use by the job `\(job)`\n"
+                    + "  hint: use another `identifier`, or wait for the other job; a job that is to be the same from "
+                    + "another place needs a `name`\n")
             return ExitStatus.overlapping.code
         case .underWay(let holder):
             console.errors(
@@ -150,6 +151,7 @@ struct BackgroundJob {
         let starter = ServiceStarter.here(folder, options, environment)
         guard let identifier = identifiers.first else { return ExitStatus.succeeded.code }
         let rest = result.rest(of: job)
+        console.errors(Self.stayed(result.edited(in: job)))
         if options.detach {
             if let failure = leave(identifiers, starter) { return failure }
             if rest.numbers.isEmpty { return ExitStatus.succeeded.code }
@@ -164,6 +166,14 @@ struct BackgroundJob {
             run: result.run, identifier: identifier, cameBack: result.cameBack, options: options,
             environment: environment, console: console, folder: folder, starter: starter
         ).perform(result.part.job)
+    }
+
+    /// One line, however many there are.
+    private static func stayed(_ tasks: [String]) -> String {
+        guard let first = tasks.first else { return "" }
+        if tasks.count == 1 { return "warning: task `\(first)` stays as it was handed over\n" }
+        let named = tasks.prefix(3).map { "`\($0)`" }.joined(separator: ", ")
+        return "warning: \(tasks.count) tasks stay as they were handed over: \(named)\(tasks.count > 3 ? ", …" : "")\n"
     }
 
     private func join(

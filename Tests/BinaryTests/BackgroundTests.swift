@@ -149,6 +149,37 @@ import TransferModel
         #expect(stage.server.requests().count == 1)
     }
 
+    /// Neither has a `name`: each is known by where it lies, whatever it is called there.
+    @Test func filesOfOneNameInTwoFoldersAreTwoJobs() throws {
+        _ = stage.serveHalves("a")
+        for (folder, id) in [("one", "a"), ("two", "b")] {
+            let text = stage.job(stage.task(id)).replacing("name: nightly\n", with: "")
+            try stage.stage.folder.write("\(folder)/job.yaml", text)
+        }
+        #expect(try stage.run("one/job.yaml", "--detach").exitStatus == 0)
+        let other = try stage.run("two/job.yaml", "--detach")
+        #expect(other.exitStatus == 5, "\(other.errorText)")
+        let words = "in use by the job `\(stage.stage.folder.path("one/job.yaml"))`"
+        #expect(other.errorText.contains(words), "\(other.errorText)")
+        // By another way to the same place it is the same one.
+        #expect(try stage.run(stage.stage.folder.path("two/../one/job.yaml"), "--detach").exitStatus == 0)
+        #expect(try stage.run("cancel", BackgroundStage.identifier).exitStatus == 0)
+        try stage.waitFor("$.sessions", "[]")
+    }
+
+    @Test func aTaskThatWasEditedMeanwhileStaysAndThatIsTold() throws {
+        _ = stage.serveHalves("a")
+        let job = stage.job(stage.task("a"))
+        #expect(try stage.detach(job).exitStatus == 0)
+        #expect(try !stage.detach(job).errorText.contains("stays"))
+        let elsewhere = try stage.detach(job.replacing("to: a", with: "to: b"))
+        #expect(elsewhere.errorText == "warning: task `a` stays as it was handed over\n")
+        let other = try stage.detach(job.replacing("/a\"", with: "/other\""))
+        #expect(other.exitStatus == 0 && other.errorText == "warning: task `a` stays as it was handed over\n")
+        #expect(try stage.run("cancel", BackgroundStage.identifier).exitStatus == 0)
+        try stage.waitFor("$.sessions", "[]")
+    }
+
     // MARK: Commands
 
     @Test func whatIsSuspendedStaysSoAndGoesOn() throws {

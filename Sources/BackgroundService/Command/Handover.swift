@@ -1,5 +1,6 @@
 import JobLoader
 package import JobRunner
+import RunControl
 package import Stores
 import SystemIO
 package import TransferModel
@@ -25,11 +26,18 @@ package struct Handover {
             let known = Set(job.tasks.map(\.id))
             return part.job.tasks.allSatisfy { known.contains($0.id) } ? job : job.adding(part.job)
         }
+
+        /// Tasks of which the job says by now that something else is to be fetched, or put elsewhere: what was handed over
+        /// stays as it was.
+        package func edited(in job: Job) -> [String] {
+            let today = Dictionary(job.tasks.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+            return part.job.tasks.filter { task in today[task.id].map { !$0.isTransfer(of: task) } ?? false }.map(\.id)
+        }
     }
 
     package enum Problem: Error, Hashable, Sendable {
-        /// An identifier is another job's.
-        case inUse(IdentifierHolder)
+        /// An identifier is another job's, known by that.
+        case inUse(IdentifierHolder, by: String)
         /// `--new-run`, and the earlier one is under way.
         case underWay(IdentifierHolder)
         case failed(String)
@@ -71,15 +79,16 @@ package struct Handover {
     ) throws(StoreError) -> Swift.Result<Result, Problem> {
         // Between a look and an accept another command may be faster: then what it did is looked at.
         for _ in 0..<3 {
-            if let found = try holder(of: run, journal) {
-                if found.job != run.job { return .failure(.inUse(found)) }
+            if let earlier = try earlier(run, background.job, journal) {
+                let found = earlier.holder
+                guard earlier.isOurs else { return .failure(.inUse(found, by: earlier.job)) }
                 if isNew, found.state == .finished {
                     try journal.deliver(found.run, now: Clocks.wall())
                     continue
                 }
                 let handed: HandedJob
                 do throws(ServiceTrouble) {
-                    handed = try HandedJob(of: found.run, journal)
+                    handed = try earlier.handed.get()
                 } catch {
                     if error.mayPass { return .failure(isNew ? .underWay(found) : .failed(error.description)) }
                     tellLost(error.description)
@@ -163,13 +172,51 @@ package struct Handover {
         _ = try? link.ask(.ring(identifier), patience: .seconds(5))
     }
 
-    private func holder(of run: AcceptedRun, _ journal: Journal) throws(StoreError) -> IdentifierHolder? {
-        var first: IdentifierHolder?
+    /// A run whose end nobody has seen, and which has an identifier that another is to have.
+    private struct Earlier {
+        let holder: IdentifierHolder
+        let handed: Swift.Result<HandedJob, ServiceTrouble>
+        /// What its job is known by.
+        let job: String
+        /// Our job's: two files of one name in two folders are two jobs.
+        let isOurs: Bool
+    }
+
+    /// One of another job's, if there is one.
+    private func earlier(
+        _ run: AcceptedRun, _ job: Job, _ journal: Journal
+    ) throws(StoreError) -> Earlier? {
+        let ours = JobIdentity(of: job, readIn: run.folder)
+        var first: Earlier?
         for identifier in run.identifiers {
-            guard let holder = try journal.holder(of: identifier) else { continue }
-            if holder.job != run.job { return holder }
-            first = first ?? holder
+            guard let holder = try journal.holder(of: identifier), holder.run != first?.holder.run else { continue }
+            let earlier = try earlier(holder, ours, journal)
+            if !earlier.isOurs { return earlier }
+            first = first ?? earlier
         }
         return first
+    }
+
+    private func earlier(
+        _ holder: IdentifierHolder, _ ours: JobIdentity, _ journal: Journal
+    ) throws(StoreError) -> Earlier {
+        let accepted = try journal.run(holder.run)?.accepted
+        do throws(ServiceTrouble) {
+            let handed = try HandedJob(of: holder.run, journal)
+            let job = JobIdentity(of: handed.part.job, readIn: accepted?.folder ?? "/")
+            return Earlier(holder: holder, handed: .success(handed), job: job.text, isOurs: job == ours)
+        } catch {
+            let isOurs = accepted?.mayBe(of: ours) ?? false
+            return Earlier(holder: holder, handed: .failure(error), job: holder.job, isOurs: isOurs)
+        }
+    }
+}
+
+extension TaskSpecification {
+    /// What goes from where to where is the same.
+    fileprivate func isTransfer(of other: TaskSpecification) -> Bool {
+        type == other.type && location == other.location && destination == other.destination
+            && effectiveMethod == other.effectiveMethod && options.values.mirrors == other.options.values.mirrors
+            && options.values.awaitedDestination == other.options.values.awaitedDestination
     }
 }

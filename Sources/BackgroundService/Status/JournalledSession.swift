@@ -17,7 +17,7 @@ package struct JournalledSession: Sendable {
         for run in try journal.runs() where run.deliveredAt == nil {
             // Of one that cannot be read any more only the name of its job is known.
             guard let job = try? HandedJob(of: run.id, journal).part.job else { continue }
-            let text = JobIdentity(of: job.standing(in: run.accepted.folder)).text
+            let text = JobIdentity(of: job, readIn: run.accepted.folder).text
             for session in job.sessions {
                 guard let identifier = session.identifier, run.accepted.identifiers.contains(identifier) else {
                     continue
@@ -33,20 +33,26 @@ package struct JournalledSession: Sendable {
     /// Runs of this job whose end is known. Which of its sessions they had is known no longer.
     package static func told(of job: String, _ journal: Journal) throws(StoreError) -> [RunID] {
         try journal.runs().filter { run in
-            guard run.deliveredAt != nil else { return false }
-            if run.accepted.job == job { return true }
-            let unnamed = Job(name: run.accepted.job, file: run.accepted.file, baseDirectory: run.accepted.folder)
-            return JobIdentity(of: unnamed.standing(in: run.accepted.folder)).text == job
+            run.deliveredAt != nil && run.accepted.mayBe(of: JobIdentity(text: job))
         }.map(\.id)
     }
 }
 
-extension Job {
-    /// Read by a command that ran there.
-    fileprivate func standing(in folder: String) -> Job {
-        guard file != "-", !file.hasPrefix("/") else { return self }
-        var job = self
-        job.file = folder == "/" ? "/\(file)" : "\(folder)/\(file)"
-        return job
+extension AcceptedRun {
+    /// Where nothing else is left of it, nobody knows whether its job's name was written.
+    func mayBe(of job: JobIdentity) -> Bool {
+        let unnamed = Job(name: self.job, file: file, baseDirectory: folder)
+        return job == JobIdentity(text: self.job) || job == JobIdentity(of: unnamed, readIn: folder)
+    }
+}
+
+extension JobIdentity {
+    /// Of a job that a command read which ran in `folder`.
+    init(of job: Job, readIn folder: String) {
+        var job = job
+        if job.file != "-", !job.file.hasPrefix("/") {
+            job.file = folder == "/" ? "/\(job.file)" : "\(folder)/\(job.file)"
+        }
+        self.init(of: job)
     }
 }

@@ -23,6 +23,12 @@ struct ProtocolTests {
         } catch { return error.description }
     }
 
+    @Test(arguments: [
+        (ServiceFailure.silent(.seconds(5)), "it said nothing for 5 seconds"), (.refused("no"), "no"),
+        (.gone, "it went away before it answered"),
+    ])
+    func whatWentWrongIsSaidInWords(_ failure: ServiceFailure, _ words: String) { #expect("\(failure)" == words) }
+
     // MARK: Round trips
 
     @Test(arguments: wishes) func requestsComeBack(_ wish: ServiceWish) throws {

@@ -1,6 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
+import TextFormats
 import TransferModel
 
 /// `onFinish` of background sessions, and tasks that wait to be told who they are.
@@ -84,6 +85,32 @@ import TransferModel
         #expect(scene.waitForEnd())
         let told = try scene.stage.text("told").split(separator: "\n")
         #expect(told.count == 2 && told.first != told.last, "\(scene.log)")
+    }
+
+    /// The run is over and only its command goes on: whoever asks after it, or after others, is answered at once.
+    @Test func whoAsksWhileItRunsIsAnswered() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        server.on("/x", [.gate("go")] + .respond(200, body: "x"))
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        #expect(try scene.stage.start(job(server, "touch told; sleep 60"), ["--detach"]).wait().exitStatus == 0)
+        let other =
+            BackgroundScene.head("org.example.other") + "tasks: [{ id: u, url: \"\(server.url("/y"))\", to: y }]"
+        server.on("/y", [.gate("never")] + .respond(200, body: "y"))
+        try scene.folder.write("other.yaml", other)
+        #expect(try scene.binary.run("other.yaml", "--detach").exitStatus == 0)
+        #expect(server.waitForRequests(1, "/y"))
+        server.open(gate: "go")
+        for _ in 0..<5000 where !scene.folder.exists("told") { usleep(2000) }
+        let status = try scene.binary.run("status", "--json")
+        #expect(status.exitStatus == 0 && status.errorText.isEmpty, "\(status.errorText)")
+        let sessions = try JSONParser.parse(status.output)
+        #expect(
+            try JSONPath("$.sessions[*].tasks[*].state").select(from: sessions).map { $0.plainText }
+                == ["finished", "running"])
+        let cancelled = try scene.binary.run("cancel", "org.example.hook")
+        #expect(cancelled.exitStatus == 2 && cancelled.errorText.contains("has ended"), "\(cancelled.errorText)")
+        #expect(try scene.binary.run("cancel", "org.example.other").exitStatus == 0)
     }
 
     /// Killed before anybody could note that it had run, it is started again, and can know that it is the same end.

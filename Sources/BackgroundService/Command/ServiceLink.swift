@@ -3,7 +3,7 @@ package import SystemIO
 package import TransferModel
 
 /// Why a command cannot speak, or no longer, to the background process.
-package enum ServiceFailure: Error, Hashable, Sendable {
+package enum ServiceFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// None listens, or one that is about to end: another may be started. Why.
     case absent(String)
     /// It was there and left: what was asked may or may not have been heard.
@@ -14,6 +14,14 @@ package enum ServiceFailure: Error, Hashable, Sendable {
     case incompatible(String)
     /// It said that it will not listen to this, or what it said cannot be understood.
     case refused(String)
+
+    package var description: String {
+        switch self {
+        case .absent(let why), .incompatible(let why), .refused(let why): why
+        case .gone: "it went away before it answered"
+        case .silent(let time): "it said nothing for \(time.nanoseconds / 1_000_000_000) seconds"
+        }
+    }
 }
 
 /// A command's end of a conversation with the background process. Belongs to one thread; each call waits no longer

@@ -140,10 +140,15 @@ final class CarriedRun: Sendable {
             outcome = .failed("\(error)", hasBegun: hasBegun.load(ordering: .relaxed))
         }
         if case .failed(let why, _) = outcome { tell(trouble: why) } else { tell(trouble: nil) }
-        for case .control(let request) in inbox.close() { Self.refuse(request) }
+        closeInbox()
         receipts.close(isWritten: true)
         for identifier in identifiers { board.forget(identifier) }
         return outcome
+    }
+
+    /// Nobody reads it any more: who asks is told so.
+    private func closeInbox() {
+        for case .control(let request) in inbox.close() { Self.refuse(request) }
     }
 
     private func carryOn() throws -> Outcome {
@@ -168,6 +173,7 @@ final class CarriedRun: Sendable {
             report = try ending.beginReport(journal)
             guard try transfer(handed, past, report) else { return .left }
         }
+        closeInbox()
         do {
             try ending.perform(journal, report, isReported: identifiers.contains { board.isReported($0) })
         } catch is RunEnding.Left {
@@ -250,6 +256,8 @@ final class CarriedRun: Sendable {
         // What kept it from beginning is over; what kept its events from being written is when some are.
         if !wasHeldUp { tell(trouble: nil) }
         let status = run.run()
+        // What comes now may take its time: a report's reader, commands.
+        closeInbox()
         if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }
         if let problem = lines?.problem { tools.log("run \(id.raw): \(problem)") }
         if let failure = writer.finish() {

@@ -119,6 +119,30 @@ struct MergingTests {
         #expect(load(text).laterPlaces.isEmpty)
     }
 
+    /// Whoever says otherwise, and wherever.
+    @Test func backgroundTasksWaitForANetwork() throws {
+        func text(_ defaults: String) -> String {
+            """
+            defaults: { session: b, \(defaults) }
+            sessions: { b: { configuration: background, identifier: x.y }, f: {} }
+            tasks:
+              - { id: t, url: https://example.org/t, to: t }
+              - { id: u, url: https://example.org/u, to: u, waitsForConnectivity: false }
+              - { id: v, url: https://example.org/v, to: v, waitsForConnectivity: null }
+              - { id: w, url: https://example.org/w, to: w, session: f }
+              - { id: "x-${n}", forEach: { n: [1, 2] }, url: https://example.org/x, to: "x-${n}" }
+            """
+        }
+        let plain = load(text("type: download"))
+        let job = try #require(plain.job)
+        #expect(job.tasks.map(\.options.values.policies.waitsForConnectivity) == [true, true, true, false, true, true])
+        #expect(plain.summary == ["5:71 warning no-effect"])
+        let refusing = load(text("waitsForConnectivity: false"))
+        let tasks = try #require(refusing.job).tasks
+        #expect(tasks.map(\.options.values.policies.waitsForConnectivity) == [true, true, true, false, true, true])
+        #expect(refusing.summary == ["1:47 warning no-effect", "5:71 warning no-effect"])
+    }
+
     @Test func reportsGoToTheWorkingFolder() throws {
         #expect(try #require(load(task(head: "report: r.json\n")).job).report.json == .path("/here/r.json"))
         #expect(try #require(load(task(head: "report: none\n")).job).report.json == .none)

@@ -22,7 +22,7 @@ extension TaskLoader {
             return options
         }
         let known = reader.problems.count
-        let options = TaskOptions(readOptions(over: base))
+        let options = TaskOptions(readOptions(session, over: base))
         // What is wrong with one is told of each.
         last = reader.problems.count == known ? plain(session, present, nulls, options) : nil
         return options

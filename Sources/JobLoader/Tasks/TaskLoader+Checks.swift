@@ -129,11 +129,15 @@ extension TaskLoader {
                 hint: "\(draft.type == .upload ? "write" : "make it an upload with") `body: { file: … }`",
                 at: reader.beginning(place))
         }
-        if written.has(table.waits), !values.policies.waitsForConnectivity {
-            reader.warning(
-                "no-effect", "`waitsForConnectivity: false` has no effect in a background session",
-                hint: "it always waits",
-                at: reader.tree.span(written.value(table.waits)))
+        if defaults.refusesToWait, !written.has(table.waits), written.nulls & bit(table.waits) == 0 {
+            defaults.refusesToWait = false
+            warnOfWaiting(defaults.written.value(table.waits))
         }
+    }
+
+    func warnOfWaiting(_ value: NodeID) {
+        reader.warning(
+            "no-effect", "`waitsForConnectivity: false` has no effect in a background session",
+            hint: "it always waits", at: reader.tree.span(value))
     }
 }

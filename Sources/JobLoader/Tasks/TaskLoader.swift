@@ -27,6 +27,8 @@ final class TaskLoader {
     struct Defaults {
         var written: WrittenKeys
         var dynamic: UInt64 = 0
+        /// They say of background sessions, too, that these are not to wait for a network, and nobody was told.
+        var refusesToWait = false
     }
 
     init(reader: Reader, sessions: SessionTable, groups: [GroupSpecification], defaults: NodeID?, expecting count: Int)
@@ -152,7 +154,7 @@ final class TaskLoader {
         (written.present | written.nulls | defaults.dynamic) & ~table.headRows != 0
     }
 
-    func readOptions(over base: TaskOptions.Values) -> TaskOptions.Values {
+    func readOptions(_ session: SessionIndex, over base: TaskOptions.Values) -> TaskOptions.Values {
         var values = base
         for row in Bits(defaults.dynamic & ~table.headRows & ~written.nulls) where !isReplaced(row) {
             readDefault(row) { apply(row, defaults.written, to: &values) }
@@ -161,6 +163,14 @@ final class TaskLoader {
             if case .options(let shared) = table.rows[row] { shared.key.reset(&values) }
         }
         for row in Bits(written.present & ~table.headRows) { apply(row, written, to: &values) }
+        if isBackground(session), !values.policies.waitsForConnectivity {
+            values.policies.waitsForConnectivity = true
+            if written.has(table.waits) {
+                warnOfWaiting(written.value(table.waits))
+            } else if written.nulls & bit(table.waits) == 0 {
+                warnOfWaiting(defaults.written.value(table.waits))
+            }
+        }
         return values
     }
 
@@ -203,9 +213,17 @@ final class TaskLoader {
         for row in Bits(defaults.written.present & ~defaults.dynamic & ~table.headRows) {
             apply(row, defaults.written, to: &values)
         }
+        if isBackground(session), !values.policies.waitsForConnectivity {
+            values.policies.waitsForConnectivity = true
+            defaults.refusesToWait = defaults.written.has(table.waits)
+        }
         let base = TaskOptions(values)
         bases[Int(session.raw)] = base
         return base
+    }
+
+    private func isBackground(_ session: SessionIndex) -> Bool {
+        sessions.configurations[Int(session.raw)].kind == .background
     }
 
     func session(of head: TaskHead, _ node: NodeID) -> SessionIndex {

@@ -75,6 +75,20 @@ import TransferModel
         #expect(stage.ends[2]?.duration == .seconds(11), "since the run's beginning, in whatever process")
     }
 
+    @Test func aWaitThatSomebodyEndedIsWhatItWas() {
+        var teller = Teller(tasks: 2)
+        teller.start(0)
+        teller.end(0, TransferError(.userAuthenticationRequired, "who?"), lasted: .seconds(1))
+        teller.tell(0, .waiting(.credential))
+        teller.tell(0, .taskResumed, after: .seconds(2))
+        teller.start(0, 2, after: .seconds(3))
+        #expect(
+            teller.history.tasks[0].waits == [
+                TaskRecord.Wait(reason: .credential, duration: .seconds(2)),
+                TaskRecord.Wait(reason: .runLimit, duration: .seconds(3)),
+            ])
+    }
+
     @Test func anAttemptThatDiedWithItsProcessEndsAndCountsForNothing() {
         var teller = Teller(tasks: 1)
         teller.start(0)

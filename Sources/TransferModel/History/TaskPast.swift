@@ -116,8 +116,8 @@ package struct TaskPast: Sendable {
     }
 
     private mutating func resumed(_ time: TimeSpan) {
-        // The attempt that it was suspended in may not have ended yet.
-        if isSuspended, open == nil { explainWait(until: time) }
+        // The attempt that it was suspended in may not have ended yet. Else it waited for this, or for a credential.
+        if open == nil, waiting != nil { explainWait(until: time) }
         wasResumed = true
         isSuspended = false
         waiting = nil

@@ -35,6 +35,12 @@ import TransferModel
 
     private let noCellular = NetworkTerms(allowsCellular: false)
 
+    @Test func whoSaidThatThereIsNoneIsNamed() {
+        #expect(Self.conditions().words(for: .noNetwork) == "a network: there is none")
+        let dictated = Self.conditions(dictated: true)
+        #expect(dictated.words(for: .noNetwork) == "a network: there is none, as `--network` says")
+    }
+
     @Test func aPermittedNetworkIsTakenAsTheSystemRoutes() {
         let both = Self.conditions(Self.network(1, .wifi), Self.network(2, .cellular))
         #expect(judge(NetworkTerms(), both, routes: [2, 1]) == .connect(over: 2))

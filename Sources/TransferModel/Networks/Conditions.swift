@@ -76,7 +76,7 @@ extension Conditions {
         let names = there.map { "\($0.name) is \($0.description)" }.joined(separator: ", ")
         let seen = there.isEmpty ? "" : " (\(names))"
         switch shortage {
-        case .noNetwork: return "a network: there is none"
+        case .noNetwork: return "a network: there is none" + (isDictated ? ", as `--network` says" : "")
         case .notAllowed(let objection): return "a network that is not \(objection.rawValue)\(seen)"
         case .metered: return "a network that costs nothing\(seen)"
         case .power:

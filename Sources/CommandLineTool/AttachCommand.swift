@@ -15,6 +15,7 @@ struct AttachedRun {
         guard let identifier = options.arguments.jobs.first else { return ExitStatus.invalidInput.code }
         do {
             let folder = try StateFolder(options.stateDirectory, environment)
+            CommandLineTool.tellOfDamage(folder, console)
             let starter = ServiceStarter.here(folder, options, environment)
             starter.goOn()
             guard let (run, handed) = try find(identifier, folder) else { return ExitStatus.invalidInput.code }
@@ -35,10 +36,6 @@ struct AttachedRun {
 
     /// `nil` when it was said why not.
     private func find(_ identifier: String, _ folder: StateFolder) throws -> (JournalRun, HandedJob)? {
-        // Whoever opens it first puts it aside, and tells.
-        if Journal.isThere(folder: folder.state), let quarantined = try Journal.open(folder: folder.state).quarantined {
-            console.errors(quarantined.warning)
-        }
         do throws(CommandTrouble) {
             let run = try SessionAbsence.run(identifier, folder)
             return (run, try handed(run, identifier, folder))

@@ -207,6 +207,16 @@ struct BackgroundJob {
     }
 }
 
+extension CommandLineTool {
+    /// Whoever opens a damaged journal first puts it aside, and tells: before the background process does, which can tell
+    /// its log alone.
+    static func tellOfDamage(_ folder: StateFolder, _ console: Console) {
+        guard Journal.isThere(folder: folder.state) else { return }
+        // Why it cannot be opened at all is told by whoever needs it.
+        if let quarantined = try? Journal.open(folder: folder.state).quarantined { console.errors(quarantined.warning) }
+    }
+}
+
 extension Quarantine {
     /// Of a journal.
     var warning: String { "warning: background runs cannot be gone on with: \(sentence)\n" }

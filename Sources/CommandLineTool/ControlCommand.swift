@@ -75,6 +75,7 @@ extension StateFolder {
 
 extension CommandLineTool {
     static func control(_ options: ControlOptions, _ environment: [String: String], _ console: Console) -> Int32 {
+        tellOfDamage(options.folder, console)
         let starter = ServiceStarter.here(options.folder, isNamed: options.isFolderNamed, environment)
         starter.goOn()
         do throws(CommandTrouble) {

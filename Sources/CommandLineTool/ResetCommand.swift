@@ -55,6 +55,7 @@ extension CommandLineTool {
             console.errors("error: \(store)\n")
             return ExitStatus.runnerFailed.code
         }
+        tellOfDamage(options.folder, console)
         ServiceStarter.here(options.folder, isNamed: options.isFolderNamed, environment).goOn()
         do throws(ResetFailure) {
             let memory = try SessionMemory(options.folder, console)

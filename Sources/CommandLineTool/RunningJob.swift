@@ -41,6 +41,7 @@ struct RunningJob {
             }
             // What was left unfinished goes on with any command.
             if let folder = try? StateFolder(options.stateDirectory, environment) {
+                if UnfinishedMark(ServicePlace(folder)).isThere { CommandLineTool.tellOfDamage(folder, console) }
                 ServiceStarter.here(folder, options, environment).goOn()
             }
             return enter(job, loaded.file, networks, opening)

@@ -86,6 +86,7 @@ private struct StatusShow {
     }
 
     func perform() throws -> Int32 {
+        if let folder = options.folder { CommandLineTool.tellOfDamage(folder, console) }
         if options.process != nil { source?.goOn() }
         if let process = options.process, let why = absence(of: process) {
             console.errors("error: \(why)\n")

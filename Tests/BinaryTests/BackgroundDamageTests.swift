@@ -105,16 +105,20 @@ import TransferModel
         #expect(scene.stage.files == ["done", "x"])
     }
 
-    /// Whoever only asks how things stand is told as well, and once.
-    @Test func statusTellsOfIt() throws {
+    /// Whoever only asks how things stand is told as well, and once: also where the process is started for that, which
+    /// could tell nobody.
+    @Test(arguments: [true, false], [["status", "--json"], ["cancel", "org.example.test"]])
+    func whoeverComesFirstTellsOfIt(_ isUnfinished: Bool, _ words: [String]) throws {
         let server = try ScriptedServer()
         defer { server.stop() }
         let scene = try BackgroundScene()
         _ = try leftRun(server, scene)
         try scene.binary.home.write(Self.journal, Array(repeating: UInt8(ascii: "x"), count: 20_000), mode: 0o600)
-        scene.binary.home.remove("state/transfer-run/background.unfinished")
-        let first = try scene.binary.run("status", "--json")
-        #expect(first.exitStatus == 0 && first.errorText.contains(scene.binary.home.path(Self.aside)))
+        if !isUnfinished { scene.binary.home.remove("state/transfer-run/background.unfinished") }
+        let first = try scene.binary.run(arguments: words)
+        #expect(first.exitStatus == (words[0] == "status" ? 0 : 2))
+        #expect(first.errorText.contains("warning: background runs cannot be gone on with"), "\(first.errorText)")
+        #expect(first.errorText.contains(scene.binary.home.path(Self.aside)))
         #expect(try scene.binary.run("status", "--json").errorText.isEmpty)
     }
 

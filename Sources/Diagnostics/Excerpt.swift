@@ -8,20 +8,27 @@ struct Excerpt {
     static let widestLine = 100
     /// How much is kept before the carets of a line that is cut.
     private static let before = 40
+    /// So much of a longer line is looked at on both sides: a thousand faults in one line must not read it a thousand times.
+    private static let reach = 512
 
-    init(_ text: String, span: SourceSpan) {
-        let scalars = Array(text.unicodeScalars)
-        let start = min(max(Int(span.column) - 1, 0), scalars.count)
+    init(of source: SourceText, _ span: SourceSpan) {
+        let isLong = source.byteRange(ofLine: Int(span.line)).count > 4 * Self.reach
+        let left = isLong ? max(Int(span.column) - 1 - Self.reach, 0) : 0
+        let right = isLong ? left + 2 * Self.reach : .max - 1
+        let scalars = source.scalars(ofLine: Int(span.line), from: left + 1, to: right + 1)
+        let goesOn = isLong && scalars.count == right - left
+        let start = min(max(Int(span.column) - 1 - left, 0), scalars.count)
         let isOneLine = span.endLine == span.line
-        let end = isOneLine ? min(max(Int(span.endColumn) - 1, start), scalars.count) : scalars.count
+        let end = isOneLine ? min(max(Int(span.endColumn) - 1 - left, start), scalars.count) : scalars.count
         let cells = Excerpt.cells(of: scalars)
         let window = Excerpt.window(cells: cells, start: start, end: end)
 
-        line = window.lowerBound > 0 ? "..." : ""
+        let isCut = left > 0 || window.lowerBound > 0
+        line = isCut ? "..." : ""
         line += cells[window].lazy.map(\.shown).joined()
-        if window.upperBound < cells.count { line += "..." }
+        if goesOn || window.upperBound < cells.count { line += "..." }
         let width = { (range: Range<Int>) in cells[range].reduce(0) { $0 + $1.width } }
-        let dots = window.lowerBound > 0 ? 3 : 0
+        let dots = isCut ? 3 : 0
         indent = String(repeating: " ", count: dots + width(window.lowerBound..<start))
         carets = String(repeating: "^", count: max(1, width(start..<min(end, window.upperBound))))
     }

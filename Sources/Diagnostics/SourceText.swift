@@ -10,6 +10,14 @@ package final class SourceText: Sendable {
     package let bytes: [UInt8]
     /// Where each line starts; found when the first line is asked for, so that a file without faults costs nothing.
     private let lineStarts = Mutex<[Int]?>(nil)
+    /// The place that was asked for last. Who asks for many goes forward: the way to the next of a long line is short.
+    private let lastPlace = Mutex(Place(line: 0, column: 0, byte: 0))
+
+    private struct Place {
+        let line: Int
+        var column: Int
+        var byte: Int
+    }
 
     package init(name: String, bytes: [UInt8]) {
         self.name = name
@@ -22,6 +30,34 @@ package final class SourceText: Sendable {
     /// A line without its end, counted from 1; bytes that are no UTF-8 show as U+FFFD. Empty past the end.
     package func line(_ number: Int) -> String {
         String(decoding: bytes[byteRange(ofLine: number)], as: UTF8.self)
+    }
+
+    /// What a line has from one column on, and up to another; columns are counted from 1. Bytes that are no UTF-8 are
+    /// U+FFFD.
+    package func scalars(ofLine number: Int, from first: Int, to end: Int = .max) -> [Unicode.Scalar] {
+        let range = byteRange(ofLine: number)
+        let last = lastPlace.withLock { $0 }
+        var place = Place(line: number, column: 1, byte: range.lowerBound)
+        if last.line == number, last.column <= first { place = last }
+        var found: [Unicode.Scalar] = []
+        var rest = bytes[place.byte..<range.upperBound].makeIterator()
+        var parser = Unicode.UTF8.ForwardParser()
+        while place.column < end {
+            if place.column == first { lastPlace.withLock { [place] in $0 = place } }
+            let scalar: Unicode.Scalar
+            switch parser.parseScalar(from: &rest) {
+            case .valid(let encoded):
+                scalar = Unicode.UTF8.decode(encoded)
+                place.byte += encoded.count
+            case .error(let length):
+                scalar = "\u{FFFD}"
+                place.byte += length
+            case .emptyInput: return found
+            }
+            if place.column >= first { found.append(scalar) }
+            place.column += 1
+        }
+        return found
     }
 
     package var lineCount: Int { withLineStarts { $0.count } }

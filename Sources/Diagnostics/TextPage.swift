@@ -12,7 +12,7 @@ struct TextPage {
             let number = String(span.line)
             let padding = String(repeating: " ", count: max(0, 5 - number.utf8.count))
             gutter = String(repeating: " ", count: max(5, number.utf8.count) + 1)
-            let excerpt = Excerpt(source.line(Int(span.line)), span: span)
+            let excerpt = Excerpt(of: source, span)
             text += style.place("\(padding)\(number) |") + (excerpt.line.isEmpty ? "" : " " + excerpt.line) + "\n"
             text += style.place("\(gutter)|") + " "
             text += excerpt.indent + style.caret(excerpt.carets, item.severity) + "\n"

@@ -52,6 +52,33 @@ import Testing
         #expect(shown[0].hasPrefix("...") == (column > 41))
     }
 
+    /// What stands around the caret is the same in a line of any length.
+    @Test(arguments: [1, 50, 600, 3_000, 4_999, 5_000])
+    func veryLongLinesAreCutAlike(column: Int) {
+        let around = (0..<5_000).map { Character(Unicode.Scalar(0x4E00 + UInt32($0 % 500)) ?? "x") }
+        var letters = around
+        letters[column - 1] = "X"
+        let shown = lines(String(letters), column: column, length: 1)
+        #expect(shown[0].hasPrefix("...") == (column > 21) && shown[0].hasSuffix("...") == (column < 4_950))
+        let place = shown[0].firstIndex(of: "X").map { shown[0].distance(from: shown[0].startIndex, to: $0) }
+        let dots = shown[0].hasPrefix("...") ? 3 : 0
+        #expect(place.map { $0 - dots } == (shown[1].count - 1 - dots) / 2)
+        #expect(shown[0].dropFirst(dots).first == letters[column - 1 - ((place ?? 0) - dots)])
+    }
+
+    /// Faults in a file of one line are shown in the time that it takes to read it, not in that for each.
+    @Test func manyFaultsOfOneLongLineAreShownSoon() {
+        let source = SourceText(name: "f", bytes: Array(repeating: UInt8(ascii: "x"), count: 2_000_000))
+        let faults = (1...1_000).map { number in
+            Diagnostic(
+                severity: .error, code: "c", message: "m", source: source,
+                span: SourceSpan(line: 1, column: number * 1_999, length: 3))
+        }
+        let start = ContinuousClock.now
+        #expect(DiagnosticRenderer.text(faults, color: false).split(separator: "\n").count == 3_000)
+        #expect(ContinuousClock.now - start < .seconds(60))
+    }
+
     @Test func namesAndMessagesCannotMoveTheCursor() {
         let source = SourceText(name: "a\u{1B}]0;x\u{7}.yaml", bytes: [])
         let item = Diagnostic(severity: .error, code: "c", message: "key `a\nb\u{9B}`", hint: "\r", source: source)

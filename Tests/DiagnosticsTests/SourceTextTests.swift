@@ -23,6 +23,17 @@ import Testing
         #expect(place(source.bytes.count) == [7, 6])
     }
 
+    @Test func partsOfALineAreFoundByTheirColumns() {
+        let source = SourceText(name: "x", bytes: Array("one\ntwö €".utf8) + [0xE2, 0x82, 0x66, 0xFF])
+        func text(_ first: Int, _ end: Int = .max) -> String {
+            String(String.UnicodeScalarView(source.scalars(ofLine: 2, from: first, to: end)))
+        }
+        // Forward from what was found last, and back.
+        #expect([text(3, 5), text(4)] == ["ö ", " €\u{FFFD}f\u{FFFD}"])
+        #expect([text(7), text(1, 3), text(90)] == ["f\u{FFFD}", "tw", ""])
+        #expect(text(1) == source.line(2))
+    }
+
     @Test func brokenBytesShowAsReplacements() {
         #expect(SourceText(name: "x", bytes: [0x61, 0xFF, 0x62]).line(1) == "a\u{FFFD}b")
     }

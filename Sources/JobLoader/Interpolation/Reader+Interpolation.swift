@@ -279,34 +279,32 @@ extension Reader {
         let span = tree.span(node)
         var left = ordinal
         for line in span.line...max(span.endLine, span.line) {
-            let scalars = Array(source.line(Int(line)).unicodeScalars)
-            var column = line == span.line ? Int(span.column) - 1 : 0
-            let end = line == span.endLine ? min(scalars.count, Int(span.endColumn) - 1) : scalars.count
-            while column + 1 < end {
-                if scalars[column] == "$", scalars[column + 1] == "{" {
-                    if left == 0 { return Self.reference(in: scalars, from: column, end, line) }
-                    left -= 1
-                }
-                column += 1
+            let first = line == span.line ? Int(span.column) : 1
+            let scalars = source.scalars(
+                ofLine: Int(line), from: first, to: line == span.endLine ? Int(span.endColumn) : .max)
+            for place in scalars.indices.dropLast() where scalars[place] == "$" && scalars[place + 1] == "{" {
+                if left == 0 { return Self.reference(in: scalars, from: place, line, first) }
+                left -= 1
             }
         }
         return span
     }
 
-    private static func reference(in scalars: [Unicode.Scalar], from start: Int, _ end: Int, _ line: Int32)
-        -> SourceSpan
-    {
+    /// `first` is the column of the first scalar.
+    private static func reference(
+        in scalars: [Unicode.Scalar], from start: Int, _ line: Int32, _ first: Int
+    ) -> SourceSpan {
         var depth = 0
-        var column = start
-        while column < end {
-            if scalars[column] == "{" { depth += 1 }
-            if scalars[column] == "}" {
+        var place = start
+        while place < scalars.count {
+            if scalars[place] == "{" { depth += 1 }
+            if scalars[place] == "}" {
                 depth -= 1
                 if depth == 0 { break }
             }
-            column += 1
+            place += 1
         }
-        let last = min(column + 1, end)
-        return SourceSpan(line: line, column: Int32(start + 1), endLine: line, endColumn: Int32(last + 1))
+        let end = min(place + 1, scalars.count)
+        return SourceSpan(line: line, column: Int32(first + start), endLine: line, endColumn: Int32(first + end))
     }
 }

@@ -53,6 +53,7 @@ extension Scheduler {
     /// Judges anew whether anything may begin in the lane, and puts it at its place in the order.
     mutating func refresh(_ lane: Int) {
         lanes[lane].set(judge(lane), at: now.instant)
+        if plan.tellsLimitWaits, isParked(lane) != lanes[lane].isToldParked { turnedLanes.append(lane) }
         offer(lane)
     }
 
@@ -349,17 +350,32 @@ extension Scheduler {
 
     // MARK: Events
 
-    /// What those wait for that came into a queue in this turn and did not begin.
+    /// What those wait for that came into a queue in this turn and did not begin, and those whose host was parked
+    /// meanwhile, or is open again. Other limits come and go with every slot: nobody is told each time.
     mutating func tellWaits() {
-        guard !newlyQueued.isEmpty else { return }
+        guard !newlyQueued.isEmpty || !turnedLanes.isEmpty else { return }
         // One with several places may have been queued for two of them.
         var told: Set<TaskIndex> = []
+        let areTurned = !turnedLanes.isEmpty
+        // It may have been parked and probed in one turn.
+        for lane in turnedLanes where isParked(lane) != lanes[lane].isToldParked {
+            lanes[lane].isToldParked = isParked(lane)
+            let reason = limit(of: lane)
+            for task in lanes[lane].queued(where: { isQueued($0, in: lane) }) where told.insert(task).inserted {
+                actions.append(.waiting(task, reason))
+            }
+        }
+        turnedLanes.removeAll(keepingCapacity: true)
         for task in newlyQueued where tasks[Int(task.raw)].phase == .queued {
-            if isMirrored(task), !told.insert(task).inserted { continue }
-            let lane = lanes[Int(tasks[Int(task.raw)].lane)]
-            let isSessionFull = sessions[Int(lane.session.raw)].isFull
-            actions.append(.waiting(task, lane.closure?.reason ?? (isSessionFull ? .sessionLimit : .runLimit)))
+            if areTurned || isMirrored(task), !told.insert(task).inserted { continue }
+            actions.append(.waiting(task, limit(of: Int(tasks[Int(task.raw)].lane))))
         }
         newlyQueued.removeAll(keepingCapacity: true)
+    }
+
+    private func isParked(_ lane: Int) -> Bool { lanes[lane].closure == .hostParked }
+
+    private func limit(of lane: Int) -> WaitReason {
+        lanes[lane].closure?.reason ?? (sessions[Int(lanes[lane].session.raw)].isFull ? .sessionLimit : .runLimit)
     }
 }

@@ -52,6 +52,8 @@ package struct Scheduler {
     var loans: [Loan] = []
     /// Queued in this turn; told what they wait for if it does not start them.
     var newlyQueued: [TaskIndex] = []
+    /// Their host was parked in this turn, or is open again: those who wait there are told anew.
+    var turnedLanes: [Int] = []
     var conditions: ConditionsBook
     /// What is to be put off to the next run in this turn.
     var postponed: [Postponement] = []

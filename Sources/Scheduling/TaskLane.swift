@@ -26,6 +26,8 @@ struct TaskLane: Sendable {
     var grantsAwaited = TaskQueue()
     /// It stands among the scheduler's changed lanes.
     var hasChanged = false
+    /// Those in its queue were told that its host is parked.
+    var isToldParked = false
     private(set) var ledger = WaitLedger()
     private var waiting = WaitingTasks()
 

@@ -254,6 +254,8 @@ package struct RunChecker: Sendable {
         }
         switch reason {
         case .dependency:
+            // What is verified waits for the others of its group.
+            if tasks[task].running != nil, facts.tasks[task].isGrouped { break }
             let facts = facts.tasks[task]
             let needs = facts.needs + facts.verified + facts.members
             let isFree = needs.allSatisfy { need in

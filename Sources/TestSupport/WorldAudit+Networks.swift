@@ -89,6 +89,8 @@ extension WorldAudit {
         hold(!isPutOff, now, "task \(index) waits for \(reason.rawValue) in a run that does not wait for that")
         // What the first of two changes led to may not hold after the second.
         defer { networks[index].waitsFor = changes < 2 ? reason : nil }
+        let isNews = reason != .hostParked || networks[index].waitsFor != reason || pages[index].mirrors != nil
+        hold(isNews, now, "task \(index) is told twice that its host is parked")
         guard reason == .network || reason == .power else { return }
         hold(
             networks[index].waitsFor != reason, now, "task \(index) is told twice that it waits for \(reason.rawValue)")

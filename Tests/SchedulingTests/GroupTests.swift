@@ -35,6 +35,19 @@ struct GroupTests {
         #expect(stage.ends[0]?.staged == .seconds(3) && stage.wait(0, .dependency) == .seconds(3))
     }
 
+    /// The last one waits for nobody.
+    @Test func aMemberThatIsVerifiedSaysWhatItWaitsFor() {
+        var stage = stage { $0.tellsLimitWaits = true }
+        let before = stage.tellings
+        stage.end(0)
+        stage.end(1)
+        stage.turn()
+        stage.end(2)
+        stage.turn()
+        #expect(before[0] == nil && stage.tellings[0] == [.dependency] && stage.tellings[1] == [.dependency])
+        #expect(stage.tellings[2] == nil)
+    }
+
     /// There is nothing of it to be published.
     @Test func aGroupWithoutMembersIsWaitedForByNobody() {
         var stage = Stage(

@@ -89,6 +89,14 @@ import TransferModel
             ])
     }
 
+    /// What is verified waits for the others of its group with its attempt, and for nothing afterwards.
+    @Test func aWaitForTheGroupEndsWithItsAttempt() {
+        var teller = Teller(tasks: 1)
+        teller.start(0)
+        teller.tell(0, .waiting(.dependency))
+        #expect(teller.history.tasks[0].waiting == nil)
+    }
+
     @Test func anAttemptThatDiedWithItsProcessEndsAndCountsForNothing() {
         var teller = Teller(tasks: 1)
         teller.start(0)

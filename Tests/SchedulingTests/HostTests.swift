@@ -250,6 +250,28 @@ struct HostTests {
         #expect(stage.turn().count == 1)
     }
 
+    /// Those in line are told when their host is parked and when that is over, and not with each probe in between.
+    @Test func whoWaitsForAParkedHostIsTold() {
+        var stage = Stage(plan(5, perHost: 1) { $0.tellsLimitWaits = true })
+        let busy = TransferError(.unexpectedResponse, "the server answered 503")
+        stage.end(0, Verdict(.failed(busy), status: 503, retryAfter: .seconds(4), sentSomething: true))
+        #expect(stage.turn() == [])
+        #expect(stage.tellings[0] == [.retryAfter] && stage.tellings[4] == [.hostLimit, .hostParked])
+        let probe = stage.turn(after: .seconds(4))
+        #expect(probe.count == 1)
+        stage.end(probe[0], Verdict(.failed(busy), status: 503, retryAfter: .seconds(4), sentSomething: true))
+        #expect(stage.turn() == [] && stage.tellings[4] == [.hostLimit, .hostParked])
+        let next = stage.turn(after: .seconds(4))
+        stage.answer(next[0])
+        stage.turn()
+        #expect(stage.tellings[4] == [.hostLimit, .hostParked, .hostLimit])
+        let quiet = plan(2, perHost: 1)
+        var unheard = Stage(quiet)
+        unheard.end(0, Verdict(.failed(busy), status: 503, retryAfter: .seconds(4), sentSomething: true))
+        unheard.turn()
+        #expect(unheard.tellings[1] == nil)
+    }
+
     /// The pause is over when it is over, not when somebody looks at the clock.
     @Test func anAnswerAfterThePauseOpensTheHostBeforeItsTimerDoes() {
         var stage = Stage(plan(8, perHost: 3))

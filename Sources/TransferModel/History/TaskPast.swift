@@ -125,7 +125,8 @@ package struct TaskPast: Sendable {
     }
 
     private mutating func waits(for reason: WaitReason, _ time: TimeSpan) {
-        // One that is told in an attempt comes after it.
+        // One that is told in an attempt comes after it, but that for the others of its group.
+        if open != nil, reason == .dependency { return }
         if open == nil { explainWait(until: time) }
         waiting = reason
         switch reason {

@@ -53,6 +53,18 @@ int64_t tr_copy_file_range(int from, int to, size_t count) {
 
 char **tr_environment(void) { return environ; }
 
+static int argument_count;
+static char **arguments;
+
+// glibc hands them to every constructor.
+__attribute__((constructor)) static void keep_arguments(int count, char **words) {
+    argument_count = count;
+    arguments = words;
+}
+
+int tr_argument_count(void) { return argument_count; }
+char **tr_arguments(void) { return arguments; }
+
 void tr_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 static void fill(const struct stat *status, struct tr_file_facts *facts) {

@@ -6,8 +6,10 @@ package import TransferModel
 package enum Surroundings {
     /// The words after the program's name.
     package static func arguments() -> [RawName] {
-        (1..<max(1, Int(CommandLine.argc))).compactMap { index in
-            unsafe CommandLine.unsafeArgv[index].map { unsafe RawName(bytes: bytes(of: $0)) }
+        // Swift looks for them below the environment, and finds none once somebody has moved that: a preloaded library.
+        let words = unsafe tr_arguments()
+        return (1..<max(1, Int(tr_argument_count()))).compactMap { index in
+            unsafe words?[index].map { unsafe RawName(bytes: bytes(of: $0)) }
         }
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import TextFormats
@@ -13,6 +14,23 @@ import TextFormats
             #expect(lines.contains { $0.hasPrefix(name) && $0.contains { $0.isNumber } }, "\(name)")
         }
         #expect(result.errorOutput.isEmpty)
+    }
+
+    /// A library that is loaded before all may set a variable, which moves the environment away from the arguments.
+    @Test(.enabled(if: access("/usr/bin/cc", X_OK) == 0)) func argumentsAreThereWhateverWasPreloaded() throws {
+        let binary = try Binary()
+        let text = """
+            int setenv(const char *, const char *, int);
+            __attribute__((constructor)) static void begin(void) { setenv("A_NEW_ONE", "x", 1); }
+
+            """
+        try binary.folder.write("early.c", text)
+        let command = ["/bin/sh", "-c", "exec /usr/bin/cc -shared -fPIC -o early.so early.c"]
+        let cc = try binary.start([], under: command).wait()
+        #expect(cc.exitStatus == 0, "\(cc.errorText)")
+        let early = ["LD_PRELOAD": binary.folder.path("early.so")]
+        let result = try binary.run("--version", environment: early)
+        #expect(result.exitStatus == 0 && result.outputText.hasPrefix("transfer-run "), "\(result.errorText)")
     }
 
     /// Only what sends needs libcurl, and says what is wrong with it.

@@ -27,6 +27,9 @@ int64_t tr_read_now(int file, void *bytes, size_t count, int64_t offset);
 int64_t tr_copy_file_range(int from, int to, size_t count);
 // A global that Swift rejects as shared mutable state.
 char **tr_environment(void);
+// What the process was started with, the program's name first.
+int tr_argument_count(void);
+char **tr_arguments(void);
 // What is given back stays with the process for the next who asks, up to so many bytes.
 void tr_keep_memory(int bytes);
 // What was given back by any thread goes to the system, as far as whole pages of it are free.

@@ -22,7 +22,7 @@ package struct MeantArguments: Sendable {
                 if flag.shape == .toggle, try !Self.flag(value) { continue }
                 try flag.check([value], of: typed.command)
             } catch {
-                throw UsageError("\(error.message) (from the environment variable \(variable))", hint: error.hint)
+                throw UsageError(error.message + Self.origin(variable), hint: error.hint)
             }
         }
     }
@@ -41,6 +41,14 @@ package struct MeantArguments: Sendable {
         }
         return value
     }
+
+    /// Where a value comes from that nobody typed.
+    private func origin(of name: FlagName) -> String {
+        guard !typed.has(name), let variable = FlagTable[name].variable else { return "" }
+        return Self.origin(variable)
+    }
+
+    private static func origin(_ variable: String) -> String { " (from the environment variable \(variable))" }
 
     package func value(_ name: FlagName) -> String? { typed.values[name]?.last ?? variable(name) }
 
@@ -65,7 +73,8 @@ package struct MeantArguments: Sendable {
     package func rate(_ name: FlagName) throws(UsageError) -> Int64? {
         guard let text = value(name) else { return nil }
         guard let rate = ValueText.rate(text), rate > 0 else {
-            throw UsageError("`\(FlagTable[name].long)` must be a rate such as `10MiB/s`, not `\(text)`")
+            let long = FlagTable[name].long
+            throw UsageError("`\(long)` must be a rate such as `10MiB/s`, not `\(text)`\(origin(of: name))")
         }
         return rate
     }
@@ -75,7 +84,7 @@ package struct MeantArguments: Sendable {
         guard let text = value(name) else { return nil }
         guard let number = Int(text), range.contains(Int64(number)) else {
             let words = "a whole number from \(range.lowerBound) to \(range.upperBound)"
-            throw UsageError("`\(FlagTable[name].long)` must be \(words), not `\(text)`")
+            throw UsageError("`\(FlagTable[name].long)` must be \(words), not `\(text)`\(origin(of: name))")
         }
         return number
     }

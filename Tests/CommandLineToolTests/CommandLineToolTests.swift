@@ -166,6 +166,11 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         #expect(
             problem(["a"], ["TRANSFER_RUN_QUIET": "0", "TRANSFER_RUN_DETACH": "0", "TRANSFER_RUN_HTML": ""]) == nil)
         #expect(problem(["check", "a"], ["TRANSFER_RUN_REPORT": "x"]) == nil)
+        for (variable, value) in [("TRANSFER_RUN_MAX_CONCURRENT", "0"), ("TRANSFER_RUN_BANDWIDTH", "0")] {
+            let message = problem(["a"], [variable: value])?.message
+            #expect(message?.hasSuffix("not `0` (from the environment variable \(variable))") == true)
+        }
+        #expect(problem(["a", "--max-concurrent", "0"])?.message.hasSuffix("not `0`") == true)
     }
 
     @Test func controlsKnowWhomTheyAsk() throws {

@@ -46,6 +46,13 @@ import YAMLTree
         let broken = Reading(bytes: Array("a: 1\nnäme: x".utf8) + [0xFF] + Array("y\n".utf8))
         #expect(broken.problems == ["2:8-2:9 not-utf8"])
         #expect(Reading(bytes: [0xFF, 0xFE, 0x61, 0]).problems == ["not-utf8"])
+        for (mark, name) in [
+            ([0xFF, 0xFE, 0x61, 0], "UTF-16"), ([0xFE, 0xFF, 0, 0x61], "UTF-16"), ([0xFF, 0xFE, 0, 0], "UTF-32"),
+            ([0, 0, 0xFE, 0xFF], "UTF-32"),
+        ] as [([UInt8], String)] {
+            let found = Reading(bytes: mark + [0x61, 0, 0, 0]).diagnostics.items
+            #expect(found.map(\.message) == ["the file is \(name)"])
+        }
     }
 
     @Test func aTagMustFitItsValue() {

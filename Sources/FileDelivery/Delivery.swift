@@ -27,17 +27,17 @@ package final class Delivery: Sendable {
 
     /// `reports` gets the answers; `run` goes into temporary names; with `makesSums` a file's record tells a sum of it;
     /// errors call a task by its `taskName`; no file takes one of the `reserved` places.
-    /// For tests: what the filesystems lack, and a hook that is called at each step of a group's publication, on the
-    /// first thread.
+    /// For tests: what the filesystems lack, how long a group waits for another run at its place, and a hook that is
+    /// called at each step of a group's publication, on the first thread.
     package init(
         run: String, reports: Mailbox<DeliveryReport>, threads: Int = 1, makesSums: Bool = false,
         reserved: ReservedPlaces = ReservedPlaces([]),
         taskName: @escaping @Sendable (TaskIndex) -> String = { "\($0.raw)" }, lacking: FilesystemLack = [],
-        groupHook: GroupHook? = nil
+        groupPatience: TimeSpan = .seconds(60), groupHook: GroupHook? = nil
     ) throws(SystemError) {
         let commons = PublishersCommons(
             names: TemporaryNames(run: run), leftovers: Leftovers(run: run), reserved: reserved, taskName: taskName,
-            makesSums: makesSums, lacking: lacking)
+            makesSums: makesSums, lacking: lacking, groupPatience: groupPatience)
         maximumOutstanding = threads == 1 ? 1 << 20 : threads << 22
         backlog = Backlog(maximumOutstanding)
         var started: [DeliveryThread] = []

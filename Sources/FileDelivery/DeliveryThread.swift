@@ -1,3 +1,4 @@
+import Glibc
 import SystemIO
 import TransferModel
 
@@ -28,7 +29,7 @@ final class DeliveryThread: Sendable {
 
     func post(_ batch: [DeliveryOrder]) { orders.post(batch) }
 
-    /// Carries out what was posted, flushes, and ends.
+    /// Carries out what was posted, flushes, and ends. A group that still waits for another run is given up.
     func finish() { thread.finish() }
 
     private func work(_ worker: inout DeliveryWorker) {
@@ -49,6 +50,7 @@ final class DeliveryThread: Sendable {
             }
             worker.flushIfDue(isLast: isEnding)
             worker.tellPartsIfDue()
+            worker.publishWaitingIfDue()
             let isBusy = worker.adoptSome()
             worker.handOver()
             if isEnding, batch.isEmpty {
@@ -82,6 +84,16 @@ struct DeliveryWorker {
     /// Numbers of its own, of which no other's is one: those of attempts are smaller.
     private var copies: UInt32 = 1 << 31
     private let sweeps: Bool
+    private struct WaitingGroup {
+        let group: GroupPlace
+        let absent: [String?]
+        let until: Instant
+    }
+    /// Another run is publishing at their places. Other orders are carried out meanwhile.
+    private var waitingGroups: [WaitingGroup] = []
+    private var nextTry: Instant?
+    private let groupPatience: TimeSpan
+    private static let triedAfter = TimeSpan.milliseconds(20)
 
     init(
         _ commons: PublishersCommons, _ reports: Mailbox<DeliveryReport>, _ pool: BufferPool, sweeps: Bool,
@@ -89,6 +101,7 @@ struct DeliveryWorker {
     ) {
         self.pool = pool
         self.sweeps = sweeps
+        groupPatience = commons.groupPatience
         publisher = Publisher(commons, groupHook: groupHook)
         self.reports = reports
     }
@@ -153,7 +166,8 @@ struct DeliveryWorker {
             answer(task) { () throws(TransferError) in
                 .staged(task, try publisher.groups.keep(task, path, group, checksum))
             }
-        case .publishGroup(let group, let absent): publish(group, absent)
+        case .publishGroup(let group, let absent):
+            publish(WaitingGroup(group: group, absent: absent, until: Clocks.instant() + groupPatience))
         case .discardGroup(let group): publisher.groups.discard(group)
         case .hurry: flushDue = flushDue.map { _ in Instant(nanoseconds: 0) }
         }
@@ -181,12 +195,35 @@ struct DeliveryWorker {
         }
     }
 
-    private mutating func publish(_ group: GroupPlace, _ absent: [String?]) {
+    private mutating func publish(_ waiting: WaitingGroup) {
+        let group = waiting.group
         do throws(TransferError) {
-            if try publisher.groups.publish(group, absent: absent) { answers.append(.groupPublished(group.index, nil)) }
+            switch try publisher.groups.publish(group, absent: waiting.absent) {
+            case .done: answers.append(.groupPublished(group.index, nil))
+            case .stopped: break
+            case .held:
+                let now = Clocks.instant()
+                guard now < waiting.until else {
+                    publisher.groups.discard(group)
+                    throw TransferError(
+                        .groupNotPublished,
+                        "another run is publishing at \(group.folder), or another program has locked that folder, "
+                            + "for \(groupPatience.nanoseconds / 1_000_000_000) seconds by now", errno: EWOULDBLOCK)
+                }
+                waitingGroups.append(waiting)
+                nextTry = now + Self.triedAfter
+            }
         } catch {
             answers.append(.groupPublished(group.index, error))
         }
+    }
+
+    mutating func publishWaitingIfDue() {
+        guard let due = nextTry, due <= Clocks.instant() else { return }
+        nextTry = nil
+        let waiting = waitingGroups
+        waitingGroups.removeAll()
+        for group in waiting { publish(group) }
     }
 
     /// Answers with what `work` gives, or with its failure.
@@ -292,7 +329,7 @@ struct DeliveryWorker {
     }
 
     func wait(on wake: WakeSignal) {
-        guard let due = [flushDue, publisher.partsDue].compactMap({ $0 }).min() else { return wake.wait() }
+        guard let due = [flushDue, publisher.partsDue, nextTry].compactMap({ $0 }).min() else { return wake.wait() }
         let left = due - Clocks.instant()
         if left > .zero { _ = wake.wait(nanoseconds: left.nanoseconds) }
     }

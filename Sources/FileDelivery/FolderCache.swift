@@ -101,6 +101,8 @@ final class FolderCache {
 }
 
 extension FolderCache.Folder {
+    func isSame(as other: FolderCache.Folder) -> Bool { inode == other.inode && device == other.device }
+
     /// The folder `name` in this one, never through a symlink.
     func child(_ name: RawName) throws(SystemError) -> FolderCache.Folder {
         try FolderCache.Folder(descriptor.folder(name))

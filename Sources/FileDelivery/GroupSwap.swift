@@ -11,8 +11,12 @@ struct GroupSwap {
     private let lacksExchange: Bool
     /// In the folder of `to`: the link that is renamed over it, then the one that was there.
     private var spareLink: RawName?
+    /// As we made it.
+    private var ownLink: FileFacts?
     /// In `beside`: the tree once it left the staging; after an exchange of folders, the old one.
     private var treeName: RawName?
+    /// What an exchange of folders put aside.
+    private var aside: FolderCache.Folder?
     /// This filesystem cannot exchange names: the old link is gone, not put aside.
     private var isReplaced = false
 
@@ -52,8 +56,7 @@ struct GroupSwap {
         switch target.standing {
         case .nothing: return
         case .folder:
-            let taken = treeName.flatMap { try? target.parent.descriptor.facts(of: $0) }
-            guard let old = target.old, taken?.inode == old.inode else { throw snapshot.changed(folder) }
+            guard let old = target.old, aside?.isSame(as: old) == true else { throw snapshot.changed(folder) }
         case .link(_, let facts, _):
             guard let spareLink, !isReplaced else { return }
             let taken = try? target.parent.descriptor.facts(of: spareLink)
@@ -83,8 +86,6 @@ struct GroupSwap {
     /// another place.
     private mutating func exchangeFolders(_ mode: mode_t?) throws(TransferError) {
         let tree = try settle(mode) { RawName($0) }
-        // Under a temporary name it must not be taken for one that a killed run left, while it may have to come back.
-        _ = try? target.old?.descriptor.tryLock()
         do throws(SystemError) {
             try exchange(target.parent, tree)
         } catch {
@@ -95,6 +96,9 @@ struct GroupSwap {
                 errno: error.errno)
         }
         staging.isHandsOff = true
+        aside = try? target.parent.child(tree)
+        // The old tree is locked. Another must not be taken for one that a killed run left either: it has to come back.
+        if let aside, target.old?.isSame(as: aside) != true { _ = try? aside.descriptor.tryLock() }
     }
 
     /// With what stands at `to`.
@@ -115,6 +119,7 @@ struct GroupSwap {
         let tree = try settle(mode) { link.treeName($0) }
         let spare = try makeLink(to: linkText(text, tree))
         spareLink = spare
+        ownLink = try? target.parent.descriptor.facts(of: spare)
         do throws(SystemError) {
             try exchange(target.parent, spare)
             staging.isHandsOff = true
@@ -179,7 +184,11 @@ struct GroupSwap {
 
     // MARK: Afterwards
 
+    /// What somebody put there meanwhile stays: it would end where our tree goes.
     private mutating func goBack() throws(TransferError) {
+        guard holdsOurs(target.name) else {
+            throw noWayBack("and is not what this run put there any more: it stays as it is", errno: nil)
+        }
         do throws(SystemError) {
             switch target.standing {
             case .nothing: return
@@ -188,11 +197,42 @@ struct GroupSwap {
             }
             staging.isHandsOff = false
         } catch {
-            let old = (try? target.old?.descriptor.path()).map { "; the old tree is \($0)" } ?? ""
-            throw TransferError(
-                .groupNotPublished,
-                "\(folder) was changed by somebody else, and going back failed: \(error.reason)\(old)",
-                errno: error.errno)
+            throw noWayBack("and going back failed: \(error.reason)", errno: error.errno)
+        }
+    }
+
+    /// In the folder of `to`: the tree, or the link to it.
+    private func holdsOurs(_ name: RawName) -> Bool {
+        guard let found = try? target.parent.descriptor.facts(of: name) else { return false }
+        if case .link = target.standing {
+            return ownLink.map {
+                found.isSameFile(as: $0) && found.modifiedNanoseconds == $0.modifiedNanoseconds
+            } ?? false
+        }
+        return (try? staging.tree.descriptor.facts())?.isSameFile(as: found) == true
+    }
+
+    private func noWayBack(_ why: String, errno: Int32?) -> TransferError {
+        keepOld()
+        let place = (try? (aside ?? target.old)?.descriptor.path()).map { "; the old tree is \($0)" } ?? ""
+        return TransferError(
+            .groupNotPublished, "\(folder) was changed by somebody else, \(why)\(place)", errno: errno)
+    }
+
+    /// A name that no sweep takes for its own.
+    private func keepOld() {
+        let lasting = RawName("\(target.name).kept\(names.next())")
+        switch target.standing {
+        case .nothing: return
+        case .folder:
+            guard let treeName else { return }
+            try? target.parent.descriptor.renameFolderIfFree(treeName, into: target.parent.descriptor, as: lasting)
+        case .link(_, _, let folder):
+            // Whoever switched the link may have led it back there.
+            guard target.link?.made(folder) == true, let old = target.old,
+                (try? FolderCache.Folder(target.parent.descriptor.folder(behind: target.name)))?.isSame(as: old) != true
+            else { return }
+            try? target.beside.descriptor.renameFolderIfFree(folder, into: target.beside.descriptor, as: lasting)
         }
     }
 
@@ -208,11 +248,12 @@ struct GroupSwap {
         }
     }
 
-    /// Nothing was swapped, or all was put back: no trace stays.
+    /// Nothing was swapped, or all was put back: no trace of ours stays.
     func undo() {
         guard !staging.isHandsOff else { return }
-        if let spareLink, !isReplaced { try? target.parent.descriptor.unlink(spareLink) }
-        if let treeName { try? TreeRemoval.remove(treeName, in: target.beside) }
+        if let spareLink, !isReplaced, holdsOurs(spareLink) { try? target.parent.descriptor.unlink(spareLink) }
+        guard let treeName, let tree = try? target.beside.child(treeName), tree.isSame(as: staging.tree) else { return }
+        try? TreeRemoval.remove(treeName, in: target.beside)
     }
 
     /// What the new tree replaced goes away. A folder that a link led to is removed only if an earlier publication

@@ -25,6 +25,20 @@ struct GroupTarget {
         return GroupLink(in: path, parent.inode, name)
     }
 
+    /// What stands there, locked, so that nobody else publishes at this place as long as it is held; `nil` while another
+    /// run does. Whoever publishes has the tree that stands there locked at each moment: the old one from here on, and its
+    /// own since it was made. A sweep leaves both alone, whatever their names are by then.
+    static func claim(_ place: GroupPlace, _ folders: FolderCache) throws(TransferError) -> GroupTarget? {
+        let target = try look(at: place, folders)
+        // Where the file system knows no locks there is nothing to wait for, and nobody sweeps.
+        guard let old = target.old, let isFree = try? old.descriptor.tryLock() else { return target }
+        // Before it was locked somebody may have put another in its place.
+        guard isFree, let now = try? FolderCache.Folder(.openFolder(place.folder)), now.isSame(as: old) else {
+            return nil
+        }
+        return target
+    }
+
     /// Makes the folders above `to`. What cannot be replaced in one step is an error.
     static func look(at place: GroupPlace, _ folders: FolderCache) throws(TransferError) -> GroupTarget {
         let (above, last) = Folders.split(place.folder)

@@ -181,27 +181,44 @@ final class Groups {
 
     // MARK: Publishing
 
-    /// `false` when the hook ended it. A group without members is left as it stands: an empty list must not empty a
-    /// folder. Afterwards nothing is staged, whatever came of it.
-    func publish(_ place: GroupPlace, absent: [String?] = []) throws(TransferError) -> Bool {
-        guard let staging = stagings.removeValue(forKey: place.index) else { return true }
-        if place.extraneous == .remove { for path in absent { staging.spare(path) } }
+    enum Publication {
+        case done
+        /// The hook ended it.
+        case stopped
+        /// Another run is publishing there.
+        case held
+    }
+
+    /// A group without members is left as it stands: an empty list must not empty a folder. Afterwards nothing is staged,
+    /// whatever came of it, unless the place is held.
+    func publish(_ place: GroupPlace, absent: [String?] = []) throws(TransferError) -> Publication {
+        guard let staging = stagings[place.index] else { return .done }
         do throws(TransferError) {
-            let isDone = try publish(staging)
-            if isDone { staging.remove() }
-            return isDone
+            let publication = try publish(staging, absent)
+            if case .held = publication { return .held }
+            stagings[place.index] = nil
+            if case .done = publication { staging.remove() }
+            return publication
         } catch {
-            staging.remove()
+            discard(place)
             throw error
         }
     }
 
-    private func publish(_ staging: GroupStaging) throws(TransferError) -> Bool {
+    private func publish(_ staging: GroupStaging, _ absent: [String?]) throws(TransferError) -> Publication {
         if !staging.hasNewMembers, staging.place.extraneous == .keep {
             try flush(staging)
-            return true
+            return .done
         }
-        let target = try GroupTarget.look(at: staging.place, folders)
+        guard let target = try GroupTarget.claim(staging.place, folders) else { return .held }
+        // Its lock goes with it.
+        defer { withExtendedLifetime(target) {} }
+        if staging.place.extraneous == .remove { for path in absent { staging.spare(path) } }
+        return try publish(staging, at: target) ? .done : .stopped
+    }
+
+    /// `false` when the hook ended it.
+    private func publish(_ staging: GroupStaging, at target: GroupTarget) throws(TransferError) -> Bool {
         try spareReserved(staging.place)
         var snapshot: TreeSnapshot?
         if let old = target.old {
@@ -242,11 +259,11 @@ final class Groups {
     ) throws(TransferError) {
         guard let snapshot, let old = target.old else { return }
         let now = try? FolderCache.Folder(.openFolder(place.folder))
-        guard let now, now.inode == old.inode, now.device == old.device else { throw snapshot.changed(place.folder) }
+        guard let now, now.isSame(as: old) else { throw snapshot.changed(place.folder) }
         try snapshot.checkUnchanged(now, wasMoved: false)
     }
 
-    /// Between the last look and the swap somebody may still write. Therefore the old tree is looked at once more when
+    /// Other runs wait; but between the last look and the swap anybody else may still write. Therefore the old tree is looked at once more when
     /// nobody can reach it by its path any longer, and put back if it differs. What remains: for that moment others see
     /// the new tree, and what they write into it is lost if it is taken back; and whoever holds a folder of the old tree
     /// open can write into it after that look, and loses what he writes.

@@ -40,6 +40,8 @@ struct PublishersCommons: Sendable {
     /// Of what is written a later run may want to know whether it is still there.
     let makesSums: Bool
     let lacking: FilesystemLack
+    /// How long a group waits for another run that publishes at its place.
+    let groupPatience: TimeSpan
 }
 
 /// Carries out deliveries, one after the other, on one thread: writes, verifies, gives the final name.

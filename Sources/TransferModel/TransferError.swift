@@ -145,7 +145,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .cannotSign: "Send the body as a file or as data."
         case .secretBarred: "Add the host to the secret's `hosts`, or do not send it there."
         case .groupChanged: "Run it again when nobody else writes into the group's folder."
-        case .groupNotPublished: "Mend what the message names and run it again; the folder is as it was."
+        case .groupNotPublished:
+            "Mend what the message names and run it again; unless it says otherwise, the folder is as it was."
         case .notEnoughDiskSpace: "Make room on that file system, or lower `limits.minimumFreeDisk`."
         case .backgroundSessionInUseByAnotherProcess: "Use another `identifier`, or wait for the other job."
         case .taskCrashedRunner: "Run this task alone in the foreground, and report it with the job file."

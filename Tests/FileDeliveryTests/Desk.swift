@@ -16,14 +16,16 @@ final class Desk {
 
     init(
         lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, run: String = "test0000state", threads: Int = 1,
-        groupHook: GroupHook? = nil
+        groupPatience: TimeSpan = .seconds(60), groupHook: GroupHook? = nil
     ) throws {
         var lacking: FilesystemLack = lacksUnnamedFiles ? .unnamedFiles : []
         if lacksExchange { lacking.insert(.exchange) }
         let wake = WakeSignal()
         self.wake = wake
         box = Mailbox(wake: { wake.signal() })
-        thread = try Delivery(run: run, reports: box, threads: threads, lacking: lacking, groupHook: groupHook)
+        thread = try Delivery(
+            run: run, reports: box, threads: threads, lacking: lacking, groupPatience: groupPatience,
+            groupHook: groupHook)
     }
 
     deinit { finish() }

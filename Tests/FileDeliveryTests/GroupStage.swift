@@ -31,12 +31,15 @@ final class GroupStage {
 
     init(
         _ tree: TemporaryTree, extraneous: GroupSpecification.Extraneous = .keep, flush: Bool = false,
-        lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, hook: GroupHook? = nil
+        lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, run: String = "test0000state",
+        patience: TimeSpan = .seconds(60), hook: GroupHook? = nil
     ) throws {
         self.tree = tree
         place = GroupPlace(
             index: GroupIndex(raw: 3), folder: tree.path("site"), extraneous: extraneous, flush: flush)
-        desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles, lacksExchange: lacksExchange, groupHook: hook)
+        desk = try Desk(
+            lacksUnnamedFiles: lacksUnnamedFiles, lacksExchange: lacksExchange, run: run, groupPatience: patience,
+            groupHook: hook)
     }
 
     func nextTask() -> TaskIndex {
@@ -90,6 +93,10 @@ final class GroupStage {
 
     func publish(absent: [String?] = []) throws -> TransferError? {
         desk.submit(.publishGroup(place, absent: absent.map { $0.map { tree.path("site/\($0)") } }))
+        return try published()
+    }
+
+    func published() throws -> TransferError? {
         guard case .groupPublished(GroupIndex(raw: 3), let error) = try desk.next() else { throw Desk.Silence() }
         return error
     }

@@ -24,28 +24,36 @@ final class GroupStaging {
     ) throws(SystemError) {
         self.place = place
         self.beside = beside
-        name = try Self.makeFolder(in: beside, names)
-        let made = try FolderCache.Folder(beside.descriptor.folder(name), lacksUnnamedFiles: lacksUnnamedFiles)
-        root = made
-        tree = try made.madeChild(Self.treeName)
-        // What is locked no other run takes for one that a killed run left. The tree leaves the staging in the end.
-        _ = try? root.descriptor.tryLock()
+        let made = try Self.makeRoot(in: beside, names, lacksUnnamedFiles: lacksUnnamedFiles)
+        (name, root) = (made.name, made.folder)
+        tree = try root.madeChild(Self.treeName)
+        // The tree leaves the staging in the end.
         _ = try? tree.descriptor.tryLock()
     }
 
-    /// One that a killed run left is passed over.
-    private static func makeFolder(in beside: FolderCache.Folder, _ names: TemporaryNames) throws(SystemError)
-        -> RawName
-    {
-        while true {
+    /// Each costs somebody who sweeps there all the time.
+    private static let mostAttempts = 1_000
+
+    /// Locked, for what is locked no other run takes for one that a killed run left. One that was left so is passed over,
+    /// and so is one that was taken for such before it was locked.
+    private static func makeRoot(
+        in beside: FolderCache.Folder, _ names: TemporaryNames, lacksUnnamedFiles: Bool
+    ) throws(SystemError) -> (name: RawName, folder: FolderCache.Folder) {
+        var failure = SystemError(call: "mkdir", errno: EEXIST)
+        for _ in 0..<mostAttempts {
             let name = RawName(names.next())
             do throws(SystemError) {
                 try beside.descriptor.makeFolder(name, mode: 0o700)
-                return name
+                let folder = try FolderCache.Folder(
+                    beside.descriptor.folder(name), lacksUnnamedFiles: lacksUnnamedFiles)
+                guard (try? folder.descriptor.tryLock()) ?? true else { continue }
+                if try beside.child(name).isSame(as: folder) { return (name, folder) }
             } catch {
-                guard error.errno == EEXIST else { throw error }
+                guard error.errno == EEXIST || error.errno == ENOENT else { throw error }
+                failure = error
             }
         }
+        throw failure
     }
 
     /// A folder of the tree, made where it is missing.

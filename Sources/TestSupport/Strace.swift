@@ -10,6 +10,8 @@ package struct Strace: Sendable {
         case kill
         /// The call does nothing and says this, such as `ENOSPC`.
         case error(String)
+        /// The call waits so long before it does anything.
+        case delay(milliseconds: Int)
     }
 
     package struct Injection: Hashable, Sendable, CustomStringConvertible {
@@ -28,6 +30,7 @@ package struct Strace: Sendable {
             switch deed {
             case .kill: "\(call):signal=KILL:when=\(when)"
             case .error(let name): "\(call):error=\(name):when=\(when)"
+            case .delay(let milliseconds): "\(call):delay_enter=\(milliseconds * 1_000):when=\(when)"
             }
         }
     }

@@ -156,4 +156,27 @@ import TransferModel
         #expect(try stage.folder.bytes("site/long") == body)
         #expect(stage.folder.list("site") == (extraneous == "keep" ? ["long", "old", "x"] : ["long", "x"]))
     }
+
+    /// Between the making of the folder that a group is staged in and its lock another run sweeps it away: then another
+    /// is made.
+    @Test(.enabled(if: Strace.isUsable)) func aStagingThatIsSweptBeforeItIsLockedIsMadeAgain() throws {
+        defer { server.stop() }
+        try stage.folder.write("site/old", "old")
+        // Each thread's first ones; the delivery thread's own are those of the staging.
+        let slow = Strace([.init("flock", .delay(milliseconds: 1_500), when: "1..2")])
+        let alone = "sessions: { default: { configuration: ephemeral } }\n"
+        let running = try stage.start(alone + job("keep"), under: slow.command(calls: ["flock"]))
+        for _ in 0..<400 where !stage.folder.list().contains(where: { $0.hasPrefix(".transfer-run-") }) {
+            usleep(50_000)
+        }
+        let first = stage.folder.list().filter { $0.hasPrefix(".transfer-run-") && $0.hasSuffix("-1/") }
+        try stage.folder.write("other.yaml", alone + "tasks: [{ id: b, url: '\(server.url("/b"))', to: plain }]")
+        #expect(try stage.binary.start(["other.yaml", "--report", "none"]).wait().exitStatus == 0)
+        // Else it was not provoked.
+        #expect(first.count == 1 && !stage.folder.list().contains(first[0]))
+        let run = try stage.finish(running)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try stage.text("site/x") == "slow" && stage.text("site/old") == "old")
+        #expect(stage.folder.list().allSatisfy { !$0.hasPrefix(".transfer-run-") })
+    }
 }

@@ -110,7 +110,8 @@ extension Scheduler {
             let telling = members.first {
                 $0.ending?.outcome == .failed && ($0.lastEnd == .succeeded || Self.isOfGroup($0.ending?.error))
             }
-            actions.append(.groupFinished(group, published: false, telling?.ending?.error))
+            let error = telling?.ending?.error
+            actions.append(.groupFinished(group, published: telling != nil && Self.stands(error), error))
         }
     }
 

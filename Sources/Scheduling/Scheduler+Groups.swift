@@ -84,6 +84,9 @@ extension Scheduler {
         error?.name == .groupNotPublished || error?.name == .groupChanged
     }
 
+    /// Once a group stands there only its flush can fail: then its members have failed, and it stands all the same.
+    static func stands(_ error: TransferError?) -> Bool { error == nil || error?.name == .cannotWriteToFile }
+
     /// How those end that another member of theirs left alone.
     func missing(in group: GroupIndex) -> Ending {
         guard let deferral = groups[Int(group.raw)].deferral else { return .finish(.cancelled, Self.isIncomplete, nil) }
@@ -102,15 +105,16 @@ extension Scheduler {
         groups[number].isPublishing = false
         for task in groups[number].staged { finish(task, error == nil ? .succeeded : .failed, error, nil) }
         groups[number].staged = []
-        ended(group, published: error == nil, error)
+        ended(group, published: Self.stands(error), error)
     }
 
     private mutating func ended(_ group: GroupIndex, published: Bool, _ error: TransferError?) {
         actions.append(.groupFinished(group, published: published, error))
         if stopping == nil {
+            let isGood = published && error == nil
             release(
-                groupDependants.of(Int(group.raw)), published, groups[Int(group.raw)].deferral,
-                blame: published ? nil : Blame(.group(group)))
+                groupDependants.of(Int(group.raw)), isGood, groups[Int(group.raw)].deferral,
+                blame: isGood ? nil : Blame(.group(group)))
         }
     }
 }

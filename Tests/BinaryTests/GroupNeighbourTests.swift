@@ -179,4 +179,29 @@ import TransferModel
         #expect(try stage.text("site/x") == "slow" && stage.text("site/old") == "old")
         #expect(stage.folder.list().allSatisfy { !$0.hasPrefix(".transfer-run-") })
     }
+
+    /// The set stands there and may not outlast a power cut: its members have failed, and the report says both.
+    @Test(.enabled(if: Strace.isUsable), arguments: [false, true])
+    func aSetWhoseFlushFailsIsToldAsPublished(_ isLink: Bool) throws {
+        defer { server.stop() }
+        try stage.folder.write("releases/first/old", "old")
+        if isLink {
+            try stage.folder.link("site", to: "releases/first")
+        } else {
+            rename(stage.folder.path("releases/first"), stage.folder.path("site"))
+        }
+        let broken = Strace([.init("fsync", .error("EIO"))], paths: [stage.folder.path("")])
+        let text =
+            "sessions: { default: { durability: flush } }\n"
+            + job("remove", "{ id: n, needs: [group.g], url: '\(server.url("/b"))', to: needing }")
+        let run = try stage.run(text, under: broken.command(calls: ["fsync"]))
+        #expect(run.status == 1)
+        #expect(try run.values("$.groups[*].published") == ["true"])
+        #expect(try run.values("$.groups[*].error.name") == ["cannotWriteToFile"])
+        #expect(try run.task("a", "error.message")?.contains("is published, but flushing") == true)
+        #expect(try run.values("$.tasks[*].outcome") == ["failed", "skipped"])
+        #expect(try run.values("$.tasks[*].changed") == ["true", "false"])
+        #expect(stage.folder.list("site") == ["x"])
+        #expect(try stage.run(text).status == 0)
+    }
 }

@@ -103,5 +103,24 @@ final class SecureEnds {
     }
     func forget(_ slot: TransferSlot) {
         if !asked.isEmpty { asked = asked.filter { $0.value !== slot } }
+        if !watched.isEmpty { watched = watched.filter { $0.value.slot !== slot } }
+    }
+
+    // MARK: Behind an HTTPS proxy
+
+    /// By the context that was made for the proxy, or for the server behind it.
+    private var watched: [UInt: (slot: TransferSlot, isProxy: Bool)] = [:]
+
+    func watch(_ context: UnsafeRawPointer, of slot: TransferSlot, isProxy: Bool) {
+        watched[UInt(bitPattern: context)] = (slot, isProxy)
+    }
+    /// We ended the handshake over the certificates that were shown.
+    func refused(_ context: UnsafeRawPointer, _ verifyResult: Int) {
+        guard let (slot, isProxy) = watched[UInt(bitPattern: context)], !isProxy else { return }
+        slot.refusedCertificate = verifyResult
+    }
+    func complained(_ context: UnsafeRawPointer, proxyAlert alert: Int32) {
+        guard let (slot, isProxy) = watched[UInt(bitPattern: context)], isProxy else { return }
+        slot.proxyAlert = alert
     }
 }

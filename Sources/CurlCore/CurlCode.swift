@@ -62,7 +62,7 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
     /// `CURLE_TOO_LARGE`, which older headers do not know.
     private static let tooLarge = CURLcode(100)
 
-    private static func certificateError(_ verifyResult: Int) -> ErrorName {
+    static func certificateError(_ verifyResult: Int) -> ErrorName {
         switch Int32(truncatingIfNeeded: verifyResult) {
         // libcurl looks at the name itself, after a chain that OpenSSL found right.
         case X509_V_OK, X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .serverCertificateWrongHost

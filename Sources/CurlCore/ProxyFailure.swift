@@ -1,7 +1,8 @@
+internal import CLibSSL
 internal import CLibcurl
 package import TransferModel
 
-/// Why it was the proxy that failed and not what lies behind it.
+/// Why a transfer through a proxy failed, where libcurl does not say it: mostly it was the proxy and not what lies behind it.
 package struct ProxyFailure: Sendable {
     package let name: ErrorName
     package let message: String
@@ -21,7 +22,14 @@ extension TransferSlot {
         case CURLE_COULDNT_CONNECT:
             return ProxyFailure(name: .cannotConnectToProxy, message: "\(who) cannot be reached: \(easy.message)")
         case CURLE_PROXY: return refusedBySOCKS(who)
+        case CURLE_SSL_CONNECT_ERROR:
+            if let refusedCertificate { return Self.distrusted(refusedCertificate) }
         default: break
+        }
+        if isProxyAfterCertificate {
+            return ProxyFailure(
+                name: .proxyAuthenticationRequired,
+                message: "\(who) wants a client certificate, and proxies are shown none: \(easy.message)")
         }
         if let head = tunnelHead, isInTunnel { return refused(head.status, who) }
         guard isTalkingToProxy(proxy) else { return nil }
@@ -34,6 +42,14 @@ extension TransferSlot {
         default:
             return ProxyFailure(name: .cannotConnectToProxy, message: "\(who) does not answer: \(easy.message)")
         }
+    }
+
+    /// As libcurl would have said it.
+    private static func distrusted(_ verifyResult: Int) -> ProxyFailure {
+        let name = CurlCode.certificateError(verifyResult)
+        if name == .serverKeyNotPinned { return ProxyFailure(name: name, message: TLSSettings.notPinned) }
+        let words = unsafe String(cString: X509_verify_cert_error_string(verifyResult))
+        return ProxyFailure(name: name, message: "SSL certificate problem: \(words)")
     }
 
     /// Nobody behind it was reached yet: neither a tunnel nor a request went through.
@@ -95,7 +111,7 @@ extension CurlCompletion {
         } else if let certificateAlert {
             (name, words) = Self.explain(certificateAlert, words)
         } else if name == .serverKeyNotPinned {
-            words = "no key of the server's certificates is one that `tls.trust.pin` names"
+            words = TLSSettings.notPinned
         } else if let misshapen = code.misshapenAnswer(message) {
             (name, words) = (.cannotParseResponse, misshapen)
         } else if lostAnswer {

@@ -81,6 +81,7 @@ package final class TLSSettings: Sendable {
 
     /// A number of OpenSSL's that it leaves to programs.
     static let pinMismatch = X509_V_ERR_APPLICATION_VERIFICATION
+    static let notPinned = "no key of the server's certificates is one that `tls.trust.pin` names"
 
     /// The server proved that it has the leaf's key; for the rest of the chain a verified signature must stand.
     private func isPinned(_ store: OpaquePointer) -> Bool {

@@ -76,6 +76,9 @@ extension TransferSlot {
 
     /// handshake_failure, bad_certificate and its kin, unknown_ca, access_denied, decrypt_error, certificate_required.
     private static let certificateAlerts: Set<Int32> = [40, 41, 42, 43, 44, 45, 46, 48, 49, 51, 116]
+
+    /// A proxy is shown no certificate, and only this alert says for certain that it wants one.
+    var isProxyAfterCertificate: Bool { proxyAlert == SSL_AD_CERTIFICATE_REQUIRED }
 }
 
 /// A server wanted a certificate of ours, and ended the connection over it.
@@ -104,8 +107,10 @@ private func prepareSecureContext(
     }
     pool.secureEnds.isUsed = true
     unsafe SSL_CTX_set_info_callback(sslContext, noteSecureEvent)
-    if let proxy = pool.proxy, proxy.isSecure, slot.secureContexts == 1 {
-        return unsafe expect(proxy.bareHost, pool.tls, sslContext, isProxy: true)
+    if let proxy = pool.proxy, proxy.isSecure {
+        let isProxy = slot.secureContexts == 1
+        unsafe pool.secureEnds.watch(context, of: slot, isProxy: isProxy)
+        if isProxy { return unsafe expect(proxy.bareHost, pool.tls, sslContext, isProxy: true) }
     }
     unsafe SSL_CTX_set_cert_cb(sslContext, noteCertificateRequest, user)
     if let identity = pool.identity, unsafe !identity.use(in: sslContext) { return CURLE_SSL_CERTPROBLEM }
@@ -164,6 +169,12 @@ private func noteSecureEvent(_ ssl: OpaquePointer?, _ place: Int32, _ value: Int
             unsafe ends.closed(connection)
         } else if value >> 8 == 2 {
             unsafe ends.complained(connection, alert: alert)
+            unsafe ends.complained(UnsafeRawPointer(context), proxyAlert: alert)
         }
+    } else if place & SSL_CB_WRITE_ALERT == SSL_CB_WRITE_ALERT, value >> 8 == 2 {
+        // Where nothing is checked, what the chain is worth is no reason.
+        let result = unsafe SSL_get_verify_result(ssl)
+        guard result != X509_V_OK, unsafe SSL_get_verify_mode(ssl) != SSL_VERIFY_NONE else { return }
+        unsafe ends.refused(UnsafeRawPointer(context), result)
     }
 }

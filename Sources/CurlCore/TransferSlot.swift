@@ -24,6 +24,11 @@ import TransferModel
     var alert: Int32?
     /// Contexts that were made for the TLS of the present connection: behind an HTTPS proxy the proxy's comes first.
     var secureContexts = 0
+    /// OpenSSL's word on the server's certificates, when we refused them behind an HTTPS proxy. There libcurl loses it: the
+    /// alert goes out through the outer TLS, which clears OpenSSL's queue of errors before it is read.
+    var refusedCertificate: Int?
+    /// What an HTTPS proxy said when it ended the connection with a complaint.
+    var proxyAlert: Int32?
     /// The proxy is asked by CONNECT. Until it lets us through, all that comes is its answer to that.
     private(set) var tunnels = false
     private(set) var isInTunnel = false
@@ -98,7 +103,7 @@ import TransferModel
         tlsFingerprint = nil
         unsafe secureConnection = nil
         wasAskedForCertificate = false
-        alert = nil
+        (alert, refusedCertificate, proxyAlert) = (nil, nil, nil)
         socketError = 0
         (refusal, hasOpened, usedSocket, interface) = (nil, false, nil, nil)
         url = request.url
@@ -134,7 +139,7 @@ import TransferModel
     /// The transfer is over. What it used may go before the handle does.
     func leavePool() {
         leaveSocket()
-        if wasAskedForCertificate { pool?.secureEnds.forget(self) }
+        if wasAskedForCertificate || secureContexts > 0 { pool?.secureEnds.forget(self) }
         if pool?.isPassing == true {
             easy.leaveShare()
             lastLikeness = nil

@@ -7,6 +7,8 @@ extension TransferError {
         // Else it is somebody's place in this very run.
         case .destinationExists where !message.hasSuffix("is there already"):
             "Give the task a `to` of its own, or `needs` where it is to be another's."
+        case .proxyAuthenticationRequired where message.contains("wants a client certificate"):
+            "Use a proxy that asks for none: `tls.clientCertificates` are for servers."
         case .badServerResponse where message.contains("without asking for the body"):
             "Leave out `expectContinue`: the server does not know what it means."
         // It would be cancelled again.

@@ -125,6 +125,83 @@ import TransferModel
         #expect(try unknown.task("t0", "error.name") == "proxyCertificateUntrusted")
     }
 
+    /// In TLS inside TLS libcurl knows no reason for a handshake that we ended.
+    @Test(arguments: [
+        (CertificateAuthority.Flaw.expired, "serverCertificateHasBadDate", "certificate has expired"),
+        (.notYetValid, "serverCertificateNotYetValid", "certificate is not yet valid"),
+        (.selfSigned, "serverCertificateUntrusted", "self-signed certificate"),
+        (.otherHost, "serverCertificateWrongHost", "hostname mismatch"),
+    ])
+    func aServerBehindTLSIsRefusedForItsOwnReason(
+        _ flaw: CertificateAuthority.Flaw, _ name: String, _ words: String
+    ) throws {
+        let authority = try CertificateAuthority()
+        let server = try ScriptedServer(tls: TLSOptions(authority: authority, flaw: flaw))
+        let inner = try Neighbour.tinyproxy()
+        let outer = try Neighbour.socat(before: inner.port, authority.issue())
+        defer {
+            server.stop()
+            for proxy in [outer, inner] { proxy.stop() }
+        }
+        let (ca, foreign) = (authority.caFile, "sha256//\(String(repeating: "A", count: 43))=")
+        let rows = [
+            ("ca: \(ca)", name, "SSL certificate problem: \(words)"),
+            ("policy: insecure, ca: \(ca), pin: [\"\(foreign)\"]", "serverKeyNotPinned", "`tls.trust.pin`"),
+        ]
+        for (trust, name, words) in rows {
+            let run = try Stage().run(
+                """
+                sessions: { default: { tls: { trust: { \(trust) } }, proxy: "https://localhost:\(outer.port)" } }
+                tasks: [{ id: a, url: "https://localhost:\(server.port)/a" }]
+                """)
+            #expect(try run.task("a", "error.name") == name)
+            #expect(try run.task("a", "error.message")?.contains(words) == true)
+            #expect(try run.value("$.totals.attempts") == "1")
+        }
+        #expect(server.requests().isEmpty)
+    }
+
+    /// Where nothing is checked, whatever else ends the handshake is no matter of certificates.
+    @Test func anotherEndOfTheInnerHandshakeKeepsItsName() throws {
+        let authority = try CertificateAuthority()
+        let server = try ScriptedServer(tls: TLSOptions(authority: authority, maximum: .v1_2, flaw: .selfSigned))
+        let inner = try Neighbour.tinyproxy()
+        let outer = try Neighbour.socat(before: inner.port, authority.issue())
+        defer {
+            server.stop()
+            for proxy in [outer, inner] { proxy.stop() }
+        }
+        let run = try Stage().run(
+            """
+            defaults: { retry: { attempts: 1 } }
+            sessions:
+              default:
+                tls: { minimum: "1.3", trust: { policy: insecure } }
+                proxy: "https://localhost:\(outer.port)"
+            tasks: [{ id: a, url: "https://localhost:\(server.port)/a" }]
+            """)
+        #expect(try run.task("a", "error.name") == "secureConnectionFailed")
+    }
+
+    /// In TLS 1.3 it says so after we took the handshake for done.
+    @Test(arguments: ["http", "https"]) func aProxyThatWantsACertificateIsTold(_ scheme: String) throws {
+        let authority = try CertificateAuthority()
+        let proxy = try ScriptedServer(tls: TLSOptions(authority: authority, requiresClientCertificate: true))
+        defer { proxy.stop() }
+        let run = try Stage().run(
+            """
+            defaults: { retry: { attempts: 3, backoff: { initial: 10ms } } }
+            sessions:
+              default: { tls: { trust: { ca: \(authority.caFile) } }, proxy: "https://localhost:\(proxy.port)" }
+            tasks: [{ id: a, url: "\(scheme)://server.example/a" }]
+            """)
+        #expect(try run.task("a", "error.name") == "proxyAuthenticationRequired")
+        #expect(
+            try run.task("a", "error.message")?.hasPrefix(
+                "the proxy https://localhost:\(proxy.port) wants a client certificate") == true)
+        #expect(try run.task("a", "explanation")?.contains("Use a proxy that asks for none") == true)
+    }
+
     /// Both its connections go through the proxy.
     @Test func ftpGoesThroughThem() throws {
         let server = try FTPServer()

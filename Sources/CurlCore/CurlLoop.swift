@@ -241,7 +241,8 @@ package import TransferModel
         // The one that carries an ftp server's file goes with it.
         if slot.ftp != nil, slot.isHeadComplete { metrics.openedConnections = max(0, metrics.openedConnections - 1) }
         metrics.isReused = metrics.openedConnections == 0 && metrics.preTransfer > 0
-        metrics.requestBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE))
+        // What a proxy was told is no request of ours.
+        metrics.requestBytes = slot.isHeldByProxy ? 0 : Int64(easy.long(CURLINFO_REQUEST_SIZE))
         metrics.headerBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
         metrics.uploadedBytes = easy.offset(CURLINFO_SIZE_UPLOAD_T)
         metrics.downloadedBytes = easy.offset(CURLINFO_SIZE_DOWNLOAD_T)

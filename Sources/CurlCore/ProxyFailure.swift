@@ -70,6 +70,10 @@ extension TransferSlot {
         case 401, 407:
             ProxyFailure(
                 name: .proxyAuthenticationRequired, message: "\(who) wants to know who asks (\(status) to CONNECT)")
+        // What they mean of a server they mean here: the same may get through a little later.
+        case 408, 425, 429:
+            ProxyFailure(
+                name: .proxyCouldNotConnect, message: "\(who) asks to come again later (\(status) to CONNECT)")
         case 500...:
             ProxyFailure(
                 name: .proxyCouldNotConnect, message: "\(who) did not get through to the host (\(status) to CONNECT)")

@@ -33,6 +33,9 @@ import TransferModel
     private(set) var tunnels = false
     private(set) var isInTunnel = false
     private(set) var tunnelHead: ResponseHead?
+    private var hasReachedServer = false
+    /// It asks for a tunnel, and nothing was sent through one yet.
+    var isHeldByProxy: Bool { tunnels && !hasReachedServer }
     private(set) var ftp: FTPAccess?
     /// The last line that an ftp server said.
     var lastReply = ""
@@ -113,7 +116,7 @@ import TransferModel
         if !swallowed.isEmpty { swallowed = [] }
         (bodyBytes, swallowedBody) = (0, 0)
         (beganAt, beganAfter) = (loop.clock(), .zero)
-        tunnelHead = nil
+        (tunnelHead, hasReachedServer) = (nil, false)
         tunnels = request.pool.proxy?.speaksHTTP == true && !request.url.hasPrefix("http:")
         isInTunnel = tunnels
         secureContexts = 0
@@ -283,6 +286,7 @@ import TransferModel
     /// The connection reaches to the server, and nothing was sent to it yet.
     func reachServer() {
         isInTunnel = false
+        hasReachedServer = true
         noteSecurity()
     }
 

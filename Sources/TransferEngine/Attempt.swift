@@ -107,6 +107,8 @@ final class Attempt: TransferReceiver {
 
     // Notes from libcurl's calls.
     var head: ResponseHead?
+    /// What a proxy said that opened no tunnel.
+    var refusedTunnel: ResponseHead?
     var received: Int64 = 0
     /// Of the present request's answer, as it came over the wire.
     private(set) var arrived: Int64 = 0
@@ -311,7 +313,7 @@ final class Attempt: TransferReceiver {
 
     /// Ready for the next request of the same attempt.
     func beginRequest(at now: Now) {
-        head = nil
+        (head, refusedTunnel) = (nil, nil)
         (received, arrived) = (0, 0)
         endedByUs = false
         hasNewHead = false

@@ -518,7 +518,10 @@ package final class Engine {
         if completion.wasAskedForCertificate, attempt.head == nil { tellOfCertificate(attempt) }
         let error = attempt.bodyFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
         if let parts = attempt.parts { return firstStreamEnded(attempt, parts, error) }
-        if completion.proxyHead != nil, answersProxy(attempt, completion, error) { return }
+        if let head = completion.proxyHead {
+            if answersProxy(attempt, completion, error) { return }
+            if !(200..<300).contains(head.status) { attempt.refusedTunnel = head }
+        }
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
     }
 
@@ -646,7 +649,7 @@ package final class Engine {
     func fail(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .cancelled { return cancelled(attempt, error) }
         // What an old answer asked for is over.
-        let head = attempt.isFromCache ? nil : attempt.head
+        let head = attempt.isFromCache ? nil : attempt.head ?? attempt.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         var verdict = Verdict(
             .failed(attempt.life.explained(error)), status: attempt.life.lastStatus, retryAfter: retryAfter,

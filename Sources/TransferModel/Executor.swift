@@ -98,7 +98,7 @@ package struct Verdict: Sendable {
     package var outcome: Outcome
     /// The last answer's status, when there was one.
     package var status: Int?
-    /// What the server asked for with `Retry-After`.
+    /// What the server, or a proxy that opened no tunnel to it, asked for with `Retry-After`.
     package var retryAfter: TimeSpan?
     /// Whether a byte of a request was sent: a POST of which nothing was sent can be sent again.
     package var sentSomething: Bool

@@ -9,6 +9,8 @@ extension TransferError {
             "Give the task a `to` of its own, or `needs` where it is to be another's."
         case .proxyAuthenticationRequired where message.contains("wants a client certificate"):
             "Use a proxy that asks for none: `tls.clientCertificates` are for servers."
+        case .proxyCouldNotConnect where message.contains("asks to come again later"):
+            "Run it again later, or with fewer connections at once."
         case .badServerResponse where message.contains("without asking for the body"):
             "Leave out `expectContinue`: the server does not know what it means."
         // It would be cancelled again.

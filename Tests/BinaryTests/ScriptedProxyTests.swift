@@ -118,7 +118,8 @@ import TransferModel
 
     @Test(arguments: [
         (403, "proxyRefusedConnection"), (407, "proxyAuthenticationRequired"), (502, "proxyCouldNotConnect"),
-        (503, "proxyCouldNotConnect"), (301, "proxyRefusedConnection"), (404, "proxyRefusedConnection"),
+        (503, "proxyCouldNotConnect"), (408, "proxyCouldNotConnect"), (425, "proxyCouldNotConnect"),
+        (429, "proxyCouldNotConnect"), (301, "proxyRefusedConnection"), (404, "proxyRefusedConnection"),
     ])
     func aRefusalIsNeverTheServersAnswer(_ status: Int, _ name: String) throws {
         let proxy = try ScriptedServer { _ in
@@ -168,6 +169,60 @@ import TransferModel
         #expect(run.status == 0)
         #expect(try run.value("$.totals.attempts") == "2")
         #expect(!(try run.task("a", "response.headers") ?? "").contains("X-Proxy"))
+    }
+
+    /// Nothing of a POST was sent either while no tunnel stood.
+    @Test(arguments: [408, 425, 429, 502]) func whatMayGetThroughLaterIsAskedForAgain(_ status: Int) throws {
+        let server = try ScriptedServer(tls: TLSOptions()) { .respond(200, body: "took \($0.bodyText)") }
+        let port = server.port
+        let proxy = try ScriptedServer { request in
+            if request.number == 1 { return .respond(status) + [.close] }
+            return [.send("HTTP/1.1 200 Go on\r\n\r\n"), .relay(to: port)]
+        }
+        defer { for one in [server, proxy] { one.stop() } }
+        let run = try Stage().run(
+            """
+            defaults: { retry: { attempts: 2, backoff: { initial: 10ms } } }
+            \(try session(proxy, server))
+            tasks: [{ id: a, method: POST, url: "\(server.url("/a"))", body: { data: all of it } }]
+            """)
+        #expect(run.status == 0)
+        #expect(try run.task("a", "body.text") == "took all of it")
+        #expect(try run.value("$.totals.attempts") == "2")
+        #expect(server.requests().count == 1)
+    }
+
+    @Test(arguments: [429, 503]) func aProxysRetryAfterIsHonoured(_ status: Int) throws {
+        let server = try ScriptedServer(tls: TLSOptions()) { _ in .respond(200, body: "x") }
+        let port = server.port
+        let proxy = try ScriptedServer { request in
+            if request.number == 1 { return .respond(status, headers: [("Retry-After", "1")]) + [.close] }
+            return [.send("HTTP/1.1 200 Go on\r\n\r\n"), .relay(to: port)]
+        }
+        defer { for one in [server, proxy] { one.stop() } }
+        let run = try Stage().run(
+            """
+            defaults: { retry: { attempts: 2, backoff: { initial: 1ms } } }
+            \(try session(proxy, server))
+            tasks: [{ id: a, url: "\(server.url("/a"))" }]
+            """)
+        #expect(run.status == 0)
+        #expect(try run.values("$.tasks[0].waits[*].reason").contains("retryAfter"))
+        let times = proxy.requests().map(\.arrival)
+        try #require(times.count == 2)
+        #expect(times[1] - times[0] >= .milliseconds(950))
+
+        let patience = "retryAfter: { maximum: 500ms }"
+        let impatient = try ScriptedServer { _ in .respond(status, headers: [("Retry-After", "1")]) + [.close] }
+        defer { impatient.stop() }
+        let refused = try Stage().run(
+            """
+            defaults: { retry: { attempts: 2, \(patience) } }
+            \(try session(impatient, server))
+            tasks: [{ id: a, url: "\(server.url("/a"))" }]
+            """)
+        #expect(try refused.task("a", "error.message")?.contains("it asks to wait 1 s") == true)
+        #expect(impatient.requests().count == 1)
     }
 
     private func runOnce(through proxy: ScriptedServer) throws -> Stage.Run {

@@ -107,6 +107,9 @@ extension AttemptLife {
     /// Whether the proxy is asked for a tunnel. Then its answers and those of the server are apart.
     private func isTunnelled(_ request: OutgoingRequest) -> Bool { proxy != nil && !request.url.schemeIs("http") }
 
+    /// The proxy whose answer this is, and not the server's.
+    func asker(_ status: Int) -> Origin? { status == 407 && !isTunnelled(request) ? proxy : nil }
+
     private func challenged(_ request: OutgoingRequest) -> ChallengedRequest {
         let nothing: @Sendable () -> [UInt8]? = { [] }
         return ChallengedRequest(

@@ -404,7 +404,8 @@ package final class AttemptLife {
         if let decision = obeyRules(status: status, headers, framing) { return decision }
         let unknownCoding = readCodings(headers, framing)
         // A part that was asked for to complete what is there stands for the whole.
-        if let miss = rules.missedStatus(offset > 0 ? 200 : status, isAccepted: accepted != nil) {
+        let isAccepted = accepted != nil
+        if let miss = rules.missedStatus(offset > 0 ? 200 : status, isAccepted: isAccepted, asker: asker(status)) {
             return decline(miss, accepted)
         }
         if let miss = missedContent(status: status, headers) { return decline(miss, accepted) }

@@ -4,12 +4,15 @@ package import TransferModel
 /// What must hold of an answer, in the order in which it is asked: status, length, type and headers, beginning. A
 /// digest comes last, when all of the body is there.
 extension AttemptRules {
-    /// Whoever accepts a refused redirect means its status too, unless the job asks for others by itself.
-    func missedStatus(_ status: Int, isAccepted: Bool) -> TransferError? {
+    /// Whoever accepts a refused redirect means its status too, unless the job asks for others by itself. `asker` is the
+    /// proxy that wants to know who asks, where the answer is that.
+    func missedStatus(_ status: Int, isAccepted: Bool, asker: Origin? = nil) -> TransferError? {
         let isMeant = isAccepted && expect.status == .success
         if isMeant || expect.status.contains(status) { return nil }
-        return TransferError(
-            .unexpectedResponse, "expected status \(expect.status.words), the server answered \(status)")
+        let answer =
+            asker.map { "the proxy \($0.host):\($0.port) answered \(status): it wants to know who asks" }
+            ?? "the server answered \(status)"
+        return TransferError(.unexpectedResponse, "expected status \(expect.status.words), \(answer)")
     }
 
     func missedType(_ headers: HeaderBlock) -> TransferError? {

@@ -7,6 +7,8 @@ extension TransferError {
         // Else it is somebody's place in this very run.
         case .destinationExists where !message.hasSuffix("is there already"):
             "Give the task a `to` of its own, or `needs` where it is to be another's."
+        case .unexpectedResponse where message.contains(" answered 407: it wants to know who asks"):
+            ErrorName.proxyAuthenticationRequired.whatHelps
         case .proxyAuthenticationRequired where message.contains("wants a client certificate"):
             "Use a proxy that asks for none: `tls.clientCertificates` are for servers."
         case .proxyCouldNotConnect where message.contains("asks to come again later"):

@@ -124,6 +124,9 @@ import TransferModel
         #expect(run.status == 1)
         #expect(shown(proxy) == [nil])
         #expect(try told(run) == ["basic default 0"])
+        #expect(try run.task("a", "error.message")?.contains("127.0.0.1:\(proxy.port)") == true)
+        #expect(try run.task("a", "explanation")?.contains("wants to know who asks") == true)
+        #expect(try run.task("a", "explanation")?.contains("under `credentials` with `proxy: true`") == true)
     }
 
     @Test(arguments: [true, false]) func rulesCountForProxies(_ isTunnel: Bool) throws {

@@ -32,7 +32,7 @@ extension TransferSlot {
                 message: "\(who) wants a client certificate, and proxies are shown none: \(easy.message)")
         }
         if let head = tunnelHead, isInTunnel { return refused(head.status, who) }
-        guard isTalkingToProxy(proxy) else { return nil }
+        guard isTalkingToProxy(proxy, code) else { return nil }
         switch CURLcode(code.rawValue) {
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE:
             return ProxyFailure(
@@ -53,10 +53,13 @@ extension TransferSlot {
     }
 
     /// Nobody behind it was reached yet: neither a tunnel nor a request went through.
-    private func isTalkingToProxy(_ proxy: ProxySettings) -> Bool {
+    private func isTalkingToProxy(_ proxy: ProxySettings, _ code: CurlCode) -> Bool {
         if tunnels { return isInTunnel && tunnelHead == nil }
         // No byte of the request went out.
-        return proxy.isSecure && easy.offset(CURLINFO_PRETRANSFER_TIME_T) == 0
+        guard easy.offset(CURLINFO_PRETRANSFER_TIME_T) == 0 else { return false }
+        if proxy.speaksHTTP { return proxy.isSecure }
+        // Silence alone has no word of libcurl's for SOCKS. TLS begins behind it; an ftp server may be the one that is silent.
+        return code == CurlCode(CURLE_OPERATION_TIMEDOUT) && secureContexts == 0 && ftp == nil
     }
 
     private func refused(_ status: Int, _ who: String) -> ProxyFailure {

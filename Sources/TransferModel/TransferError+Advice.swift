@@ -34,7 +34,8 @@ extension TransferError {
         if message.contains("`limits.timeout`") {
             return "Raise `limits.timeout`, or run the job again for what is left."
         }
-        return "Raise `connectTimeout`, or see whether the host answers at all."
+        let who = message.hasPrefix("the proxy ") ? "proxy" : "host"
+        return "Raise `connectTimeout`, or see whether the \(who) answers at all."
     }
 
     private func lengthAdvice(_ type: TaskType?) -> String {

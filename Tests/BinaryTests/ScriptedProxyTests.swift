@@ -274,6 +274,43 @@ import TransferModel
         #expect(try run.task("a", "error.message")?.contains("the proxy http://127.0.0.1") == true)
     }
 
+    /// SOCKS, before a tunnel or the host of plain http was reached.
+    @Test(arguments: ["http", "https"]) func aSilentSOCKSProxyIsNamed(_ scheme: String) throws {
+        for kind in ["socks4a", "socks5h"] {
+            let proxy = try ScriptedServer { _ in [.stall] }
+            defer { proxy.stop() }
+            let run = try Stage().run(
+                """
+                defaults: { retry: { attempts: 1 } }
+                sessions: { default: { connectTimeout: 300ms, proxy: "\(kind)://127.0.0.1:\(proxy.port)" } }
+                tasks: [{ id: a, url: "\(scheme)://server.example/a", to: a }]
+                """)
+            #expect(try run.task("a", "error.name") == "timedOut")
+            let who = "the proxy \(kind)://127.0.0.1:\(proxy.port) did not answer"
+            #expect(try run.task("a", "error.message")?.hasPrefix(who) == true)
+        }
+    }
+
+    /// What is silent behind one that did its part is not the proxy.
+    @Test func aSilentServerBehindSOCKSIsNotTheProxy() throws {
+        // It waits for the end of a head, which no handshake has.
+        let silent = try ScriptedServer { _ in [.stall] }
+        let proxy = try SOCKS4Server(leadingTo: silent.port)
+        defer {
+            proxy.stop()
+            silent.stop()
+        }
+        let run = try Stage().run(
+            """
+            defaults: { retry: { attempts: 1 } }
+            sessions: { default: { connectTimeout: 500ms, proxy: "socks4a://127.0.0.1:\(proxy.port)" } }
+            tasks: [{ id: a, url: "https://server.example/a", to: a }]
+            """)
+        #expect(try run.task("a", "error.name") == "timedOut")
+        #expect(try run.task("a", "error.message")?.contains("proxy") == false)
+        #expect(proxy.requests.count == 1)
+    }
+
     /// Headers without an end fill no memory.
     @Test func headersWithoutAnEndAreEnded() throws {
         let line = "X-Filler: \(String(repeating: "x", count: 4000))\r\n"

@@ -14,6 +14,12 @@ import TransferModel
         #expect(advice.hasPrefix("Raise \(key), or "))
     }
 
+    /// Who was silent is who is to be looked at.
+    @Test(arguments: [("the proxy socks5h://gate:1080 did not answer: Timeout", "proxy"), ("Timeout", "host")])
+    func aTimeOutNamesWhoWasSilent(_ message: String, _ who: String) {
+        #expect(TransferError(.timedOut, message).whatHelps(.data).contains("whether the \(who) answers"))
+    }
+
     @Test(arguments: [
         (TaskType.data, "or make it a download"), (.download, "Raise `maximumSize`."),
         (.upload, "Make it a `data` task"),

@@ -14,14 +14,17 @@ package struct BoundSecrets: Sendable {
         }
     }
 
-    /// The first that must not go where the URL leads and stands in it.
-    package func barred(from url: ResourceURL) -> String? {
+    /// The first that must not go where the URL leads and stands in it, and how that place is named.
+    package func barred(from url: ResourceURL) -> (secret: String, place: String)? {
         guard !all.isEmpty else { return nil }
         let origin = url.origin
-        return all.first { bound in
-            bound.secret.hosts?.contains { $0.matches(origin) } == false
-                && bound.redactor.finds(in: Array(url.text.utf8))
-        }?.secret.name
+        for (secret, redactor) in all {
+            guard let hosts = secret.hosts, !hosts.contains(where: { $0.matches(origin) }),
+                redactor.finds(in: Array(url.text.utf8))
+            else { continue }
+            return (secret.name, origin.place(outside: hosts))
+        }
+        return nil
     }
 
     /// What was captured, each value bound to where all those that stand in it may go. `own`: what the job itself calls

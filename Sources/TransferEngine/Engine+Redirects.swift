@@ -12,7 +12,7 @@ extension Engine {
             return true
         }
         emit(.redirect(record.refused), attempt)
-        let reason = "the server's redirect holds the secret `\(barred)`, which must not go to \(url.host)"
+        let reason = "the server's redirect holds the secret `\(barred.secret)`, which must not go to \(barred.place)"
         fail(attempt, TransferError(.secretBarred, reason))
         return false
     }

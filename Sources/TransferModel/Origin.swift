@@ -13,6 +13,11 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// `https://mirror.example.org:443`: the form of `hosts[].host` in the report, the port there wherever the scheme has one.
     package var description: String { port == 0 ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)" }
+
+    /// How it is named where it is none of `hosts`: with its port where a port made the difference.
+    package func place(outside hosts: [HostPattern]) -> String {
+        hosts.contains(where: \.namesPort) ? "\(host):\(port)" : host
+    }
 }
 
 /// A number for an origin, given out by the run's `OriginTable`: what the scheduler counts by.

@@ -92,13 +92,14 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
         return pieces.contains { if case .capture = $0 { true } else { false } }
     }
 
-    /// How `origin` is named where a secret in it is barred from there: with its port where a port made the difference.
+    /// How `origin` is named where a secret in it is barred from there.
     package func barredPlace(_ origin: Origin) -> String {
         guard case .pieces(let pieces) = storage else { return origin.host }
-        for case .secret(_, _, let hosts?) in pieces where hosts.contains(where: \.namesPort) {
-            return "\(origin.host):\(origin.port)"
-        }
-        return origin.host
+        return origin.place(
+            outside: pieces.flatMap { piece -> [HostPattern] in
+                guard case .secret(_, _, let hosts?) = piece else { return [] }
+                return hosts
+            })
     }
 
     /// The first secret in it that must not go to `origin`.

@@ -73,7 +73,7 @@ final class MemoryWorker {
     private func opened() throws(StoreError) -> Store {
         if let store { return store }
         let made: Store
-        if let early = place.opening?.take() {
+        if let early = try place.opening?.take() {
             made = early
             made.forgetOld()
         } else {

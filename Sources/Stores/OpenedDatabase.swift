@@ -7,14 +7,17 @@ struct OpenedDatabase: ~Copyable {
     let files: StoreFiles
     let quarantined: Quarantine?
 
+    /// For others that open it.
+    static let patience = TimeSpan.seconds(20)
+
     /// A damaged file or one of another program is put aside and a new one made; one of a newer version of this program is
     /// an error. Without `mends` nothing is put aside, and what would have been is an error too.
     static func open(
-        folder: String, _ kind: DatabaseKind, mends: Bool = true
+        folder: String, _ kind: DatabaseKind, mends: Bool = true, patience: TimeSpan = Self.patience
     ) throws(StoreError) -> OpenedDatabase {
         let files = try StoreFiles(folder, kind.name)
         // Two processes must not both make, change or put aside the same file.
-        let lock = try files.takeLock(patience: .seconds(20))
+        let lock = try files.takeLock(patience: patience)
         var quarantined: Quarantine?
         let database = mends ? try connectAnyhow(files, kind, &quarantined) : try connect(files, kind)
         _ = consume lock

@@ -33,9 +33,10 @@ package final class Store: PrivateDatabase {
 
     /// Open, with all that is out of date still in it.
     static func connected(
-        folder: String, now: WallTime, steps: [Migration] = Migration.all, mends: Bool = true
+        folder: String, now: WallTime, steps: [Migration] = Migration.all, mends: Bool = true,
+        patience: TimeSpan = OpenedDatabase.patience
     ) throws(StoreError) -> Store {
-        Store(try OpenedDatabase.open(folder: folder, kind(steps), mends: mends), now)
+        Store(try OpenedDatabase.open(folder: folder, kind(steps), mends: mends, patience: patience), now)
     }
 
     /// Whoever cannot forget now, for want of room or because others write, does so at another opening.

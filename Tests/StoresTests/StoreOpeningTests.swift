@@ -39,6 +39,17 @@ import TransferModel
         #expect(!Store.isThere(folder: tree.path))
     }
 
+    /// What was waited for in vain while the job was read is not waited for once more.
+    @Test func whoHoldsTheLockIsWaitedForOnce() throws {
+        let tree = try TemporaryTree()
+        _ = try Store.open(folder: tree.path)
+        let lock = try #require(Descriptor.holding(lock: tree.path("store.lock")))
+        let (keeper, _) = try keeper(tree.path, StoreOpening(folder: tree.path, patience: .seconds(1)))
+        // Of two waits the last would be told.
+        #expect(keeper.finish() == ["another process has held \(tree.path)/store.lock for 1 seconds"])
+        _ = consume lock
+    }
+
     /// What went wrong is told by whoever wanted it.
     @Test func aDamagedStoreIsPutAsideAndTold() throws {
         let tree = try TemporaryTree()

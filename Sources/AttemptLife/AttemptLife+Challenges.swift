@@ -25,12 +25,20 @@ extension AttemptLife {
             var answers = 0
             /// Nobody knew who to be when the last answer asked.
             var isUnanswered = false
+            /// Why it could not be answered, whoever one is.
+            var obstacle: String?
         }
     }
 
     /// The answer is a question that nobody could answer.
     package var lacksCredential: Bool {
         (lastStatus == 401 || lastStatus == 407) && openState?.isUnanswered == true
+    }
+
+    /// Why the answer that `error` is about stayed a question.
+    func obstacle(of error: TransferError) -> String? {
+        guard error.name == .unexpectedResponse || error.name == .proxyAuthenticationRequired else { return nil }
+        return openState?.obstacle.map { "its Digest challenge cannot be answered: \($0)" }
     }
 
     private var state: Login.State {
@@ -171,7 +179,7 @@ extension AttemptLife {
     private func note(_ step: ChallengeStep, _ state: inout Login.State) -> ChallengeStep.Action {
         state.records += step.records
         state.reports += step.reports
-        state.isUnanswered = step.isUnanswered
+        (state.isUnanswered, state.obstacle) = (step.isUnanswered, step.obstacle)
         return step.action
     }
 

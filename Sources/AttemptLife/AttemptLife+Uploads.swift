@@ -95,11 +95,13 @@ extension AttemptLife {
         return .send(request, nil)
     }
 
-    /// With what is known of the upload, where that is not what went wrong.
+    /// With what is known of the upload, where that is not what went wrong, and why nobody was shown to whoever asked.
     package func explained(_ error: TransferError) -> TransferError {
-        guard openUpload?.lacksAnswer == true else { return error }
         var error = error
-        error.message += "; the server has all of the upload, only its answer to that was lost"
+        if openUpload?.lacksAnswer == true {
+            error.message += "; the server has all of the upload, only its answer to that was lost"
+        }
+        if let obstacle = obstacle(of: error) { error.message += "; \(obstacle)" }
         return error
     }
 

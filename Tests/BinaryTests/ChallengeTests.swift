@@ -48,6 +48,30 @@ import TransferModel
         for secret in secrets { #expect(!all.contains(secret), "\(secret)") }
     }
 
+    /// Whoever cannot be answered is told of, with the reason; a body that stands in the job is at hand.
+    @Test func aDigestOfABodyInAFileIsToldAsUnanswered() throws {
+        let server = try ScriptedServer { request in
+            if request.header("Authorization")?.contains("qop=auth-int") == true { return .respond(201) }
+            return .respond(401, headers: [("WWW-Authenticate", "Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\"")])
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("data", "all of it")
+        let run = try stage.run(
+            """
+            sessions: { default: { configuration: ephemeral, credentials: [\(Self.aladdin)] } }
+            defaults: { type: upload }
+            tasks:
+              - { id: file, url: "\(server.url("/file"))", body: { file: data } }
+              - { id: text, url: "\(server.url("/text"))", body: { data: all of it } }
+            """)
+        #expect(try told(run, "file") == ["digest default 0"])
+        #expect(try told(run, "text") == ["digest use 0"])
+        #expect(try run.task("text", "outcome") == "succeeded")
+        #expect(try run.task("file", "error.message")?.contains("its Digest challenge cannot be answered") == true)
+        #expect(server.requests("/file").count == 1)
+    }
+
     /// Who asks before the body is read may go on to take the body for the next request, or wait for it.
     @Test func aBodyThatNobodyReadIsLeftWithItsConnection() throws {
         let server = try ScriptedServer()

@@ -154,10 +154,42 @@ struct ChallengeDigestTests {
         #expect(DigestChallenge(offer) == nil)
     }
 
+    private static let latin = HeaderBlock(
+        raw: Array("WWW-Authenticate: Digest realm=\"caf".utf8) + [0xE9] + Array("\", nonce=n\r\n".utf8))
+
     /// A realm in Latin-1 cannot be said again as it came.
     @Test func realmsThatAreNoText() throws {
-        let raw = Array("WWW-Authenticate: Digest realm=\"caf".utf8) + [0xE9] + Array("\", nonce=n\r\n".utf8)
-        let offer = try #require(OfferedChallenge.all(in: HeaderBlock(raw: raw)).first)
+        let offer = try #require(OfferedChallenge.all(in: Self.latin).first)
         #expect(DigestChallenge(offer) == nil)
+    }
+
+    /// It is told, with the reason, and nobody is waited for who would know what to say.
+    @Test func whatCannotBeAnsweredIsTold() throws {
+        let rows: [(headers: HeaderBlock, entity: [UInt8]?, words: String)] = [
+            (Self.latin, [], "not in UTF-8"),
+            (HeaderBlock([("WWW-Authenticate", #"Digest realm=r, nonce=n, qop="auth-int""#)]), nil, "auth-int"),
+            (HeaderBlock([("WWW-Authenticate", "Digest realm=r, nonce=n, algorithm=SHA-512-256")]), [], "`algorithm`"),
+        ]
+        for row in rows {
+            for credentials in [[ChallengeClient.password("u", "p")], []] {
+                let policy = ChallengePolicy(credentials: credentials, proxies: [], sessionRules: [], taskRules: [])
+                let url = ChallengeClient.url("https://example.org/x")
+                var (desk, book) = (ChallengeDesk(policy.adding(url), named: [url.origin]), CredentialBook())
+                let request = ChallengedRequest(url: url, method: "PUT", entity: { row.entity })
+                let step = desk.challenged(request, status: 401, row.headers, &book) { "c" }
+                #expect(step.records.map(\.disposition) == ["default"])
+                #expect(step.records.map(\.method) == ["digest"])
+                #expect(!step.isUnanswered)
+                #expect(credentials.isEmpty ? step.obstacle == nil : step.obstacle?.contains(row.words) == true)
+            }
+        }
+    }
+
+    /// What can be answered is, whatever stands beside it.
+    @Test func theWayThatCanBeGoneIsGone() throws {
+        var client = ChallengeClient([ChallengeClient.password("u", "p")])
+        let shown = client.challenged("Digest realm=r, nonce=n, algorithm=SHA-512-256", "Basic realm=\"r\"")
+        #expect(shown?.toOrigin?.hasPrefix("Basic ") == true)
+        #expect(client.records.map { "\($0.method) \($0.disposition)" } == ["basic use"])
     }
 }

@@ -3,9 +3,11 @@ import TransferModel
 /// One way in that an answer offers and that could be gone.
 struct Offer: Sendable {
     let space: ProtectionSpace
-    let digest: DigestChallenge?
+    var digest: DigestChallenge?
+    /// Why nobody here can go it.
+    var obstacle: String?
 
-    /// The strongest first; those alike as they were sent.
+    /// The strongest first; those alike as they were sent, and last what cannot be gone.
     static func all(in headers: HeaderBlock, of origin: Origin, isProxy: Bool, hasEntity: @autoclosure () -> Bool)
         -> [Offer]
     {
@@ -14,21 +16,30 @@ struct Offer: Sendable {
                 ProtectionSpace(origin: origin, realm: realm, method: method, isProxy: isProxy)
             }
             switch challenge.scheme {
-            case "basic": return Offer(space: space(.basic, challenge["realm"]), digest: nil)
-            case "bearer": return Offer(space: space(.bearer, challenge["realm"]), digest: nil)
-            case "ntlm": return Offer(space: space(.ntlm, nil), digest: nil)
-            case "negotiate": return Offer(space: space(.negotiate, nil), digest: nil)
+            case "basic": return Offer(space: space(.basic, challenge["realm"]))
+            case "bearer": return Offer(space: space(.bearer, challenge["realm"]))
+            case "ntlm": return Offer(space: space(.ntlm, nil))
+            case "negotiate": return Offer(space: space(.negotiate, nil))
             case "digest":
-                guard let digest = DigestChallenge(challenge), digest.protection(hasEntity: hasEntity()) != nil else {
-                    return nil
+                let method = space(DigestChallenge.method(challenge), challenge["realm"])
+                guard let digest = DigestChallenge(challenge) else {
+                    return Offer(space: method, obstacle: DigestChallenge.obstacle(challenge))
                 }
-                return Offer(space: space(digest.method, digest.realm), digest: digest)
+                guard digest.protection(hasEntity: hasEntity()) != nil else {
+                    return Offer(space: method, obstacle: Self.unseenBody)
+                }
+                return Offer(space: method, digest: digest)
             default: return nil
             }
         }
         // `sorted` keeps the order of what is alike.
-        return offers.sorted { $0.space.method > $1.space.method }
+        return offers.filter { $0.obstacle == nil }.sorted { $0.space.method > $1.space.method }
+            + offers.filter { $0.obstacle != nil }
     }
+
+    private static let unseenBody =
+        "with `qop=\"auth-int\"` the whole body is part of the answer, and only one that stands in the job (`data`, "
+        + "`json`, `form`, up to 1 MiB) is at hand"
 }
 
 extension ChallengeDesk {

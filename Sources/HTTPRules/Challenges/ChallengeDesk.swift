@@ -80,7 +80,7 @@ package struct ChallengeDesk: Sendable {
         let offers = Offer.all(in: headers, of: origin, isProxy: isProxy, hasEntity: request.entity() != nil)
         // What the proxy let through it has let in.
         if !isProxy, let shown = toProxy { _ = noteSuccess(shown, request, headers, &book) }
-        let reports = settle(isProxy: isProxy, offers, &book)
+        let reports = settle(isProxy: isProxy, offers.filter { $0.obstacle == nil }, &book)
         var step = choose(request, offers, isProxy: isProxy, &book, clientNonce)
         step.reports = reports + step.reports
         return step
@@ -252,6 +252,7 @@ package struct ChallengeDesk: Sendable {
     ) -> ChallengeStep {
         var records: [ChallengeRecord] = []
         var unanswered: Offer?
+        var hindered: Offer?
         for offer in offers where !closed.contains(offer.space) {
             let (disposition, level) = policy.rule(for: offer.space)
             switch disposition {
@@ -263,6 +264,10 @@ package struct ChallengeDesk: Sendable {
                 return ChallengeStep(.accept, records: records)
             case .reject: records.append(record(offer, .reject, level))
             case .use, nil:
+                guard offer.obstacle == nil else {
+                    hindered = hindered ?? offer
+                    continue
+                }
                 unanswered = unanswered ?? offer
                 let choice = !isProxy && request.isTyped ? .nothing : answer(offer)
                 switch choice {
@@ -280,8 +285,11 @@ package struct ChallengeDesk: Sendable {
                 }
             }
         }
-        if let unanswered { records.append(record(unanswered, .default, policy.rule(for: unanswered.space).level)) }
+        for offer in [unanswered, hindered].compactMap(\.self) {
+            records.append(record(offer, .default, policy.rule(for: offer.space).level))
+        }
         var step = ChallengeStep(.accept, records: records)
+        if !policy.hasNothingToShow { step.obstacle = hindered?.obstacle }
         step.isUnanswered = unanswered != nil && (isProxy || !request.isTyped)
         return step
     }

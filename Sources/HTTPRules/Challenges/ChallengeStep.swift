@@ -98,6 +98,8 @@ package struct ChallengeStep: Sendable {
     package var reports: [HelperReport] = []
     /// Somebody was to be asked who to be, and nobody knew.
     package var isUnanswered = false
+    /// Why a Digest challenge could be answered by nobody.
+    package var obstacle: String?
     package init(_ action: Action, records: [ChallengeRecord] = [], reports: [HelperReport] = []) {
         self.action = action
         self.records = records

@@ -27,14 +27,11 @@ package struct DigestChallenge: Hashable, Sendable {
 
     /// `nil` for what cannot be answered: an algorithm not known here, no nonce, text that cannot be said again.
     package init?(_ offer: OfferedChallenge) {
-        guard offer.scheme == "digest", let nonce = offer["nonce"], let realm = offer["realm"] else { return nil }
         let name = offer["algorithm"]
-        guard let (algorithm, isSession) = Self.algorithm(name?.lowercased() ?? "md5") else { return nil }
-        let said = [nonce, realm, offer["opaque"] ?? "", name ?? ""]
-        guard said.allSatisfy({ ShownSecret.isPrintable($0) && !$0.unicodeScalars.contains("\u{FFFD}") }) else {
-            return nil
-        }
-        guard let protections = Self.protections(offer["qop"]) else { return nil }
+        guard offer.scheme == "digest", Self.obstacle(offer) == nil, let nonce = offer["nonce"],
+            let realm = offer["realm"], let (algorithm, isSession) = Self.algorithm(name),
+            let protections = Self.protections(offer["qop"])
+        else { return nil }
         self.algorithm = algorithm
         self.isSession = isSession
         self.protections = protections
@@ -48,10 +45,27 @@ package struct DigestChallenge: Hashable, Sendable {
         domain = (offer["domain"] ?? "").split(separator: " ").prefix(64).map(String.init)
     }
 
+    /// Why nobody here can answer it, if so.
+    static func obstacle(_ offer: OfferedChallenge) -> String? {
+        guard let nonce = offer["nonce"], let realm = offer["realm"] else { return "it lacks a `nonce` or a `realm`" }
+        if algorithm(offer["algorithm"]) == nil { return "its `algorithm` is not known here" }
+        let said = [nonce, realm, offer["opaque"] ?? "", offer["algorithm"] ?? ""]
+        if said.contains(where: { $0.unicodeScalars.contains("\u{FFFD}") }) {
+            return "it is not in UTF-8, and would have to be repeated as it came"
+        }
+        if !said.allSatisfy(ShownSecret.isPrintable) { return "control characters stand in it" }
+        return protections(offer["qop"]) == nil ? "its `qop` is not known here" : nil
+    }
+
+    /// As which it is told, if it cannot be answered.
+    static func method(_ offer: OfferedChallenge) -> AuthenticationMethod {
+        algorithm(offer["algorithm"])?.0 == .sha256 ? .digestSHA256 : .digestMD5
+    }
+
     var method: AuthenticationMethod { algorithm == .md5 ? .digestMD5 : .digestSHA256 }
 
-    private static func algorithm(_ name: String) -> (DigestAlgorithm, isSession: Bool)? {
-        switch name {
+    private static func algorithm(_ name: String?) -> (DigestAlgorithm, isSession: Bool)? {
+        switch name?.lowercased() ?? "md5" {
         case "md5": (.md5, false)
         case "md5-sess": (.md5, true)
         case "sha-256": (.sha256, false)

@@ -194,7 +194,7 @@ package struct JSONPath: Sendable {
         case (.object(let left)?, .object(let right)?):
             return left.count == right.count
                 && left.allSatisfy { member in
-                    right.contains { $0.name == member.name && areEqual($0.value, member.value) }
+                    right.contains { JSONValue.isSame($0.name, member.name) && areEqual($0.value, member.value) }
                 }
         default: return left == right
         }

@@ -158,4 +158,23 @@ import TransferModel
         #expect(try stage.run(job).task("a", "source") == "cache")
         #expect(server.requests().count == 2)
     }
+
+    /// `é` as one character and as two look alike, and are two names and two values.
+    @Test func whatOnlyLooksAlikeIsNotWhatWasWanted() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let json = [("Content-Type", "application/json")]
+        server.on("/a", .respond(200, headers: json, body: "{\"\u{E9}\": \"one\", \"e\u{301}\": \"e\u{301}\"}"))
+        let run = try Stage().run(
+            """
+            defaults: { url: "\(server.url("/a"))", allowFailure: true }
+            tasks:
+              - { id: name, capture: { v: { json: "$['\\u00e9']" } } }
+              - { id: same, expect: { body: { json: { "$['e\\u0301']": "e\\u0301" } } } }
+              - { id: other, expect: { body: { json: { "$['e\\u0301']": "\\u00e9" } } } }
+            """)
+        #expect(try run.task("name", "captures") == #"{"v":"one"}"#)
+        #expect(try run.task("same", "outcome") == "succeeded")
+        #expect(try run.task("other", "outcome") == "failed")
+    }
 }

@@ -54,6 +54,26 @@ import TextFormats
         #expect(String(decoding: writer.bytes, as: UTF8.self) == expected)
     }
 
+    /// `é` as one character and as two look alike; whoever wrote both meant two names, and two values.
+    @Test func whatOnlyLooksAlikeIsNotTheSame() throws {
+        let (one, two) = ("\u{E9}", "e\u{301}")
+        let root = try JSONParser.parse(Array(#"{"\#(one)":"\#(one)","\#(two)":"\#(two)"}"#.utf8))
+        func selected(_ path: String) throws -> [[UInt8]] {
+            try JSONPath(path).select(from: root).map {
+                var writer = JSONWriter()
+                $0.append(to: &writer)
+                return writer.bytes
+            }
+        }
+        #expect(try selected("$['\(one)']") == [Array("\"\(one)\"".utf8)])
+        #expect(try selected("$['\(two)']") == [Array("\"\(two)\"".utf8)])
+        #expect(try selected("$[?@ == '\(one)']") == [Array("\"\(one)\"".utf8)])
+        #expect(try selected("$[?@ != '\(one)']") == [Array("\"\(two)\"".utf8)])
+        #expect(JSONValue.array([.string(one)]) != .array([.string(two)]))
+        let alike = try JSONParser.parse(Array(#"[{"\#(one)":1},{"\#(two)":1}]"#.utf8))
+        #expect(try JSONPath("$[?@ == $[0]]").select(from: alike).count == 1)
+    }
+
     @Test func theRootAlone() throws {
         #expect(try JSONPath("$").select(from: .number("1")) == [.number("1")])
     }

@@ -55,8 +55,9 @@ enum Value {
 
     func field(_ name: String) -> Value? {
         switch self {
-        case .map(let entries): entries.first { $0.key == name }?.value
-        case .record(_, let fields): fields.first { $0.key == name }.map { .text(SecretText($0.value)) }
+        case .map(let entries): entries.first { $0.key.utf8.elementsEqual(name.utf8) }?.value
+        case .record(_, let fields):
+            fields.first { $0.key.utf8.elementsEqual(name.utf8) }.map { .text(SecretText($0.value)) }
         case .unknown: .unknown
         case .wild: .wild
         default: nil

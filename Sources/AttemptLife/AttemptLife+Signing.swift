@@ -49,7 +49,8 @@ extension AttemptLife {
 
     /// The URL as it goes out.
     package func wireURL(_ request: OutgoingRequest) -> String {
-        request.isDressed && signer(of: request) != nil ? AWSSignature.spelled(request.url) : request.url.text
+        guard request.isDressed, let signer = signer(of: request) else { return request.url.text }
+        return signer.spelled(request.url)
     }
 
     private func payload(_ request: OutgoingRequest) -> AWSSignature.Payload {

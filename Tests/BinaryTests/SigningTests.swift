@@ -25,7 +25,7 @@ import TransferModel
             let digest = request.header("X-Amz-Content-Sha256")
         else { return false }
         // The path as it came: whoever checks spells nothing anew.
-        guard AWSSignature.spelled(url) == "http://" + host + request.target else { return false }
+        guard signature.spelled(url) == "http://" + host + request.target else { return false }
         let own: Set = [
             "authorization", "host", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token", "content-length",
         ]

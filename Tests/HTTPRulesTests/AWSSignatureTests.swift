@@ -96,14 +96,19 @@ import TransferModel
             ("http://h:81/a b+c~ü//d?x=1+2&y&z=/", "http://h:81/a%20b%2Bc~%C3%BC//d?x=1%2B2&y&z=%2F"),
             ("https://h/", "https://h/"), ("https://h/a?", "https://h/a?"), ("https://h", "https://h/"),
         ] {
-            #expect(AWSSignature.spelled(try ResourceURL.parse(url)) == sent)
+            #expect(signature.spelled(try ResourceURL.parse(url)) == sent)
         }
+        // A key is read with all its slashes, and what goes out is what was signed.
+        #expect(try signed("http://h/a%2Fb%2fc") == signed("http://h/a/b/c"))
+        #expect(signature.spelled(try ResourceURL.parse("http://h/a%2Fb%2fc")) == "http://h/a/b/c")
+        #expect(try signed("http://h/a%252Fb") != signed("http://h/a/b"))
         #expect(try signed("http://h/a//b") != signed("http://h/a/b"))
         #expect(try signed("http://h:80/a") == signed("http://h/a"))
         #expect(try signed("http://h:81/a") != signed("http://h/a"))
         signature = AWSSignature(accessKey: "A", secretKey: "B", region: "r", service: "execute-api")
         #expect(try signed("http://h/a//b") == signed("http://h/a/b"))
         #expect(try signed("http://h/a%20b") != signed("http://h/a%2520b"))
+        #expect(try signed("http://h/a%2Fb") != signed("http://h/a/b"))
     }
 
     private static let longToken =

@@ -20,6 +20,7 @@ package struct AWSSignature: Hashable, Sendable {
         /// keys are taken as they are sent.
         package var normalizesPath: Bool
         package var encodesPathTwice: Bool
+        var takesKeys: Bool { !normalizesPath && !encodesPathTwice }
         package var announcesPayload = true
         package var signsToken = true
 
@@ -100,10 +101,18 @@ package struct AWSSignature: Hashable, Sendable {
     }
 
     /// The URL in the one spelling that is signed: servers differ in how they read others, a `+` first of all.
-    package static func spelled(_ url: ResourceURL) -> String {
+    package func spelled(_ url: ResourceURL) -> String {
         let origin = url.text.utf8.prefix(url.text.utf8.count - url.path.utf8.count - (url.query?.utf8.count ?? -1) - 1)
-        let query = url.query.map { "?" + spelled(query: $0) } ?? ""
-        return (String(origin) ?? "") + "/" + segments(url.path).map(spelled(segment:)).joined(separator: "/") + query
+        let query = url.query.map { "?" + Self.spelled(query: $0) } ?? ""
+        return (String(origin) ?? "") + spelled(path: url.path) + query
+    }
+
+    /// An object's key is one text, in which a slash has no second spelling: the stores read `%2F` as one.
+    private func spelled(path: String) -> String {
+        guard style.takesKeys else {
+            return "/" + Self.segments(path).map(Self.spelled(segment:)).joined(separator: "/")
+        }
+        return path.isEmpty ? "/" : PercentEncoding.encode(bytes: PercentEncoding.decodeBytes(path), keepingSlash: true)
     }
 
     // MARK: What is signed
@@ -143,6 +152,7 @@ package struct AWSSignature: Hashable, Sendable {
     }
 
     private func path(_ path: String) -> String {
+        if style.takesKeys { return spelled(path: path) }
         var segments = Self.segments(path)
         if style.normalizesPath { segments = Self.normalized(segments) }
         let encoded = segments.map { segment in

@@ -47,10 +47,24 @@ extension Scheduler {
         origins[number].isThere()
         tasks[index].chargedProbes = 0
         guard answer.status != 429, answer.status != 503 else { return }
+        openHost(number)
+    }
+
+    /// It is no answer yet, and shows as well that the host is there.
+    mutating func heard(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        guard tasks[index].holdsSlot, let origin = lanes[Int(tasks[index].lane)].origin else { return }
+        tasks[index].wasHeard = true
+        tasks[index].chargedProbes = 0
+        origins[Int(origin.raw)].isThere()
+        openHost(Int(origin.raw))
+    }
+
+    private mutating func openHost(_ number: Int) {
         origins[number].parks = 0
         if origins[number].mayBeProbed(at: now.instant) {
             setQuiet(number, .no)
-            noteAll(lanesOf: origin)
+            noteAll(lanesOf: OriginID(raw: UInt32(number)))
         }
     }
 
@@ -85,7 +99,9 @@ extension Scheduler {
             guard asked ?? .zero <= policy.maximumRetryAfter else { return endProbe(task, origin) }
             return park(origin, for: asked ?? backoff)
         }
-        guard verdict.status == nil, error.name.saysNobodyAnswered else { return endProbe(task, origin) }
+        guard verdict.status == nil, !tasks[index].wasHeard, error.name.saysNobodyAnswered else {
+            return endProbe(task, origin)
+        }
         if case .probing(task) = origins[number].quiet {
             origins[number].failedProbes += 1
             parkUnanswered(origin, policy)

@@ -252,7 +252,7 @@ extension Scheduler {
             lanes[lane].take(isAlone: tasks[index].isAlone)
             return refresh(lane)
         }
-        tasks[index].awaitsAnswer = true
+        (tasks[index].awaitsAnswer, tasks[index].wasHeard) = (true, false)
         if case .probing(nil) = origins[origin].quiet { setQuiet(origin, .probing(task)) }
         spendSlot(lane, origin, isAlone: tasks[index].isAlone, by: task)
     }

@@ -186,6 +186,7 @@ package struct Scheduler {
             stopCounting(task)
         case .protocolIs(let origin, let version): learn(origin, version)
         case .answered(let task, let answer): answered(task, answer)
+        case .heard(let task): heard(task)
         case .ended(let task, let verdict): attemptEnded(task, verdict)
         case .published(let group, let error): published(group, error)
         }

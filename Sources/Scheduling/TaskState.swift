@@ -58,6 +58,8 @@ struct TaskState: Sendable {
     var isAlone = false
     /// Its request was granted and not answered yet.
     var awaitsAnswer = false
+    /// And its host said something all the same.
+    var wasHeard = false
     /// It counts against the limits on running tasks.
     var isCounted = false
     /// Its `timeoutForResource` has begun.

@@ -57,7 +57,10 @@ extension SimulatedWorld {
         if host.refusals.contains(where: { $0.contains(time) }) { return fail(place, .cannotConnectToHost) }
         if case .silence = flight.fate { return fail(place, .timedOut) }
         if case .hangUp = flight.fate { return fail(place, .networkConnectionLost) }
-        if flight.sendsFirst { return moveOn(place) }
+        if flight.sendsFirst {
+            if model.keepsUpload(Int(flight.task.raw)) { reports.append(.heard(flight.task)) }
+            return moveOn(place)
+        }
         if !hosts[Int(origin.raw)].hasToldVersion {
             hosts[Int(origin.raw)].hasToldVersion = true
             reports.append(.protocolIs(origin, host.version))

@@ -118,6 +118,8 @@ extension WorldModel {
     func isOut(at time: TimeSpan) -> Bool { outages.contains { $0.contains(time) } }
 
     func isUpload(_ task: Int) -> Bool { isOne(of: uploads, task, 3_000_000) }
+    /// Its host says that it keeps what comes of the body: half of them.
+    func keepsUpload(_ task: Int) -> Bool { isOne(of: 500, task, 6_000_000) }
     func isWhole(_ task: Int) -> Bool { isOne(of: wholes, task, 4_000_000) }
     func isBadPath(_ task: Int, at host: Host) -> Bool { isOne(of: host.faults.badPaths, task, 5_000_000) }
 

@@ -26,7 +26,7 @@ package struct AttemptHistory: SimulationObserver {
         case .answered(let task, let answer):
             if !answer.isFurther { statuses[Int(task.raw)].append(answer.status) }
         case .needsGrant, .released, .unused, .transferred, .protocolIs, .ended, .published, .couldUse, .gaveBack,
-            .turnedAway, .sentBody:
+            .turnedAway, .sentBody, .heard:
             break
         }
     }

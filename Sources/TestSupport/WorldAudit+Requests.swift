@@ -83,7 +83,7 @@ extension WorldAudit {
             isOpen(facts(task).session, now) || pages[index].isCancelled, now, "task \(index) sends outside its window")
         pages[index].holdsSlot = true
         pages[index].origin = origin
-        pages[index].awaitsAnswer = true
+        (pages[index].awaitsAnswer, pages[index].wasHeard) = (true, false)
         checkQuiet(task, number, now)
         occupy(task, origin, isAlone: pages[index].isAlone, now)
     }
@@ -182,6 +182,18 @@ extension WorldAudit {
         heard(origin, now)
         pages[index].charged = 0
         guard answer.status != 429, answer.status != 503 else { return }
+        reopen(origin, now)
+    }
+
+    mutating func heard(_ task: TaskIndex, _ now: Now) {
+        let index = Int(task.raw)
+        guard pages[index].holdsSlot, let origin = pages[index].origin.map({ Int($0.raw) }) else { return }
+        (pages[index].wasHeard, pages[index].charged) = (true, 0)
+        heard(origin, now)
+        reopen(origin, now)
+    }
+
+    private mutating func reopen(_ origin: Int, _ now: Now) {
         if origins[origin].restUntil <= now.instant { origins[origin].mayRest = false }
         guard origins[origin].quietUntil <= now.instant else { return }
         origins[origin].isParked = false
@@ -204,7 +216,7 @@ extension WorldAudit {
             // A probe that is still under way was sent before this trouble showed.
             origins[origin].probe = nil
             if let asked { origins[origin].quietUntil = max(origins[origin].quietUntil, now.instant + asked) }
-        } else if verdict.status == nil, Self.deadNames.contains(error.name) {
+        } else if verdict.status == nil, !pages[Int(task.raw)].wasHeard, Self.deadNames.contains(error.name) {
             origins[origin].restUntil = max(origins[origin].restUntil, rest)
             for other in pages.indices where pages[other].phase == .waiting {
                 if plan.tasks[other].origin.map({ Int($0.raw) }) == origin { pages[other].charged += 1 }

@@ -35,6 +35,7 @@ package struct WorldAudit: SimulationObserver {
         /// What it waits for a grant for.
         var wanted: OriginID?
         var awaitsAnswer = false
+        var wasHeard = false
         /// Slots beside its own: what it could use, has, was asked to give back, and has not heard an answer under.
         var wantedLoans = 0
         var lent = 0
@@ -263,6 +264,7 @@ package struct WorldAudit: SimulationObserver {
         case .sentBody(let task): if !hasMovedAll { pages[Int(task.raw)].sentBody = .awaitsAnswer }
         case .protocolIs(let origin, let version): origins[Int(origin.raw)].isShared = version == .http2
         case .answered(let task, let answer): answered(task, answer, now)
+        case .heard(let task): heard(task, now)
         case .ended(let task, let verdict): ended(task, verdict, now)
         case .published(let group, let error):
             groups[Int(group.raw)].outcome = error == nil

@@ -52,6 +52,9 @@ package enum ExecutorReport: Sendable {
     case protocolIs(OriginID, HTTPProtocol)
     /// The head of an answer was read, while its slot is held.
     case answered(TaskIndex, Answer)
+    /// The request's host said something that is no answer to it: that it keeps what comes of a body, or why it does not. No
+    /// later end of the attempt is for want of an answer.
+    case heard(TaskIndex)
     case ended(TaskIndex, Verdict)
     /// The end of `publish`.
     case published(GroupIndex, TransferError?)

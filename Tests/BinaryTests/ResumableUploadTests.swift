@@ -63,6 +63,41 @@ import TransferModel
 
     // MARK: Cuts
 
+    /// Each says that it keeps what came before it is cut: a host that does so is there, however often it does.
+    @Test func aBatchThatIsCutIsNoDeadHost() throws {
+        let model = Server(version: 6)
+        let server = try model.server.get()
+        defer { server.stop() }
+        for number in 1...20 {
+            server.on(
+                "PUT /up\(number)",
+                [model.interim(place: "/kept\(number)"), .wait(.milliseconds(40)), .readPart(0), .reset])
+            server.on("HEAD /kept\(number)", .respond(204, headers: model.state(0)))
+            server.on(
+                "PATCH /kept\(number)",
+                scripts: [
+                    [model.interim(place: "/kept\(number)"), .wait(.milliseconds(40)), .readPart(0), .reset],
+                    .respond(201, body: "stored"),
+                ])
+        }
+        let stage = try Stage()
+        try stage.folder.write("data.zip", Script.patternBytes(400_000))
+        let run = try stage.run(
+            """
+            sessions: { default: { maximumConnectionsPerHost: 4, retry: { attempts: 4, backoff: { initial: 10ms } } } }
+            tasks:
+              - id: "u${n}"
+                forEach: { n: 1..20 }
+                type: upload
+                method: PUT
+                url: "\(server.url("/up"))${n}"
+                body: { file: data.zip }
+                resumable: true
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.values("$.tasks[*].waits[?@.reason == 'hostParked'].reason") == [])
+    }
+
     @Test(arguments: [3, 5, 6, 8, 0]) func whatIsCutGoesOnWhereItWas(_ version: Int) throws {
         var random = Seeded("whatIsCutGoesOnWhereItWas \(version)")
         for _ in 0..<Rounds.scaled(3) {

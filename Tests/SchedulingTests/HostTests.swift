@@ -293,6 +293,31 @@ struct HostTests {
         #expect(stage.turn().count == 6)
     }
 
+    /// Bodies that a host takes piece by piece and cuts, saying each time that it keeps what it has: it is there.
+    @Test func whoSaysSomethingBeforeACutIsThere() {
+        let cut = Verdict(.failed(TransferError(.networkConnectionLost, "cut")), sentSomething: true)
+        var stage = Stage(plan(40, perHost: 2) { for index in 0..<40 { $0.policies[index].retry.attempts = 9 } })
+        for _ in 0..<6 {
+            #expect(stage.running.count == 2)
+            for task in stage.running {
+                stage.take(.heard(TaskIndex(raw: UInt32(task))))
+                stage.end(task, cut)
+            }
+            stage.turn()
+        }
+        // One that says nothing is counted as ever.
+        for _ in 0..<3 {
+            for task in stage.running { stage.end(task, cut) }
+            stage.turn()
+        }
+        #expect(stage.running.isEmpty)
+        // A probe that hears something opens the host, before it ends.
+        let probe = stage.turn(after: .seconds(1))
+        #expect(probe.count == 1)
+        stage.take(.heard(TaskIndex(raw: UInt32(probe[0]))))
+        #expect(stage.turn().count == 1)
+    }
+
     @Test func aProbeThatTellsNothingIsFollowedByAnother() {
         var stage = Stage(plan(20, perHost: 2))
         for _ in 0..<3 {

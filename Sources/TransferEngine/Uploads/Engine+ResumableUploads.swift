@@ -70,6 +70,7 @@ extension Engine {
     /// A 104 came: from now on a cut, or a kill, need not be the end.
     func keepUpload(_ attempt: Attempt) {
         attempt.hasNewPlace = false
+        if attempt.origin != nil { reports.append(.heard(attempt.task)) }
         if let dialect = attempt.life.uploadDialect {
             attempt.session.uploadDialects[attempt.life.request.url.origin] = dialect
         }

@@ -60,7 +60,10 @@ package import TransferModel
     }
 
     /// After every handle that used it: the loop keeps its handles' pools alive as long as needed.
-    deinit { unsafe curl_share_cleanup(share) }
+    deinit {
+        sockets.stopListening()
+        unsafe curl_share_cleanup(share)
+    }
 }
 
 @available(*, unavailable)

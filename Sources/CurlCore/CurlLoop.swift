@@ -15,6 +15,10 @@ package import TransferModel
     /// For connections on their way that others make; until one is there, or its transfer is over.
     private var waiting: [TransferSlot] = []
     private var admitsWaiting = false
+    /// Files whose end is held back from libcurl.
+    private var held: [TransferSlot] = []
+    /// Until then nobody was listened to.
+    private var standstillEnd = Instant(nanoseconds: 0)
     /// Read once per turn, so that a byte costs no system call.
     private var turnTime = Clocks.instant()
     /// For no longer than a turn.
@@ -89,6 +93,7 @@ package import TransferModel
 
     private func recycle(_ slot: TransferSlot) {
         slot.receiver = nil
+        if !held.isEmpty { held.removeAll { $0 === slot } }
         slot.leavePool()
         free.append(slot.index)
     }
@@ -113,7 +118,7 @@ package import TransferModel
 
     /// Lets a transfer go on whose receiver said `pause`. The receiver may be called before this returns.
     package func resume(_ id: TransferID) {
-        guard let slot = slot(of: id) else { return }
+        guard let slot = slot(of: id), !slot.isHeld else { return }
         // Time in which it was to stand still is none in which the other side was silent.
         slot.lastActivity = Clocks.instant()
         // What goes wrong here comes back as the transfer's end.
@@ -121,7 +126,12 @@ package import TransferModel
     }
 
     /// When a byte last moved in either direction; `nil` when the transfer is over.
-    package func lastActivity(of id: TransferID) -> Instant? { slot(of: id)?.lastActivity }
+    package func lastActivity(of id: TransferID) -> Instant? {
+        slot(of: id).map { max($0.lastActivity, standstillEnd) }
+    }
+
+    /// Everything was sent, and only the server's word on it is missing.
+    package func awaitsWord(_ id: TransferID) -> Bool { slot(of: id)?.isHeld ?? false }
 
     /// When a byte last came on its own connection, as the system knows it; asked for where ``lastActivity(of:)`` is too
     /// long ago.
@@ -136,19 +146,9 @@ package import TransferModel
     /// Waits until something can be done, at most for `wait`, does it, and returns what ended. `others` end the wait too;
     /// which of them is ready is for their owner to look at.
     package func turn(wait: TimeSpan, others: [PollEntry] = []) -> [CurlCompletion] {
-        if wait.nanoseconds > 0 {
-            let milliseconds = Int32(min(Int64(Int32.max), (wait.nanoseconds + 999_999) / 1_000_000))
-            if others.isEmpty {
-                unsafe curl_multi_poll(multi, nil, 0, milliseconds, nil)
-            } else {
-                var descriptors = others.map { other in
-                    let events = other.interest == .writing ? CURL_WAIT_POLLOUT : CURL_WAIT_POLLIN
-                    return curl_waitfd(fd: other.descriptor, events: Int16(events), revents: 0)
-                }
-                unsafe curl_multi_poll(multi, &descriptors, UInt32(descriptors.count), milliseconds, nil)
-            }
-        }
+        if wait.nanoseconds > 0 { poll(wait, others) }
         turnTime = Clocks.instant()
+        if !held.isEmpty { releaseEnds() }
         var running: Int32 = 0
         unsafe curl_multi_perform(multi, &running)
         headHold.release()
@@ -157,6 +157,43 @@ package import TransferModel
         defer { completions.removeAll(keepingCapacity: true) }
         return completions
     }
+
+    private func poll(_ wait: TimeSpan, _ others: [PollEntry]) {
+        if others.isEmpty, held.isEmpty {
+            unsafe curl_multi_poll(multi, nil, 0, milliseconds(wait), nil)
+            return
+        }
+        var descriptors = others.map { other in
+            let events = other.interest == .writing ? CURL_WAIT_POLLOUT : CURL_WAIT_POLLIN
+            return curl_waitfd(fd: other.descriptor, events: Int16(events), revents: 0)
+        }
+        var wait = wait
+        for slot in held {
+            if let socket = slot.awaitedSocket {
+                descriptors.append(curl_waitfd(fd: socket, events: Int16(CURL_WAIT_POLLIN), revents: 0))
+            }
+            if slot.endPatience != .distantFuture { wait = min(wait, max(.zero, slot.endPatience - Clocks.instant())) }
+        }
+        unsafe curl_multi_poll(multi, &descriptors, UInt32(descriptors.count), milliseconds(wait), nil)
+    }
+
+    private func milliseconds(_ wait: TimeSpan) -> Int32 {
+        Int32(min(Int64(Int32.max), (wait.nanoseconds + 999_999) / 1_000_000))
+    }
+
+    // MARK: Ends of files on ftp servers
+
+    func hold(_ slot: TransferSlot) { held.append(slot) }
+
+    private func releaseEnds() {
+        let released = held.filter { $0.releasesEnd(at: turnTime) }
+        guard !released.isEmpty else { return }
+        held.removeAll { !$0.isHeld }
+        for slot in released { unsafe curl_easy_pause(slot.easy.raw, CURLPAUSE_CONT) }
+    }
+
+    /// libcurl waited within the turn. What nobody read meanwhile was not for want of the other side's saying something.
+    func stoodStill(until end: Instant) { standstillEnd = end }
 
     private func collect() {
         var result = CURLE_OK
@@ -190,7 +227,8 @@ package import TransferModel
                     certificateAlert: failed ? slot.certificateAlert : nil,
                     wasAskedForCertificate: slot.wasAskedForCertificate, proxyHead: slot.tunnelHead,
                     proxyFailure: failed ? slot.proxyFailure(CurlCode(result)) : nil,
-                    sawCloseNotify: closedOrderly, refusal: failed && !slot.hasOpened ? slot.refusal : nil,
+                    sawCloseNotify: closedOrderly, isRefused: failed && slot.isRefused, isLonger: slot.fileEnd.isLonger,
+                    refusal: failed && !slot.hasOpened ? slot.refusal : nil,
                     metrics: metrics))
         }
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)

@@ -143,6 +143,10 @@ package struct CurlCompletion {
     package let proxyFailure: ProxyFailure?
     /// Only of a body that was ended by closing the connection: whether TLS was closed in order.
     package let sawCloseNotify: Bool
+    /// An ftp server said that it does not do what it was asked.
+    package let isRefused: Bool
+    /// An ftp server sent more than it had said: what came is of another version, or not from where it was to begin.
+    package let isLonger: Bool
     /// Why no connection was let through to any address that the host has.
     package let refusal: Shortage?
     package let metrics: CurlMetrics

@@ -21,6 +21,8 @@ import TransferModel
     private var hosts: [Int32: Substring] = [:]
     /// Through which interface those go that may leave the machine.
     private var interfaces: [Int32: UInt32] = [:]
+    /// Those to ftp servers.
+    private var commanding: Set<Int32> = []
     /// Those that were cut because their network went away, or may not be used any more.
     private var lost: [Int32: UInt32] = [:]
 
@@ -38,6 +40,14 @@ import TransferModel
         if !hosts.isEmpty { hosts[socket] = nil }
         if !interfaces.isEmpty { interfaces[socket] = nil }
         if !lost.isEmpty { lost[socket] = nil }
+        if !commanding.isEmpty { commanding.remove(socket) }
+    }
+
+    func commands(over socket: Int32) { commanding.insert(socket) }
+
+    /// libcurl says goodbye to ftp servers and waits, for two minutes each, for what they say to that. Nobody hears it.
+    func stopListening() {
+        for socket in commanding { shutdown(socket, Int32(SHUT_RD)) }
     }
 
     /// Its socket, and whether that carried a request before; from now on it did.
@@ -101,12 +111,20 @@ import TransferModel
         }
     }
 
-    /// Bytes have come, or the end of the stream.
-    static func isReadable(_ socket: Int32) -> Bool {
+    enum Sight {
+        case nothing, bytes, end
+    }
+
+    /// What lies there to be read.
+    static func look(at socket: Int32) -> Sight {
         var byte: UInt8 = 0
         let count = unsafe recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
-        return count >= 0 || (errno != EAGAIN && errno != EINTR)
+        if count > 0 { return .bytes }
+        return count == 0 || (errno != EAGAIN && errno != EINTR) ? .end : .nothing
     }
+
+    /// Bytes have come, or the end of the stream.
+    static func isReadable(_ socket: Int32) -> Bool { look(at: socket) != .nothing }
 
     private static func localPort(of socket: Int32) -> Int32? {
         var address = sockaddr_storage()

@@ -12,7 +12,9 @@ extension TransferSlot {
         }
         let ssl = unsafe secureStream()
         if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return nil }
-        return SocketPath.lastArrival(at: used, now)
+        let arrival = SocketPath.lastArrival(at: used, now)
+        guard ftp != nil, let taken = lastTaken(at: now) else { return arrival }
+        return arrival.map { max($0, taken) } ?? taken
     }
 }
 

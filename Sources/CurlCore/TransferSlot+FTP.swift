@@ -1,5 +1,4 @@
 internal import CLibcurl
-import SystemIO
 import TransferModel
 
 // Files on ftp servers: libcurl speaks the protocol, and what the server told of the file stands in for a head.
@@ -10,7 +9,7 @@ extension TransferSlot {
         // How long a silence may be is for the idle clock to say, for all schemes alike.
         easy.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, 7 * 86_400)
         easy.set(CURLOPT_NOPROGRESS, false)
-        unsafe easy.set(progress: endLongWait)
+        unsafe easy.set(progress: noteStandstill)
         unsafe easy.set(CURLOPT_XFERINFODATA, pointer: userPointer)
         if let user = access.user {
             easy.set(CURLOPT_USERNAME, user)
@@ -20,6 +19,7 @@ extension TransferSlot {
     }
 
     func noteReply(_ bytes: UnsafeRawBufferPointer) {
+        fileEnd.lines += Int64(bytes.count)
         let text = unsafe bytes.prefix { $0 != 0x0D && $0 != 0x0A }
         lastReply = String(decoding: unsafe Array(text), as: UTF8.self)
     }
@@ -31,6 +31,7 @@ extension TransferSlot {
         var facts = FTPFacts()
         let length = easy.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         facts.length = length < 0 ? nil : length
+        fileEnd.announced = facts.length
         let modified = easy.offset(CURLINFO_FILETIME_T)
         facts.modified = modified < 0 ? nil : WallTime(nanoseconds: modified &* 1_000_000_000)
         facts.offset = access.offset
@@ -43,6 +44,7 @@ extension TransferSlot {
         if isLoginEndless { return CURLE_LOGIN_DENIED }
         if metStaleConnection { return CURLE_GOT_NOTHING }
         if endedLongWait, result == CURLE_ABORTED_BY_CALLBACK { return CURLE_PARTIAL_FILE }
+        if ftp != nil, fileEnd.isLonger { return CURLE_PARTIAL_FILE }
         guard let access = ftp, !isHeadComplete else { return result }
         switch result {
         case CURLE_OK:
@@ -56,30 +58,29 @@ extension TransferSlot {
         }
     }
 
-    /// Once a file's connection has ended libcurl waits, for up to a minute and with everybody else, for the word that all
-    /// was sent. Whoever says it says it at once.
-    var waitsTooLong: Bool { Clocks.instant() - loop.now > .seconds(2) }
+    private var saidNo: Bool { ftp != nil && (lastReply.hasPrefix("4") || lastReply.hasPrefix("5")) }
+    /// That it is about to go (421) is no word on what it was asked.
+    var isRefused: Bool { saidNo && !lastReply.hasPrefix("421") }
 
     /// libcurl says which command failed, the server why.
     var message: String {
         let own = easy.message
         if isLoginEndless { return "the login never came to its end: it was asked for again and again" }
         if metStaleConnection { return "the connection ended before an answer came" }
-        if ftp != nil, endedLongWait { return "the server did not say that it had sent all of the file" }
-        guard ftp != nil, lastReply.first?.isNumber == true, lastReply.first == "4" || lastReply.first == "5" else {
-            return own
+        if ftp != nil, endedLongWait { return "the server did not say that all of the file was sent" }
+        if let access = ftp, fileEnd.isLonger {
+            let length = access.offset + (fileEnd.announced ?? 0)
+            return "the server sends more than the \(length) bytes that it said the file has"
         }
+        guard saidNo else { return own }
         let said = "the server said \(ForeignText.quoted(lastReply))"
         return own.isEmpty ? said : "\(own): \(said)"
     }
 }
 
-private func endLongWait(
+private func noteStandstill(
     _ user: UnsafeMutableRawPointer?, _: curl_off_t, _: curl_off_t, _: curl_off_t, _: curl_off_t
 ) -> Int32 {
-    guard let user = unsafe user else { return 0 }
-    let slot = unsafe Unmanaged<TransferSlot>.fromOpaque(user).takeUnretainedValue()
-    guard slot.waitsTooLong else { return 0 }
-    slot.endedLongWait = true
-    return 1
+    guard let slot = unsafe slot(user) else { return 0 }
+    return slot.mayStandStill() ? 0 : 1
 }

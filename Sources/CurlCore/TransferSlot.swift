@@ -40,6 +40,7 @@ import TransferModel
     /// The last line that an ftp server said.
     var lastReply = ""
     var endedLongWait = false
+    var fileEnd = FileEnd()
     private var lastLikeness: AnyObject?
     private var headerBytes: [UInt8] = []
     private(set) var status = 0
@@ -67,7 +68,7 @@ import TransferModel
     /// What was sent in vain.
     private var swallowed: [CurlMetrics] = []
     /// Of its body, since that began.
-    private var bodyBytes: Int64 = 0
+    private(set) var bodyBytes: Int64 = 0
     private var swallowedBody: Int64 = 0
     private var beganAt = Instant(nanoseconds: 0)
     private var beganAfter = TimeSpan.zero
@@ -122,13 +123,14 @@ import TransferModel
         secureContexts = 0
         answersChallenges = request.login != nil || request.proxyLogin != nil
         (heldHead, loginAnswers) = (nil, 0)
+        if ftp != nil || request.ftp != nil { fileEnd = FileEnd() }
         ftp = request.ftp
         (lastReply, endedLongWait) = ("", false)
         (sendsBody, mayUseHTTP2) = (request.bodyLength ?? 0 != 0, request.version == .http2OverTLS)
         if let likeness = request.likeness, likeness === lastLikeness {
             easy.clearMessage()
             easy.set(CURLOPT_URL, request.url)
-            if let length = request.bodyLength { easy.set(CURLOPT_INFILESIZE_LARGE, offset: length) }
+            if let length = request.bodyLength, ftp == nil { easy.set(CURLOPT_INFILESIZE_LARGE, offset: length) }
             return
         }
         lastLikeness = request.likeness
@@ -204,7 +206,8 @@ import TransferModel
         let me = unsafe userPointer
         easy.set(CURLOPT_UPLOAD, true)
         if request.method != "PUT" { easy.set(CURLOPT_CUSTOMREQUEST, request.method) }
-        easy.set(CURLOPT_INFILESIZE_LARGE, offset: length)
+        // To an ftp server nobody says it, and libcurl comes for the end only of what it does not know the length of.
+        if ftp == nil { easy.set(CURLOPT_INFILESIZE_LARGE, offset: length) }
         unsafe easy.set(CURLOPT_READFUNCTION, callback: sendBody)
         unsafe easy.set(CURLOPT_READDATA, pointer: me)
         unsafe easy.set(seek: seekBody)
@@ -287,6 +290,7 @@ import TransferModel
     func reachServer() {
         isInTunnel = false
         hasReachedServer = true
+        if ftp != nil { beginFile() }
         noteSecurity()
     }
 
@@ -379,7 +383,7 @@ import TransferModel
     /// Whoever asks who we are before the body is read may never read it: what was sent of it then stands before the next
     /// request. Whoever was asked whether to send one (`Expect`) and answers may wait for it all the same, and would take
     /// the next request for it. A new connection costs less.
-    private func closeAfterwards() {
+    func closeAfterwards() {
         guard version == .http1 else { return }
         lastLikeness = nil
         easy.set(CURLOPT_FORBID_REUSE, true)
@@ -435,15 +439,21 @@ import TransferModel
     func receive(body bytes: UnsafeRawBufferPointer) -> BodyReply {
         lastActivity = loop.clock()
         if heldHead != nil, !handOverHeldHead() { return .stop }
-        if ftp != nil, !announceFile() { return .stop }
-        return unsafe receiver?.received(body: bytes) ?? .stop
+        guard ftp != nil else { return unsafe receiver?.received(body: bytes) ?? .stop }
+        if !announceFile() { return .stop }
+        if let reply = heldBack(before: bytes.count) { return reply }
+        let reply = unsafe receiver?.received(body: bytes) ?? .stop
+        if reply == .taken { fileEnd.arrived += Int64(bytes.count) }
+        return reply
     }
 
     func send(into buffer: UnsafeMutableRawBufferPointer) -> BodyFill {
+        if ftp != nil, fileEnd.isBodyOver { return endOfBody() }
         lastActivity = loop.clock()
         let fill = unsafe receiver?.fillBody(buffer) ?? .stop
-        if case .bytes(let count) = fill { bodyBytes += Int64(count) }
-        return fill
+        guard case .bytes(let count) = fill else { return fill }
+        bodyBytes += Int64(count)
+        return ftp != nil && count == 0 ? endOfBody() : fill
     }
 
     func rewindBody(to offset: Int64) -> Bool {

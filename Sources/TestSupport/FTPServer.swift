@@ -10,9 +10,12 @@ package final class FTPServer {
     private let log: TemporaryTree
 
     /// Everybody may write to one that `isOpen`. The first `cuts` transfers break off after so many bytes; `without` names commands it does not know.
-    package init(cutAfter bytes: Int = 0, cuts: Int = 0, without: [String] = [], rate: Int = 0, isOpen: Bool = false)
-        throws
-    {
+    /// What it takes or sends in a second is `rate`. It says how a transfer ended so `late`, in milliseconds, or always the same
+    /// `ending`; of every file a size that is off by `sizeOff`; and to the commands in `mute` nothing at all.
+    package init(
+        cutAfter bytes: Int = 0, cuts: Int = 0, without: [String] = [], mute: [String] = [], rate: Int = 0,
+        late: Int = 0, ending: String = "", sizeOff: Int = 0, isOpen: Bool = false
+    ) throws {
         folder = try TemporaryTree()
         log = try TemporaryTree()
         program = try RunningProgram(
@@ -20,7 +23,7 @@ package final class FTPServer {
             [
                 "-c", Self.script, folder.path, log.path, "\(bytes)", "\(cuts)", without.joined(separator: ","),
                 "\(rate)",
-                isOpen ? "elradfmwMT" : "elr",
+                isOpen ? "elradfmwMT" : "elr", "\(late)", "\(sizeOff)", mute.joined(separator: ","), ending,
             ],
             environment: ["PATH": "/usr/bin:/bin", "PYTHONWARNINGS": "ignore"], folder: folder.path, input: [],
             timeout: .seconds(300))
@@ -48,18 +51,33 @@ package final class FTPServer {
     package var peakConnections: Int { Int((try? log.text("peak")) ?? "") ?? 0 }
 
     private static let script = """
-        import logging, os, sys
+        import logging, os, socket, sys
         from pyftpdlib.authorizers import DummyAuthorizer
         from pyftpdlib.handlers import FTPHandler, DTPHandler, ThrottledDTPHandler
         from pyftpdlib.servers import FTPServer
 
-        folder, log, cut, cuts, without, rate, rights = sys.argv[1:8]
+        folder, log, cut, cuts, without, rate, rights, late, off, mute, ending = sys.argv[1:12]
         left = [int(cuts)]
         logging.basicConfig(level=logging.CRITICAL)
 
         class Data(ThrottledDTPHandler if int(rate) else DTPHandler):
             write_limit = int(rate)
+            read_limit = int(rate)
             count = 0
+
+            def __init__(self, sock, channel):
+                if int(rate):
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+                super().__init__(sock, channel)
+
+            def close(self):
+                if ending and self._resp:
+                    self._resp = (ending, logging.debug)
+                if int(late) and not self._closed and self._resp:
+                    said, channel = self._resp[0], self.cmd_channel
+                    self._resp = ()
+                    self.ioloop.call_later(int(late) / 1000, lambda: channel._closed or channel.respond(said))
+                super().close()
 
             def send(self, data):
                 if left[0] > 0 and self.count >= int(cut):
@@ -90,6 +108,11 @@ package final class FTPServer {
             def pre_process_command(self, line, cmd, arg):
                 with open(log + "/commands", "a") as file:
                     file.write(line + "\\n")
+                if cmd in mute.split(","):
+                    return
+                if cmd == "SIZE" and int(off):
+                    self.respond("213 %d" % (os.path.getsize(folder + "/" + line.split()[1]) + int(off)))
+                    return
                 if cmd in without.split(","):
                     self.respond("502 Not implemented.")
                     return

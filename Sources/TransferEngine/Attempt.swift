@@ -480,6 +480,9 @@ final class Attempt: TransferReceiver {
         return life.resume
     }
 
+    /// What came of this answer is nothing to go on from.
+    func cannotGoOn() { continuation = nil }
+
     /// How this answer could be continued from the byte that comes next.
     var continuationPoint: ResumePoint? {
         guard var point = continuation else { return nil }

@@ -18,6 +18,16 @@ extension Engine {
         return max(told, arrival) + limit
     }
 
+    /// What is wrong with a transfer that stood still for too long.
+    func silence(_ transfer: CurlLoop.TransferID, _ limit: TimeSpan) -> TransferError {
+        let seconds = limit.seconds
+        if loop.awaitsWord(transfer) {
+            return TransferError(
+                .timedOut, "the server did not say for \(seconds) s (`timeoutForRequest`) that it has all of the file")
+        }
+        return TransferError(.timedOut, "no byte moved for \(seconds) s (`timeoutForRequest`)")
+    }
+
     /// Gives up streams on which nothing moves. The attempt fails for it only when it has no other.
     func checkSegments() -> Instant {
         var next = Instant.distantFuture

@@ -509,6 +509,8 @@ package final class Engine {
         // It was over before it could be stopped for the sake of another stream.
         guard attempt.transfer != nil else { return note(completion.metrics, attempt) }
         endBody(attempt, completion.metrics)
+        if completion.isLonger { attempt.cannotGoOn() }
+        if completion.isRefused { reports.append(.heard(attempt.task)) }
         if attempt.hasNewHead { announce(attempt) }
         if attempt.mixed != nil { tellParts(attempt) }
         if attempt.received > 0 { emitProgress(attempt) }
@@ -541,9 +543,8 @@ package final class Engine {
                 next = min(next, due)
                 continue
             }
+            let error = silence(transfer, attempt.idleLimit)
             stopTransfer(attempt)
-            let seconds = attempt.idleLimit.seconds
-            let error = TransferError(.timedOut, "no byte moved for \(seconds) s (`timeoutForRequest`)")
             ended(attempt, error, sawCloseNotify: false)
         }
         if !segmented.isEmpty { next = min(next, checkSegments()) }

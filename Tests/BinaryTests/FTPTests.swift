@@ -1,6 +1,9 @@
 import Glibc
+import SystemIO
 import TestSupport
 import Testing
+import TextFormats
+import TransferModel
 
 /// Files on an ftp server that nobody here wrote.
 @Suite struct FTPTests {
@@ -200,5 +203,135 @@ import Testing
         #expect(run.status == 1)
         #expect(try run.task("sum", "error.name") == "checksumMismatch")
         #expect(try run.task("long", "error.name") == "dataLengthExceedsMaximum")
+    }
+
+    // MARK: The word that all was sent
+
+    /// Ten requests one after the other: nothing of theirs waits for an ftp server.
+    private func chain(_ server: ScriptedServer) -> String {
+        server.on(
+            "/chain", [.wait(.milliseconds(30)), .bytes(Script.head(200, [("Content-Length", "2")])), .send("ok")])
+        return (0..<10).map { number in
+            let needs = number == 0 ? "" : ", needs: [c\(number - 1)]"
+            return "  - { id: c\(number), url: \"\(server.url("/chain"))\"\(needs) }"
+        }.joined(separator: "\n")
+    }
+
+    /// The tasks in the order of their ends.
+    private func ends(_ run: Stage.Run) -> [String] {
+        run.events.filter { $0["event"]?.plainText == "taskFinished" }.compactMap { $0["task"]?.plainText }
+    }
+
+    /// It takes what it is sent more slowly than it is sent, and says so when it has it all.
+    @Test func anUploadMayTakeItsTime() throws {
+        let (slow, other, web) = (
+            try FTPServer(rate: 500_000, isOpen: true), try FTPServer(isOpen: true), try ScriptedServer()
+        )
+        defer { web.stop() }
+        try serve(bytes, on: other)
+        let stage = try Stage()
+        try stage.folder.write("up.bin", bytes)
+        let run = try stage.run(
+            """
+            defaults: { timeoutForRequest: 3s, retry: { attempts: 1 } }
+            tasks:
+              - { id: slow, url: "\(slow.url("up.bin"))", body: { file: up.bin } }
+              - { id: put, url: "\(other.url("put.bin"))", bandwidth: 600kB/s, body: { file: up.bin } }
+              - { id: get, url: "\(other.url("file.bin"))", bandwidth: 600kB/s, to: a }
+            \(chain(web))
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try slow.folder.bytes("up.bin") == bytes)
+        #expect(try other.folder.bytes("put.bin") == bytes)
+        #expect(try stage.folder.bytes("a") == bytes)
+        #expect(ends(run).first { !$0.hasPrefix("c") } != nil && ends(run).prefix(10).last == "c9")
+        #expect(slow.commands.count { $0.hasPrefix("STOR") } == 1)
+    }
+
+    /// Nobody waits for it but its own tasks, for no longer than for any silence, and nobody takes it for the next answer.
+    @Test(arguments: [true, false]) func whoSaysItLateIsWaitedFor(_ isUpload: Bool) throws {
+        let (late, web) = (try FTPServer(late: 3_500, isOpen: true), try ScriptedServer())
+        defer { web.stop() }
+        try serve(bytes, on: late)
+        let stage = try Stage()
+        try stage.folder.write("up.bin", bytes)
+        func job(_ limit: String) -> String {
+            let rest = isUpload ? "body: { file: up.bin }" : "to: a, resume: false"
+            return """
+                defaults: { timeoutForRequest: \(limit), retry: { attempts: 2, backoff: { initial: 10ms } } }
+                tasks:
+                  - { id: a, url: "\(late.url(isUpload ? "put.bin" : "file.bin"))", \(rest) }
+                \(chain(web))
+                """
+        }
+        let run = try stage.run(job("20s"))
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.values("$.tasks[0].attempts[*].outcome") == ["succeeded"])
+        #expect(try isUpload ? late.folder.bytes("put.bin") == bytes : stage.folder.bytes("a") == bytes)
+        #expect(ends(run).last == "a")
+        let hasty = try stage.run(job("1s"))
+        #expect(hasty.status == 1)
+        #expect(try hasty.task("a", "error.name") == "timedOut")
+        #expect(try hasty.task("a", "error.message")?.contains("did not say for 1") == true)
+        #expect(try hasty.task("a", "attempts[1].error.name") == "timedOut")
+        #expect(try hasty.task("c9", "outcome") == "succeeded")
+        #expect(late.commands.count { $0.hasPrefix("USER") } == 3)
+    }
+
+    /// Short ones are over before libcurl has read that they begin: what it then has of the end is nowhere to be seen.
+    @Test func shortFilesWaitForNothing() throws {
+        let server = try FTPServer(isOpen: true)
+        for number in 0..<100 { try server.folder.write("f\(number)", String(repeating: "x", count: number * 50)) }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            sessions: { default: { maximumConnectionsPerHost: 3, timeoutForRequest: 2s, retry: { attempts: 1 } } }
+            tasks:
+              - { id: "get-${n}", forEach: { n: 0..99 }, url: "\(server.url("f"))${n}", to: out/ }
+              - { id: "put-${n}", forEach: { n: 0..99 }, url: "\(server.url("p"))${n}", body: { data: "some${n}" } }
+              - { id: empty, url: "\(server.url("none"))", body: { data: "" } }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try stage.text("out/f99").utf8.count == 99 * 50)
+        #expect(try server.folder.text("p99") == "some99")
+        #expect(try run.values("$.tasks[?@.duration > 1.5].id") == [])
+    }
+
+    @Test func aFileThatIsLongerThanItsSizeIsNotWhole() throws {
+        let server = try FTPServer(sizeOff: -1_000_001)
+        try serve(bytes, on: server)
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "networkConnectionLost")
+        #expect(try run.task("a", "error.message")?.contains("more than the 2000000 bytes") == true)
+        // Nothing of it is gone on with.
+        #expect(try run.values("$.tasks[0].attempts[*].resumedFrom") == ["0", "0", "0"])
+        #expect(!stage.folder.exists("a"))
+    }
+
+    /// What a server says to our farewell is nobody's business.
+    @Test func nobodyWaitsForAFarewell() throws {
+        let server = try FTPServer(mute: ["QUIT"])
+        try serve(bytes, on: server)
+        let stage = try Stage()
+        let start = Clocks.instant()
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(Clocks.instant() - start < .seconds(60))
+        #expect(server.commands.contains("QUIT"))
+    }
+
+    /// A host that says why it does not take something is there.
+    @Test func aRefusalIsAnAnswer() throws {
+        let server = try FTPServer(ending: "451 Local error.", isOpen: true)
+        let run = try Stage().run(
+            """
+            sessions: { default: { maximumConnectionsPerHost: 2, retry: { attempts: 2, backoff: { initial: 10ms } } } }
+            tasks: [{ id: "t${n}", forEach: { n: 1..20 }, url: "\(server.url("f"))${n}", body: { data: x } }]
+            """)
+        #expect(run.status == 1)
+        #expect(try run.values("$.tasks[?@.attempts[1]].id").count == 20)
+        #expect(try run.values("$.tasks[*].waits[?@.reason == 'hostParked'].reason") == [])
     }
 }

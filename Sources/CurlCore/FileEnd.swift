@@ -1,0 +1,181 @@
+internal import CLibcurl
+import Glibc
+import SystemIO
+import TransferModel
+
+/// How far a file on an ftp server is towards its end. libcurl waits for the server's word that all was sent, or stored, inside
+/// the loop's turn, and everybody with it. So the end is held back from libcurl until that word lies there to be read.
+struct FileEnd {
+    enum State {
+        case ahead, held(since: Instant), released
+    }
+    var state = State.ahead
+    /// The connection that carries the file, once its end is held.
+    var carrier: Int32?
+    /// So long is what comes, by the server's own word.
+    var announced: Int64?
+    var arrived: Int64 = 0
+    /// More comes after that.
+    var isLonger = false
+    /// All of it has come.
+    var isOver = false
+    /// Everything of a body was handed over.
+    var isBodyOver = false
+    /// What had come over the control connection when the file was asked for, and what libcurl made lines of since then.
+    var receivedBefore: Int64?
+    var lines: Int64 = 0
+    /// What the server's machine had of a body when that was looked at last.
+    var acknowledged: Int64 = 0
+    /// The turn in which libcurl spoke last of how far it is, and when it first did in that.
+    var turn = Instant(nanoseconds: 0)
+    var turnBegan = Instant(nanoseconds: 0)
+}
+
+extension TransferSlot {
+    /// Whoever says that all was sent says it at once; what remains silent leaves its carrier open after that for as long.
+    private static let patience = TimeSpan.seconds(2)
+    /// To store a file takes a while.
+    private static let storingPatience = TimeSpan.seconds(60)
+
+    /// The file is about to be asked for.
+    func beginFile() {
+        fileEnd.lines = 0
+        if let usedSocket { pool?.sockets.commands(over: usedSocket) }
+        fileEnd.receivedBefore = usedSocket.flatMap { SocketPath.count($0)?.received }
+    }
+
+    /// What libcurl is to be told before a piece of the file goes on: to wait, where that may be the last one.
+    func heldBack(before count: Int) -> BodyReply? {
+        guard let announced = fileEnd.announced, fileEnd.arrived + Int64(count) >= announced else { return nil }
+        if isEndHeld() { return .pause }
+        return fileEnd.isLonger ? .stop : nil
+    }
+
+    /// What comes after the last byte of a body. Its end is told to the server here, and to libcurl when the server has
+    /// answered.
+    func endOfBody() -> BodyFill {
+        fileEnd.isBodyOver = true
+        // It asks again when the rest of what it took is sent.
+        guard easy.offset(CURLINFO_SIZE_UPLOAD_T) >= bodyBytes else { return .bytes(0) }
+        return isEndHeld() ? .pause : .bytes(0)
+    }
+
+    private func isEndHeld() -> Bool {
+        switch fileEnd.state {
+        case .released: return false
+        case .held: return true
+        case .ahead: break
+        }
+        // What a secure proxy sends are not the server's bytes.
+        guard pool?.proxy?.isSecure != true, usedSocket != nil, let carrier = carrier else {
+            fileEnd.state = .released
+            return false
+        }
+        (fileEnd.carrier, fileEnd.state) = (carrier, .held(since: Clocks.instant()))
+        if fileEnd.isBodyOver {
+            fileEnd.acknowledged = SocketPath.count(carrier)?.acknowledged ?? 0
+            shutdown(carrier, Int32(SHUT_WR))
+        }
+        if releasesEnd(at: loop.now) { return false }
+        loop.hold(self)
+        return true
+    }
+
+    private var carrier: Int32? {
+        let open = pool?.sockets.opened(for: self) ?? []
+        return open.count == 1 ? open[0] : nil
+    }
+
+    /// Whether libcurl may see the end: from now on it may.
+    func releasesEnd(at now: Instant) -> Bool {
+        guard case .held(let since) = fileEnd.state, let control = usedSocket, let carrier = fileEnd.carrier else {
+            return true
+        }
+        guard isEndKnown(control, carrier) || isEndSilent(at: now, since) else { return false }
+        fileEnd.state = .released
+        return true
+    }
+
+    private func isEndKnown(_ control: Int32, _ carrier: Int32) -> Bool {
+        if !fileEnd.isBodyOver, !fileEnd.isOver {
+            switch PoolSockets.look(at: carrier) {
+            case .nothing: return false
+            case .bytes:
+                fileEnd.isLonger = true
+                return true
+            case .end: fileEnd.isOver = true
+            }
+        }
+        return PoolSockets.isReadable(control) || hasReadAhead(control)
+    }
+
+    /// The server has said all that it has to say, and leaves the carrier open.
+    private func isEndSilent(at now: Instant, _ since: Instant) -> Bool {
+        !fileEnd.isBodyOver && !fileEnd.isOver && now - since >= Self.patience
+    }
+
+    /// Lines that came together are read together: the next one then lies in libcurl, where nobody sees it.
+    private func hasReadAhead(_ control: Int32) -> Bool {
+        guard let before = fileEnd.receivedBefore, let count = SocketPath.count(control) else {
+            return !fileEnd.isBodyOver
+        }
+        return count.received - before != fileEnd.lines
+    }
+
+    /// What has to be readable before its end can be let go.
+    var awaitedSocket: Int32? { fileEnd.isBodyOver || fileEnd.isOver ? usedSocket : fileEnd.carrier }
+    /// When that must be looked at in any case.
+    var endPatience: Instant {
+        guard case .held(let since) = fileEnd.state, !fileEnd.isBodyOver, !fileEnd.isOver else { return .distantFuture }
+        return since + Self.patience
+    }
+    var isHeld: Bool {
+        if case .held = fileEnd.state { true } else { false }
+    }
+
+    /// When the other side was last seen to take something of a body that libcurl has wholly sent.
+    func lastTaken(at now: Instant) -> Instant? {
+        guard fileEnd.isBodyOver, isHeld, let carrier = fileEnd.carrier, let count = SocketPath.count(carrier),
+            count.acknowledged > fileEnd.acknowledged
+        else { return nil }
+        fileEnd.acknowledged = count.acknowledged
+        return now
+    }
+
+    /// libcurl speaks of how far it is, in each turn and, where it stands still within one, once a second. `false` ends that:
+    /// nobody knows then what the connection is about to say, and it is closed.
+    func mayStandStill() -> Bool {
+        let now = Clocks.instant()
+        guard fileEnd.turn == loop.now else {
+            (fileEnd.turn, fileEnd.turnBegan) = (loop.now, now)
+            return true
+        }
+        let stood = now - fileEnd.turnBegan
+        guard stood >= .milliseconds(500) else { return true }
+        loop.stoodStill(until: now)
+        let isStoring = fileEnd.isBodyOver && fileEnd.carrier == nil
+        guard stood > (isStoring ? Self.storingPatience : Self.patience), carrier == nil else { return true }
+        endedLongWait = true
+        closeAfterwards()
+        if let usedSocket { shutdown(usedSocket, Int32(SHUT_RDWR)) }
+        return false
+    }
+}
+
+extension SocketPath {
+    /// How many bytes came and how many were taken by the other side, as Linux counts them: behind the fields that this C
+    /// library knows.
+    static func count(_ socket: Int32) -> (acknowledged: Int64, received: Int64)? {
+        let (acknowledged, received) = (120, 128)
+        return unsafe withUnsafeTemporaryAllocation(byteCount: received + 8, alignment: 8) { facts in
+            var length = socklen_t(facts.count)
+            guard unsafe getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, facts.baseAddress, &length) == 0,
+                length >= facts.count
+            else { return nil }
+            return unsafe (
+                facts.load(fromByteOffset: acknowledged, as: Int64.self),
+                facts.load(fromByteOffset: received, as: Int64.self)
+            )
+        }
+    }
+}

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -113,6 +114,11 @@ int tr_statx(int folder, const char *path, int follow_links, struct tr_file_fact
         *born_nanoseconds = (int64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
     }
     return 0;
+}
+
+uint32_t tr_filesystem_kind(int descriptor) {
+    struct statfs status;
+    return fstatfs(descriptor, &status) == 0 ? (uint32_t)status.f_type : 0;
 }
 
 uint64_t tr_mount_number(int descriptor) {

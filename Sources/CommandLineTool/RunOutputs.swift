@@ -127,6 +127,7 @@ struct RunOutputs {
 
     /// After the last event. What keeps one of them from its place keeps no other from its own.
     func write() throws(OutputProblem) {
+        events?.finish()
         var problem = events?.problem
         // Nobody asked for it by name: that it cannot be written fails no run.
         do throws(OutputProblem) { try summary?.write() } catch {
@@ -134,7 +135,11 @@ struct RunOutputs {
         }
         do throws(OutputProblem) {
             if let reportPath { try report.write(to: reportPath) }
-            if reportsToStandardOutput { try report.write(to: DescriptorSink.standardOutput) }
+            if reportsToStandardOutput {
+                let output = DescriptorSink.standardOutput
+                try report.write(to: output)
+                try output.confirmWrites()
+            }
         } catch {
             if !reportsToStandardOutput || !error.isBrokenPipe { problem = problem ?? error }
         }

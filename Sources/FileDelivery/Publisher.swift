@@ -315,7 +315,7 @@ final class Publisher {
             throw TransferError(
                 .destinationExists, "\(destination.path) is \(what), and no task's file: let it go elsewhere")
         }
-        try prepare(staging.file, destination)
+        try prepare(staging, destination)
         do throws(SystemError) {
             if destination.group == nil {
                 let (folder, name) = Folders.split(destination.path)
@@ -329,18 +329,28 @@ final class Publisher {
     }
 
     /// All that a file needs before it gets its name.
-    private func prepare(_ file: borrowing Descriptor, _ destination: Destination) throws(TransferError) {
+    private func prepare(_ staging: Staging, _ destination: Destination) throws(TransferError) {
         do throws(SystemError) {
-            if let mode = destination.mode { try file.setMode(mode_t(mode)) }
+            // While the old file stands; and before the time is set, which a write that comes late would change.
+            if staging.mayHaveLostWrites { try staging.file.confirmWrites() }
+            if let mode = destination.mode { try staging.file.setMode(mode_t(mode)) }
             if let time = destination.modificationTime {
-                try file.setModificationTime(nanoseconds: time.nanoseconds)
+                try staging.file.setModificationTime(nanoseconds: time.nanoseconds)
             }
-            // A filesystem may write a name to the disk before the bytes: whoever else flushes it right then would let a
-            // power cut leave an empty file there, or one of zeros. A group is flushed before its step.
-            if destination.flush, destination.group == nil { try file.writeOut() }
+            if destination.flush || destination.group?.flush == true {
+                try flush(staging, isMember: destination.group != nil)
+            }
         } catch {
             throw writingError(error, destination.folder)
         }
+    }
+
+    private func flush(_ staging: Staging, isMember: Bool) throws(SystemError) {
+        // What is asked of a whole filesystem does not reach such a one's files.
+        if staging.mayHaveLostWrites { return try staging.file.sync() }
+        // A filesystem may write a name to the disk before the bytes: whoever else flushes it right then would let a
+        // power cut leave an empty file there, or one of zeros. A group is flushed before its step.
+        if !isMember { try staging.file.writeOut() }
     }
 
     /// A folder that vanished since it was opened is made again: the bytes are still there.
@@ -446,6 +456,10 @@ final class Publisher {
 
     private func writingError(_ error: SystemError, _ folder: String) -> TransferError {
         if DiskSpace.isFull(error) { return DiskSpace.full(error, folder) }
+        if error.call == "close" {
+            return TransferError(
+                .cannotCloseFile, "closing a file in \(folder) failed: \(error.reason)", errno: error.errno)
+        }
         let doing =
             switch error.call {
             case "chmod": "setting the mode of a file in"

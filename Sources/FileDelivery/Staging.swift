@@ -196,6 +196,9 @@ final class Staging {
     /// It keeps its temporary name, and is ours no more.
     func leave() { temporary = nil }
 
+    /// Its filesystem may have lost what it took.
+    var mayHaveLostWrites: Bool { home.tellsLate }
+
     // MARK: The name
 
     /// Of all that was appended; a digest that is not the one expected is an error.

@@ -44,6 +44,7 @@ final class AtomicFile: ByteSink {
 
     func commit(isDurable: Bool) throws(OutputProblem) {
         guard let from = temporary else { return }
+        try Descriptor.confirmWrites(descriptor, name: target)
         if isDurable { guard fsync(descriptor) == 0 else { throw .system("flush", target) } }
         guard rename(from, target) == 0 else { throw .system("write", target) }
         temporary = nil

@@ -28,6 +28,13 @@ package final class EventLines: EventConsumer {
         flush()
     }
 
+    /// After the last event.
+    package func finish() {
+        guard !isStopped else { return }
+        isStopped = true
+        do throws(OutputProblem) { try sink.confirmWrites() } catch { problem = error }
+    }
+
     private func flush() {
         guard !writer.bytes.isEmpty else { return }
         do {

@@ -60,6 +60,7 @@ package final class GitHubSummary: EventConsumer {
         guard descriptor >= 0 else { throw .system("write", path) }
         defer { close(descriptor) }
         try Descriptor.writeAll(text, to: descriptor, name: path)
+        try Descriptor.confirmWrites(descriptor, name: path)
     }
 
     /// `nil` before the run has ended.

@@ -4,6 +4,12 @@ internal import SystemIO
 /// Somewhere that bytes go. One call is one `write(2)` where the system takes it whole.
 package protocol ByteSink: AnyObject {
     func write(_ bytes: [UInt8]) throws(OutputProblem)
+    /// After the last of them: nothing that was taken has been lost since.
+    func confirmWrites() throws(OutputProblem)
+}
+
+extension ByteSink {
+    package func confirmWrites() throws(OutputProblem) {}
 }
 
 /// Why something could not be written, in words for a person.
@@ -83,9 +89,20 @@ package final class DescriptorSink: ByteSink {
             throw error
         }
     }
+
+    package func confirmWrites() throws(OutputProblem) { try Descriptor.confirmWrites(descriptor, name: name) }
 }
 
 enum Descriptor {
+    /// What was written may have been lost since: some file systems say so to nobody but who closes the file.
+    static func confirmWrites(_ descriptor: Int32, name: String) throws(OutputProblem) {
+        do throws(SystemError) {
+            try SystemIO.Descriptor.confirmWrites(descriptor)
+        } catch {
+            throw OutputProblem("cannot write \(name): \(error.reason)", errno: error.errno)
+        }
+    }
+
     /// A pipe with a name waits for its reader, but not for ever: signals that are held must be able to end that.
     static func open(_ path: String, _ more: Int32 = 0) throws(OutputProblem) -> Int32 {
         while true {

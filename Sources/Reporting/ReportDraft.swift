@@ -123,6 +123,7 @@ final class ReportDraft {
         guard AtomicFile.replaceable(path) == target,
             try FileFacts.of(Folders.split(target).folder).isSameFile(as: folder.facts())
         else { throw SystemError(call: "link", errno: ESTALE) }
+        try file.confirmWrites()
         if isDurable { try file.sync() }
     }
 

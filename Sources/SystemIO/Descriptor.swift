@@ -212,6 +212,18 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
+    /// Asks what of this file's writes was lost, as a filesystem tells it to whoever closes the file: the file itself stays
+    /// open, so that it can still be done without.
+    package borrowing func confirmWrites() throws(SystemError) { try Self.confirmWrites(raw) }
+
+    package static func confirmWrites(_ raw: Int32) throws(SystemError) {
+        // An interrupted close has closed all the same, and may not have heard the answer: another is asked.
+        try Syscall.check("close") {
+            let copy = fcntl(raw, F_DUPFD_CLOEXEC, 0)
+            return copy < 0 ? -1 : close(copy)
+        }
+    }
+
     /// The disk begins to take these bytes, and nobody waits for it: what cannot be begun now is done later.
     package borrowing func beginWriteOut(from offset: Int64, count: Int64) {
         tr_begin_write_out(raw, offset, count)

@@ -14,6 +14,11 @@ package final class MountedFolder: Sendable {
         try mounted(path, "-t", "tmpfs", "-o", "size=\(size)", "none", path)
     }
 
+    /// In memory as well, and of a kind that the program does not count among those that say at once what they cannot keep.
+    package static func ofNoKnownKind(at path: String) throws -> MountedFolder {
+        try mounted(path, "-t", "ramfs", "none", path)
+    }
+
     /// What stands there, to be read only.
     package static func readOnly(at path: String) throws -> MountedFolder {
         let mounted = try mounted(path, "--bind", path, path)

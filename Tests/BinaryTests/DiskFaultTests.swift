@@ -78,6 +78,79 @@ import Testing
         try setting.check(run)
     }
 
+    // MARK: What is told to nobody but who closes a file
+
+    /// As NFS, CIFS and FUSE do: each write went well.
+    static let closing =
+        cases("close", full + broken, "cannotCloseFile")
+        + cases("fsync", full + broken, "cannotWriteToFile", keys: "session: flushed")
+
+    @Test(.enabled(if: Strace.isUsable && MountedFolder.isAllowed), arguments: closing)
+    func afterTheLastByte(_ given: Case) throws {
+        let setting = try Setting(given)
+        defer { setting.server.stop() }
+        let mounted = try MountedFolder.ofNoKnownKind(at: setting.stage.folder.path("hurt"))
+        try setting.stage.folder.write("hurt/file", "old")
+        let injection = Strace.Injection(given.call, .error(given.name), when: given.when)
+        guard let run = try setting.run(sabotagedBy: injection) else { return }
+        try setting.check(run)
+        withExtendedLifetime(mounted) {}
+    }
+
+    /// Nothing of the set is put in place.
+    @Test(.enabled(if: Strace.isUsable && MountedFolder.isAllowed)) func afterTheLastByteOfAMember() throws {
+        let given = Case(call: "close", errno: EIO, name: "EIO", error: "cannotCloseFile")
+        let setting = try Setting(given, group: true)
+        defer { setting.server.stop() }
+        let mounted = try MountedFolder.ofNoKnownKind(at: setting.stage.folder.path("hurt"))
+        try setting.stage.folder.write("hurt/set/file", "old")
+        guard let run = try setting.run(sabotagedBy: Strace.Injection("close", .error("EIO"))) else { return }
+        #expect(run.status == 1)
+        #expect(try run.task("hurt", "error.name") == "cannotCloseFile")
+        #expect(try run.value("$.groups[0].published") == "false")
+        #expect(try setting.stage.text("hurt/set/file") == "old")
+        #expect(try setting.stage.folder.contents("hurt/set").count == 1)
+        withExtendedLifetime(mounted) {}
+    }
+
+    /// Where no close has anything to tell, none is made for it.
+    @Test(.enabled(if: Strace.isUsable && MountedFolder.isAllowed)) func aFilesystemOfThisMachineIsNotAsked() throws {
+        let setting = try Setting(Case(call: "close", errno: EIO, name: "EIO", error: ""))
+        defer { setting.server.stop() }
+        let mounted = try MountedFolder.memory(at: setting.stage.folder.path("hurt"), size: "8m")
+        try setting.stage.folder.write("hurt/file", "old")
+        guard let run = try setting.run(sabotagedBy: Strace.Injection("close", .error("EIO"))) else { return }
+        #expect(run.status == 0)
+        #expect(try setting.stage.text("hurt/file") == Setting.new)
+        withExtendedLifetime(mounted) {}
+    }
+
+    /// What the run itself writes: it ends with 4, and an old report stays.
+    @Test(.enabled(if: Strace.isUsable), arguments: ["--report", "--events"]) func afterTheLastLine(_ flag: String)
+        throws
+    {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/start", [.gate("begin")] + .respond(200, body: "go"))
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", "tasks: [{ id: start, url: \"\(server.url("/start"))\" }]")
+        try binary.folder.write("place", "old")
+        let program = try binary.start(["job.yaml", flag, "place"] + (flag == "--events" ? ["--no-report"] : []))
+        #expect(server.waitForRequests(1, "/start"))
+        let strace = Strace([Strace.Injection("close", .error("EIO"))])
+        let words = strace.attach(to: program.processID, calls: ["close"])
+        let saboteur = try Binary(program: words[0]).start(Array(words.dropFirst()))
+        let isAttached = saboteur.waitForOutput("attached")
+        server.open(gate: "begin")
+        let result = program.wait()
+        _ = saboteur.wait()
+        guard isAttached else { return print("strace may not attach to a program here") }
+        #expect(result.exitStatus == 4)
+        #expect(result.errorText.contains("place: Input/output error"), "\(result.errorText)")
+        #expect(try binary.folder.text("place").hasPrefix("old") == (flag == "--report"))
+        #expect(binary.folder.list() == ["job.yaml", "place"])
+    }
+
     @Test(
         .enabled(if: Strace.isUsable),
         arguments: [
@@ -105,7 +178,7 @@ extension DiskFaultTests {
         let given: Case
         static let new = String(repeating: "new and longer ", count: 40_000)
 
-        init(_ given: Case) throws {
+        init(_ given: Case, group: Bool = false) throws {
             self.given = given
             server = try ScriptedServer()
             let time = ("Last-Modified", "Wed, 01 Jan 2020 12:00:00 GMT")
@@ -118,13 +191,15 @@ extension DiskFaultTests {
                 !given.keys.contains($0.prefix { $0 != ":" })
             }
             let keys = (usual + [given.keys]).filter { !$0.isEmpty }.joined(separator: ", ")
+            let to = group ? "file, group: set" : "hurt/file"
             job = """
+                \(group ? "groups: { set: { to: hurt/set } }" : "")
                 limits: { maximumConcurrentTasks: 1 }
                 defaults: { retry: { attempts: 3, backoff: { initial: 10ms } } }
                 sessions: { default: {}, flushed: { durability: flush } }
                 tasks:
                   - { id: start, type: data, url: "\(server.url("/start"))" }
-                  - { id: hurt, needs: [start], url: "\(server.url("/hurt"))", to: hurt/file, existing: replace, \(keys) }
+                  - { id: hurt, needs: [start], url: "\(server.url("/hurt"))", to: \(to), existing: replace, \(keys) }
                   - { id: next, needs: [start], url: "\(server.url("/next"))", to: ok/next, preserveTime: false }
                   - { id: last, needs: [start], url: "\(server.url("/last"))", to: ok/last, preserveTime: false }
                 """

@@ -271,6 +271,31 @@ struct ThreadingTests {
         #expect((isHeld(SIGINT), isHeld(SIGTERM)) == before)
     }
 
+    /// Of those of this machine a write says all there is to say; of any other nobody knows.
+    @Test func whichFilesystemsTellLate() throws {
+        let local: [UInt32] = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1]
+        for number in local { #expect(!FilesystemKind(number: number).tellsLate) }
+        // NFS, CIFS and SMB2, FUSE, 9p, Ceph, AFS; one that is not there yet; one that would not say.
+        let others: [UInt32] = [
+            0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x6573_5546, 0x0102_1997, 0x00C3_6400, 0x5346_414F, 0x1234_5678, 0,
+        ]
+        for number in others { #expect(FilesystemKind(number: number).tellsLate) }
+        // Of what is no regular file system.
+        #expect(try FilesystemKind.of(Descriptor.openFolder("/proc")).tellsLate)
+    }
+
+    /// The file stays open, and what cannot be asked is an error.
+    @Test func whoAsksForLostWritesGoesOnWriting() throws {
+        let tree = try TemporaryTree("confirm")
+        let file = try Descriptor.open(tree.path("file"), O_WRONLY | O_CREAT, mode: 0o644)
+        for word in ["one ", "two"] {
+            try file.writeAll(Array(word.utf8))
+            try file.confirmWrites()
+        }
+        #expect(try tree.text("file") == "one two")
+        #expect(throws: SystemError(call: "close", errno: EBADF)) { try Descriptor.confirmWrites(-1) }
+    }
+
     @Test func theEnvironmentIsTheProcesss() {
         #expect(Surroundings.environment()["PATH"] == getenv("PATH").map { String(cString: $0) })
     }

@@ -259,6 +259,7 @@ final class CarriedRun: Sendable {
         // What comes now may take its time: a report's reader, commands.
         closeInbox()
         if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }
+        lines?.finish()
         if let problem = lines?.problem { tools.log("run \(id.raw): \(problem)") }
         if let failure = writer.finish() {
             receipts.close(isWritten: false)

@@ -58,6 +58,8 @@ int tr_fstatat(int folder, const char *path, int follow_links, struct tr_file_fa
 int tr_statx(int folder, const char *path, int follow_links, struct tr_file_facts *facts, int64_t *born_nanoseconds);
 // What one folder has of access lists and of a user's own attributes the other gets too, and no list beside. 0, or -1 and errno.
 int tr_copy_attributes(int from, int to);
+// What `statfs` calls the kind of the filesystem that a descriptor is of; 0 where it does not say.
+uint32_t tr_filesystem_kind(int descriptor);
 // Which mount a descriptor was opened on; 0 where the kernel (before 5.8) cannot tell.
 uint64_t tr_mount_number(int descriptor);
 #endif

@@ -46,10 +46,10 @@ enum LinkedPlaces {
     private static func checkReads(_ job: Job) throws(UsageError) {
         let senders = job.tasks.indices.filter { job.tasks[$0].options.values.body?.plainFiles.isEmpty == false }
         guard !senders.isEmpty else { return }
-        var writers: [String: [Int]] = [:]
+        var writers: [ExactText: [Int]] = [:]
         for (number, task) in job.tasks.enumerated() {
             guard let path = task.destination, path.utf8.last != UInt8(ascii: "/") else { continue }
-            writers[Folders.split(path).name, default: []].append(number)
+            writers[ExactText(Folders.split(path).name), default: []].append(number)
         }
         guard !writers.isEmpty else { return }
         for sender in senders {
@@ -61,14 +61,16 @@ enum LinkedPlaces {
 
     /// A file gets its name by a rename: what stands at the end of its own path is no link for it.
     private static func checkRead(
-        _ path: String, by sender: Int, _ writers: [String: [Int]], _ job: Job
+        _ path: String, by sender: Int, _ writers: [ExactText: [Int]], _ job: Job
     ) throws(UsageError) {
         let (folder, name) = Folders.split(path)
         // Nearly always the whole answer, and no way is gone for it.
-        guard let alike = writers[name], alike.contains(where: { job.tasks[$0].destination != path }) else { return }
+        guard let alike = writers[ExactText(name)],
+            alike.contains(where: { !job.tasks[$0].destination.isExactly(path) })
+        else { return }
         let place = Folders.resolvedAsFarAsThere(RawName(folder))
         for writer in alike where writer != sender {
-            guard let other = job.tasks[writer].destination, other != path,
+            guard let other = job.tasks[writer].destination, !other.isExactly(path),
                 Folders.resolvedAsFarAsThere(RawName(Folders.split(other).folder)) == place, !needs(sender, writer, job)
             else { continue }
             let (reads, writes) = (job.tasks[sender].id, job.tasks[writer].id)

@@ -57,13 +57,14 @@ enum OutputPlaces {
     /// What tasks send from there and no member writes there.
     private static func sent(in folder: RawName, _ group: GroupIndex, _ job: Job) -> [Job.Reserved] {
         let members = Members(of: group, job)
-        var isThere: [String: Bool] = [:]
+        var isThere: [ExactText: Bool] = [:]
         var found: [Job.Reserved] = []
         for task in job.tasks {
             for path in task.options.values.body?.plainFiles ?? [] {
                 let above = Folders.split(path).folder
-                let isIn = isThere[above] ?? Folders.resolved(above).map { Folders.isAt($0, orIn: folder) } ?? false
-                isThere[above] = isIn
+                let isIn =
+                    isThere[ExactText(above)] ?? Folders.resolved(above).map { Folders.isAt($0, orIn: folder) } ?? false
+                isThere[ExactText(above)] = isIn
                 guard isIn, !members.mayWrite(path) else { continue }
                 found.append(Job.Reserved(path: path, what: "what the task `\(task.id)` sends"))
             }
@@ -72,7 +73,7 @@ enum OutputPlaces {
     }
 
     private struct Members {
-        private var files: Set<String> = []
+        private var files: Set<ExactText> = []
         private var folders: [String] = []
         /// What one writes is not known yet.
         private var mayWriteAll = false
@@ -84,12 +85,13 @@ enum OutputPlaces {
 
         private mutating func add(_ destination: String?) {
             guard let path = destination.map(PathText.withoutDots) else { return mayWriteAll = true }
-            if path.utf8.last == UInt8(ascii: "/") { folders.append(path) } else { files.insert(path) }
+            if path.utf8.last == UInt8(ascii: "/") { folders.append(path) } else { files.insert(ExactText(path)) }
         }
 
         func mayWrite(_ path: String) -> Bool {
             let path = PathText.withoutDots(path)
-            return mayWriteAll || files.contains(path) || folders.contains { path.utf8.starts(with: $0.utf8) }
+            return mayWriteAll || files.contains(ExactText(path))
+                || folders.contains { path.utf8.starts(with: $0.utf8) }
         }
     }
 

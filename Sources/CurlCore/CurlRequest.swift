@@ -11,6 +11,11 @@ package struct CurlLogin: Hashable, Sendable {
         self.user = user
         self.password = password
     }
+
+    /// By bytes: a connection is proven as whom the server took them for.
+    package static func == (left: CurlLogin, right: CurlLogin) -> Bool {
+        left.method == right.method && left.user.isExactly(right.user) && left.password.isExactly(right.password)
+    }
 }
 
 /// Everything libcurl is told about one request. It decides nothing: no redirect, cookie or proxy of its own, and whose

@@ -79,7 +79,7 @@ struct DeliveryWorker {
     private let pool: BufferPool
     private let reports: Mailbox<DeliveryReport>
     private var answers: [DeliveryReport] = []
-    private var unflushed: [(task: TaskIndex, folder: String)] = []
+    private var unflushed: [(task: TaskIndex, folder: ExactText)] = []
     private var flushDue: Instant?
     /// Numbers of its own, of which no other's is one: those of attempts are smaller.
     private var copies: UInt32 = 1 << 31
@@ -188,7 +188,7 @@ struct DeliveryWorker {
             answers.append(.published(task, done.record, isKept: done.isKept))
             guard destination.flush, !done.isKept else { return }
             if flushDue == nil { flushDue = Clocks.instant() + DeliveryThread.flushAfter }
-            unflushed.append((task, destination.folder))
+            unflushed.append((task, ExactText(destination.folder)))
             if unflushed.count >= DeliveryThread.flushCount { flush() }
         } catch {
             answers.append(.failed(task, error))

@@ -1,5 +1,6 @@
 import Glibc
 import SystemIO
+import TransferModel
 
 /// Open folders by path, so that ten thousand files in one folder open it once.
 final class FolderCache {
@@ -29,7 +30,7 @@ final class FolderCache {
     }
 
     let leftovers: Leftovers
-    private var folders: [String: Folder] = [:]
+    private var folders: [ExactText: Folder] = [:]
     private var last: (path: String, folder: Folder)?
     private var batch: UInt64 = 1
     /// Few enough to stay far from the limit on open files.
@@ -48,14 +49,15 @@ final class FolderCache {
 
     /// The folder at `path`, made with what is missing above it.
     func folder(_ path: String) throws(SystemError) -> Folder {
-        if let last, last.path == path, isStillThere(last.folder, path) { return last.folder }
-        if let known = folders[path], isStillThere(known, path) {
+        if let last, last.path.isExactly(path), isStillThere(last.folder, path) { return last.folder }
+        let key = ExactText(path)
+        if let known = folders[key], isStillThere(known, path) {
             last = (path, known)
             return known
         }
         let opened = try open(path)
         if folders.count >= capacity { folders.removeAll(keepingCapacity: true) }
-        folders[path] = opened
+        folders[key] = opened
         last = (path, opened)
         return opened
     }
@@ -80,8 +82,8 @@ final class FolderCache {
 
     /// Somebody removed or replaced the folder: look again.
     func forget(_ path: String) {
-        folders[path] = nil
-        if last?.path == path { last = nil }
+        folders[ExactText(path)] = nil
+        if last?.path.isExactly(path) == true { last = nil }
     }
 
     private func open(_ path: String) throws(SystemError) -> Folder {

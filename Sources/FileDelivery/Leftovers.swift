@@ -9,7 +9,7 @@ final class Leftovers: Sendable {
     private enum Knowledge {
         /// Nobody said yet what is to be kept.
         case none
-        case kept(Set<String>?)
+        case kept(Set<RawName>?)
     }
     private struct Place {
         let folder: String
@@ -31,7 +31,10 @@ final class Leftovers: Sendable {
 
     init(run: String) { self.run = run }
 
-    func begin(keeping: Set<String>?) { state.withLock { $0.knowledge = .kept(keeping) } }
+    func begin(keeping: Set<String>?) {
+        let kept = keeping.map { Set($0.map { RawName($0) }) }
+        state.withLock { $0.knowledge = .kept(kept) }
+    }
 
     /// A folder that was there before this run came. A link to a tree in it has trees of its own there.
     func note(_ folder: String, treesOf link: GroupLink? = nil) {
@@ -59,7 +62,7 @@ final class Leftovers: Sendable {
         if let link = place.link { sweepTrees(of: link, names, in: folder) }
         for name in names where name.bytes.starts(with: TemporaryNames.prefix.utf8) {
             guard let run = TemporaryNames.run(in: name) else { continue }
-            let isKept = kept?.contains("\(place.folder == "/" ? "" : place.folder)/\(name)")
+            let isKept = kept?.contains(RawName(place.folder).appending(name))
             if isKept != true, !isSpared(name.description) {
                 // What runs with another state folder left may be what their next goes on with.
                 Self.remove(name, in: folder, isKnown: isKept != nil && RunLabel.haveOneState(run, self.run))
@@ -68,7 +71,7 @@ final class Leftovers: Sendable {
         return true
     }
 
-    private func next() -> (Place, Set<String>?)? {
+    private func next() -> (Place, Set<RawName>?)? {
         state.withLock { state in
             guard case .kept(let kept) = state.knowledge, let place = state.places.popLast() else { return nil }
             return (place, kept)

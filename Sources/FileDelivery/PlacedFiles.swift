@@ -13,7 +13,7 @@ final class PlacedFiles: Sendable {
         var hasher = Hasher()
         hasher.combine(folder.device)
         hasher.combine(folder.inode)
-        hasher.combine(name)
+        hasher.combine(ExactText(name))
         return hasher.finalize()
     }
 

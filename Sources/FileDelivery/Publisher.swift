@@ -422,16 +422,16 @@ final class Publisher {
 
     /// Flushes every filesystem that files in these folders lie on, each once; gives back the folders on those that
     /// could not be.
-    func flush(_ paths: Set<String>) -> [String: TransferError] {
+    func flush(_ paths: Set<ExactText>) -> [ExactText: TransferError] {
         var flushed: [UInt64: TransferError?] = [:]
-        var failures: [String: TransferError] = [:]
+        var failures: [ExactText: TransferError] = [:]
         for path in paths {
             do throws(SystemError) {
-                let folder = try folders.folder(path)
-                if flushed[folder.device] == nil { flushed[folder.device] = .some(flush(folder, path)) }
+                let folder = try folders.folder(path.text)
+                if flushed[folder.device] == nil { flushed[folder.device] = .some(flush(folder, path.text)) }
                 failures[path] = flushed[folder.device] ?? nil
             } catch {
-                failures[path] = flushingError(error, path)
+                failures[path] = flushingError(error, path.text)
             }
         }
         return failures

@@ -49,7 +49,7 @@ package struct PartRequest: Hashable, Sendable {
         case 206: return judgePart(headers)
         case 200:
             let now = Resuming.validator(headers)
-            let isSame = now == nil || now == validator
+            let isSame = now == nil || now.isExactly(validator)
             return .noRanges(why: isSame ? "the server sends no ranges" : "the server has another version")
         case 416: return .noRanges(why: "the server has no bytes from \(range.lowerBound) on")
         // One stream is led on, and asked for all of the file it may get it.

@@ -152,7 +152,9 @@ package enum Resuming {
     /// A part that calls itself the whole is believed in neither.
     private static func whole(_ point: ResumePoint, _ headers: HeaderBlock) -> Verdict {
         if let why = partialWhole(headers) { return .askAgain(why: why) }
-        guard validator(headers) == point.validator else { return .whole(why: "the server has another version") }
+        guard validator(headers).isExactly(point.validator) else {
+            return .whole(why: "the server has another version")
+        }
         if let total = point.total, let length = headers.first("content-length").flatMap({ Int64($0) }),
             length != total, coding(headers) == point.coding
         {
@@ -248,13 +250,13 @@ package enum Resuming {
     /// a version of the same second could have it too. Where a date is the validator, the part need not repeat it.
     static func isSilent(_ headers: HeaderBlock, validator: String, modified: String?) -> Bool {
         guard validator.hasPrefix("\""), headers.first("etag") == nil else { return false }
-        return modified == nil || headers.first("last-modified") != modified
+        return modified == nil || !headers.first("last-modified").isExactly(modified)
     }
 
     /// Whether a part is, by its own word, of another version than the one with this validator.
     static func isOtherVersion(_ headers: HeaderBlock, than validator: String) -> Bool {
         let told = validator.hasPrefix("\"") ? headers.first("etag") : headers.first("last-modified")
-        return told.map { $0 != validator } ?? false
+        return told.map { !$0.isExactly(validator) } ?? false
     }
 }
 

@@ -91,8 +91,8 @@ package struct RequestCondition: Hashable, Sendable {
     /// Whether a 304 speaks of another version than the one that was asked about.
     package func isContradicted(by headers: HeaderBlock) -> Bool {
         guard header.name == "If-None-Match", let tag = headers.first("etag") else { return false }
-        func bare(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
-        return bare(tag) != bare(header.value.revealed)
+        func bare(_ tag: String) -> Substring.UTF8View { tag.hasPrefix("W/") ? tag.utf8.dropFirst(2) : tag.utf8[...] }
+        return !bare(tag).elementsEqual(bare(header.value.revealed))
     }
 }
 

@@ -15,7 +15,7 @@ final class MemoryWorker {
     private var caches: CacheShelf
     private var sessions: [SessionIndex: StoredSession] = [:]
     /// Of each session, by destination, as the store held it when it was opened.
-    private var parts: [SessionIndex: [String: ResumeRecord]] = [:]
+    private var parts: [SessionIndex: [ExactText: ResumeRecord]] = [:]
     private var unwritten: [SessionIndex: [ValidatorChange]] = [:]
     /// Where files of which something else may be known were put.
     private var unwrittenPlaces: [SessionIndex: [String]] = [:]
@@ -54,7 +54,7 @@ final class MemoryWorker {
             sessions[index] = session
             let records = try store.resumeRecords(session)
             if !records.isEmpty { parts[index] = records }
-            let places = KnownPlaces(try store.folders(session), and: records.keys)
+            let places = KnownPlaces(try store.folders(session), and: records.keys.map(\.text))
             if !places.isNowhere { memory.places[index] = places }
             let uploads = try store.uploads(session, now: Clocks.wall())
             if !uploads.isEmpty { memory.uploads[index] = uploads }
@@ -113,12 +113,12 @@ final class MemoryWorker {
         for order in batch {
             switch order {
             case .find(let task, let session, let destination):
-                answers.append(.found(task, find(session, destination), parts[session]?[destination]))
+                answers.append(.found(task, find(session, destination), parts[session]?[ExactText(destination)]))
             case .file(let session, let destination, let answer): take(session, destination, answer)
             case .confirm(let session, let destination, let kept): put(session, destination, kept)
             case .part(let session, let destination, let record): take(session, destination, record)
             case .dropPart(let session, let destination):
-                guard let record = parts[session]?.removeValue(forKey: destination) else { continue }
+                guard let record = parts[session]?.removeValue(forKey: ExactText(destination)) else { continue }
                 take(session, destination, nil)
                 let folder = record.folder == "/" ? "" : record.folder
                 answers.append(.useless(path: "\(folder)/\(record.part.name)"))

@@ -64,7 +64,7 @@ extension Store {
     }
 
     /// All of a session, by destination: one reading for a whole run.
-    package func resumeRecords(_ session: StoredSession) throws(StoreError) -> [String: ResumeRecord] {
+    package func resumeRecords(_ session: StoredSession) throws(StoreError) -> [ExactText: ResumeRecord] {
         try read { () throws(StoreError) in
             let query = try database.prepare(
                 """
@@ -73,8 +73,8 @@ extension Store {
                 FROM resumeRecords WHERE session = ?
                 """)
             query.bind(1, session.id)
-            var records: [String: ResumeRecord] = [:]
-            while try query.step() { records[query.text(12) ?? ""] = query.resumeRecord }
+            var records: [ExactText: ResumeRecord] = [:]
+            while try query.step() { records[ExactText(query.text(12) ?? "")] = query.resumeRecord }
             return records
         }
     }

@@ -1,3 +1,5 @@
+internal import TransferModel
+
 /// A query into a JSON value (RFC 9535).
 ///
 /// All of it but function extensions (`length()`, `count()`, `match()`, `search()`, `value()`), which are refused:
@@ -189,12 +191,13 @@ package struct JSONPath: Sendable {
     private static func areEqual(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
         switch (left, right) {
         case (.number(let left)?, .number(let right)?): return DecimalNumber.areSame(left, right)
+        case (.string(let left)?, .string(let right)?): return left.isExactly(right)
         case (.array(let left)?, .array(let right)?):
             return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1) }
         case (.object(let left)?, .object(let right)?):
             return left.count == right.count
                 && left.allSatisfy { member in
-                    right.contains { JSONValue.isSame($0.name, member.name) && areEqual($0.value, member.value) }
+                    right.contains { $0.name.isExactly(member.name) && areEqual($0.value, member.value) }
                 }
         default: return left == right
         }

@@ -1,3 +1,5 @@
+internal import TransferModel
+
 /// A JSON value as it was sent: numbers keep their text, members their order and their repetitions.
 package indirect enum JSONValue: Equatable, Sendable {
     package struct Member: Equatable, Sendable {
@@ -10,7 +12,7 @@ package indirect enum JSONValue: Equatable, Sendable {
         }
 
         package static func == (left: Member, right: Member) -> Bool {
-            JSONValue.isSame(left.name, right.name) && left.value == right.value
+            left.name.isExactly(right.name) && left.value == right.value
         }
     }
 
@@ -24,19 +26,15 @@ package indirect enum JSONValue: Equatable, Sendable {
     /// A member of an object; of several with one name the last, as JavaScript has it.
     package subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
-        return members.last { Self.isSame($0.name, name) }?.value
+        return members.last { $0.name.isExactly(name) }?.value
     }
-
-    /// Texts are the same when their characters are: what only looks alike (`é` as one character or as two) is another name
-    /// and another value, as for whoever sent it.
-    package static func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 
     package static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
         case (.boolean(let left), .boolean(let right)): left == right
         case (.number(let left), .number(let right)): left == right
-        case (.string(let left), .string(let right)): isSame(left, right)
+        case (.string(let left), .string(let right)): left.isExactly(right)
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)): left == right
         default: false

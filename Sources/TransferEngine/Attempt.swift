@@ -371,7 +371,8 @@ final class Attempt: TransferReceiver {
         continuation = nil
         if decision == .keep, life.type == .download, !isFromCache { noteContinuation(head) }
         if decision == .keep, ledger != nil {
-            bodyFailure = claimAnswer(hasLostPart: hasLostPart && continuation?.validator == resume?.validator)
+            bodyFailure = claimAnswer(
+                hasLostPart: hasLostPart && (continuation?.validator).isExactly(resume?.validator))
             if bodyFailure != nil { decision = .abort }
         }
         if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }

@@ -194,7 +194,7 @@ extension Engine {
 
     /// What the job calls a secret is one, however short.
     private func learn(_ found: [KnownSecret]) {
-        let news = found.filter { !$0.value.isEmpty && learned.insert($0.value).inserted }
+        let news = found.filter { !$0.value.isEmpty && learned.insert(ExactText($0.value)).inserted }
         guard !news.isEmpty else { return }
         events.learn(news)
         secrets = secrets.adding(news)

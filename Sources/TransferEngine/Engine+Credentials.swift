@@ -115,7 +115,7 @@ extension Engine {
 
     /// A short word would be masked wherever it stands by chance.
     func learn(_ secret: String) {
-        guard secret.utf8.count >= 8, learned.insert(secret).inserted else { return }
+        guard secret.utf8.count >= 8, learned.insert(ExactText(secret)).inserted else { return }
         events.learn([KnownSecret(name: "password", value: secret)])
     }
 

@@ -105,7 +105,7 @@ package final class Engine {
     /// What went wrong with files and helpers that were asked who to be: sentences for people, once it is closed.
     package private(set) var credentialProblems: [String] = []
     /// Secrets of this run that no event tells.
-    var learned: Set<String> = []
+    var learned: Set<ExactText> = []
     /// Tasks that say nothing of their own share their rules, and what is secret in them.
     var learnedRules: AttemptRules?
     lazy var boundSecrets = BoundSecrets(job.secrets)

@@ -2,25 +2,25 @@ import TransferModel
 
 /// Whose file a path is, by what the job says and what servers named since.
 struct PathClaims {
-    private var owners: [String: TaskIndex] = [:]
+    private var owners: [ExactText: TaskIndex] = [:]
     /// Who sends the file at a path.
-    private var senders: [String: [TaskIndex]] = [:]
+    private var senders: [ExactText: [TaskIndex]] = [:]
 
     init(_ job: Job) {
         for (number, task) in job.tasks.enumerated() {
             let index = TaskIndex(raw: UInt32(number))
             if let path = task.destination, path.utf8.last != UInt8(ascii: "/") {
-                owners[PathText.withoutDots(path)] = index
+                owners[ExactText(PathText.withoutDots(path))] = index
             }
             for path in task.options.values.body?.plainFiles ?? [] {
-                senders[PathText.withoutDots(path), default: []].append(index)
+                senders[ExactText(PathText.withoutDots(path)), default: []].append(index)
             }
         }
     }
 
     /// `nil` when the task has it now.
     mutating func claim(_ path: String, _ task: TaskIndex, _ job: Job) -> TransferError? {
-        let place = PathText.withoutDots(path)
+        let place = ExactText(PathText.withoutDots(path))
         if let owner = owners[place], owner != task {
             let id = job.tasks[Int(owner.raw)].id
             return TransferError(.destinationExists, "\(path) is already the file of the task `\(id)`")

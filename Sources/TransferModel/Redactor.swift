@@ -24,8 +24,8 @@ package struct Redactor: Sendable {
         let values = Set(secrets.map { Array($0.value.utf8) }.filter { !$0.isEmpty })
         let long = values.filter { $0.count >= Self.shortest }
         var encoded = long.flatMap { [SecretMatcher.Pattern(bytes: $0)] + Self.base64Patterns(of: $0) }
-        for value in Set(secrets.map(\.value)) {
-            let forms = SecretForms(value)
+        for value in Set(secrets.map { ExactText($0.value) }) {
+            let forms = SecretForms(value.text)
             for form in forms.whole.union(findsParts ? forms.parts : []) where form.utf8.count >= Self.shortest {
                 encoded.append(SecretMatcher.Pattern(bytes: Array(form.utf8)))
             }

@@ -113,6 +113,33 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 }
 
+/// By bytes: what is another text for a server is another one here.
+extension SecretText {
+    package static func == (left: SecretText, right: SecretText) -> Bool {
+        if let plain = left.plain, let other = right.plain { return plain.isExactly(other) }
+        return left.pieces == right.pieces
+    }
+}
+
+extension SecretText.Piece {
+    package static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.literal(let text), .literal(let other)): text.isExactly(other)
+        case (.secret(let name, let value, let hosts), .secret(let otherName, let otherValue, let otherHosts)):
+            name.isExactly(otherName) && value.isExactly(otherValue) && hosts == otherHosts
+        case (.capture(let task, let name, let escaping), .capture(let otherTask, let otherName, let otherEscaping)):
+            task.isExactly(otherTask) && name.isExactly(otherName) && escaping == otherEscaping
+        default: false
+        }
+    }
+}
+
+extension KnownSecret {
+    package static func == (left: KnownSecret, right: KnownSecret) -> Bool {
+        left.name.isExactly(right.name) && left.value.isExactly(right.value) && left.hosts == right.hosts
+    }
+}
+
 /// Interpolated, printed, dumped or shown by a failing test, it says no more than a person may see.
 extension SecretText: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { redacted }

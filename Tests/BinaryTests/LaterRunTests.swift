@@ -289,7 +289,7 @@ import TransferModel
         let session = try #require(
             try store.existingSession(job: scene.stage.folder.path("job.yaml"), name: "default"))
         let destination = scene.stage.folder.path("out/f")
-        var record = try #require(try store.resumeRecords(session)[destination])
+        var record = try #require(try store.resumeRecords(session)[ExactText(destination)])
         record.part = PartFile(name: name, size: Int64(Self.body.count), sum: try #require(sum(Self.body)))
         try store.change(session, [ResumeChange(destination: destination, record: record)], now: Clocks.wall())
         let run = try scene.stage.run(scene.job())

@@ -67,6 +67,47 @@ import Testing
         #expect(try binary.folder.text("r.json").contains("\"succeeded\""))
     }
 
+    /// For Swift these are one text; in a folder they are two names.
+    @Test func namesThatAreOneTextAreTwoPlaces() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        for (place, name) in [("/one", "caf%C3%A9"), ("/two", "cafe%CC%81")] {
+            let header = ("Content-Disposition", "attachment; filename*=UTF-8''\(name)")
+            server.on(place, .respond(200, headers: [header], body: place))
+        }
+        server.on("/up", .respond(200, body: "taken"))
+        try binary.folder.write("d/\(composed)", "sent")
+        try #require(symlink("d", binary.folder.path("link")) == 0)
+        try binary.folder.write(
+            "job.yaml",
+            """
+            tasks:
+              - { id: one, url: "\(server.url("/one"))", to: all/ }
+              - { id: two, url: "\(server.url("/two"))", to: all/ }
+              - { id: three, url: "data:,three", to: "d/\(decomposed)" }
+              - { id: four, url: "\(server.url("/up"))", type: upload, body: { file: "link/\(composed)" } }
+            """)
+        let result = try binary.run("job.yaml")
+        #expect(result.exitStatus == 0, "\(result.errorText)")
+        #expect(
+            try binary.folder.text("all/\(composed)") == "/one" && binary.folder.text("all/\(decomposed)") == "/two")
+        #expect(try binary.folder.text("d/\(composed)") == "sent" && binary.folder.text("d/\(decomposed)") == "three")
+        // What a member writes is another file than the one that is sent, which would go with the old folder.
+        try binary.folder.write(
+            "job.yaml",
+            """
+            groups: { g: { to: d, extraneous: remove } }
+            tasks:
+              - { id: member, group: g, url: "data:,x", to: "\(decomposed)", existing: replace }
+              - { id: sender, url: "\(server.url("/up"))", type: upload, body: { file: "d/\(composed)" } }
+            """)
+        let refused = try binary.run("job.yaml")
+        #expect(
+            refused.exitStatus == 4 && refused.errorText.contains("would take what the task"), "\(refused.errorText)")
+        #expect(try binary.folder.text("d/\(composed)") == "sent")
+    }
+
     /// A pipe with a name is waited for, and that wait can be ended.
     @Test(arguments: [["--report", "none", "--events", "ev"], ["--report", "ev"]])
     func aPipeWithoutAReaderCanBeLeft(_ options: [String]) throws {

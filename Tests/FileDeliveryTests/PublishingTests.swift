@@ -210,4 +210,28 @@ import TransferModel
         }
         #expect(open > 0 && open <= 128)
     }
+
+    /// Two folders, and two names in one, that are one text for Swift; in one batch, and flushed together.
+    @Test(arguments: [false, true]) func namesAreBytes(flush: Bool) throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        let tree = try TemporaryTree("bytes")
+        try tree.write("\(composed)/two", "precious")
+        let desk = try Desk()
+        let places = ["\(composed)/one", "\(decomposed)/two", "all/\(composed)", "all/\(decomposed)"]
+        var orders: [DeliveryOrder] = []
+        for (number, place) in places.enumerated() {
+            var destination = Destination(path: tree.path(place))
+            destination.existing = .replace
+            destination.flush = flush
+            orders.append(
+                .publish(
+                    TaskIndex(raw: UInt32(number)), desk.staging(), destination, rest: .bytes(Array("\(number)".utf8)),
+                    lengthUnverified: false))
+        }
+        desk.thread.submit(orders, bytes: 0)
+        for _ in places { _ = try desk.outcome().get() }
+        desk.finish()
+        for (number, place) in places.enumerated() { #expect(try tree.text(place) == "\(number)") }
+        #expect(try tree.text("\(composed)/two") == "precious")
+    }
 }

@@ -29,6 +29,30 @@ struct ResumingTests {
         #expect(Resuming.validator(HeaderBlock(headers)) == validator)
     }
 
+    /// Two tags that are one text for Swift, and two versions for the server.
+    @Test func validatorsAreComparedByTheirBytes() {
+        let (one, other) = ("\"caf\u{E9}\"", "\"cafe\u{301}\"")
+        let point = ResumePoint(url: "http://a/", offset: 100, validator: one, total: 1_000)
+        let range = ("Content-Range", "bytes 100-999/1000")
+        #expect(judge(206, [range, ("ETag", one)], point) == "append 900")
+        #expect(judge(206, [range, ("ETag", other)], point) == "again")
+        // The same version, and shorter: it is asked for once more.
+        #expect(judge(200, [("ETag", one), ("Content-Length", "999")], point) == "again")
+        #expect(judge(200, [("ETag", other), ("Content-Length", "999")], point) == "whole")
+        let part = PartRequest(range: 100..<200, validator: one, total: 1_000)
+        func verdict(_ tag: String) -> PartRequest.Verdict {
+            part.judge(status: 206, HeaderBlock([("Content-Range", "bytes 100-199/1000"), ("ETag", tag)]))
+        }
+        #expect(verdict(one) == .part)
+        #expect(verdict(other) == .otherVersion(why: "the server has another version"))
+        for weak in ["", "W/"] {
+            let condition = RequestCondition(
+                url: "http://a/", header: HeaderField(name: "If-None-Match", value: SecretText(weak + one)))
+            #expect(!condition.isContradicted(by: HeaderBlock([("ETag", one)])))
+            #expect(condition.isContradicted(by: HeaderBlock([("ETag", other)])))
+        }
+    }
+
     private let point = ResumePoint(url: "http://a/", offset: 100, validator: "\"v\"", total: 1_000)
 
     private func judge(_ status: Int, _ headers: [(String, String)], _ point: ResumePoint? = nil) -> String {

@@ -84,6 +84,20 @@ extension Store {
         #expect(try store.partFiles() == ["/data/.x-3", "/data/.x-5", "/data/.x-6", "/data/.x-7", "/data/.x-8"])
     }
 
+    /// Two destinations that are one text for Swift.
+    @Test func eachDestinationHasItsOwn() throws {
+        let tree = try TemporaryTree()
+        let store = try Store.open(folder: tree.path)
+        let session = try store.session(job: "j", name: "s", now: now)
+        let names = ["/caf\u{E9}", "/cafe\u{301}"]
+        try store.keep(session, names)
+        let records = try store.resumeRecords(session)
+        #expect(records.count == 2)
+        for name in names {
+            #expect(records[ExactText(name)]?.point.url.isExactly("https://example.net/\(name)") == true)
+        }
+    }
+
     @Test func aBatchIsAllOrNothing() throws {
         let tree = try TemporaryTree()
         let store = try Store.open(folder: tree.path)

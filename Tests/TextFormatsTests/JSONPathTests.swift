@@ -106,4 +106,18 @@ import TextFormats
         #expect(try JSONPath("$[0][1]").select(from: deep, steps: 100)?.count == 1)
         #expect(try JSONPath("$..*").select(from: deep, steps: 100_000) == JSONPath("$..*").select(from: deep))
     }
+
+    /// RFC 9535, section 2.3.5.2.2: by their code points.
+    @Test func namesAndTextsAreComparedAsTheyAreWritten() throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        func member(_ name: String, _ value: JSONValue) -> JSONValue.Member {
+            JSONValue.Member(name: name, value: value)
+        }
+        let document = JSONValue.object([member(composed, .number("1")), member(decomposed, .number("2"))])
+        #expect(try JSONPath("$['\(composed)']").select(from: document) == [.number("1")])
+        #expect(try JSONPath("$['\(decomposed)']").select(from: document) == [.number("2")])
+        let list = JSONValue.array([.string(composed), .string(decomposed)])
+        let found = try JSONPath("$[?@ == '\(decomposed)']").select(from: list)
+        #expect(found.count == 1 && found.first == .string(decomposed))
+    }
 }

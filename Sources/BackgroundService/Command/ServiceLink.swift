@@ -130,7 +130,7 @@ package final class ServiceLink {
 
     /// Two paths may lead to one folder.
     private static func isSame(_ folder: String, _ other: String) -> Bool {
-        if folder == other { return true }
+        if folder.isExactly(other) { return true }
         guard let facts = try? FileFacts.of(folder), let others = try? FileFacts.of(other) else { return false }
         return facts.isSameFile(as: others)
     }

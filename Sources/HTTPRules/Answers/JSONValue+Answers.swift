@@ -42,7 +42,7 @@ extension JSONValue {
         case (.null, .null): true
         case (.boolean(let left), .boolean(let right)): left == right
         case (.number(let left), .number(let right)): DecimalNumber.areSame(left, right)
-        case (.string(let left), .string(let right)): Self.isSame(left, right.revealed)
+        case (.string(let left), .string(let right)): left.isExactly(right.revealed)
         case (.array(let left), .list(let right)):
             left.count == right.count && zip(left, right).allSatisfy { $0.isSame(as: $1) }
         case (.object(let left), .object(let right)):

@@ -41,7 +41,7 @@ package enum CacheUpdate {
         guard let old = stored.headers.first("last-modified"), let new = headers.first("last-modified") else {
             return nil
         }
-        return old == new
+        return old.isExactly(new)
     }
 
     /// Section 4.3.4: a strong validator must be the stored one, a weak one must agree with it, and none at all is an answer
@@ -49,7 +49,7 @@ package enum CacheUpdate {
     private static func speaks(of stored: StoredResponse, _ headers: HeaderBlock) -> Bool {
         guard let tag = EntityTag(headers) else {
             guard let new = headers.first("last-modified"), stored.entityTag == nil else { return true }
-            return stored.headers.first("last-modified") == new
+            return stored.headers.first("last-modified").isExactly(new)
         }
         guard let own = stored.entityTag else { return false }
         return tag.isWeak || own.isWeak ? tag.matchesWeakly(own) : tag.matchesStrongly(own)

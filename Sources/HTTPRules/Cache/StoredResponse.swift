@@ -98,21 +98,22 @@ package struct StoredResponse: Hashable, Sendable {
 
 /// An entity tag as RFC 9110, section 8.8.3, writes it; what looks otherwise identifies nothing.
 struct EntityTag: Hashable, Sendable {
-    let text: String
-    var isWeak: Bool { text.hasPrefix("W/") }
-    private var opaque: Substring { isWeak ? text.dropFirst(2) : text[...] }
+    private let tag: ExactText
+    var text: String { tag.text }
+    var isWeak: Bool { text.utf8.starts(with: "W/".utf8) }
+    private var opaque: Substring.UTF8View { text.utf8.dropFirst(isWeak ? 2 : 0) }
 
     /// `nil` without one, or with several.
     init?(_ headers: HeaderBlock) {
         let tags = headers.all("etag")
         guard tags.count == 1 else { return nil }
-        text = tags[0]
-        let bytes = opaque.utf8
+        tag = ExactText(tags[0])
+        let bytes = opaque
         guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22,
             bytes.dropFirst().dropLast().allSatisfy({ $0 > 0x20 && $0 != 0x22 && $0 != 0x7F })
         else { return nil }
     }
 
-    func matchesStrongly(_ other: EntityTag) -> Bool { !isWeak && text == other.text }
-    func matchesWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
+    func matchesStrongly(_ other: EntityTag) -> Bool { !isWeak && tag == other.tag }
+    func matchesWeakly(_ other: EntityTag) -> Bool { opaque.elementsEqual(other.opaque) }
 }

@@ -44,7 +44,7 @@ package struct Netrc: Sendable {
         let names = [host.lowercased(), bare.lowercased()]
         let named = entries.filter { $0.machine.map { names.contains($0) } ?? false }
         let chosen = (named + entries.filter { $0.machine == nil }).first { entry in
-            entry.password != nil && (user == nil || entry.login == nil || entry.login == user)
+            entry.password != nil && (user == nil || entry.login == nil || entry.login.isExactly(user))
         }
         guard let chosen, let password = chosen.password else { return nil }
         return .found(user: chosen.login ?? user ?? "", password: password)

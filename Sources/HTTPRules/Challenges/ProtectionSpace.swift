@@ -60,6 +60,13 @@ package struct ProtectionSpace: Hashable, Sendable {
     package var host: String { "\(origin.host):\(origin.port)" }
 }
 
+extension ProtectionSpace {
+    package static func == (left: ProtectionSpace, right: ProtectionSpace) -> Bool {
+        left.origin == right.origin && left.realm.isExactly(right.realm) && left.method == right.method
+            && left.isProxy == right.isProxy
+    }
+}
+
 extension Credential.Method {
     func allows(_ method: AuthenticationMethod) -> Bool {
         switch self {
@@ -97,13 +104,13 @@ extension Credential {
     func fits(_ space: ProtectionSpace, knowsRealm: Bool = true) -> Bool {
         isForProxy == space.isProxy && method.allows(space.method) && source.suits(space.method)
             && (host?.matches(space.origin) ?? true)
-            && (!knowsRealm || realm == nil || space.method.isOfConnection || realm == space.realm)
+            && (!knowsRealm || realm == nil || space.method.isOfConnection || realm.isExactly(space.realm))
     }
 }
 
 extension ChallengeRule {
     func matches(_ space: ProtectionSpace) -> Bool {
         (method == nil || method?.rawValue == space.method.name) && (host?.matches(space.origin) ?? true)
-            && (realm == nil || realm == space.realm)
+            && (realm == nil || realm.isExactly(space.realm))
     }
 }

@@ -10,8 +10,8 @@ package enum ShownSecret: Hashable, Sendable {
     func isSame(as other: ShownSecret) -> Bool {
         switch (self, other) {
         case (.password(let user, let password), .password(let otherUser, let otherPassword)):
-            user.revealed == otherUser.revealed && password.revealed == otherPassword.revealed
-        case (.token(let token), .token(let other)): token.revealed == other.revealed
+            user.revealed.isExactly(otherUser.revealed) && password.revealed.isExactly(otherPassword.revealed)
+        case (.token(let token), .token(let other)): token.revealed.isExactly(other.revealed)
         case (.password, .token), (.token, .password): false
         }
     }

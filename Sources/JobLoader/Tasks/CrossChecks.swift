@@ -131,7 +131,7 @@ struct TaskChecker {
         }
         for (place, folder) in folders.enumerated() {
             for other in folders[(place + 1)...]
-            where other.path.hasPrefix(folder.path) || folder.path.hasPrefix(other.path) {
+            where isIn(other.path, folder.path) || isIn(folder.path, other.path) {
                 reader.error(
                     "groups-overlap", "the groups `\(folder.name)` and `\(other.name)` publish into one folder",
                     hint: "give each a `to` of its own, none below another", at: self.place(ofGroup: other.name))
@@ -142,7 +142,7 @@ struct TaskChecker {
             guard let destination = task.destination else { continue }
             let path = Paths.resolvingDots(destination)
             let own = task.group.map { groupNames[Int($0.raw)] }
-            for folder in folders where path.hasPrefix(folder.path) != (folder.name == own) {
+            for folder in folders where isIn(path, folder.path) != (folder.name == own) {
                 let message =
                     folder.name == own
                     ? "`\(task.id)` writes outside the folder of its group `\(folder.name)`"
@@ -156,11 +156,14 @@ struct TaskChecker {
         }
     }
 
+    /// By bytes, as the file system has names. `folder` ends in a slash.
+    private func isIn(_ path: String, _ folder: String) -> Bool { path.utf8.starts(with: folder.utf8) }
+
     /// A file that a rule makes of an answer is no group's member.
     private mutating func checkRules(of task: TaskSpecification, _ folders: [(name: String, path: String)]) {
         for rule in task.options.values.onResponse {
             guard let path = rule.to.map({ Paths.resolvingDots($0) }),
-                let folder = folders.first(where: { path.hasPrefix($0.path) })
+                let folder = folders.first(where: { isIn(path, $0.path) })
             else { continue }
             reader.error(
                 "group-folder",
@@ -171,7 +174,7 @@ struct TaskChecker {
 
     private func shown(_ path: String) -> String {
         let folder = reader.baseDirectory == "/" ? "/" : reader.baseDirectory + "/"
-        return path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path
+        return isIn(path, folder) ? String(decoding: path.utf8.dropFirst(folder.utf8.count), as: UTF8.self) : path
     }
 
     /// Where a task says this; the task's beginning when that stands in `defaults`.

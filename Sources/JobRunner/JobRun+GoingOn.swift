@@ -1,5 +1,6 @@
 import HTTPRules
 import Scheduling
+import SystemIO
 import TransferEngine
 import TransferModel
 
@@ -105,12 +106,24 @@ extension JobRun {
             task: task, session: session(task))
     }
 
+    /// Of what began in this turn. The events that tell it have not been handed over yet.
+    func keepBeginnings() {
+        guard let keep = settings.keep else { return }
+        let begun = engine.takeUnkept()
+        if begun.isEmpty { return }
+        keep(log.sequence) { [inbox] in inbox.post(.kept(begun)) }
+        log.handOver()
+    }
+
     /// Nothing more is told. What can be resumed is put where the next process finds it.
     func leave(_ now: Now) {
         for index in job.tasks.indices {
             let task = TaskIndex(raw: UInt32(index))
             guard scheduler.standing(of: task) != .finished else { continue }
+            let isUnsent = engine.awaitsRecord(task)
             engine.perform(.cancel(task, keepPartial: true), now: now)
+            // The next process would have to take it for one that was sent.
+            if isUnsent { _ = endAttempt(task, .cancelled, nil, error: .processEnded, held: .zero, now) }
             engine.taskEnded(task, .cancelled)
         }
     }

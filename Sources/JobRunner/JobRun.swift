@@ -21,6 +21,9 @@ package struct RunSettings: Sendable {
     package var reportsUnchanged = false
     package var networks = NetworkSettings()
     package var outside = OutsideNeeds()
+    /// Called on the loop where requests that must not be sent twice are to begin: says when all events up to that number
+    /// would survive whatever happens. `nil`: nobody goes on with this run.
+    package var keep: (@Sendable (_ upTo: UInt64, _ isKept: @escaping @Sendable () -> Void) -> Void)?
     /// Called on the loop when a task has ended, before that is an event: for those who need it and are carried by
     /// somebody else.
     package var heard: (@Sendable (OutsideEnd) -> Void)?
@@ -36,7 +39,7 @@ package final class JobRun {
     let job: Job
     let settings: RunSettings
     let log: EventLog
-    private let inbox: Mailbox<RunInput>
+    let inbox: Mailbox<RunInput>
     private let networks: RunNetworks
     let engine: Engine
     var scheduler: Scheduler
@@ -93,6 +96,7 @@ package final class JobRun {
         plan.scheduling.conditions = engine.networks.conditions
         plan.scheduling.localOrigins = networks.localOrigins
         plan.scheduling.unrepeatable = Self.unrepeatable(job)
+        if settings.keep != nil { engine.keptFirst = plan.scheduling.unrepeatable }
         outside = settings.outside.waiting
         plan.scheduling.outsideNeeds = settings.outside.ids.mapValues(\.count)
         scheduler = Scheduler(
@@ -136,6 +140,7 @@ package final class JobRun {
             if isLeaving { break }
             perform(scheduler.turn(now: now), now)
             answerRequests()
+            keepBeginnings()
             log.handOver(at: now.instant)
             if scheduler.hasMadeWay {
                 isLeaving = true
@@ -198,6 +203,8 @@ package final class JobRun {
             scheduler.command(command, now: now)
         case .control(let request): take(request, now)
         case .outside(let end): take(end, now)
+        case .kept(let beginnings): engine.kept(beginnings)
+        case .beginNothing(let isSo): scheduler.beginsNothing = isSo
         case .makeWay: scheduler.command(.makeWay(awaiting: awaitedWhenLeaving), now: now)
         case .woke: engine.woke()
         }

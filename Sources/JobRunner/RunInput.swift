@@ -1,3 +1,4 @@
+package import TransferEngine
 package import TransferModel
 
 /// What comes to a run from other threads.
@@ -6,6 +7,10 @@ package enum RunInput: Sendable {
     case control(ControlRequest)
     /// A task that somebody else carries has ended.
     case outside(OutsideEnd)
+    /// It is kept that these attempts began.
+    case kept([AttemptBeginning])
+    /// What happens cannot be kept just now, or can be again: until then no attempt begins.
+    case beginNothing(Bool)
     /// The run is to be gone on with anew, with more tasks: as soon as that costs no attempt that cannot be made again.
     case makeWay
     /// The machine has slept.

@@ -135,8 +135,8 @@ extension Scheduler {
 
     private mutating func startInOrder() {
         // A task that cannot start may fail, and end the run.
-        while stopping == nil, running < plan.maximumConcurrentTasks, let session = readySessions.first?.place,
-            let next = sessions[session].ready.first
+        while stopping == nil, !beginsNothing, running < plan.maximumConcurrentTasks,
+            let session = readySessions.first?.place, let next = sessions[session].ready.first
         {
             let lane = sessions[session].lanes[next.place]
             lanes[lane].removeHead()

@@ -66,6 +66,8 @@ package struct Scheduler {
     var outsideNeeds: [TaskIndex: Int]
     /// Of attempts that sent all of a body and wait for its answer.
     var sentBodies: Set<TaskIndex> = []
+    /// What happens cannot be written down, so that nothing new may happen: what runs goes on.
+    package var beginsNothing = false
     /// How many answers did not fit into what is left of `maximumBytes`.
     var answersTooLong = 0
     /// `nil`: nobody wants to go on with the run in place of us.

@@ -17,6 +17,14 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The key to what was sealed is gone: nobody will ever read it.
         case sealedForEver
         case other
+
+        /// It may be over by itself, or by somebody who makes room: then nothing was lost.
+        package var mayPass: Bool {
+            switch self {
+            case .diskFull, .busy, .notPrivate: true
+            case .newerVersion, .damaged, .foreign, .putAside, .sealedForEver, .other: false
+            }
+        }
     }
     package let kind: Kind
     /// One plain sentence with the path in it.

@@ -48,6 +48,8 @@ final class News {
 /// leave notes for the engine, which acts between its calls.
 final class Attempt: TransferReceiver {
     enum Phase {
+        /// It is not kept yet that it began.
+        case awaitingRecord
         /// Asked a delivery thread what stands at the destination.
         case inspecting
         /// Asked what is kept of the last time, and then what stands there.

@@ -115,6 +115,9 @@ package final class Engine {
     var foresight: Foresight
     /// Attempts that wait until it is known what their session knows.
     var awaitingLore: [TaskIndex] = []
+    /// Tasks whose attempts begin when it is kept that they do: told by `kept`.
+    package var keptFirst: Set<TaskIndex> = []
+    var unkept: [AttemptBeginning] = []
     var nextIdleCheck = Instant.distantFuture
     var stagingCount: UInt32 = 0
     /// Of each transfer. What came is copied from there at once: out of a small one while the processor has it nearest at
@@ -293,16 +296,7 @@ package final class Engine {
         emit(.attemptStarted(AttemptStart(number: number, url: url.text, bodyFiles: attempt.bodyFiles)), attempt)
         attempt.origin = slotOrigin(of: url, attempt)
         if let problem { return fail(attempt, problem) }
-        if specification.type == .download, mustInspect(specification) {
-            attempt.phase = .inspecting
-            let checksum: Checksum? =
-                if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
-            outbox.add(
-                .inspect(
-                    task, path: specification.destination ?? "", checksum, isMember: specification.group != nil))
-        } else {
-            recall(attempt, url)
-        }
+        beginWhenKept(attempt)
     }
 
     /// What an earlier attempt at the same place left. What another place sent is kept for when its turn comes again.
@@ -344,8 +338,8 @@ package final class Engine {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
             break
-        case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .askingCache,
-            .measuring, .digesting, .awaitingGrant, .awaitingCredential, .transferring:
+        case .awaitingRecord, .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum,
+            .askingCache, .measuring, .digesting, .awaitingGrant, .awaitingCredential, .transferring:
             stopTransfer(attempt)
             let outcome =
                 lostUpload(attempt).map { Verdict.Outcome.failed($0) }
@@ -611,8 +605,8 @@ package final class Engine {
         guard attempt.destination != nil, !attempt.isLost, let point = attempt.resumePoint else { return false }
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
-        case .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum, .digesting,
-            .measuring, .delivering, .flushing:
+        case .awaitingRecord, .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum,
+            .digesting, .measuring, .delivering, .flushing:
             return false
         }
         attempt.handOverRest()

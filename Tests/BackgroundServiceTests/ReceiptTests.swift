@@ -68,4 +68,23 @@ struct ReceiptTests {
         receipts.hold(upTo: 9) { isWritten in answers.withLock { $0.append(isWritten) } }
         #expect(answers.withLock { $0 } == [isWritten, isWritten])
     }
+
+    /// Who asks while nothing can be written is told so at once, and nobody after that.
+    @Test func whoCannotBeServedIsToldAtOnce() {
+        let receipts = Receipts()
+        let answers = Mutex<[Bool]>([])
+        let give: Receipts.Give = { isWritten in answers.withLock { $0.append(isWritten) } }
+        receipts.begin(after: 0)
+        receipts.hold(upTo: 1, give)
+        receipts.holdUp()
+        receipts.hold(upTo: 2, give)
+        #expect(answers.withLock { $0 } == [false, false])
+        receipts.consume([Self.event(1, isProgress: false), Self.event(2, isProgress: false)])
+        receipts.written(upTo: 2)
+        receipts.hold(upTo: 3, give)
+        #expect(answers.withLock { $0 } == [false, false])
+        receipts.consume([Self.event(3, isProgress: false)])
+        receipts.written(upTo: 3)
+        #expect(answers.withLock { $0 } == [false, false, true])
+    }
 }

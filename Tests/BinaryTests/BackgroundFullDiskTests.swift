@@ -72,4 +72,76 @@ import Testing
         #expect(run.errorText.ranges(of: over).count == 1, "\(run.errorText)")
         withExtendedLifetime(disk) {}
     }
+
+    /// A job with a request that must not be sent twice, which waits for another.
+    private func jobWithPost() throws -> String {
+        let server = background.server
+        server.on("/first") { _ in [.gate("first")] + .respond(200, body: "first") }
+        server.on("/post") { _ in [.gate("post")] + .respond(200, body: "done") }
+        try background.stage.folder.write("order.json", "{}")
+        let post = "{ id: post, type: upload, method: POST, url: '\(server.url("/post"))', body: { file: order.json }"
+        return background.job(background.task("first"), "\(post), needs: [first] }")
+    }
+
+    private func waitForTrouble() throws {
+        try background.waitUntil("status tells of it") {
+            try background.status("$.sessions[*].trouble").first??.contains("disk is full") == true
+        }
+    }
+
+    /// What cannot be written down is not done: a request that must not be sent twice waits until there is room.
+    @Test func nothingIsSentOfWhichTheJournalKnowsNothing() throws {
+        let program = try background.stage.start(jobWithPost())
+        #expect(background.server.waitForRequests(1, "/first"))
+        fill()
+        background.server.open(gate: "first")
+        background.server.open(gate: "post")
+        try waitForTrouble()
+        // The first try in vain comes a second after that.
+        usleep(2_500_000)
+        #expect(background.server.requests("/post").isEmpty)
+        state.remove("state/transfer-run/filler")
+        let run = try background.stage.finish(program)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(background.server.requests("/post").count == 1)
+        #expect(try run.value("$.tasks[1].attempts[*].number") == "1")
+        withExtendedLifetime(disk) {}
+    }
+
+    /// What was answered is waited for, however long it cannot be written down.
+    @Test func whatWasDoneIsNotDoneAgain() throws {
+        let program = try background.stage.start(jobWithPost())
+        background.server.open(gate: "first")
+        #expect(background.server.waitForRequests(1, "/post"))
+        fill()
+        background.server.open(gate: "post")
+        try waitForTrouble()
+        // It has ended: nothing is left that could be cancelled, and the answer says what it waits for.
+        let cancelled = try background.run("cancel", BackgroundStage.identifier)
+        #expect(cancelled.exitStatus != 0 && cancelled.errorText.contains("disk is full"), "\(cancelled.errorText)")
+        usleep(2_500_000)
+        state.remove("state/transfer-run/filler")
+        let run = try background.stage.finish(program)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(background.server.requests("/post").count == 1)
+        withExtendedLifetime(disk) {}
+    }
+
+    /// What somebody asks for while nothing can be written is done, and he is told how little that is worth.
+    @Test func whoCancelsMeanwhileIsTold() throws {
+        let program = try background.stage.start(jobWithPost())
+        #expect(background.server.waitForRequests(1, "/first"))
+        fill()
+        background.server.open(gate: "first")
+        try waitForTrouble()
+        let cancelled = try background.run("cancel", BackgroundStage.identifier)
+        #expect(cancelled.exitStatus != 0, "\(cancelled.outputText)")
+        #expect(cancelled.errorText.contains("cannot be written down yet"), "\(cancelled.errorText)")
+        #expect(cancelled.errorText.contains("disk is full"), "\(cancelled.errorText)")
+        state.remove("state/transfer-run/filler")
+        let run = try background.stage.finish(program)
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "cancelled"])
+        #expect(background.server.requests("/post").isEmpty)
+        withExtendedLifetime(disk) {}
+    }
 }

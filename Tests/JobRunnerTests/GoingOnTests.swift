@@ -1,4 +1,5 @@
 import JobRunner
+import Synchronization
 import SystemIO
 import TestSupport
 import Testing
@@ -68,6 +69,56 @@ import TransferModel
         // A stranger's is.
         stage.cut(to: try #require(named))
         #expect(try stage.run() == .failed)
+    }
+
+    // MARK: What must not be sent twice
+
+    private func stageWithPost() throws -> RunStage {
+        let stage = try RunStage()
+        stage.server.on("/post", .respond(200, body: "done"))
+        stage.server.on("/get", .respond(200, body: "x"))
+        try stage.add("post", "/post", type: .data) { $0.method = "POST" }
+        try stage.add("get", "/get")
+        return stage
+    }
+
+    /// It is sent when it is kept that it begins; what may be sent again waits for nobody.
+    @Test func aRequestThatMustNotBeSentTwiceWaitsUntilItIsKept() throws {
+        let stage = try stageWithPost()
+        defer { stage.server.stop() }
+        let server = stage.server
+        let asked = Mutex<[UInt64]>([])
+        let later = Mutex<(@Sendable () -> Void)?>(nil)
+        stage.keep = { last, isKept in
+            asked.withLock { $0.append(last) }
+            later.withLock { $0 = isKept }
+        }
+        let status = try stage.run { event, _ in
+            guard event.task == TaskIndex(raw: 1), case .taskFinished = event.kind else { return }
+            #expect(server.requests("/post").isEmpty && asked.withLock { $0.count } == 1)
+            later.withLock { $0?() }
+        }
+        #expect(status == .succeeded)
+        #expect(stage.server.requests("/post").count == 1)
+        let began = stage.events.first { $0.task == TaskIndex(raw: 0) && $0.word == "attempt 1" }
+        #expect(try #require(began).sequence <= asked.withLock { $0[0] })
+        #expect(stage.violations(0) == [])
+    }
+
+    /// What was not sent when the run was left is no request that may have been heard.
+    @Test func whatWasNotSentIsSentByTheNext() throws {
+        let stage = try stageWithPost()
+        defer { stage.server.stop() }
+        stage.keep = { _, _ in }
+        let status = try stage.run { event, inbox in
+            guard event.task == TaskIndex(raw: 1), case .taskFinished = event.kind else { return }
+            inbox.post(.command(.leave))
+        }
+        #expect(status == nil && stage.server.requests("/post").isEmpty)
+        stage.keep = { _, isKept in isKept() }
+        #expect(try stage.run() == .succeeded)
+        #expect(stage.server.requests("/post").count == 1)
+        #expect(stage.violations() == [])
     }
 
     enum Exchange: CaseIterable, Sendable { case none, replaced, rewritten, longer, untold }

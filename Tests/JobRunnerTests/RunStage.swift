@@ -13,6 +13,8 @@ final class RunStage {
     let tree: TemporaryTree
     var job: Job
     var outside = OutsideNeeds()
+    /// Whoever keeps the beginnings of requests that must not be sent twice.
+    var keep: (@Sendable (UInt64, @escaping @Sendable () -> Void) -> Void)?
     /// Of all processes, as far as they are kept.
     private(set) var events: [Event] = []
 
@@ -71,6 +73,7 @@ final class RunStage {
             consumers: [watcher], redactor: Redactor(job.secrets), now: Clocks.now(), after: past?.lastSequence ?? 0)
         var settings = RunSettings(userAgent: "stage", seed: UInt64(events.count) + 1)
         settings.outside = outside
+        settings.keep = keep
         let place = MemoryPlace(
             folder: tree.path("state"), job: "stage", sessions: job.sessions.map(\.name), secrets: Redactor([]))
         let run = try JobRun(

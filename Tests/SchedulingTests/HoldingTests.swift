@@ -396,4 +396,15 @@ struct HoldingTests {
             })
         #expect(stage.running.count { $0 % 2 == 1 } == 6 && stage.running.count == 12)
     }
+
+    /// Where nothing can be written down nothing begins, and what runs comes to its end.
+    @Test func nothingBeginsForAWhile() {
+        var stage = Stage(plan(3, run: 2))
+        #expect(stage.running == [0, 1])
+        stage.scheduler.beginsNothing = true
+        stage.end(0)
+        #expect(stage.turn() == [] && stage.ends[0]?.outcome == .succeeded)
+        stage.scheduler.beginsNothing = false
+        #expect(stage.turn() == [2])
+    }
 }

@@ -48,6 +48,24 @@ import TransferModel
         #expect(writer.finish() == nil)
     }
 
+    /// What somebody waits for does not lie there until it is due.
+    @Test func whatSomebodyWaitsForIsWrittenAtOnce() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: ["t"])
+        let news = News()
+        let writer = try JournalWriter(folder: tree.path, run: id, writeAfter: .seconds(600)) { news.add($0) }
+        writer.hurry(upTo: 2)
+        writer.consume([JournalCase.event(1, .taskCreated), JournalCase.event(2, .taskResumed)])
+        #expect(news.wait { $0 == .written(upTo: 2) })
+        // Others are in no hurry.
+        writer.consume([JournalCase.event(3, .cacheStored)])
+        usleep(200_000)
+        #expect(news.list.last == .written(upTo: 2))
+        #expect(writer.finish() == nil)
+        #expect(try journal.events(of: id).map(\.sequence) == [1, 2, 3])
+    }
+
     /// What cannot be written is told, kept, and written when it can be.
     @Test func whatFailsIsTriedAgain() throws {
         let tree = try TemporaryTree()

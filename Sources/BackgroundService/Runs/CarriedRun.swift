@@ -31,6 +31,9 @@ final class CarriedRun: Sendable {
     private let inbox = Inbox()
     private let notes = RunNotes()
     private let receipts = Receipts()
+    /// The same for requests that must not be sent twice. However long it takes, they wait.
+    private let beginnings = Receipts()
+    private let writing = WritingTrouble()
     private let cancellation: Command.Cancellation
     private let thread = WorkThread()
 
@@ -57,6 +60,7 @@ final class CarriedRun: Sendable {
     func leave() {
         inbox.postLeave()
         cancellation.cancel()
+        writing.leave()
     }
 
     /// What was changed is told once the journal knows of it.
@@ -65,18 +69,24 @@ final class CarriedRun: Sendable {
             ControlRequest(
                 action: control.action, keepPartial: control.keepPartial,
                 patterns: control.patterns.map { TaskPattern($0) }, identifier: control.identifier,
-                reply: { [receipts] answer, sequence in
+                reply: { [receipts, writing] answer, sequence in
                     guard case .changed = answer else { return reply(answer) }
                     receipts.hold(upTo: sequence) { isWritten in
-                        reply(isWritten ? answer : .refused("what was done cannot be written down; ask again"))
+                        reply(isWritten ? answer : .refused(Self.unwritten(writing.why)))
                     }
                 }))
     }
 
-    func ask(_ request: ControlRequest) { if !inbox.post(.control(request)) { Self.refuse(request) } }
+    private static func unwritten(_ why: String?) -> String {
+        guard let why else { return "what was done cannot be written down; ask again" }
+        return "it is done, and cannot be written down yet, so that it is forgotten if the process ends before: \(why)"
+    }
 
-    private static func refuse(_ request: ControlRequest) {
-        request.reply(.refused("the session `\(request.identifier ?? "")` has ended"), 0)
+    func ask(_ request: ControlRequest) { if !inbox.post(.control(request)) { refuse(request) } }
+
+    private func refuse(_ request: ControlRequest) {
+        let ended = "the session `\(request.identifier ?? "")` has ended"
+        request.reply(.refused(writing.why.map { "\(ended), and that cannot be written down yet: \($0)" } ?? ended), 0)
     }
 
     /// What comes before the run is there waits for it, and what comes after its end is refused.
@@ -142,13 +152,14 @@ final class CarriedRun: Sendable {
         if case .failed(let why, _) = outcome { tell(trouble: why) } else { tell(trouble: nil) }
         closeInbox()
         receipts.close(isWritten: true)
+        beginnings.close(isWritten: false)
         for identifier in identifiers { board.forget(identifier) }
         return outcome
     }
 
     /// Nobody reads it any more: who asks is told so.
     private func closeInbox() {
-        for case .control(let request) in inbox.close() { Self.refuse(request) }
+        for case .control(let request) in inbox.close() { refuse(request) }
     }
 
     private func carryOn() throws -> Outcome {
@@ -202,24 +213,17 @@ final class CarriedRun: Sendable {
         let (job, recipe) = (suspects.alone(in: handed.part.job), handed.recipe)
         let writer = try JournalWriter(
             folder: tools.folder.state, run: id, writeAfter: hasCrashed ? .zero : JournalWriter.writeAfter
-        ) { [self] news in
-            switch news {
-            case .written(let last):
-                tell(trouble: nil)
-                tell(last)
-                receipts.written(upTo: last)
-            case .failed(let error):
-                tools.log("run \(id.raw): events wait to be written: \(error)")
-                tell(trouble: error.description)
-            }
-        }
+        ) { [self] in take($0) }
         let lines: EventLines?
         let log: EventLog
         do {
             let last = past.history.lastSequence
             receipts.begin(after: last)
+            beginnings.begin(after: last)
             lines = recipe.isDetached ? try eventLines(job) : nil
-            var consumers: [any EventConsumer] = [writer, receipts, ProgressTeller(job, board, after: last)]
+            var consumers: [any EventConsumer] = [
+                writer, receipts, beginnings, ProgressTeller(job, board, after: last),
+            ]
             if let report { consumers.append(report) }
             if let lines { consumers.append(lines) }
             log = try EventLog(
@@ -233,6 +237,10 @@ final class CarriedRun: Sendable {
         do {
             var settings = settings(recipe)
             settings.outside = OutsideNeeds(handed.part.outside)
+            settings.keep = { [beginnings] last, isKept in
+                writer.hurry(upTo: last)
+                beginnings.hold(upTo: last) { if $0 { isKept() } }
+            }
             // Before the event of its end: who goes on from that must find what came of it.
             settings.heard = { [inbox] end in
                 if !end.captures.isEmpty { writer.keep(TaskEndNote.input(end, kind: InputKind.captures)) }
@@ -261,12 +269,32 @@ final class CarriedRun: Sendable {
         if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }
         lines?.finish()
         if let problem = lines?.problem { tools.log("run \(id.raw): \(problem)") }
+        beginnings.hold(upTo: 0) { [writing] _ in writing.allWritten() }
+        writing.waitForEnd()
         if let failure = writer.finish() {
             receipts.close(isWritten: false)
             throw failure
         }
         for problem in run.storeProblems + run.credentialProblems { tools.log("run \(id.raw): \(problem)") }
         return status != nil
+    }
+
+    /// From the writer's thread.
+    private func take(_ news: JournalNews) {
+        switch news {
+        case .written(let last):
+            if writing.passed() { inbox.post(.beginNothing(false)) }
+            tell(trouble: nil)
+            tell(last)
+            receipts.written(upTo: last)
+            beginnings.written(upTo: last)
+        case .failed(let error):
+            tools.log("run \(id.raw): events wait to be written: \(error)")
+            writing.failed(error)
+            inbox.post(.beginNothing(true))
+            receipts.holdUp()
+            tell(trouble: error.description)
+        }
     }
 
     /// Those of before first: the file is begun anew by each process.

@@ -17,6 +17,8 @@ package final class Receipts: EventConsumer, Sendable {
         var seen: UInt64 = 0
         var lastJournalled: UInt64 = 0
         var written: UInt64 = 0
+        /// Nothing can be written just now.
+        var isHeldUp = false
         /// Nothing more will be written; whether all is.
         var isWritten: Bool?
     }
@@ -33,6 +35,7 @@ package final class Receipts: EventConsumer, Sendable {
     package func hold(upTo sequence: UInt64, _ give: @escaping Give) {
         let due = state.withLock { (state) -> [Give] in
             if let isWritten = state.isWritten { return [{ _ in give(isWritten) }] }
+            if state.isHeldUp { return [{ _ in give(false) }] }
             if sequence > state.seen {
                 state.new.append((sequence, give))
             } else {
@@ -63,20 +66,33 @@ package final class Receipts: EventConsumer, Sendable {
     package func written(upTo sequence: UInt64) {
         let due = state.withLock { (state) -> [Give] in
             state.written = max(state.written, sequence)
+            state.isHeldUp = false
             return Self.due(&state)
         }
         for give in due { give(true) }
     }
 
+    /// Nothing can be written, for nobody knows how long: who waits is told so, and who comes before something is written.
+    package func holdUp() {
+        let left = state.withLock { state in
+            state.isHeldUp = true
+            return Self.takeAll(&state)
+        }
+        for give in left { give(false) }
+    }
+
     /// Nothing more will be written; with `isWritten` all is.
     package func close(isWritten: Bool) {
         let left = state.withLock { (state) -> [Give] in
-            let left = state.new.map { $0.give } + state.waiting.map { $0.give }
-            (state.new, state.waiting) = ([], [])
             state.isWritten = state.isWritten ?? isWritten
-            return left
+            return Self.takeAll(&state)
         }
         for give in left { give(isWritten) }
+    }
+
+    private static func takeAll(_ state: inout State) -> [Give] {
+        defer { (state.new, state.waiting) = ([], []) }
+        return state.new.map { $0.give } + state.waiting.map { $0.give }
     }
 
     private static func due(_ state: inout State) -> [Give] {

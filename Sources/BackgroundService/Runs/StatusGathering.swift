@@ -44,6 +44,8 @@ final class StatusGathering: Sendable {
     }
 
     private func take(_ answer: ControlReply, _ identifier: String, _ run: CarriedRun) {
+        // Nothing of it is under way any more, and its end may still wait to be written down.
+        if case .refused = answer { add(identifier, of: run.accepted) }
         let all: [SessionStatus]? = state.withLock { state in
             if case .status(let status) = answer {
                 state.found.append(SessionStatus(identifier, status, trouble: board.trouble(of: identifier)))

@@ -3,12 +3,12 @@ package import TransferModel
 
 extension Journal {
     /// Writes what happened, in one transaction, and says the number of the run's last event. Secrets were taken out
-    /// before. Progress is left out; numbers must rise. Where there is an outcome among them, all of it would survive a
-    /// power cut when this returns.
+    /// before. Progress is left out; numbers must rise. `durably`, or where there is an outcome among them, all of it
+    /// would survive a power cut when this returns.
     @discardableResult
-    package func append(_ events: [Event], to id: RunID) throws(StoreError) -> UInt64 {
+    package func append(_ events: [Event], to id: RunID, durably: Bool = false) throws(StoreError) -> UInt64 {
         let events = events.filter(\.isJournalled)
-        return try write(durably: events.contains(where: \.isOutcome)) { () throws(StoreError) in
+        return try write(durably: durably || events.contains(where: \.isOutcome)) { () throws(StoreError) in
             var run = try known(id)
             if events.isEmpty { return run.lastSequence }
             let insert = try database.prepare("INSERT INTO events (id, seal, payload) VALUES (?, ?, ?)")

@@ -21,6 +21,7 @@ package final class JournalWriter: EventConsumer, Sendable {
     private let inputs: Mailbox<JournalInput>
     private let thread = WorkThread()
     private let failure = Mutex<StoreError?>(nil)
+    private let hurried = Atomic<UInt64>(0)
 
     /// `tell` is called on the writer's thread.
     ///
@@ -44,6 +45,9 @@ package final class JournalWriter: EventConsumer, Sendable {
     /// Keeps one more thing that the run needs in order to go on. It is durable before any event that is told later.
     package func keep(_ input: JournalInput) { inputs.post(input) }
 
+    /// Somebody waits until all events up to that number would survive a power cut. Before they are handed over.
+    package func hurry(upTo sequence: UInt64) { hurried.store(sequence, ordering: .releasing) }
+
     /// Writes what is left. The error, if it cannot.
     package func finish() -> StoreError? {
         thread.finish()
@@ -57,7 +61,7 @@ package final class JournalWriter: EventConsumer, Sendable {
             // After the events: what was posted before one of them is there by now.
             worker.take(inputs.takeAll())
             worker.take(batch)
-            worker.writeIfDue(isLast: isEnding)
+            worker.writeIfDue(isLast: isEnding, hurried: hurried.load(ordering: .acquiring))
             if isEnding, batch.isEmpty { return }
             if batch.isEmpty { worker.wait(on: thread.wake) }
         }
@@ -98,20 +102,21 @@ private final class JournalWorker {
         if due == nil { due = Clocks.instant() + writeAfter }
     }
 
-    func writeIfDue(isLast: Bool) {
+    func writeIfDue(isLast: Bool, hurried: UInt64) {
         guard let due, !unwritten.isEmpty || !unkept.isEmpty else { return }
-        let isFull = failure == nil && unwritten.count >= JournalWriter.writeCount
-        if isLast || isFull || due <= Clocks.instant() { write() }
+        let isHurried = unwritten.first.map { $0.sequence <= hurried } ?? false
+        let isDue = failure == nil && (isHurried || unwritten.count >= JournalWriter.writeCount)
+        if isLast || isDue || due <= Clocks.instant() { write(durably: isHurried) }
     }
 
-    private func write() {
+    private func write(durably: Bool) {
         do throws(StoreError) {
             let journal = try opened()
             while let input = unkept.first {
                 try journal.keep(input, of: run)
                 unkept.removeFirst()
             }
-            let last = try journal.append(unwritten, to: run)
+            let last = try journal.append(unwritten, to: run, durably: durably)
             unwritten = []
             due = nil
             failure = nil

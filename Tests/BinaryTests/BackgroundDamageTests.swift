@@ -78,6 +78,10 @@ import TransferModel
         // Whoever comes rings, and the process looks at all there is.
         #expect(try scene.stage.run(job(server)).status == 0)
         #expect(scene.waitForLog("run \(other.raw) is \(format == 0 ? "given up" : "to be tried again")"))
+        if format != 0 {
+            let cancelled = try scene.binary.run("cancel", "org.example.later")
+            #expect(cancelled.exitStatus != 0 && cancelled.errorText.contains("is held up"), "\(cancelled.errorText)")
+        }
         // It tries again after one second, two, and four.
         if format != 0 { usleep(3_500_000) }
         let journal = try Journal.open(folder: scene.state)

@@ -208,9 +208,15 @@ final class LiveRuns: @unchecked Sendable {
     func control(_ control: ServiceControl, _ reply: @escaping @Sendable (ControlReply) -> Void) {
         if carrying(control.identifier) == nil { lookOrTell() }
         guard let run = carrying(control.identifier) else {
-            return reply(.refused("the session `\(control.identifier)` has no task under way"))
+            return reply(.refused(absence(of: control.identifier)))
         }
         run.control(control, reply)
+    }
+
+    private func absence(of identifier: String) -> String {
+        let failure = failures.values.first { $0.run.identifiers.contains(identifier) }
+        guard let failure else { return "the session `\(identifier)` has no task under way" }
+        return "the session `\(identifier)` is held up, and nobody carries it until it is tried again: \(failure.why)"
     }
 
     func status(_ identifier: String?, _ reply: @escaping @Sendable ([SessionStatus]) -> Void) {

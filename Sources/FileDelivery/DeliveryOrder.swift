@@ -46,6 +46,8 @@ package struct Destination: Sendable {
     package var reserve: Int64 = 0
     /// Its record says by what the file can be known again.
     package var isStamped = false
+    /// Since then a process that has ended may have put the file there and told nobody.
+    package var untoldSince: WallTime?
     package init(path: String) { self.path = path }
     package var folder: String { Folders.split(path).folder }
 }
@@ -96,8 +98,8 @@ package enum DeliveryOrder: Sendable {
     /// nobody can say what is to be kept, big ones stay for a day.
     case sweep(keeping: Set<String>?)
     /// What stands at the destination, and whether it meets the checksum. `isMember`: of the group in whose folder that
-    /// is.
-    case inspect(TaskIndex, path: String, Checksum?, isMember: Bool = false)
+    /// is. `exceptSince`: what was put there since then may be the task's own, and does not count.
+    case inspect(TaskIndex, path: String, Checksum?, isMember: Bool = false, exceptSince: WallTime? = nil)
     /// By what is known again what stands at the destination and, with `readingIt`, the sum of its bytes.
     case look(TaskIndex, path: String, readingIt: Bool = false, isMember: Bool)
     /// What stands there is as it shall be but for its mode, perhaps; `published` answers with its record.
@@ -132,7 +134,7 @@ extension DeliveryOrder {
             .leave(let id, _, _),
             .adopt(let id, _, _, _, _, _, _):
             id.thread(of: count)
-        case .inspect(let task, _, _, _), .look(let task, _, _, _), .digest(let task, _, _), .examine(let task, _),
+        case .inspect(let task, _, _, _, _), .look(let task, _, _, _), .digest(let task, _, _), .examine(let task, _),
             .keepFile(let task, _, _), .fetch(let task, _, _):
             Int(task.raw) % count
         case .copy(let task, _, let destination, _): destination.group == nil ? Int(task.raw) % count : 0

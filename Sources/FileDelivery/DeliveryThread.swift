@@ -139,8 +139,8 @@ struct DeliveryWorker {
             }
         case .removePart(let path): publisher.removePart(path)
         case .sweep(let kept): publisher.sweep(keeping: kept)
-        case .inspect(let task, let path, let checksum, let isMember):
-            inspect(task, path, checksum, isMember)
+        case .inspect(let task, let path, let checksum, let isMember, let exceptSince):
+            inspect(task, path, checksum, isMember, exceptSince)
         case .digest(let task, let pieces, let algorithm):
             answer(task) { () throws(TransferError) in .digested(task, try LocalFiles.digest(pieces, algorithm)) }
         case .fetch(let task, let path, let range):
@@ -235,12 +235,14 @@ struct DeliveryWorker {
         }
     }
 
-    private mutating func inspect(_ task: TaskIndex, _ path: String, _ checksum: Checksum?, _ isMember: Bool) {
+    private mutating func inspect(
+        _ task: TaskIndex, _ path: String, _ checksum: Checksum?, _ isMember: Bool, _ exceptSince: WallTime?
+    ) {
         let publisher = publisher
         answer(task) { () throws(TransferError) in
             // Nothing that the group may take away is told as there.
             if !isMember { try publisher.checkGroups(path) }
-            let found = try LocalFiles.inspect(path, checksum)
+            let found = try LocalFiles.inspect(path, checksum, exceptSince: exceptSince)
             return .inspected(task, path: path, size: found.size, matches: found.matches)
         }
     }

@@ -112,7 +112,9 @@ enum LocalFiles {
     }
 
     /// What stands at `path`: its size, and whether it has the checksum. What no file can replace is an error.
-    static func inspect(_ path: String, _ checksum: Checksum?) throws(TransferError) -> (size: Int64?, matches: Bool?) {
+    static func inspect(
+        _ path: String, _ checksum: Checksum?, exceptSince: WallTime? = nil
+    ) throws(TransferError) -> (size: Int64?, matches: Bool?) {
         let facts: FileFacts
         do throws(SystemError) {
             facts = try FileFacts.of(path)
@@ -129,6 +131,7 @@ enum LocalFiles {
             let kind = facts.isFolder ? "a folder" : "a device, pipe or socket"
             throw TransferError(.cannotMoveFile, "\(path) is \(kind)", errno: facts.isFolder ? EISDIR : ENOTSUP)
         }
+        if facts.mayHaveBeenPut(since: exceptSince) { return (nil, nil) }
         guard let checksum else { return (facts.size, nil) }
         return (facts.size, meets(path, checksum))
     }
@@ -161,6 +164,14 @@ enum LocalFiles {
 
     private static func meets(_ path: String, _ checksum: Checksum) -> Bool {
         (try? digest([.file(path: path)], checksum.algorithm)) == checksum
+    }
+}
+
+extension FileFacts {
+    /// Whether it may have got its name then or later.
+    func mayHaveBeenPut(since time: WallTime?) -> Bool {
+        // The system dates files by a clock that goes by steps of up to that.
+        time.map { changedNanoseconds >= $0.nanoseconds - TimeSpan.milliseconds(10).nanoseconds } ?? false
     }
 }
 

@@ -7,7 +7,7 @@ enum Placing {
     /// Whether the destination's content is another than before.
     case placed(changed: Bool)
     /// The file that stands there is the same in all that counts, and stays.
-    case same(FileStamp?)
+    case same(FileStamp?, changed: Bool = false)
     /// `existing: skip`, and something stands there.
     case kept(bytes: Int64)
     /// Another task of this run has put its file there, under another path perhaps.
@@ -287,10 +287,10 @@ final class Publisher {
                     path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
                     lengthUnverified: lengthUnverified, stamp: destination.isStamped ? staging.stamp : nil,
                     sum: destination.isStamped && !destination.flush ? staging.sumSoFar : nil))
-        case .same(let stamp):
+        case .same(let stamp, let changed):
             return Published(
                 FileRecord(
-                    path: destination.path, bytes: staging.size, checksum: checksum, changed: false,
+                    path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
                     lengthUnverified: lengthUnverified, stamp: stamp))
         case .kept(let bytes):
             staging.remove()
@@ -404,8 +404,17 @@ final class Publisher {
         {
             throw SystemError(call: "rename", errno: ENOTSUP)
         }
+        // Put there for this very task by a process that ended before it could tell. Who cannot know whether it was says
+        // that something has changed.
+        let mayBeOwn = old.mayHaveBeenPut(since: destination.untoldSince)
         switch destination.existing {
-        case .fail: throw SystemError(call: "link", errno: EEXIST)
+        case .fail:
+            guard mayBeOwn, old.isRegular, staging.hasSameContent(as: name, in: folder) else {
+                throw SystemError(call: "link", errno: EEXIST)
+            }
+            // It is the task's own, or no other than that would be: nothing stood there before.
+            staging.remove()
+            return .same((try? folder.descriptor.identified(name)).map { FileStamp($0) }, changed: true)
         case .skip:
             guard staging.mayBeSkipped(for: name, in: folder, destination.checksum) else {
                 throw SystemError(call: "link", errno: EEXIST)
@@ -417,7 +426,7 @@ final class Publisher {
         }
         let isSame = old.isRegular && staging.hasSameContent(as: name, in: folder)
         try staging.replace(in: folder, name, names)
-        return .placed(changed: !isSame)
+        return .placed(changed: !isSame || mayBeOwn)
     }
 
     /// Flushes every filesystem that files in these folders lie on, each once; gives back the folders on those that

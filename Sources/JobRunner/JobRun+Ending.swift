@@ -47,7 +47,9 @@ extension JobRun {
         let error = conclusion.error.map { named($0, conclusion.blame) }
         let result = endAttempt(
             task, conclusion.outcome, nil, held: conclusion.held, staged: conclusion.staged, now)
-        let file = result?.file ?? past?.takeFile(task)
+        let file = result == nil ? past?.takeFile(task) : result?.file
+        // Others may look for a checksum in it.
+        if result == nil, conclusion.outcome == .succeeded, let file { engine.knowFile(of: task, at: file.path) }
         var waits = conclusion.waits
         if let bandwidth = bandwidthWaits.removeValue(forKey: task) {
             Self.add(.bandwidth, bandwidth, to: &waits)

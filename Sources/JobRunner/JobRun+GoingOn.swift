@@ -32,7 +32,7 @@ struct RunPast {
 
 extension JobRun {
     /// Takes over what an earlier process told: who has ended, and with what.
-    func takeOver(_ resumption: RunResumption) {
+    func takeOver(_ resumption: RunResumption, _ standing: Set<TaskIndex>) {
         past = RunPast(resumption.history)
         for (id, captures) in resumption.captures { engine.keep(captures, of: id) }
         captures = resumption.captures
@@ -40,7 +40,14 @@ extension JobRun {
         for (index, task) in job.tasks.enumerated() {
             let told = resumption.history.tasks[index]
             guard let ending = told.ending else {
-                if !told.bodyFiles.isEmpty { engine.knowBody(of: TaskIndex(raw: UInt32(index)), told.bodyFiles) }
+                let task = TaskIndex(raw: UInt32(index))
+                if told.file?.stamp != nil, !standing.contains(task) {
+                    // What stands there now is another, and not the task's own.
+                    engine.untold.set(task, since: nil)
+                } else if let since = told.untoldSince {
+                    engine.untold.set(task, since: since)
+                }
+                if !told.bodyFiles.isEmpty { engine.knowBody(of: task, told.bodyFiles) }
                 continue
             }
             facts.count(ending, type: task.type)
@@ -59,16 +66,10 @@ extension JobRun {
         }
     }
 
-    /// With `existing: fail` nothing may stand at the destination; what this run itself put there is no hindrance.
-    static func knowingItsFiles(_ job: Job, _ history: RunHistory) -> Job {
-        var job = job
-        for (index, past) in history.tasks.enumerated() where past.ending == nil && past.file != nil {
-            var values = job.tasks[index].options.values
-            guard values.existing == .fail else { continue }
-            values.existing = .replace
-            job.tasks[index].options = TaskOptions(values)
-        }
-        return job
+    /// Of the tasks whose file stands where an earlier process put it, those that have nothing left to do: what a task
+    /// captures comes out of an answer, and is told with its end.
+    static func done(_ standing: Set<TaskIndex>, _ job: Job) -> Set<TaskIndex> {
+        standing.filter { job.tasks[Int($0.raw)].options.values.captures.isEmpty }
     }
 
     /// What would be done twice if it were sent again.

@@ -21,6 +21,8 @@ package struct RunSettings: Sendable {
     package var reportsUnchanged = false
     package var networks = NetworkSettings()
     package var outside = OutsideNeeds()
+    /// When the run was taken over: since then another process may have carried it and died before it told anything.
+    package var acceptedAt: WallTime?
     /// Called on the loop where requests that must not be sent twice are to begin: says when all events up to that number
     /// would survive whatever happens. `nil`: nobody goes on with this run.
     package var keep: (@Sendable (_ upTo: UInt64, _ isKept: @escaping @Sendable () -> Void) -> Void)?
@@ -80,7 +82,7 @@ package final class JobRun {
         makeInbox: (@escaping @Sendable () -> Void) -> Mailbox<RunInput>
     ) throws(TransferError) {
         let now = Clocks.now()
-        let job = resuming.map { Self.knowingItsFiles(job, $0.history) } ?? job
+        let standing = resuming.map { Engine.standing(job, $0.history) } ?? []
         self.job = job
         self.settings = settings
         self.log = log
@@ -92,6 +94,7 @@ package final class JobRun {
         engine = try Engine(
             job: job, origins: plan.origins, events: log, userAgent: settings.userAgent,
             run: String(UInt64(settings.seed), radix: 36), memory: memory, now: now)
+        engine.untold = UntoldFiles(since: resuming?.history.lastTime ?? settings.acceptedAt)
         networks = try RunNetworks(settings.networks, job, plan.origins, engine)
         plan.scheduling.conditions = engine.networks.conditions
         plan.scheduling.localOrigins = networks.localOrigins
@@ -100,14 +103,15 @@ package final class JobRun {
         outside = settings.outside.waiting
         plan.scheduling.outsideNeeds = settings.outside.ids.mapValues(\.count)
         scheduler = Scheduler(
-            plan.scheduling, now: now, history: resuming?.history, hasCrashed: resuming?.hasCrashed ?? false)
+            plan.scheduling, now: now, history: resuming?.history, hasCrashed: resuming?.hasCrashed ?? false,
+            done: Self.done(standing, job))
         groupRecords = job.groups.map { RunRecord.Group(name: $0.name, published: false, error: nil) }
         tasksLeft = Array(repeating: 0, count: job.sessions.count)
         for task in job.tasks { tasksLeft[Int(task.session.raw)] += 1 }
         let inbox = makeInbox(engine.wake)
         self.inbox = inbox
         limitOrigins()
-        if let resuming { takeOver(resuming) }
+        if let resuming { takeOver(resuming, standing) }
         try networks.begin { inbox.post($0) }
     }
 

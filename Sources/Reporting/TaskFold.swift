@@ -44,6 +44,7 @@ struct TaskFold {
         start = record
         hop = nil
         response = nil
+        file = nil
     }
 
     /// Empty again, its arrays' memory kept for the next task.

@@ -13,14 +13,15 @@ extension Scheduler {
         case failure(TransferError, status: Int?)
     }
 
-    mutating func goOn(_ history: RunHistory, hasCrashed: Bool) {
+    mutating func goOn(_ history: RunHistory, hasCrashed: Bool, _ done: Set<TaskIndex>) {
         precondition(history.tasks.count == tasks.count, "a history of another job")
         bytesMoved = history.bytesMoved
         for index in tasks.indices { restore(index, history.tasks[index], history) }
         for group in groups.indices { restoreGroup(group, history) }
         var owed: [(task: Int, end: Owed)] = []
         for index in tasks.indices where tasks[index].phase != .finished {
-            let end = owedEnd(of: index, history.tasks[index], hasCrashed: hasCrashed)
+            let isDone = done.contains(TaskIndex(raw: UInt32(index)))
+            let end = owedEnd(of: index, history.tasks[index], isDone: isDone, hasCrashed: hasCrashed)
             endLost(index, history.tasks[index], end, hasCrashed: hasCrashed)
             if let end { owed.append((index, end)) }
         }
@@ -124,10 +125,10 @@ extension Scheduler {
 
     // MARK: What was under way
 
-    private func owedEnd(of index: Int, _ past: TaskPast, hasCrashed: Bool) -> Owed? {
+    private func owedEnd(of index: Int, _ past: TaskPast, isDone: Bool, hasCrashed: Bool) -> Owed? {
         if let group = plan.tasks[index].group {
             if groups[Int(group.raw)].isPublished { return .success(status: past.status) }
-        } else if past.lastEnd == .succeeded {
+        } else if isDone || past.lastEnd == .succeeded {
             return .success(status: past.status)
         }
         if past.crashes(hasCrashed: hasCrashed) >= Self.mostCrashes {

@@ -74,8 +74,12 @@ package struct Scheduler {
     var way: WayMaking?
 
     /// With a `history` the run goes on where its events end: in whatever process, on whatever clock. `hasCrashed`: the
-    /// process that carried it before died by its own fault.
-    package init(_ plan: SchedulingPlan, now: Now, history: RunHistory? = nil, hasCrashed: Bool = false) {
+    /// process that carried it before died by its own fault. `done`: tasks whose attempt under way had put its file in
+    /// place, where that stands.
+    package init(
+        _ plan: SchedulingPlan, now: Now, history: RunHistory? = nil, hasCrashed: Bool = false,
+        done: Set<TaskIndex> = []
+    ) {
         self.plan = plan
         self.now = now
         lastTurn = now
@@ -105,7 +109,7 @@ package struct Scheduler {
         readWindows()
         formGroups()
         if let history {
-            goOn(history, hasCrashed: hasCrashed)
+            goOn(history, hasCrashed: hasCrashed, done)
         } else {
             for index in plan.tasks.indices { create(TaskIndex(raw: UInt32(index))) }
         }

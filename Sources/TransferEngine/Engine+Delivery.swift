@@ -34,7 +34,9 @@ extension Engine {
         destination.flush = attempt.session.configuration.durability == .flush
         destination.reserve = job.limits.minimumFreeDisk ?? 0
         destination.group = attempt.specification.group.map { groups[Int($0.raw)].place }
-        destination.isStamped = attempt.isKept
+        // Or another process may have to know it again.
+        destination.isStamped = attempt.isKept || attempt.session.configuration.kind == .background
+        destination.untoldSince = untold[attempt.task]
         return destination
     }
 
@@ -198,9 +200,8 @@ extension Engine {
 
     private func published(_ group: GroupIndex, _ error: TransferError?) {
         if error == nil {
-            for member in groups[Int(group.raw)].members {
-                guard let attempt = attempts[Int(member.raw)], let file = attempt.file else { continue }
-                emit(.fileFinished(file), attempt)
+            for attempt in members(of: group) {
+                tellFile(attempt)
                 keepValidators(attempt, isFlushed: attempt.session.configuration.durability == .flush)
             }
         }

@@ -27,11 +27,15 @@ extension Engine {
     /// What `existing` protects is not to be fetched to the end: asked at the headers, while the body comes.
     func inspectName(_ attempt: Attempt) {
         guard attempt.isDownload, attempt.decision == .keep, let destination = attempt.destination,
-            destination.path.hasSuffix("/"), destination.existing == .skip || destination.existing == .fail,
+            destination.path.hasSuffix("/"),
+            destination.existing == .skip || destination.existing == .fail,
             let path = pathInFolder(destination.path, attempt)
         else { return }
         let checksum = destination.existing == .skip ? attempt.checksum : nil
-        outbox.add(.inspect(attempt.task, path: path, checksum, isMember: destination.group != nil))
+        outbox.add(
+            .inspect(
+                attempt.task, path: path, checksum, isMember: destination.group != nil,
+                exceptSince: ownFileMayBeThere(attempt)))
     }
 
     /// What stands there. Once all of the body is with a delivery thread, that decides.

@@ -167,7 +167,7 @@ extension Engine {
     /// The file stands under its name: what its answer was known by goes to the store. What was a while under way has
     /// lost its temporary name by that: nobody would know it if the run were killed before this is written.
     func keepValidators(_ attempt: Attempt, isFlushed: Bool) {
-        guard let memory, let record = attempt.file, let file = record.stamp, let head = attempt.head,
+        guard let memory, attempt.isKept, let record = attempt.file, let file = record.stamp, let head = attempt.head,
             let headers = attempt.saidHeaders
         else { return }
         let isInFolder = attempt.specification.destination?.hasSuffix("/") == true

@@ -118,6 +118,7 @@ package final class Engine {
     /// Tasks whose attempts begin when it is kept that they do: told by `kept`.
     package var keptFirst: Set<TaskIndex> = []
     var unkept: [AttemptBeginning] = []
+    package var untold = UntoldFiles()
     var nextIdleCheck = Instant.distantFuture
     var stagingCount: UInt32 = 0
     /// Of each transfer. What came is copied from there at once: out of a small one while the processor has it nearest at
@@ -199,7 +200,10 @@ package final class Engine {
         bodyStreams?.close()
         outbox.handOver()
         delivery.finish()
-        for case .part(let staging, let task, let part) in deliveries.takeAll() { noted(staging, task, part) }
+        for report in deliveries.takeAll() {
+            if case .part(let staging, let task, let part) = report { noted(staging, task, part) }
+            tellPlaced(report)
+        }
         if let memory {
             keepLore(memory)
             handOverCacheOrders(memory)

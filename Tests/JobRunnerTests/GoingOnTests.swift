@@ -52,23 +52,91 @@ import TransferModel
         #expect(stage.story(session: 0) == ["sessionStarted", "sessionInvalidated"])
     }
 
-    /// The process died between the file's name and the task's end: the file is no stranger's.
-    @Test func itsOwnFileIsNoHindrance() throws {
+    enum Told: CaseIterable, Sendable { case file, attempt, nothing }
+
+    /// A run of one download that had put its file in place and told of it when its process ended; with the events up to
+    /// that, or only those before.
+    private func stageWithFile(_ existing: ExistingPolicy, isTold: Bool, old: String? = nil) throws -> RunStage {
         let stage = try RunStage()
-        defer { stage.server.stop() }
+        stage.makeBackground()
         stage.server.on("/f", .respond(200, body: "mine"))
-        try stage.add("f", "/f")
-        var values = stage.job.tasks[0].options.values
-        values.existing = .fail
-        stage.job.tasks[0].options = TaskOptions(values)
+        try stage.add("f", "/f") { $0.existing = existing }
+        if let old { try stage.tree.write("f.bin", old) }
         #expect(try stage.run() == .succeeded)
         let named = stage.events.firstIndex { event in if case .fileFinished = event.kind { true } else { false } }
-        stage.cut(to: try #require(named) + 1)
+        stage.cut(to: try #require(named) + (isTold ? 1 : 0))
+        return stage
+    }
+
+    /// The process died between the file's name and the task's end: the file is no stranger's, and told as what it is.
+    @Test(arguments: [ExistingPolicy.fail, .revalidate, .replace], Told.allCases)
+    func itsOwnFileIsNoHindrance(_ existing: ExistingPolicy, told: Told) throws {
+        let before = Clocks.now().wall
+        let stage = try stageWithFile(existing, isTold: told == .file, old: existing == .fail ? nil : "old")
+        defer { stage.server.stop() }
+        let isTold = told == .file
+        if told == .nothing {
+            stage.cut(to: 0)
+            stage.acceptedAt = before
+        }
         #expect(try stage.run() == .succeeded)
+        #expect(stage.end(0)?.changed == true)
+        #expect(stage.server.requests("/f").count == (isTold ? 1 : 2), "what stands there is not fetched again")
+        #expect(stage.violations(told == .nothing ? 0 : 1) == [])
+        #expect(try stage.tree.text("f.bin") == "mine")
+    }
+
+    /// As an earlier version told it.
+    @Test func itsOwnFileIsNoHindranceWithoutAStamp() throws {
+        let stage = try stageWithFile(.fail, isTold: true)
+        defer { stage.server.stop() }
+        stage.forgetStamps()
+        #expect(try stage.run() == .succeeded)
+        #expect(stage.server.requests("/f").count == 2 && stage.end(0)?.changed == true)
         #expect(stage.violations(1) == [])
-        // A stranger's is.
-        stage.cut(to: try #require(named))
+    }
+
+    /// What somebody put there meanwhile is his.
+    @Test(arguments: [true, false]) func aStrangersFileIsOne(_ isTold: Bool) throws {
+        let stage = try stageWithFile(.fail, isTold: isTold)
+        defer { stage.server.stop() }
+        stage.tree.remove("f.bin")
+        try stage.tree.write("f.bin", "his")
         #expect(try stage.run() == .failed)
+        #expect(stage.end(0)?.error?.name == .destinationExists)
+        #expect(try stage.tree.text("f.bin") == "his")
+        #expect(stage.server.requests("/f").count == (isTold ? 1 : 2))
+    }
+
+    /// What is gone is fetched again.
+    @Test func aFileThatIsGoneIsFetchedAgain() throws {
+        let stage = try stageWithFile(.fail, isTold: true)
+        defer { stage.server.stop() }
+        stage.tree.remove("f.bin")
+        #expect(try stage.run() == .succeeded)
+        #expect(try stage.tree.text("f.bin") == "mine")
+    }
+
+    /// What is put in place while the run is left is told: nobody fetches it again.
+    @Test func whatIsPutInPlaceAtTheEndIsTold() throws {
+        let stage = try RunStage()
+        defer { stage.server.stop() }
+        stage.makeBackground()
+        let body = Script.patternBytes(64 << 10)
+        for number in 0..<40 {
+            stage.server.on("/\(number)", .respond(200, body: body))
+            try stage.add("f\(number)", "/\(number)") { $0.existing = .fail }
+        }
+        #expect(
+            try stage.run { event, inbox in
+                if case .response = event.kind { inbox.post(.command(.leave)) }
+            } == nil)
+        let there = (0..<40).filter { stage.tree.exists("f\($0).bin") }
+        let told = (0..<40).filter { stage.story(task: $0).contains { $0 == "fileFinished" } }
+        #expect(there == told)
+        #expect(try stage.run() == .succeeded)
+        for number in there { #expect(stage.server.requests("/\(number)").count == 1) }
+        #expect(stage.violations() == [])
     }
 
     // MARK: What must not be sent twice
@@ -168,8 +236,7 @@ import TransferModel
         for _ in 0..<Rounds.scaled(6) {
             let stage = try RunStage()
             defer { stage.server.stop() }
-            stage.job.sessions[0].kind = .background
-            stage.job.sessions[0].identifier = "org.example.stage"
+            stage.makeBackground()
             for number in 0..<5 {
                 stage.server.on(
                     "/\(number)", random.oneIn(3) ? .respond(503) : .respond(200, body: "file \(number)"),

@@ -13,6 +13,7 @@ final class RunStage {
     let tree: TemporaryTree
     var job: Job
     var outside = OutsideNeeds()
+    var acceptedAt: WallTime?
     /// Whoever keeps the beginnings of requests that must not be sent twice.
     var keep: (@Sendable (UInt64, @escaping @Sendable () -> Void) -> Void)?
     /// Of all processes, as far as they are kept.
@@ -42,6 +43,11 @@ final class RunStage {
         job.tasks.append(task)
     }
 
+    func makeBackground() {
+        job.sessions[0].kind = .background
+        job.sessions[0].identifier = "org.example.stage"
+    }
+
     /// What those events come to.
     var history: RunHistory {
         var history = RunHistory(taskCount: job.tasks.count, sessionCount: job.sessions.count)
@@ -60,6 +66,17 @@ final class RunStage {
         }
     }
 
+    /// The events as they were told before files had stamps.
+    func forgetStamps() {
+        for (index, event) in events.enumerated() {
+            guard case .fileFinished(let file) = event.kind else { continue }
+            events[index].kind = .fileFinished(
+                FileRecord(
+                    path: file.path, bytes: file.bytes, checksum: file.checksum, changed: file.changed,
+                    lengthUnverified: file.lengthUnverified))
+        }
+    }
+
     /// One process, until its end. `watch` sees each event as it is told, on another thread.
     func run(
         hasCrashed: Bool = false, captures: [String: [CapturedValue]] = [:],
@@ -74,6 +91,7 @@ final class RunStage {
         var settings = RunSettings(userAgent: "stage", seed: UInt64(events.count) + 1)
         settings.outside = outside
         settings.keep = keep
+        settings.acceptedAt = acceptedAt
         let place = MemoryPlace(
             folder: tree.path("state"), job: "stage", sessions: job.sessions.map(\.name), secrets: Redactor([]))
         let run = try JobRun(

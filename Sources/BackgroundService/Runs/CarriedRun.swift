@@ -237,6 +237,7 @@ final class CarriedRun: Sendable {
         do {
             var settings = settings(recipe)
             settings.outside = OutsideNeeds(handed.part.outside)
+            settings.acceptedAt = accepted.createdAt
             settings.keep = { [beginnings] last, isKept in
                 writer.hurry(upTo: last)
                 beginnings.hold(upTo: last) { if $0 { isKept() } }

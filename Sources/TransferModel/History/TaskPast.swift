@@ -63,6 +63,10 @@ package struct TaskPast: Sendable {
     package private(set) var hostAskedForQuiet = false
     /// The clock of `timeoutForResource` has begun.
     package private(set) var hasBegun = false
+    /// When the first attempt began whose end its process did not live to tell.
+    private var lostSince: WallTime?
+    /// Since then a file may have been put in place of which nothing was told.
+    package var untoldSince: WallTime? { lostSince ?? open?.startedAt }
     /// Its file as it stands under its name.
     package private(set) var file: FileRecord?
     /// The files that it sends, as they were when it first began; empty where that was not told.
@@ -165,6 +169,9 @@ package struct TaskPast: Sendable {
         if held > Self.noise { add(.hostLimit, held) }
         explained = time
         endsAtPlace(record)
+        if record.error == .processEnded || record.error == .processCrashed {
+            lostSince = lostSince ?? open?.startedAt
+        }
         open = nil
         crashes = record.error == .processCrashed ? crashes + 1 : 0
         guard let backoff = record.backoff else {

@@ -53,7 +53,11 @@ final class Groups {
     }
 
     func discard(_ place: GroupPlace) {
-        stagings.removeValue(forKey: place.index)?.remove()
+        if let staging = stagings.removeValue(forKey: place.index) { return staging.remove() }
+        // A run that has nothing to stage, night for night, finds what one that was killed left there all the same.
+        if (try? Descriptor.openFolder(Folders.split(place.folder).folder)) != nil {
+            _ = try? GroupTarget.look(at: place, folders)
+        }
     }
 
     // MARK: Members

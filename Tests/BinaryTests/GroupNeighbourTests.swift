@@ -25,6 +25,23 @@ import TransferModel
         """ + tasks.map { "  - \($0)\n" }.joined()
     }
 
+    /// What a killed run had staged goes with the next one, also where that has nothing to stage.
+    @Test(arguments: [true, false]) func aFailingGroupSweepsToo(_ isLink: Bool) throws {
+        defer { server.stop() }
+        let left = "pub/.transfer-run-gone0000other-1"
+        try stage.folder.write("\(left)/tree/a", "half")
+        try stage.folder.write(isLink ? "pub/tree/old" : "pub/site/old", "old")
+        if isLink { try stage.folder.link("site", to: "pub/tree") }
+        let run = try stage.run(
+            """
+            groups: { g: { to: \(isLink ? "site" : "pub/site") } }
+            tasks: [{ id: a, group: g, url: "\(server.url("/missing"))", to: a }]
+            """)
+        #expect(run.status == 1)
+        #expect(!stage.folder.exists(left))
+        #expect(stage.folder.exists(isLink ? "site/old" : "pub/site/old"))
+    }
+
     /// What is told as there is there when the run ends: nobody else writes where a group puts its set in place.
     @Test(arguments: ["remove", "keep"], ["rule", "captured", "link", "member's place", "skip", "file"])
     func nobodyElseWritesThere(_ extraneous: String, _ way: String) throws {

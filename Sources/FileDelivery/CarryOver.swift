@@ -124,8 +124,12 @@ struct CarryOver {
             if keeps { throw obstacle(entry, index) }
             return leave(index)
         }
-        try attempting("carrying over", snapshot.path(index, entry.name)) { () throws(SystemError) in
+        do throws(SystemError) {
             try old.carry(entry.name, entry.facts, into: new)
+        } catch {
+            let path = snapshot.path(index, entry.name)
+            if error.errno == ENOENT { throw snapshot.changed(path) }
+            try attempting("carrying over", path) { () throws(SystemError) in throw error }
         }
         guard entry.facts.isRegular else { return }
         // Between the look and the link another file may have come under that name.

@@ -44,6 +44,10 @@ struct GroupSwap {
         do throws(TransferError) {
             let isFolder = if case .folder = target.standing { true } else { false }
             try checkIdentity(snapshot)
+            // A folder above may have been exchanged meanwhile, and ours lies in what goes.
+            guard let now = try? FolderCache.Folder(.openFolder(folder)), now.isSame(as: staging.tree) else {
+                throw snapshot.changed(folder)
+            }
             try snapshot.checkUnchanged(old, wasMoved: isFolder)
         } catch {
             try goBack()
@@ -89,7 +93,8 @@ struct GroupSwap {
         do throws(SystemError) {
             try exchange(target.parent, tree)
         } catch {
-            guard error.errno == EINVAL || error.errno == ENOSYS else { throw failure("exchanging \(folder)", error) }
+            // What an overlay's lower layer has it does not exchange.
+            guard [EINVAL, ENOSYS, EXDEV].contains(error.errno) else { throw failure("exchanging \(folder)", error) }
             throw TransferError(
                 .groupNotPublished,
                 "the file system of \(folder) cannot exchange folders: make it a symlink to a folder",
@@ -221,7 +226,7 @@ struct GroupSwap {
 
     /// A name that no sweep takes for its own.
     private func keepOld() {
-        let lasting = RawName("\(target.name).kept\(names.next())")
+        let lasting = RawName("\(target.name.shortened).kept\(names.next())")
         switch target.standing {
         case .nothing: return
         case .folder:

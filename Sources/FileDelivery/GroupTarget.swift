@@ -122,7 +122,7 @@ struct GroupLink: Sendable {
 
     init(in folder: RawName, _ inode: UInt64, _ name: RawName) {
         path = folder.appending(name)
-        self.name = "\(name)"
+        self.name = name.shortened
         // One path may be another place on another machine that shares the trees.
         mark = RunLabel.mark("\(inode) \(path)")
     }
@@ -130,4 +130,13 @@ struct GroupLink: Sendable {
     func treeName(_ temporary: String) -> RawName { RawName("\(name)\(temporary)-\(mark)") }
 
     func made(_ tree: RawName) -> Bool { TemporaryNames.run(in: tree, of: name, mark: mark) != nil }
+}
+
+extension RawName {
+    /// Leaves room in a name for what is put behind it.
+    var shortened: String {
+        var text = "\(self)"
+        while text.utf8.count > 195 { text.unicodeScalars.removeLast() }
+        return text
+    }
 }

@@ -112,6 +112,7 @@ extension JobRun {
         guard let keep = settings.keep else { return }
         let begun = engine.takeUnkept()
         if begun.isEmpty { return }
+        scheduler.unsent.formUnion(begun.map(\.task))
         keep(log.sequence) { [inbox] in inbox.post(.kept(begun)) }
         log.handOver()
     }

@@ -207,7 +207,9 @@ package final class JobRun {
             scheduler.command(command, now: now)
         case .control(let request): take(request, now)
         case .outside(let end): take(end, now)
-        case .kept(let beginnings): engine.kept(beginnings)
+        case .kept(let beginnings):
+            engine.kept(beginnings)
+            scheduler.unsent = scheduler.unsent.filter(engine.awaitsRecord)
         case .beginNothing(let isSo): scheduler.beginsNothing = isSo
         case .makeWay: scheduler.command(.makeWay(awaiting: awaitedWhenLeaving), now: now)
         case .woke: engine.woke()

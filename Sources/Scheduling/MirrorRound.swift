@@ -14,8 +14,9 @@ struct MirrorRound: Sendable {
         var quietUntil: Instant?
         /// No permitted network leads there.
         var foundNoRoute = false
-        /// What is there is not what is wanted, and was fetched whole to know that: it is not fetched again.
-        var isForGood: Bool { error.name == .checksumMismatch }
+        /// What is there is not what is wanted, and was fetched whole to know that: it is not fetched again. Where a part was
+        /// kept the whole may be right.
+        var isForGood: Bool { error.name == .checksumMismatch && !canHeal }
     }
 
     /// As written; `nil` for a place that needs no connection.
@@ -37,7 +38,7 @@ struct MirrorRound: Sendable {
     var origin: OriginID? { origins[current] }
     /// Nothing of the round counts yet.
     var isFresh: Bool { failures.count == kept }
-    var isOver: Bool { failures.count == origins.count }
+    var isOver: Bool { failures.count >= origins.count }
     /// No place could be asked.
     var foundNoRoute: Bool { isOver && failures[kept...].allSatisfy(\.foundNoRoute) }
     /// Whether another round may do better than this one did.

@@ -90,7 +90,9 @@ extension Scheduler {
     }
 
     /// What it sent may have been heard: to begin again would do it twice.
-    func comesToItsEnd(_ task: TaskIndex) -> Bool { !plan.unrepeatable.isEmpty && plan.unrepeatable.contains(task) }
+    func comesToItsEnd(_ task: TaskIndex) -> Bool {
+        !plan.unrepeatable.isEmpty && plan.unrepeatable.contains(task) && !unsent.contains(task)
+    }
 
     private mutating func enterSuspended(_ index: Int) {
         stopResourceClock(index)

@@ -68,6 +68,8 @@ package struct Scheduler {
     var sentBodies: Set<TaskIndex> = []
     /// What happens cannot be written down, so that nothing new may happen: what runs goes on.
     package var beginsNothing = false
+    /// Of those that must not be repeated, the ones that began and have sent nothing yet.
+    package var unsent: Set<TaskIndex> = []
     /// How many answers did not fit into what is left of `maximumBytes`.
     var answersTooLong = 0
     /// `nil`: nobody wants to go on with the run in place of us.

@@ -100,7 +100,7 @@ extension WorldAudit {
                 origins[origin].hasHadTrouble = true
             }
             let canHeal = loss == .noRoute ? waitsForNetwork(task) : mayHeal(error, verdict, policy(task).retry)
-            if error.name == .checksumMismatch { pages[index].mirrors?.wrong.insert(page.current) }
+            if error.name == .checksumMismatch, !canHeal { pages[index].mirrors?.wrong.insert(page.current) }
             pages[index].mirrors?.failures.append((page.current, canHeal, verdict.status, loss == .noRoute))
         }
     }

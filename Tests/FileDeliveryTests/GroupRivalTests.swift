@@ -52,6 +52,40 @@ import TransferModel
         #expect(tree.list().allSatisfy { !$0.contains(".transfer-run-rival") || $0.contains("site.") })
     }
 
+    /// A group above was put in place meanwhile, and the folder that was ours to exchange lies in what goes.
+    @Test(arguments: [GroupStep.prepared, .looked]) func whatIsExchangedOutOfSightIsNotPublished(_ step: GroupStep)
+        throws
+    {
+        let tree = tree
+        try tree.write("above/site/a", "old")
+        let stage = try GroupStage(tree, folder: "above/site") { now in
+            if now == step {
+                rename(tree.path("above"), tree.path("aside"))
+                _ = try? tree.write("above/site/a", "old")
+            }
+            return true
+        }
+        try stage.stage("a", "ours")
+        #expect(try stage.publish()?.name == .groupChanged)
+        #expect(try tree.text("above/site/a") == "old" && tree.text("aside/site/a") == "old")
+    }
+
+    /// The name of what is put beside a link is no longer than a name may be.
+    @Test func aLinkOfALongName() throws {
+        let name = String(repeating: "l", count: 255)
+        try tree.write("there/a", "old")
+        try tree.link(name, to: "there")
+        for text in ["first", "second"] {
+            let stage = try GroupStage(tree, folder: name)
+            try stage.stage("a", text)
+            #expect(try stage.publish() == nil)
+            #expect(try tree.text("\(name)/a") == text)
+            stage.desk.finish()
+        }
+        // The first tree was somebody's, the next went with the one after it.
+        #expect(tree.list().count { $0.hasSuffix("/a") } == 2)
+    }
+
     /// Handed to the hook, which runs on another thread.
     private final class Rival: @unchecked Sendable {
         let stage: GroupStage

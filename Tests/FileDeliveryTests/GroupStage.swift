@@ -30,13 +30,14 @@ final class GroupStage {
     private var tasks: UInt32 = 0
 
     init(
-        _ tree: TemporaryTree, extraneous: GroupSpecification.Extraneous = .keep, flush: Bool = false,
+        _ tree: TemporaryTree, folder: String = "site", extraneous: GroupSpecification.Extraneous = .keep,
+        flush: Bool = false,
         lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, run: String = "test0000state",
         patience: TimeSpan = .seconds(60), hook: GroupHook? = nil
     ) throws {
         self.tree = tree
         place = GroupPlace(
-            index: GroupIndex(raw: 3), folder: tree.path("site"), extraneous: extraneous, flush: flush)
+            index: GroupIndex(raw: 3), folder: tree.path(folder), extraneous: extraneous, flush: flush)
         desk = try Desk(
             lacksUnnamedFiles: lacksUnnamedFiles, lacksExchange: lacksExchange, run: run, groupPatience: patience,
             groupHook: hook)
@@ -51,7 +52,7 @@ final class GroupStage {
     func stage(
         _ name: String, _ pieces: String..., as task: TaskIndex? = nil, _ change: (inout Destination) -> Void = { _ in }
     ) throws -> FileRecord {
-        var destination = Destination(path: tree.path("site/\(name)"))
+        var destination = Destination(path: "\(place.folder)/\(name)")
         destination.group = place
         change(&destination)
         let id = desk.staging()
@@ -69,7 +70,7 @@ final class GroupStage {
 
     @discardableResult
     func keep(_ name: String) throws -> FileRecord {
-        desk.submit(.keep(nextTask(), path: tree.path("site/\(name)"), place))
+        desk.submit(.keep(nextTask(), path: "\(place.folder)/\(name)", place))
         return try staged()
     }
 
@@ -92,7 +93,7 @@ final class GroupStage {
     }
 
     func publish(absent: [String?] = []) throws -> TransferError? {
-        desk.submit(.publishGroup(place, absent: absent.map { $0.map { tree.path("site/\($0)") } }))
+        desk.submit(.publishGroup(place, absent: absent.map { $0.map { "\(place.folder)/\($0)" } }))
         return try published()
     }
 

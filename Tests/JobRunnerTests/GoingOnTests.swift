@@ -1,3 +1,4 @@
+import Glibc
 import JobRunner
 import Synchronization
 import SystemIO
@@ -171,6 +172,35 @@ import TransferModel
         let began = stage.events.first { $0.task == TaskIndex(raw: 0) && $0.word == "attempt 1" }
         #expect(try #require(began).sequence <= asked.withLock { $0[0] })
         #expect(stage.violations(0) == [])
+    }
+
+    /// Nothing of it may have been heard: it stops at once, and is sent when somebody lets it go on.
+    @Test func whatWasNotSentIsSuspendedAtOnce() throws {
+        let stage = try stageWithPost()
+        defer { stage.server.stop() }
+        let server = stage.server
+        let post = TaskIndex(raw: 0)
+        let first = Mutex<(@Sendable () -> Void)?>(nil)
+        stage.keep = { _, isKept in
+            let isFirst = first.withLock { first in
+                defer { first = first ?? isKept }
+                return first == nil
+            }
+            if !isFirst { isKept() }
+        }
+        let status = try stage.run { event, inbox in
+            if event.task == TaskIndex(raw: 1), case .taskFinished = event.kind {
+                inbox.post(.command(.suspend([post])))
+            } else if event.task == post, case .attemptFinished = event.kind, server.requests("/post").isEmpty {
+                // What was waited for comes after all, and begins nothing.
+                first.withLock { $0?() }
+                usleep(100_000)
+                #expect(server.requests("/post").isEmpty)
+                inbox.post(.command(.resume([post])))
+            }
+        }
+        #expect(status == .succeeded)
+        #expect(server.requests("/post").count == 1)
     }
 
     /// What was not sent when the run was left is no request that may have been heard.

@@ -111,6 +111,19 @@ struct MirrorTests {
                 == "the server answered 503; all 3 `urls` failed, one of them with a wrong file: wrong bytes")
     }
 
+    /// What was gone on with and is wrong may be right when it is fetched whole.
+    @Test func aFileThatWasWrongInPartIsFetchedAgain() {
+        var stage = mirrored(at: [0, 1]) { $0.policies[0].retry.attempts = 3 }
+        var kept = wrong
+        kept.wasKept = true
+        for verdict in [wrong, kept, kept, kept] {
+            stage.end(0, verdict)
+            if stage.turn().isEmpty { stage.turn(after: .seconds(3)) }
+        }
+        #expect(stage.mirrors == [0, 1, 1, 1] && stage.backoffs.count == 2)
+        #expect(stage.ends[0]?.outcome == .failed)
+    }
+
     @Test func toleranceGoesByTheErrorThatIsTold() {
         func tolerated(_ verdicts: [Verdict]) -> Bool? {
             var stage = mirrored(at: [0, 1]) {

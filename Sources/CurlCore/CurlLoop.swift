@@ -211,6 +211,7 @@ package import TransferModel
         if slot.metUnreadyConnection { return wait(slot) }
         admitWaiting()
         _ = slot.handOverHeldHead()
+        if result != CURLE_OK { slot.leaveOutOfStep() }
         let result = slot.ended(result)
         let metrics = measure(slot)
         let failed = result != CURLE_OK

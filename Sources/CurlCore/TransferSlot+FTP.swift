@@ -1,4 +1,5 @@
 internal import CLibcurl
+import Glibc
 import TransferModel
 
 // Files on ftp servers: libcurl speaks the protocol, and what the server told of the file stands in for a head.
@@ -61,6 +62,12 @@ extension TransferSlot {
     private var saidNo: Bool { ftp != nil && (lastReply.hasPrefix("4") || lastReply.hasPrefix("5")) }
     /// That it is about to go (421) is no word on what it was asked.
     var isRefused: Bool { saidNo && !lastReply.hasPrefix("421") }
+
+    /// Where a server was not refusing what it was asked, what it says next may belong to something before: libcurl would
+    /// keep the connection, and read it as the answer to the next command.
+    func leaveOutOfStep() {
+        if ftp != nil, !saidNo, let usedSocket { shutdown(usedSocket, Int32(SHUT_RDWR)) }
+    }
 
     /// libcurl says which command failed, the server why.
     var message: String {

@@ -126,7 +126,7 @@ import TransferModel
         if ftp != nil || request.ftp != nil { fileEnd = FileEnd() }
         ftp = request.ftp
         (lastReply, endedLongWait) = ("", false)
-        (sendsBody, mayUseHTTP2) = (request.bodyLength ?? 0 != 0, request.version == .http2OverTLS)
+        (sendsBody, mayUseHTTP2) = (request.bodyLength ?? 0 != 0, Self.version(of: request) == .http2OverTLS)
         if let likeness = request.likeness, likeness === lastLikeness {
             easy.clearMessage()
             easy.set(CURLOPT_URL, request.url)
@@ -139,6 +139,11 @@ import TransferModel
         if let ftp = request.ftp { set(ftp) }
         setSecurity(request)
         setBody(request)
+    }
+
+    /// Inside a proxy's TLS this libcurl leaves frames of HTTP/2 unread that came with others.
+    private static func version(of request: CurlRequest) -> CurlRequest.Version {
+        request.pool.proxy?.isSecure == true ? .http1 : request.version
     }
 
     /// The transfer is over. What it used may go before the handle does.
@@ -175,7 +180,7 @@ import TransferModel
         // The pool's, for it closes its connections after the loop is gone.
         unsafe easy.set(closeSocket: closeSocket)
         unsafe easy.set(CURLOPT_CLOSESOCKETDATA, pointer: request.pool.sockets.userPointer)
-        switch request.version {
+        switch Self.version(of: request) {
         case .http1: easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         case .http2OverTLS:
             easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
@@ -219,9 +224,8 @@ import TransferModel
     func shouldBeginAgain(after result: CURLcode) -> Bool {
         guard !hasBegunAgain, mayRepeat || swallowed.isEmpty else { return false }
         if metStaleConnection { return true }
-        guard mayRepeat, result == CURLE_SEND_ERROR, easy.message.hasPrefix("Connection died, tried") else {
-            return false
-        }
+        let isCut = result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR
+        guard mayRepeat, isCut, easy.message.hasPrefix("Connection died, tried") else { return false }
         // Each time that it was sent over HTTP/2, the server had ended the connection before it looked at it.
         return true
     }

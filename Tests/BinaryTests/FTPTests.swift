@@ -78,6 +78,40 @@ import TransferModel
         for text in [run.errorText, run.report.plainText ?? ""] { #expect(!text.contains("not-the-password")) }
     }
 
+    /// Each task goes as whom its URL names, over whatever connections there are.
+    @Test func nobodyGoesAsSomebodyElse() throws {
+        let server = try FTPServer()
+        try server.folder.write("a", "a")
+        let run = try Stage().run(
+            """
+            tasks:
+              - { id: one, url: "\(server.url("a", login: "u:p@"))" }
+              - { id: two, needs: [one], url: "\(server.url("a"))" }
+              - { id: wrong, needs: [two], url: "\(server.url("a", login: "u:x@"))", allowFailure: true,
+                  retry: { attempts: 1 } }
+              - { id: three, needs: [wrong], url: "\(server.url("a", login: "u:p@"))" }
+            """)
+        #expect(run.status == 0)
+        #expect(try run.task("wrong", "error.name") == "userAuthenticationRequired")
+        let users = server.commands.filter { $0.hasPrefix("USER") }
+        #expect(users.prefix(3) == ["USER u", "USER anonymous", "USER u"])
+    }
+
+    /// What a server says too much is no answer to every later command.
+    @Test func oneWordTooManyCostsOneAttempt() throws {
+        let server = try FTPServer(late: 50, ending: "226 One.\r\n226 Two.")
+        try server.folder.write("a", Script.patternBytes(10_000))
+        let tasks = (1...4).map { "- { id: t\($0), url: \"\(server.url("a"))\", to: f\($0) }" }
+        let run = try Stage().run(
+            """
+            limits: { maximumConcurrentTasks: 1 }
+            sessions: { default: { configuration: ephemeral, retry: { backoff: { initial: 10ms } } } }
+            tasks:
+              \(tasks.joined(separator: "\n  "))
+            """)
+        #expect(run.status == 0)
+    }
+
     @Test func uploadsArrive() throws {
         let server = try FTPServer(isOpen: true)
         let stage = try Stage()

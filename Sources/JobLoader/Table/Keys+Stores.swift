@@ -143,7 +143,8 @@ extension Sections {
         and `all_proxy` for the rest, and `no_proxy` for what is reached directly: names with all below them, addresses \
         and ranges, each with a port or none, `*` for everything. All but the first may be written in capitals.
 
-        `tls` counts for an `https://` proxy as for a server, but for pins and client certificates.
+        `tls` counts for an `https://` proxy as for a server, but for pins and client certificates. \
+        What goes through one goes over HTTP/1.1.
         """,
         keys: [
             proxyKey("http", \.http, "for http requests"), proxyKey("https", \.https, "for https requests"),

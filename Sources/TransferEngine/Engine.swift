@@ -389,17 +389,17 @@ package final class Engine {
         if !request.url.needsConnection { return startCommand(request, attempt) }
         do throws(TransferError) {
             var curl = try curlRequest(request, attempt)
+            curl.ftp = try access(request, attempt)
             // What every first request of a session says is put together once.
             let isPlain =
                 !request.isDressed && attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
-                && !request.isConditional && curl.login == nil && curl.proxyLogin == nil
+                && !request.isConditional && curl.login == nil && curl.proxyLogin == nil && curl.ftp == nil
             curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
-            curl.ftp = try access(request, attempt)
             if curl.ftp != nil { curl.headers = [] }
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
             attempt.body = nil
             if request.sendsBody { try openBody(request, attempt, &curl) }
-            if isPlain, curl.ftp == nil, attempt.body?.stream == nil, curl.proxyAuthorization == nil, let origin = attempt.origin {
+            if isPlain, attempt.body?.stream == nil, curl.proxyAuthorization == nil, let origin = attempt.origin {
                 curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
             }
             attempt.transfer = try loop.start(curl, receiver: attempt)

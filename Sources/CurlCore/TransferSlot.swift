@@ -224,10 +224,9 @@ import TransferModel
     func shouldBeginAgain(after result: CURLcode) -> Bool {
         guard !hasBegunAgain, mayRepeat || swallowed.isEmpty else { return false }
         if metStaleConnection { return true }
+        // Each time that it was sent over HTTP/2, the server ended the connection before it looked at it.
         let isCut = result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR
-        guard mayRepeat, isCut, easy.message.hasPrefix("Connection died, tried") else { return false }
-        // Each time that it was sent over HTTP/2, the server had ended the connection before it looked at it.
-        return true
+        return mayRepeat && isCut && easy.message.hasPrefix("Connection died, tried")
     }
 
     /// Once more from the beginning, on a connection of its own.

@@ -267,10 +267,10 @@ final class Groups {
         try snapshot.checkUnchanged(now, wasMoved: false)
     }
 
-    /// Other runs wait; but between the last look and the swap anybody else may still write. Therefore the old tree is looked at once more when
-    /// nobody can reach it by its path any longer, and put back if it differs. What remains: for that moment others see
-    /// the new tree, and what they write into it is lost if it is taken back; and whoever holds a folder of the old tree
-    /// open can write into it after that look, and loses what he writes.
+    /// Other runs wait; but between the last look and the swap anybody else may still write. Therefore the old tree is
+    /// looked at once more when nobody can reach it by its path any longer, and put back if it differs. What remains:
+    /// for that moment others see the new tree, and what they write into it is lost if it is taken back; and whoever
+    /// holds a folder of the old tree open can write into it after that look, and loses what he writes.
     private func swap(
         _ staging: GroupStaging, _ target: GroupTarget, _ snapshot: TreeSnapshot?
     ) throws(TransferError) -> Bool {

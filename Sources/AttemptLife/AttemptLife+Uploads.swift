@@ -105,6 +105,22 @@ extension AttemptLife {
         return error
     }
 
+    /// Why a success is none: nobody can have stored what was not sent. libcurl calls an answer complete when the server
+    /// ends the connection with it, however much of the body is still to be sent.
+    func unsentBody(_ end: TransportEnd) -> TransferError? {
+        guard request.url.isHTTP, let status = lastStatus, (200..<300).contains(status) else { return nil }
+        // Asked whether it wants the body (`Expect`), it says that all is done.
+        if end.leftBody {
+            let what = "the server answered \(status) without asking for the body: nothing of it was sent"
+            return TransferError(.badServerResponse, what)
+        }
+        guard let sent = end.cutBody else { return nil }
+        let part = sent.total.map { "\(sent.bytes) of \($0) bytes" } ?? "\(sent.bytes) bytes, not all,"
+        return TransferError(
+            .networkConnectionLost,
+            "the server answered \(status) and ended the connection when \(part) of the body had been sent")
+    }
+
     // MARK: What is left
 
     /// What the server holds, for the next attempt.

@@ -585,11 +585,7 @@ package final class AttemptLife {
         if let most = receivableSize, offset + end.received > most {
             return .fail(SizeBounds.tooLong(maximumSize ?? most), record)
         }
-        // Asked whether it wants the body (`Expect`), it says that all is done: it has stored nothing.
-        if end.leftBody, request.url.isHTTP, let status = lastStatus, (200..<300).contains(status) {
-            let what = "the server answered \(status) without asking for the body: nothing of it was sent"
-            return .fail(TransferError(.badServerResponse, what), record)
-        }
+        if let error = unsentBody(end) { return .fail(error, record) }
         let bodyEnd = BodyEnd(
             received: end.received, version: answerVersion, isSecure: request.url.isSecure,
             sawCloseNotify: end.sawCloseNotify)

@@ -138,6 +138,13 @@ package struct TransportEnd: Sendable {
     package var sawCloseNotify: Bool
     /// The request had a body, and the server never came for a byte of it.
     package var leftBody = false
+    /// How much of the body had been sent when the server was done, where that was not all of it.
+    package var cutBody: SentPart?
+    package struct SentPart: Sendable {
+        package var bytes: Int64
+        package var total: Int64?
+        package init(bytes: Int64, total: Int64?) { (self.bytes, self.total) = (bytes, total) }
+    }
     /// The server ended the stream, and not for an error, before it had the whole body; what it answered is lost.
     package var lostAnswer = false
     /// The network here went away, or the machine slept: that says nothing of the server.

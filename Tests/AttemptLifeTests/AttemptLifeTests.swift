@@ -71,6 +71,17 @@ struct AttemptLifeTests {
         #expect(failure(step) == (leftBody && status == 201 ? .badServerResponse : nil), "\(step)")
     }
 
+    @Test(arguments: [201, 413]) func whoTookAPartOfTheBodyHasNotStoredIt(_ status: Int) throws {
+        var expect = Expectations()
+        expect.status = StatusSet([200...499])
+        let life = try life(type: .upload, method: "PUT", hasBody: true, expect: expect)
+        _ = life.head(status: status, version: .http1, headers: HeaderBlock([("Content-Length", "0")]))
+        var end = TransportEnd(error: nil, received: 0, sawCloseNotify: true)
+        end.cutBody = TransportEnd.SentPart(bytes: 5, total: 10)
+        let step = life.ended(end)
+        #expect(failure(step) == (status == 201 ? .networkConnectionLost : nil), "\(step)")
+    }
+
     /// Once, and only where it was said: without a body, and in HTTP/2, nobody expects anything.
     @Test func anExpectationThatIsRefusedIsLeftOut() throws {
         func life(_ method: String, hasBody: Bool) throws -> AttemptLife {

@@ -168,4 +168,44 @@ import Testing
             #expect(try run.task(task, "body.text") == "enough")
         }
     }
+
+    /// libcurl sends nothing more once an answer is complete that ends the connection: what was sent is not what is stored.
+    @Test(
+        arguments: [
+            "HTTP/1.1 201 Created\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+        ])
+    func aSuccessBeforeTheWholeBodyWentOutIsNone(_ answer: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let early: Script = [.ignoreBody, .send(answer), .stall]
+        for path in ["/file", "/form", "/stream", "/data"] { server.on(path, early, .respond(201, close: true)) }
+        let stage = try Stage()
+        let big = Script.patternBytes(8 << 20)
+        try stage.folder.write("big", big)
+        let run = try stage.run(
+            """
+            defaults: { type: upload, method: PUT, retry: { backoff: { initial: 1ms } } }
+            tasks:
+              - { id: file, url: "\(server.url("/file"))", body: { file: big } }
+              - { id: form, url: "\(server.url("/form"))", body: { multipart: [{ name: f, file: big }] } }
+              - { id: stream, url: "\(server.url("/stream"))", body: { stream: { command: [cat, big] } } }
+              - { id: post, method: POST, url: "\(server.url("/data"))", body: { file: big } }
+            """)
+        #expect(run.status == 1)
+        for task in ["file", "form", "stream"] {
+            #expect(try run.task(task, "outcome") == "succeeded")
+            // A command may not have written anything by then.
+            let names = ["networkConnectionLost"] + (task == "stream" ? ["badServerResponse"] : [])
+            #expect(names.contains(try run.task(task, "attempts[0].error.name") ?? ""))
+            #expect(try run.task(task, "attempts[1].outcome") == "succeeded")
+        }
+        #expect(server.requests("/file").last?.body == big)
+        #expect(server.requests("/stream").last?.body == big)
+        #expect(try run.task("post", "error.name") == "networkConnectionLost")
+        #expect(try run.task("post", "error.message")?.contains("of 8388608 bytes of the body had been sent") == true)
+        #expect(server.requests("/data").count == 1)
+    }
 }

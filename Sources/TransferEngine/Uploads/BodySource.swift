@@ -15,6 +15,12 @@ final class BodySource {
     private(set) var sent: Int64 = 0
     /// Something was handed over, were it only the end.
     private var wasRead = false
+    /// That this is all was handed over.
+    private var saidEnd = false
+    /// What chunked encoding has put around what was handed over.
+    private var framing: Int64 = 0
+    /// Of all that, the transport has sent so much; known when the request is over.
+    private(set) var uploaded: Int64 = 0
     /// Somebody was told that this was all.
     var wasToldSent = false
     /// Of what was handed over, where somebody will tell it again.
@@ -43,6 +49,12 @@ final class BodySource {
 
     deinit { close() }
 
+    /// Nothing more of it is wanted; so much of it, with all that goes around it, was sent.
+    func end(uploaded: Int64) {
+        self.uploaded = uploaded
+        close()
+    }
+
     /// Nothing more of it is wanted.
     func close() {
         stream?.leave()
@@ -59,6 +71,17 @@ final class BodySource {
     /// There is something to send, and nobody came for it.
     var isUntouched: Bool { !wasRead && length != 0 }
 
+    /// The request is over, and not all of the body went out: what was handed over last may not have been sent.
+    func wasCut(isChunked: Bool) -> Bool {
+        if let length { return min(sent, uploaded) < length }
+        return !saidEnd || uploaded < sent + (isChunked ? framing + Self.framing(ofChunk: 0) : 0)
+    }
+
+    /// Its length in hexadecimal digits, and two ends of lines.
+    private static func framing(ofChunk count: Int) -> Int64 {
+        Int64(max(1, (Int.bitWidth - count.leadingZeroBitCount + 3) / 4)) + 4
+    }
+
     /// Of the whole body.
     var total: Int64? { plan.length }
 
@@ -72,8 +95,9 @@ final class BodySource {
             case .stream: filled = try stream?.take(into: buffer, left: length.map { $0 - sent }) ?? .stop
             }
             if case .bytes(let count) = filled {
-                wasRead = true
+                (wasRead, saidEnd) = (true, count == 0)
                 sent += Int64(count)
+                if length == nil, count > 0 { framing += Self.framing(ofChunk: count) }
                 digest?.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             }
             return filled
@@ -125,7 +149,7 @@ final class BodySource {
     func rewind(to offset: Int64) -> Bool {
         // A command that was not asked for anything yet is at its beginning.
         guard stream == nil || sent == 0 && offset == 0, (0...(length ?? 0)).contains(offset) else { return false }
-        sent = offset
+        (sent, saidEnd, framing) = (offset, false, 0)
         if offset == 0 { digest?.restart() } else { digest = nil }
         return true
     }

@@ -134,7 +134,14 @@ extension Engine {
     /// body that they do not want.
     func transportEnd(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) -> TransportEnd {
         var end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
-        end.leftBody = attempt.body?.isUntouched == true && attempt.command == nil && !attempt.isFromCache
+        if let body = attempt.body, attempt.command == nil, !attempt.isFromCache, !attempt.endedByUs {
+            end.leftBody = body.isUntouched
+            let isChunked = attempt.head?.version != .http2
+            if body.wasCut(isChunked: isChunked) {
+                end.cutBody = TransportEnd.SentPart(
+                    bytes: body.start + min(body.sent, body.uploaded), total: body.total)
+            }
+        }
         (end.lostAnswer, attempt.lostAnswer) = (attempt.lostAnswer, false)
         end.lostNetwork = attempt.lostNetwork
         return end
@@ -153,6 +160,6 @@ extension Engine {
         attempt.life.noteSent(body.start + body.sent)
         if let sum = body.takeSum() { attempt.life.sentSum = sum }
         attempt.untouchedStream = body.takeUntouchedStream()
-        body.close()
+        body.end(uploaded: uploaded)
     }
 }

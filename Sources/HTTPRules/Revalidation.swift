@@ -49,6 +49,8 @@ package struct FiledAnswer: Sendable {
     package var askedAt: WallTime?
     /// Where the file stands: there nothing else is known of any more.
     package var path: String?
+    /// Whether anything proved where the body ends. What may have been cut is fetched again, not asked about.
+    package var isProven = true
 
     package init(
         url: String, status: Int, headers: HeaderBlock, shape: Int64, file: FileStamp, name: String? = nil,
@@ -68,7 +70,9 @@ package struct FiledAnswer: Sendable {
 
     /// `nil` when nothing in it identifies the file.
     package var kept: KeptValidators? {
-        guard let found = Revalidation.validators(of: headers, status: status, askedAt: askedAt) else { return nil }
+        guard isProven, let found = Revalidation.validators(of: headers, status: status, askedAt: askedAt) else {
+            return nil
+        }
         return KeptValidators(
             url: url, etag: found.etag, lastModified: found.lastModified, shape: shape, file: file, name: name,
             content: content, asked: asked)

@@ -174,17 +174,17 @@ extension Engine {
         guard capturedSecrets.isEmpty || !capturedSecrets.finds(in: Array(attempt.life.request.url.text.utf8)) else {
             return
         }
-        memory.file(
-            FiledAnswer(
-                // A part that completed what was there stands for the whole.
-                url: attempt.life.request.url.text, status: attempt.life.offset > 0 ? 200 : head.status,
-                headers: headers,
-                shape: memory.shape(of: attempt.specification), file: file,
-                name: isInFolder ? Folders.split(record.path).name : nil,
-                content: isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum),
-                asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)),
-                askedAt: attempt.requestStartedAt, path: record.path),
-            attempt.specification, at: now.instant)
+        var answer = FiledAnswer(
+            // A part that completed what was there stands for the whole.
+            url: attempt.life.request.url.text, status: attempt.life.offset > 0 ? 200 : head.status,
+            headers: headers,
+            shape: memory.shape(of: attempt.specification), file: file,
+            name: isInFolder ? Folders.split(record.path).name : nil,
+            content: isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum),
+            asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)),
+            askedAt: attempt.requestStartedAt, path: record.path)
+        answer.isProven = !attempt.lengthUnverified
+        memory.file(answer, attempt.specification, at: now.instant)
         if recordedParts.contains(attempt.task) { memory.writeAtOnce() }
     }
 }

@@ -57,6 +57,24 @@ import TransferModel
         #expect(run.errorText.contains("warning") == false)
     }
 
+    /// A file of which nothing proves that it is whole may be a half one: it is fetched again, and a mark that is met
+    /// with `requireLength` is not forgotten by then.
+    @Test func whatNothingProvesIsNotAskedAbout() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let cut = Script.untilClose(200, headers: [("ETag", "\"v\"")], body: Array("hel".utf8))
+        server.on("/a", cut, cut, .respond(200, headers: [("ETag", "\"v\"")], body: "hello"), .respond(304))
+        let stage = try Stage()
+        let job = "tasks: [{ id: a, url: '\(server.url("/a"))', to: a"
+        #expect(try stage.run(job + " }]").task("a", "length") == "unverified")
+        #expect(try stage.run(job + ", requireLength: true, retry: { attempts: 1 } }]").status == 1)
+        #expect(try stage.run(job + " }]").task("a", "length") == "verified")
+        #expect(try stage.text("a") == "hello")
+        #expect(try stage.run(job + " }]").task("a", "source") == "unchanged")
+        let conditions = server.requests("/a").map { $0.header("If-None-Match") }
+        #expect(conditions == [nil, nil, nil, "\"v\""])
+    }
+
     /// The content is not all that the job says of a file.
     @Test(arguments: ["none", "flush"]) func anUnchangedFileGetsItsMode(_ durability: String) throws {
         let mirror = try Mirror(ServedResource("hello", etag: "\"v1\""))

@@ -84,7 +84,7 @@ extension Sections {
                 $1.regex($0).map { .some($0) }
             },
             .boolean("secret", \.secret, default: "false", "it is masked wherever it would appear"),
-            .hosts("hosts", \.hosts, default: "any", "the only hosts it may be sent to"),
+            .hosts("hosts", \.hosts, default: "any", "the only hosts it may be sent to; with `secret: true`"),
         ],
         rules: [.exactlyOne(["header", "json", "regex"])])
 
@@ -213,6 +213,12 @@ extension Reader {
             let source: Capture.Source? =
                 draft.header.map { .header($0) } ?? draft.json.map { .json($0) } ?? draft.regex.map { .regex($0) }
             guard let source else { continue }
+            // What nobody hides is bound to nothing.
+            if draft.hosts != nil, !draft.secret {
+                error(
+                    "missing-key", "`hosts` says where a secret may go, and `\(name)` is none",
+                    hint: "add `secret: true`, or leave `hosts` out", key)
+            }
             var capture = Capture(name: name, source: source)
             capture.isSecret = draft.secret
             capture.hosts = draft.hosts

@@ -150,6 +150,8 @@ package struct CurlCompletion {
     package let sawCloseNotify: Bool
     /// An ftp server said that it does not do what it was asked.
     package let isRefused: Bool
+    /// It said that it may do so later.
+    let isPutOff: Bool
     /// An ftp server sent more than it had said: what came is of another version, or not from where it was to begin.
     package let isLonger: Bool
     /// Why no connection was let through to any address that the host has.

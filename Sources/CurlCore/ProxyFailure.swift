@@ -121,6 +121,9 @@ extension CurlCompletion {
             words = TLSSettings.notPinned
         } else if let misshapen = code.misshapenAnswer(message) {
             (name, words) = (.cannotParseResponse, misshapen)
+        } else if isPutOff, name == .fileDoesNotExist || name == .noPermissionsToReadFile {
+            // libcurl asks only which command it was.
+            name = .badServerResponse
         } else if lostAnswer {
             words = "the server ended the HTTP/2 stream before it had the whole body, and what it answered is lost"
         }

@@ -63,6 +63,9 @@ extension TransferSlot {
     /// That it is about to go (421) is no word on what it was asked.
     var isRefused: Bool { saidNo && !lastReply.hasPrefix("421") }
 
+    /// Not now: the file is busy, or there are too many who ask.
+    var isPutOff: Bool { ftp != nil && lastReply.hasPrefix("4") }
+
     /// Where a server was not refusing what it was asked, what it says next may belong to something before: libcurl would
     /// keep the connection, and read it as the answer to the next command.
     func leaveOutOfStep() {

@@ -12,9 +12,10 @@ package final class FTPServer {
     /// Everybody may write to one that `isOpen`. The first `cuts` transfers break off after so many bytes; `without` names commands it does not know.
     /// What it takes or sends in a second is `rate`. It says how a transfer ended so `late`, in milliseconds, or always the same
     /// `ending`; of every file a size that is off by `sizeOff`; and to the commands in `mute` nothing at all.
+    /// The first `busy` times that a file is asked for it has none to give yet.
     package init(
         cutAfter bytes: Int = 0, cuts: Int = 0, without: [String] = [], mute: [String] = [], rate: Int = 0,
-        late: Int = 0, ending: String = "", sizeOff: Int = 0, isOpen: Bool = false
+        late: Int = 0, ending: String = "", sizeOff: Int = 0, isOpen: Bool = false, busy: Int = 0
     ) throws {
         folder = try TemporaryTree()
         log = try TemporaryTree()
@@ -24,6 +25,7 @@ package final class FTPServer {
                 "-c", Self.script, folder.path, log.path, "\(bytes)", "\(cuts)", without.joined(separator: ","),
                 "\(rate)",
                 isOpen ? "elradfmwMT" : "elr", "\(late)", "\(sizeOff)", mute.joined(separator: ","), ending,
+                "\(busy)",
             ],
             environment: ["PATH": "/usr/bin:/bin", "PYTHONWARNINGS": "ignore"], folder: folder.path, input: [],
             timeout: .seconds(300))
@@ -56,8 +58,8 @@ package final class FTPServer {
         from pyftpdlib.handlers import FTPHandler, DTPHandler, ThrottledDTPHandler
         from pyftpdlib.servers import FTPServer
 
-        folder, log, cut, cuts, without, rate, rights, late, off, mute, ending = sys.argv[1:12]
-        left = [int(cuts)]
+        folder, log, cut, cuts, without, rate, rights, late, off, mute, ending, busy = sys.argv[1:13]
+        left, asked = [int(cuts)], [0]
         logging.basicConfig(level=logging.CRITICAL)
 
         class Data(ThrottledDTPHandler if int(rate) else DTPHandler):
@@ -113,6 +115,11 @@ package final class FTPServer {
                 if cmd == "SIZE" and int(off):
                     self.respond("213 %d" % (os.path.getsize(folder + "/" + line.split()[1]) + int(off)))
                     return
+                if cmd == "RETR":
+                    asked[0] += 1
+                    if asked[0] <= int(busy):
+                        self.respond("450 File busy.")
+                        return
                 if cmd in without.split(","):
                     self.respond("502 Not implemented.")
                     return

@@ -58,6 +58,18 @@ import TransferModel
         #expect(try run.task("a", "error.message")?.contains("the server said `5") == true)
     }
 
+    /// A reply of 400 and above is for now, one of 500 and above for good.
+    @Test(arguments: [1, 3]) func whatIsBusyIsAskedForAgain(_ busy: Int) throws {
+        let server = try FTPServer(busy: busy)
+        try serve([1], on: server)
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == (busy < 3 ? 0 : 1))
+        #expect(try run.task("a", "attempts[0].error.name") == "badServerResponse")
+        #expect(try run.task("a", "attempts[0].error.message")?.contains("the server said `450 File busy.`") == true)
+        #expect(stage.files == (busy < 3 ? ["a"] : []))
+    }
+
     /// From the URL or from the session; a wrong one has its name and its place in no output.
     @Test func logins() throws {
         let server = try FTPServer()

@@ -228,7 +228,8 @@ package import TransferModel
                     certificateAlert: failed ? slot.certificateAlert : nil,
                     wasAskedForCertificate: slot.wasAskedForCertificate, proxyHead: slot.tunnelHead,
                     proxyFailure: failed ? slot.proxyFailure(CurlCode(result)) : nil,
-                    sawCloseNotify: closedOrderly, isRefused: failed && slot.isRefused, isPutOff: failed && slot.isPutOff,
+                    sawCloseNotify: closedOrderly, isRefused: failed && slot.isRefused,
+                    isPutOff: failed && slot.isPutOff,
                     isLonger: slot.fileEnd.isLonger,
                     refusal: failed && !slot.hasOpened ? slot.refusal : nil,
                     metrics: metrics))

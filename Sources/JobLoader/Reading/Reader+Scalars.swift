@@ -126,7 +126,8 @@ extension Reader {
             return nil
         }
         guard let span = ValueText.duration(text) else {
-            invalid(node, .duration, text)
+            let most = TimeSpan.forever.nanoseconds / TimeSpan.seconds(86_400).nanoseconds
+            if !isTooMuch(node, text, most: "\(most)d", ValueText.duration) { invalid(node, .duration, text) }
             return nil
         }
         if positive, span == .zero {
@@ -141,12 +142,19 @@ extension Reader {
         guard let size = ValueText.size(text) else {
             if text.hasPrefix("-") {
                 error("out-of-range", "`\(key)` is never negative: `\(Self.short(text))`", node)
-            } else {
+            } else if !isTooMuch(node, text, most: "8388607TiB", ValueText.size) {
                 invalid(node, .size, text, hint: sizeHint(text))
             }
             return nil
         }
         return size
+    }
+
+    /// Whether it is only the number that cannot be: that is told.
+    private func isTooMuch<Value>(_ node: NodeID, _ text: String, most: String, _ read: (String) -> Value?) -> Bool {
+        guard read(ValueText.withOnes(text)) != nil else { return false }
+        error("out-of-range", "`\(key)` is too large: `\(Self.short(text))`", hint: "at most `\(most)`", node)
+        return true
     }
 
     private func sizeHint(_ text: String) -> String? {
@@ -164,7 +172,9 @@ extension Reader {
         guard let text = text(node, .rate) else { return nil }
         guard let rate = ValueText.rate(text) else {
             let hint = ValueText.size(text) == nil ? nil : "a rate says per what: `\(text)/s`"
-            invalid(node, .rate, text, hint: hint)
+            if !isTooMuch(node, text, most: "8388607TiB/s", ValueText.rate) {
+                invalid(node, .rate, text, hint: hint)
+            }
             return nil
         }
         guard rate > 0 else {

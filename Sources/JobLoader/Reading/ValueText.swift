@@ -32,6 +32,19 @@ package enum ValueText {
         text.hasSuffix("/s") ? size(String(text.dropLast(2))) : nil
     }
 
+    /// The same with a 1 for each whole number: what can be read then is only too large.
+    static func withOnes(_ text: String) -> String {
+        var ones: [UInt8] = []
+        var isFraction = false
+        for byte in text.utf8 {
+            let isDigit = (0x30...0x39).contains(byte)
+            if isDigit, !isFraction, ones.last == UInt8(ascii: "1") { continue }
+            ones.append(isDigit && !isFraction ? UInt8(ascii: "1") : byte)
+            isFraction = byte == UInt8(ascii: ".") || isFraction && isDigit
+        }
+        return String(decoding: ones, as: UTF8.self)
+    }
+
     /// `01:00` as minutes after midnight.
     static func timeOfDay(_ text: String) -> Int? {
         let bytes = Array(text.utf8)

@@ -101,6 +101,7 @@ extension AttemptLife {
         if openUpload?.lacksAnswer == true {
             error.message += "; the server has all of the upload, only its answer to that was lost"
         }
+        if endIsUnproven, error.name == .checksumMismatch { error.message += "; nothing proved where the body ends" }
         if let obstacle = obstacle(of: error) { error.message += "; \(obstacle)" }
         return error
     }

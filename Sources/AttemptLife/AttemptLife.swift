@@ -47,6 +47,8 @@ package final class AttemptLife {
     /// The proxy that the request goes through.
     package var proxy: Origin?
     private var answerVersion = HTTPProtocol.http1
+    /// A digest alone can say whether the body is whole.
+    package private(set) var endIsUnproven = false
     private var hops = 0
     /// What the last answer's body must begin with, as far as it was not seen yet.
     private var start: BodyStart?
@@ -589,10 +591,12 @@ package final class AttemptLife {
         let bodyEnd = BodyEnd(
             received: end.received, version: answerVersion, isSecure: request.url.isSecure,
             sawCloseNotify: end.sawCloseNotify)
+        endIsUnproven = false
         switch Completeness.judge(framing, bodyEnd) {
         case .cut(let error): return .fail(error, record)
         case .whole: return checkSize(end, unverified: false, record)
         case .unverified, .unprovenStream:
+            endIsUnproven = true
             if rules.requireLength, !provesByDigest {
                 return .fail(
                     TransferError(.lengthUnproven, "nothing the server sent proves where the body ends"), record)

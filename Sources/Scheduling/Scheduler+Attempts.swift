@@ -162,7 +162,7 @@ extension Scheduler {
 
     /// Whether the same request may do better later.
     func canHeal(_ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
-        if verdict.wasKept, error.name.isOfContent { return true }
+        if verdict.mayBeIncomplete, error.name.isOfContent { return true }
         if error.name == .unexpectedResponse { return verdict.status.map { policy.statuses.contains($0) } ?? false }
         return error.name.canHeal
     }

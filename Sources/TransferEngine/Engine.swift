@@ -655,7 +655,7 @@ package final class Engine {
             sentSomething: attempt.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.tookEffect = attempt.life.tookEffect
         verdict.lostNetwork = attempt.lostNetwork
-        verdict.wasKept = wasKept(attempt)
+        verdict.mayBeIncomplete = mayBeIncomplete(attempt, error)
         finish(attempt, verdict)
     }
 

@@ -114,9 +114,9 @@ package struct Verdict: Sendable {
     package var lostNetwork = false
     /// The server asked who it is that asks, and nobody knew.
     package var lacksCredential = false
-    /// Not all of it was sent now: something was there of an earlier attempt, or kept in a cache. If that was wrong, the
-    /// next attempt asks for all of it.
-    package var wasKept = false
+    /// Not all of it was sent now: something was there of an earlier attempt, or kept in a cache; or a cut would look the
+    /// same. If it was wrong, the next attempt asks for all of it.
+    package var mayBeIncomplete = false
 
     /// What `limits.maximumBytes` leaves of the run is too little for a body that is all or nothing: it is put off.
     package var isForNextRun = false

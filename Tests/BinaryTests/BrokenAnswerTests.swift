@@ -160,6 +160,37 @@ import TextFormats
         #expect(try run.task("whole", "file.bytes") == "\(size)")
     }
 
+    /// A cut that nothing shows looks like a wrong file: it is fetched again as after a cut that shows. A wrong file is not.
+    @Test func whatMayHaveBeenCutIsFetchedAgain() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let told = [("Repr-Digest", "sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:")]
+        let whole = Array("hello".utf8)
+        server.on("/cut", .untilClose(200, body: Array("hel".utf8)), .untilClose(200, body: whole))
+        server.on(
+            "/told", .untilClose(200, headers: told, body: Array("hel".utf8)),
+            .untilClose(200, headers: told, body: whole))
+        server.on("/wrong", .untilClose(200, body: Array("hallo".utf8)))
+        server.on("/proven", .respond(200, body: "hallo"))
+        let stage = try Stage()
+        let sum = "checksum: md5:5d41402abc4b2a76b9719d911017c592"
+        let run = try stage.run(
+            """
+            defaults: { retry: { attempts: 2, backoff: { initial: 1ms } } }
+            tasks:
+              - { id: cut, url: "\(server.url("/cut"))", to: cut, \(sum) }
+              - { id: told, url: "\(server.url("/told"))", to: told }
+              - { id: wrong, url: "\(server.url("/wrong"))", to: wrong, \(sum) }
+              - { id: proven, url: "\(server.url("/proven"))", to: proven, \(sum) }
+            """)
+        #expect(run.status == 1)
+        #expect(stage.files == ["cut", "told"])
+        for name in ["cut", "told"] { #expect(try stage.text(name) == "hello") }
+        for name in ["wrong", "proven"] { #expect(try run.task(name, "error.name") == "checksumMismatch") }
+        #expect(try run.task("wrong", "error.message")?.hasSuffix("nothing proved where the body ends") == true)
+        #expect(["/cut", "/told", "/wrong", "/proven"].map { server.requests($0).count } == [2, 2, 2, 1])
+    }
+
     @Test func wholeAnswersOfEachFraming() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

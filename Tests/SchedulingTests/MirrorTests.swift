@@ -115,7 +115,7 @@ struct MirrorTests {
     @Test func aFileThatWasWrongInPartIsFetchedAgain() {
         var stage = mirrored(at: [0, 1]) { $0.policies[0].retry.attempts = 3 }
         var kept = wrong
-        kept.wasKept = true
+        kept.mayBeIncomplete = true
         for verdict in [wrong, kept, kept, kept] {
             stage.end(0, verdict)
             if stage.turn().isEmpty { stage.turn(after: .seconds(3)) }

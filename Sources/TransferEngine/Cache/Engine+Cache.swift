@@ -45,12 +45,13 @@ extension Engine {
         return isRetry && policy != .returnCacheDataDontLoad ? .reloadIgnoringCacheData : policy
     }
 
-    /// Not all of what came was the server's word of now, and the next attempt will ask for that.
-    func wasKept(_ attempt: Attempt) -> Bool {
+    /// Not all of what came was the server's word of now, or nothing proved that it was all: the next attempt asks for that.
+    func mayBeIncomplete(_ attempt: Attempt, _ error: TransferError) -> Bool {
         if attempt.isFromCache {
             return attempt.specification.options.values.policies.cachePolicy != .returnCacheDataDontLoad
         }
-        return attempt.isDownload && attempt.life.offset > 0
+        return attempt.isDownload
+            && (attempt.life.offset > 0 || attempt.life.endIsUnproven && error.name == .checksumMismatch)
     }
 
     private func cacheRequest(

@@ -21,10 +21,11 @@ package struct Redactor: Sendable {
     package init(_ secrets: [KnownSecret], findsParts: Bool = true) {
         self.secrets = secrets
         self.findsParts = findsParts
-        let values = Set(secrets.map { Array($0.value.utf8) }.filter { !$0.isEmpty })
+        let texts = Set(secrets.flatMap { [ExactText($0.value), ExactText(Self.withoutBlanks($0.value))] })
+        let values = Set(texts.map { Array($0.text.utf8) }.filter { !$0.isEmpty })
         let long = values.filter { $0.count >= Self.shortest }
         var encoded = long.flatMap { [SecretMatcher.Pattern(bytes: $0)] + Self.base64Patterns(of: $0) }
-        for value in Set(secrets.map { ExactText($0.value) }) {
+        for value in texts {
             let forms = SecretForms(value.text)
             for form in forms.whole.union(findsParts ? forms.parts : []) where form.utf8.count >= Self.shortest {
                 encoded.append(SecretMatcher.Pattern(bytes: Array(form.utf8)))
@@ -32,6 +33,15 @@ package struct Redactor: Sendable {
         }
         unescaped = SecretMatcher(encoded)
         plain = SecretMatcher(values.map { SecretMatcher.Pattern(bytes: $0) } + encoded)
+    }
+
+    /// Whoever reads a header takes the blanks around its value away. What little is left of one could be anything.
+    private static func withoutBlanks(_ value: String) -> String {
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+        let bytes = value.utf8.drop { isBlank($0) }
+        let end = bytes.lastIndex { !isBlank($0) }.map { bytes.index(after: $0) } ?? bytes.startIndex
+        let rest = bytes[..<end]
+        return rest.count < shortest ? value : String(Substring(rest))
     }
 
     /// Nothing to look for: every text comes back as it is, at no cost.

@@ -127,6 +127,8 @@ import TransferModel
         for words in [[Stage.jobFile], [Stage.jobFile, "--detach"], ["attach", "org.example.test"], ["daemon"]] {
             // Nobody looks for a process where there is nothing to follow.
             if place == .runtime, words[0] == "attach" { continue }
+            // What the command before began may not have found out yet.
+            #expect(scene.waitUntilGone())
             let result = try scene.binary.start(words, timeout: .seconds(20)).wait()
             #expect(result.exitStatus == 4, "\(words): \(result.ending)")
             #expect(result.errorText.contains("written by others"), "\(words): \(result.errorText)")

@@ -70,6 +70,21 @@ import TransferModel
         #expect(Redactor([KnownSecret(name: "e", value: "")]).isEmpty)
     }
 
+    /// Blanks around a header's value are no part of it for whoever reads it.
+    @Test(arguments: ["tok-abcdefgh ", "\ttok-abcdefgh", " tok-abcdefgh\n", "tok-abcdefgh"])
+    func aSecretIsFoundWithoutTheBlanksAroundIt(_ secret: String) {
+        let redactor = Redactor([KnownSecret(name: "a", value: secret)])
+        for text in ["Bearer tok-abcdefgh", "Bearer%20tok%2Dabcdefgh", "dG9rLWFiY2RlZmdo"] {
+            #expect(!redactor.redacted(text).contains("abcd") && redactor.redacted(text).contains("***"), "\(text)")
+        }
+        #expect(redactor.redacted(secret) == "***")
+    }
+
+    @Test func whatBlanksLeaveOfASecretIsSomeWord() {
+        let redactor = Redactor([KnownSecret(name: "a", value: "ab "), KnownSecret(name: "b", value: "   ")])
+        #expect(redactor.redacted("abc ab") == "abc ab" && redactor.redacted("ab c") == "***c")
+    }
+
     /// Nobody can put a secret into a name, and a short one that is found there is none.
     @Test func shortSecretsAreNotFoundInNames() {
         let redactor = Redactor([KnownSecret(name: "a", value: "a"), KnownSecret(name: "b", value: "lpha")])

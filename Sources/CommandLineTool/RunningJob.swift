@@ -167,7 +167,8 @@ struct RunningJob {
             userAgent: "transfer-run/\(CommandLineTool.version)", seed: UInt64.random(in: 1...UInt64.max))
         settings.failFast = options.failFast
         settings.putsOffWhatWaits = options.noWait
-        settings.tellsLimitWaits = tellsEverything
+        if case .verbose = options.amount { settings.tellsLimitWaits = true }
+        if tellsEverything { settings.tellsLimitWaits = true }
         settings.reportsUnchanged = options.exitUnchanged
         settings.networks = networks
         if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }

@@ -86,12 +86,13 @@ package final class PlainProgress: EventConsumer {
         append("  \(id(task)): \(what) \(detail)")
     }
 
-    /// What lacks the whole machine is told without being asked for, once: nothing moves, and nothing else says why.
+    /// What many tasks may have to wait for long is told without being asked for, once: nothing moves, and nothing else says
+    /// why.
     private func tellWait(_ task: TaskIndex, _ reason: WaitReason, _ lacks: String?) {
         if reason == .credential { return tellLack(task) }
         let what = lacks ?? Explanation.words(reason)
         guard style.amount == .normal else { return tell(task, "waits", "for \(what)") }
-        guard reason == .network || reason == .power, toldLacks.insert(what).inserted else { return }
+        guard [.network, .power, .window].contains(reason), toldLacks.insert(what).inserted else { return }
         append("  \(id(task)): waits for \(what)")
     }
 

@@ -15,7 +15,8 @@ extension Scheduler {
         beginWait(index, lane)
         tasks[index].sessionFullClock = sessions[Int(session.raw)].fullClock.reading(at: now.instant)
         if let origin = lanes[lane].origin { tasks[index].failedProbes = origins[Int(origin.raw)].failedProbes }
-        if plan.tellsLimitWaits { newlyQueued.append(task) }
+        // A window may stay closed for hours.
+        if plan.tellsLimitWaits || sessions[Int(session.raw)].isClosed { newlyQueued.append(task) }
         if lanes[lane].enqueue(task, priority: plan.policies[policyNumber(of: task)].priority) { offer(lane) }
     }
 

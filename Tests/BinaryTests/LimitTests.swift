@@ -259,6 +259,20 @@ import TransferModel
         #expect(try outcomes(run) == ["deferred", "succeeded"])
         #expect(server.requests().map(\.target) == ["/open"])
         #expect(try run.task("shut", "waits[0].reason") == "window")
+        #expect(run.errorText.contains("  shut: waits for "))
+    }
+
+    @Test func whoeverAsksIsToldOfEachWait() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let job = """
+            sessions: { default: { requestsPerSecond: 100, maximumConnectionsPerHost: 1 } }
+            tasks: [{ id: "t${n}", forEach: { n: 1..3 }, url: "\(server.origin)/a" }]
+            """
+        let quiet = try Stage().run(job)
+        #expect(quiet.status == 0 && !quiet.errorText.contains("waits"))
+        let told = try Stage().run(job, "-v")
+        #expect(told.status == 0 && told.errorText.contains("waits"), "\(told.errorText)")
     }
 
     // MARK: Hosts that are not well

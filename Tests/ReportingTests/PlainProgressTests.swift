@@ -191,12 +191,14 @@ import TransferModel
         progress.consume([waits(2, .hostLimit, nil), waits(2, .power, nil)])
         progress.consume([event(.attemptStarted(AttemptStart(number: 1, url: "http://x/")), 0)])
         progress.consume([waits(1, .network, "a network: there is none")])
+        progress.consume([waits(0, .window, nil), waits(1, .window, nil)])
         let ids = story.job.tasks.map(\.id)
         #expect(
             String(decoding: sink.writes.joined(), as: UTF8.self) == """
                   \(ids[0]): waits for a network: there is none
                   \(ids[2]): waits for mains power or a fuller battery
                   \(ids[1]): waits for a network: there is none
+                  \(ids[0]): waits for the hours of its `window`
 
                 """)
     }

@@ -187,6 +187,8 @@ final class Attempt: TransferReceiver {
     var parts: SegmentedBody?
     /// What several streams brought was of no use.
     var takesOneStream = false
+    /// More than one had to do with what is there of it.
+    var isOfSeveralStreams = false
     private unowned let loop: CurlLoop
     private let news: News
     let outbox: Outbox

@@ -50,8 +50,7 @@ extension Engine {
         if attempt.checksum != nil, matches != true { return lose(attempt, .skippedFileDiffers(path)) }
         guard claim(path, attempt) else { return }
         _ = attempt.takeRest()
-        forgetLabel(of: attempt.staging)
-        outbox.add(.discard(attempt.staging))
+        discard(attempt.staging)
         keepExisting(attempt, path, size)
     }
 }

@@ -105,6 +105,11 @@ extension Engine {
         if !partLabels.isEmpty { partLabels[staging] = nil }
     }
 
+    func discard(_ staging: StagingID) {
+        forgetLabel(of: staging)
+        outbox.add(.discard(staging))
+    }
+
     func forgetPart(_ task: TaskIndex) {
         guard recordedParts.remove(task) != nil else { return }
         memory?.part(nil, job.tasks[Int(task.raw)], at: now.instant)

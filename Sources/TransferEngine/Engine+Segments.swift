@@ -90,6 +90,7 @@ extension Engine {
             return streamEnded(id, .failed, error, wasAnswered: false, attempt, parts)
         }
         parts.segments.append(segment)
+        attempt.isOfSeveralStreams = true
         nextIdleCheck = min(nextIdleCheck, now.instant + Self.streamPatience.last)
     }
 
@@ -218,7 +219,7 @@ extension Engine {
         stopTransfer(attempt)
         endSegments(attempt)
         attempt.parts = nil
-        attempt.takesOneStream = true
+        (attempt.takesOneStream, attempt.isOfSeveralStreams) = (true, false)
         attempt.life.startOver(why)
         discardBody(attempt)
         goOn(attempt, attempt.life.request)

@@ -81,6 +81,8 @@ package final class Engine {
     var triedParts: Set<TaskIndex> = []
     /// Tasks that had an answer which did not do.
     var answeredTasks: Set<TaskIndex> = []
+    /// Tasks whose file, put together of several streams' parts, was a wrong one.
+    var unsegmented: Set<TaskIndex> = []
     /// What must not be written down.
     var secrets: Redactor
     /// What tasks that succeeded captured.
@@ -292,6 +294,7 @@ package final class Engine {
             staging: partial?.staging ?? newStaging(specification, task), resume: partial?.point,
             rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
             loop: loop, now: now)
+        attempt.takesOneStream = unsegmented.contains(task)
         attempts[Int(task.raw)] = attempt
         attempt.ledger = ledger
         if let refused = refusals.removeValue(forKey: task) { attempt.life.recall(refused) }
@@ -640,11 +643,6 @@ package final class Engine {
         forgetPart(task)
     }
 
-    private func discard(_ staging: StagingID) {
-        forgetLabel(of: staging)
-        outbox.add(.discard(staging))
-    }
-
     func fail(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .cancelled { return cancelled(attempt, error) }
         // What an old answer asked for is over.
@@ -655,6 +653,7 @@ package final class Engine {
             sentSomething: attempt.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.tookEffect = attempt.life.tookEffect
         verdict.lostNetwork = attempt.lostNetwork
+        if attempt.isOfSeveralStreams, error.name == .checksumMismatch { unsegmented.insert(attempt.task) }
         verdict.mayBeIncomplete = mayBeIncomplete(attempt, error)
         finish(attempt, verdict)
     }

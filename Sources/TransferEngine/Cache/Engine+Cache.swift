@@ -50,8 +50,10 @@ extension Engine {
         if attempt.isFromCache {
             return attempt.specification.options.values.policies.cachePolicy != .returnCacheDataDontLoad
         }
-        return attempt.isDownload
-            && (attempt.life.offset > 0 || attempt.life.endIsUnproven && error.name == .checksumMismatch)
+        if error.name == .checksumMismatch, attempt.isOfSeveralStreams || attempt.life.endIsUnproven {
+            return attempt.isDownload
+        }
+        return attempt.isDownload && attempt.life.offset > 0
     }
 
     private func cacheRequest(

@@ -69,9 +69,9 @@ package enum DeliveryOrder: Sendable {
     /// No more comes for this body from those who wrote at places: only what is there without a hole counts, and the
     /// next piece follows that.
     case settle(StagingID)
-    /// So many bytes are to come: a body for which there is no room fails before a byte of it is written. Whatever
-    /// goes wrong with an announced body is answered at once, and only once.
-    case announce(StagingID, TaskIndex, folder: String, length: Int64, reserve: Int64)
+    /// So many bytes are to come: a body for which there is no room, or which cannot be what stands at `path`, fails
+    /// before a byte of it is written. Whatever goes wrong with an announced body is answered at once, and only once.
+    case announce(StagingID, TaskIndex, folder: String, path: String? = nil, length: Int64, reserve: Int64)
     /// The body comes packed; before its first piece. Whatever goes wrong with it is answered like an announced one's.
     case decode(StagingID, TaskIndex, BodyDecoding)
     /// The rest of the body (all of it, if nothing was appended), then verify and publish; a group's member is only
@@ -129,7 +129,7 @@ extension DeliveryOrder {
     /// Which of so many threads carries it out; `nil` for all of them.
     package func thread(of count: Int) -> Int? {
         switch self {
-        case .append(let id, _, _, _, _, _, _, _), .announce(let id, _, _, _, _), .decode(let id, _, _),
+        case .append(let id, _, _, _, _, _, _, _), .announce(let id, _, _, _, _, _), .decode(let id, _, _),
             .publish(_, let id, _, _, _), .settle(let id), .discard(let id), .conceal(let id), .keepPart(let id, _),
             .leave(let id, _, _),
             .adopt(let id, _, _, _, _, _, _):

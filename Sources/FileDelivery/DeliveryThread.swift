@@ -117,9 +117,9 @@ struct DeliveryWorker {
                 algorithms: BodyDigests.Algorithms(written: algorithm, sent: sent))
             if let report = publisher.append(id, place, piece, at: offset) { answers.append(report) }
             recycle(piece)
-        case .announce(let id, let task, let folder, let length, let reserve):
+        case .announce(let id, let task, let folder, let path, let length, let reserve):
             answer(task) { () throws(TransferError) in
-                try publisher.announce(id, task, folder, length: length, reserve: reserve)
+                try publisher.announce(id, task, folder, path, length: length, reserve: reserve)
                 return nil
             }
         case .decode(let id, let task, let decoding): publisher.decode(id, task, decoding)
@@ -272,7 +272,7 @@ struct DeliveryWorker {
     ) throws(TransferError) {
         let place = Publisher.Place(destination)
         if file.facts.size >= DiskSpace.smallest || place.reserve > 0 {
-            try publisher.announce(id, task, place.folder, length: file.facts.size, reserve: place.reserve)
+            try publisher.announce(id, task, place.folder, nil, length: file.facts.size, reserve: place.reserve)
         }
         var failure: TransferError?
         var start: [UInt8] = []

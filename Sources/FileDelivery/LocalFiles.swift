@@ -122,7 +122,8 @@ enum LocalFiles {
             // A link that leads nowhere is something that stands there; what it lacks has no checksum.
             let (folder, name) = Folders.split(path)
             if error.errno == ENOENT, let link = try? Descriptor.openFolder(folder).facts(of: name), link.isLink {
-                return (link.size, checksum.map { _ in false })
+                guard checksum != nil else { throw .leadsNowhere(path) }
+                return (link.size, false)
             }
             // Nothing, or nothing we may see: publishing will say which.
             return (nil, nil)
@@ -172,6 +173,13 @@ extension FileFacts {
     func mayHaveBeenPut(since time: WallTime?) -> Bool {
         // The system dates files by a clock that goes by steps of up to that.
         time.map { changedNanoseconds >= $0.nanoseconds - TimeSpan.milliseconds(10).nanoseconds } ?? false
+    }
+}
+
+extension TransferError {
+    /// Neither a file that is there nor a place where nothing is.
+    static func leadsNowhere(_ path: String) -> TransferError {
+        TransferError(.destinationExists, "\(path) is a link that leads nowhere", errno: ENOENT)
     }
 }
 

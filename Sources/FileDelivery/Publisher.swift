@@ -109,15 +109,40 @@ final class Publisher {
 
     /// An error is to be answered now, and nothing for this body later.
     func announce(
-        _ id: StagingID, _ task: TaskIndex, _ folder: String, length: Int64, reserve: Int64
+        _ id: StagingID, _ task: TaskIndex, _ folder: String, _ path: String?, length: Int64, reserve: Int64
     ) throws(TransferError) {
         do throws(TransferError) {
             announced[id] = task
             try space.announce(id, folder, length: length, reserve: reserve)
+            if let path { try refuseOdd(path) }
         } catch {
             lose(id, error)
             told.insert(id)
             throw error
+        }
+    }
+
+    /// What stands there and is no file is not replaced by one.
+    private func refuseOdd(_ path: String) throws(TransferError) {
+        do throws(SystemError) {
+            let (path, name) = Folders.split(path)
+            let folder = try Descriptor.openFolder(path)
+            try Self.refuseOdd(try folder.facts(of: name), name, in: folder)
+        } catch {
+            // Whatever else is wrong with the place may be right by the end.
+            guard error.errno == EISDIR || error.errno == ENOTSUP else { return }
+            throw movingError(error, path)
+        }
+    }
+
+    private static func refuseOdd(
+        _ old: FileFacts, _ name: String, in folder: borrowing Descriptor
+    ) throws(SystemError) {
+        if old.isFolder { throw SystemError(call: "rename", errno: EISDIR) }
+        guard old.isRegular || old.isLink else { throw SystemError(call: "rename", errno: ENOTSUP) }
+        // `/dev/stdout` is a link.
+        if old.isLink, let end = try? folder.facts(of: name, followingLinks: true), !end.isRegular, !end.isFolder {
+            throw SystemError(call: "rename", errno: ENOTSUP)
         }
     }
 
@@ -396,14 +421,7 @@ final class Publisher {
         _ staging: Staging, in folder: FolderCache.Folder, _ name: String, _ destination: Destination
     ) throws(SystemError) -> Placing {
         let old = try folder.descriptor.facts(of: name)
-        if old.isFolder { throw SystemError(call: "rename", errno: EISDIR) }
-        guard old.isRegular || old.isLink else { throw SystemError(call: "rename", errno: ENOTSUP) }
-        // `/dev/stdout` is a link.
-        if old.isLink, let end = try? folder.descriptor.facts(of: name, followingLinks: true),
-            !end.isRegular, !end.isFolder
-        {
-            throw SystemError(call: "rename", errno: ENOTSUP)
-        }
+        try Self.refuseOdd(old, name, in: folder.descriptor)
         // Put there for this very task by a process that ended before it could tell. Who cannot know whether it was says
         // that something has changed.
         let mayBeOwn = old.mayHaveBeenPut(since: destination.untoldSince)
@@ -419,9 +437,10 @@ final class Publisher {
             guard staging.mayBeSkipped(for: name, in: folder, destination.checksum) else {
                 throw SystemError(call: "link", errno: EEXIST)
             }
-            // Of a link that leads nowhere its own.
-            let facts = try? folder.descriptor.facts(of: name, followingLinks: true)
-            return .kept(bytes: facts?.size ?? old.size)
+            guard let facts = try? folder.descriptor.facts(of: name, followingLinks: true) else {
+                throw SystemError(call: "link", errno: ENOLINK)
+            }
+            return .kept(bytes: facts.size)
         case .revalidate, .replace: break
         }
         let isSame = old.isRegular && staging.hasSameContent(as: name, in: folder)
@@ -494,6 +513,7 @@ final class Publisher {
         switch error.errno {
         case ENOSPC, EDQUOT: DiskSpace.full(error, Folders.split(path).folder)
         case EEXIST: TransferError(.destinationExists, "\(path) is there already", errno: error.errno)
+        case ENOLINK: .leadsNowhere(path)
         case EISDIR: TransferError(.cannotMoveFile, "\(path) is a folder", errno: error.errno)
         case ENOTSUP: TransferError(.cannotMoveFile, "\(path) is a device, pipe or socket", errno: error.errno)
         case ENOENT:

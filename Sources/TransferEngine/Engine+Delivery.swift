@@ -48,6 +48,7 @@ extension Engine {
         outbox.add(
             .announce(
                 attempt.staging, attempt.task, folder: destination.folder,
+                path: destination.group == nil ? destination.path : nil,
                 length: length - attempt.life.offset - attempt.handedOver, reserve: destination.reserve))
     }
 

@@ -1,6 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
+import TransferModel
 
 /// What stands on disk after a run, and how it came there.
 @Suite struct DeliveryTests {
@@ -54,7 +55,7 @@ import Testing
         for place in ["wrong", "folder/wrong", "wood/wrong"] { #expect(try stage.text(place) == "old") }
     }
 
-    /// A link that leads nowhere is something that stands there, and no reason to ask a server.
+    /// A link that leads nowhere is something that stands there, no reason to ask a server, and no file that is right.
     @Test func aDanglingLinkIsProtectedToo() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "new") }
         defer { server.stop() }
@@ -64,11 +65,29 @@ import Testing
             "  - { id: \($0), url: \"\(server.url("/\($0)"))\", to: \($0), existing: \($0) }\n"
         }
         let run = try stage.run("tasks:\n" + tasks.joined())
-        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "failed", "succeeded"])
-        #expect(try run.task("skip", "source") == "unchanged")
-        #expect(try run.task("fail", "error.name") == "destinationExists")
+        #expect(try run.values("$.tasks[*].outcome") == ["failed", "failed", "succeeded"])
+        for id in ["skip", "fail"] {
+            #expect(try run.task(id, "error.name") == "destinationExists")
+            #expect(try run.task(id, "error.message")?.hasSuffix("/\(id) is a link that leads nowhere") == true)
+        }
         #expect(server.requests().map { $0.target } == ["/replace"])
         #expect(Set(stage.files) == ["skip@", "fail@", "replace"])
+    }
+
+    /// Not when all of it has come: this server never sends it.
+    @Test func aLongBodyIsNotFetchedForAFoldersName() throws {
+        let server = try ScriptedServer { _ in
+            Script([
+                .bytes(Script.head(200, [("Content-Length", "\(64 << 20)")])), .bytes(Script.patternBytes(4096)),
+                .wait(.seconds(20)),
+            ])
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.makeFolder("out")
+        let run = try stage.run("tasks: [{ id: a, url: \"\(server.url("/a"))\", to: out }]")
+        #expect(try run.task("a", "error.name") == "cannotMoveFile")
+        #expect(try run.task("a", "error.message")?.hasSuffix("/out is a folder") == true)
     }
 
     /// However the network cuts it: the pages of the file are written whole, and each once.

@@ -76,6 +76,8 @@ import TransferModel
         #expect(try desk.publish([bytes("new")], to: tree.path("f")) { $0.existing = .replace }.get().changed)
         #expect(try desk.publish([bytes("x")], to: tree.path("g")) { $0.existing = .fail }.get().changed)
         #expect(try tree.contents() == ["f": bytes("new"), "g": bytes("x")])
+        try tree.link("dangling", to: "nowhere")
+        #expect(try desk.failure([bytes("x")], to: tree.path("dangling")) { $0.existing = .skip } == .destinationExists)
     }
 
     @Test(arguments: [false, true]) func whatNoFileReplaces(lacksUnnamedFiles: Bool) throws {
@@ -89,6 +91,18 @@ import TransferModel
             #expect(
                 try desk.failure([bytes("x")], to: tree.path("folder")) { $0.existing = existing } == .cannotMoveFile)
             #expect(try desk.failure([bytes("x")], to: tree.path("pipe")) { $0.existing = existing } == .cannotMoveFile)
+        }
+        for (name, isOdd) in [("link", true), ("folder", true), ("pipe", true), ("new", false), ("pipe/below", false)] {
+            let folder = name == "pipe/below" ? tree.path("pipe") : tree.path
+            desk.submit(
+                .announce(
+                    desk.staging(), TaskIndex(raw: 7), folder: folder, path: tree.path(name), length: 1, reserve: 0),
+                .inspect(TaskIndex(raw: 8), path: tree.path("new"), nil))
+            if isOdd {
+                guard case .failed(let task, let error) = try desk.next() else { throw Desk.Silence() }
+                #expect(task.raw == 7 && error.name == .cannotMoveFile)
+            }
+            guard case .inspected = try desk.next() else { throw Desk.Silence() }
         }
         #expect(try desk.failure([bytes("x")], to: tree.path("pipe/below")) == .cannotCreateFile)
         #expect(tree.list() == ["folder/", "link@", "pipe"])

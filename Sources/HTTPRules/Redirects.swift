@@ -54,7 +54,9 @@ package enum Redirects {
             return TransferError(.redirectRefused, "a redirect to `\(target.scheme):` is never followed")
         }
         if hops >= policy.maximum {
-            return TransferError(.httpTooManyRedirects, "more than \(policy.maximum) redirects")
+            let none = "a redirect, and `redirects.maximum` is 0"
+            return TransferError(
+                .httpTooManyRedirects, policy.maximum == 0 ? none : "more than \(policy.maximum) redirects")
         }
         if url.isSecure, !target.isSecure, !policy.allowDowngrade {
             return TransferError(.redirectRefused, "a redirect from https to http needs `redirects.allowDowngrade`")

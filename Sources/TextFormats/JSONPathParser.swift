@@ -11,9 +11,14 @@ struct JSONPathParser {
         var parser = JSONPathParser(bytes: Array(text.utf8))
         guard parser.take("$") else { throw parser.problem("a path begins with `$`") }
         let segments = try parser.segments()
-        guard parser.offset == parser.bytes.count else { throw parser.problem("`.` or `[` is wanted here") }
+        guard parser.offset == parser.bytes.count else {
+            if parser.next == UInt8(ascii: "(") { throw parser.problem(noFunctions) }
+            throw parser.problem("`.` or `[` is wanted here")
+        }
         return segments
     }
+
+    private static let noFunctions = "it calls a function, and paths know none here"
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 
@@ -159,9 +164,16 @@ struct JSONPathParser {
         while let byte = next, "+-.eE0123456789".utf8.contains(byte) { offset += 1 }
         guard offset > start, case .number(let text)? = try? JSONParser.parse(Array(bytes[start..<offset])) else {
             offset = start
+            if takesFunction() { throw problem(Self.noFunctions) }
             throw problem("`@`, `$`, a string, a number, `true`, `false` or `null` is wanted here")
         }
         return .literal(.number(text))
+    }
+
+    /// Whether a name with its arguments follows.
+    private func takesFunction() -> Bool {
+        let name = bytes[offset...].prefix { isNameByte($0, isFirst: false) }
+        return !name.isEmpty && name.endIndex < bytes.count && bytes[name.endIndex] == UInt8(ascii: "(")
     }
 
     /// Only a path that leads to one value at most can be compared.

@@ -36,6 +36,7 @@ struct InterpolationTests {
         #expect(url("https://example.org/${v}/z", head) == "https://example.org/a%20b/%C3%A4%26c%23d/z")
         #expect(url("https://example.org/z?q=${v}", head) == "https://example.org/z?q=a%20b%2F%C3%A4%26c%23d")
         #expect(url("${site}&v=${v}", head) == "https://example.org/x?a=b&v=a%20b%2F%C3%A4%26c%23d")
+        #expect(url("${none:-}${site}&v=${v}", head) == "https://example.org/x?a=b&v=a%20b%2F%C3%A4%26c%23d")
         #expect(url("https://example.org/${raw:v}", head) == "https://example.org/a%20b/%C3%A4&c")
         #expect(url("https://${h}.org/", "variables: { h: example }") == "https://example.org/")
         #expect(url("https://${raw:h}/", "variables: { h: \"example.org:8080\" }") == "https://example.org:8080/")

@@ -22,6 +22,8 @@ struct Filling {
     var text = TextAssembly()
     private(set) var length = 0
     private(set) var isUnknown = false
+    /// Nothing stands before what comes next.
+    private var isAtStart = true
     private var cursor = URLCursor()
     /// For paths: the text so far, and the stretches of it that a value after the start made.
     private(set) var path = ""
@@ -31,12 +33,14 @@ struct Filling {
 
     mutating func append(literal: String) {
         length += literal.utf8.count
+        if !literal.isEmpty { isAtStart = false }
         text.append(literal)
         if place == .url { cursor.feed(literal) }
         if place == .path { path += literal }
     }
 
-    mutating func append(_ value: ScalarValue, isFirst: Bool, isRaw: Bool) -> Problem? {
+    mutating func append(_ value: ScalarValue, isRaw: Bool) -> Problem? {
+        let isFirst = isAtStart
         switch value {
         case .null: break
         case .boolean(let value): return append(piece: .literal(value ? "true" : "false"), isFirst, isRaw)
@@ -46,13 +50,14 @@ struct Filling {
             for piece in text.pieces {
                 if let problem = append(piece: piece, isFirst, isRaw) { return problem }
             }
-        case .unknown: isUnknown = true
+        case .unknown: (isUnknown, isAtStart) = (true, false)
         }
         return nil
     }
 
     private mutating func append(piece: SecretText.Piece, _ isFirst: Bool, _ isRaw: Bool) -> Problem? {
         length += piece.known?.utf8.count ?? 0
+        if piece.known?.isEmpty != true { isAtStart = false }
         guard length <= Self.longest else { return .tooLong }
         switch place {
         case .value, .word, .body: text.append(piece)

@@ -63,7 +63,7 @@ extension Reader {
                     continue
                 }
                 if place == .url { filling.isBeforeAt = template.hasAt(after: number) }
-                if let problem = filling.append(scalar, isFirst: number == 0, isRaw: reference.isRaw) {
+                if let problem = filling.append(scalar, isRaw: reference.isRaw) {
                     report(problem, reference, node)
                     if case .tooLong = problem { return nil }
                     isWhole = false
@@ -176,7 +176,8 @@ extension Reader {
         switch reference.name {
         case .local(let name, let field): return local(name, field, reference, node)
         case .environment(let name): return try resources.environment(name).map { .text(SecretText($0)) }
-        case .secret(let name): return names.secret(name, self).map { .text($0) }
+        case .secret(let name):
+            return names.secret(name, self, at: referenceSpan(node, reference.ordinal)).map { .text($0) }
         case .capture(let task, let name):
             let span = referenceSpan(node, reference.ordinal)
             // Elsewhere it is refused.

@@ -82,7 +82,8 @@ struct CommandLineNames {
     /// `NAME=value` lines; empty ones and those that begin with `#` are nobody's secret.
     func readSecrets(_ path: String) {
         guard let bytes = read(path, "unreadable-secret") else { return }
-        for (number, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+        let body = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+        for (number, line) in body.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             let bare = line.last == 0x0D ? line.dropLast() : line
             if bare.isEmpty || bare.first == UInt8(ascii: "#") { continue }
             guard String(validating: bare, as: UTF8.self) != nil else {

@@ -48,7 +48,9 @@ final class NameStore {
         }
     }
 
-    func secret(_ name: String, _ reader: Reader) -> SecretText? { secrets.value(name, reader) }
+    func secret(_ name: String, _ reader: Reader, at span: SourceSpan) -> SecretText? {
+        secrets.value(name, reader, at: span)
+    }
     func secretHint(_ name: String) -> String { secrets.hint(name) }
     func declaresSecret(_ name: String) -> Bool { secrets.declares(name) }
 

@@ -28,9 +28,9 @@ final class SecretStore {
     }
     func isBroken(_ name: String) -> Bool { broken.contains(name) }
 
-    func value(_ name: String, _ reader: Reader) -> SecretText? {
+    func value(_ name: String, _ reader: Reader, at span: SourceSpan) -> SecretText? {
         if let value = values[name] { return value }
-        guard !broken.contains(name), let text = fetch(name, reader) else { return nil }
+        guard !broken.contains(name), let text = fetch(name, reader, at: span) else { return nil }
         let hosts = declarations[name]?.hosts
         let secret = SecretText(pieces: [.secret(name: name, value: text, hosts: hosts)])
         values[name] = secret
@@ -67,14 +67,12 @@ final class SecretStore {
     }
     private static let shortestUnused = 4
 
-    private func fetch(_ name: String, _ reader: Reader) -> String? {
+    private func fetch(_ name: String, _ reader: Reader, at span: SourceSpan) -> String? {
         switch find(name) {
         case .success(let text): return text
         case .failure(let problem):
             broken.insert(name)
-            reader.problems.error(
-                "unreadable-secret", "the secret `\(name)` cannot be read: \(problem.reason)", at: nil,
-                in: reader.source)
+            reader.error("unreadable-secret", "the secret `\(name)` cannot be read: \(problem.reason)", at: span)
             return nil
         }
     }

@@ -77,7 +77,8 @@ extension Reader {
             }
             var draft = Sections.GroupDraft()
             Sections.group.decode(value, into: &draft, self)
-            guard let to = draft.to else { return nil }
+            // What is wrong with it was told; it is there.
+            let to = draft.to ?? SecretText(Paths.absolute(name, in: baseDirectory))
             var group = GroupSpecification(name: name, to: to)
             group.extraneous = draft.extraneous
             return group

@@ -5,7 +5,11 @@ import YAMLTree
 extension Reader {
     func closest(_ text: String, _ known: [String]) -> String? { Spelling.closest(to: text, among: known) }
 
-    func statuses(_ node: NodeID) -> StatusSet? {
+    func statuses(_ node: NodeID, mayBeNone: Bool = false) -> StatusSet? {
+        if !mayBeNone, tree.kind(node) == .sequence, tree.count(node) == 0 {
+            error("invalid-value", "`\(key)` names no status: no answer has that", at: beginning(node))
+            return nil
+        }
         var ranges: [ClosedRange<UInt16>] = []
         var isWhole = true
         for element in oneOrMore(node) {

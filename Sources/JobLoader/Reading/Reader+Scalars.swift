@@ -67,11 +67,19 @@ extension Reader {
         case .boolean(let value): return value
         case .text(let text) where hasDollar(node) && text.plain == "true": return true
         case .text(let text) where hasDollar(node) && text.plain == "false": return false
+        case .text(let text) where hasDollar(node) && text.plain != nil: return noBoolean(text.revealed, node)
+        case .number(let number) where hasDollar(node): return noBoolean(number, node)
         case .text, .number, .null:
             wrongType(node, .boolean)
             return nil
         case .unknown, nil: return nil
         }
+    }
+
+    /// What a name stands for, and not the name, is what does not fit.
+    private func noBoolean(_ text: String, _ node: NodeID) -> Bool? {
+        error("wrong-type", "`\(key)` must be \(Shape.boolean.words), not `\(Self.short(text))`", node)
+        return nil
     }
 
     func integer(_ node: NodeID, _ range: ClosedRange<Int64>) -> Int64? {
@@ -172,16 +180,18 @@ extension Reader {
         guard let text = text(node, .rate) else { return nil }
         guard let rate = ValueText.rate(text) else {
             let hint = ValueText.size(text) == nil ? nil : "a rate says per what: `\(text)/s`"
+            if text == "0" { return nothing(node) }
             if !isTooMuch(node, text, most: "8388607TiB/s", ValueText.rate) {
                 invalid(node, .rate, text, hint: hint)
             }
             return nil
         }
-        guard rate > 0 else {
-            error("out-of-range", "`\(key)` must be more than nothing", node)
-            return nil
-        }
-        return rate
+        return rate > 0 ? rate : nothing(node)
+    }
+
+    private func nothing(_ node: NodeID) -> Int64? {
+        error("out-of-range", "`\(key)` must be more than nothing", hint: "leave it out where there is no limit", node)
+        return nil
     }
 
     func choice<Value: RawRepresentable & CaseIterable & SendableMetatype>(_ node: NodeID, as type: Value.Type)
@@ -196,12 +206,12 @@ extension Reader {
 
     func fileMode(_ node: NodeID) -> UInt16? {
         guard let text = text(node, .fileMode) else { return nil }
-        let isDecimal = tree.isPlain(node) && !text.hasPrefix("0o") && !hasDollar(node)
+        let isDecimal = tree.isPlain(node) && !hasDollar(node) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
         if isDecimal {
-            let octal = ValueText.fileMode(text).map { "\"0\(String($0, radix: 8))\"" } ?? "\"0644\""
+            let octal = String(ValueText.fileMode(text) ?? 0o644, radix: 8)
             error(
                 "decimal-mode", "a bare `\(Self.short(text))` is a decimal number in YAML 1.2, no file mode",
-                hint: "quote it: \(octal), or write 0o\(octal.filter { $0 != "\"" }.drop { $0 == "0" })", node)
+                hint: "quote it: \"0\(octal)\", or write 0o\(octal)", node)
             return nil
         }
         guard let mode = ValueText.fileMode(text) else {

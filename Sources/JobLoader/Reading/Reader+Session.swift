@@ -52,6 +52,10 @@ extension Reader {
 
     func days(_ node: NodeID) -> Set<Int>? {
         guard expectList(node, .list(.choice(Sections.dayNames))) else { return nil }
+        if tree.count(node) == 0 {
+            error("empty-window", "a `window` without a day is never open", hint: "leave `days` out for all", node)
+            return nil
+        }
         return tree.children(node).reduce(into: []) { days, element in
             guard let text = text(element, .choice(Sections.dayNames)) else { return }
             let meant = Sections.dayNames.firstIndex(of: text)

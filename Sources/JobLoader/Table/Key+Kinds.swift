@@ -103,9 +103,11 @@ extension Key where Target: Blank {
 
     static func statuses(
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, StatusSet>, default standard: String,
-        _ meaning: String, _ availability: Availability<Target> = .built
+        mayBeNone: Bool = false, _ meaning: String, _ availability: Availability<Target> = .built
     ) -> Key {
-        Key(name, path(), .statuses, default: standard, meaning, availability) { $1.statuses($0) }
+        Key(name, path(), .statuses, default: standard, meaning, availability) {
+            $1.statuses($0, mayBeNone: mayBeNone)
+        }
     }
 
     static func host(

@@ -132,7 +132,10 @@ extension Reader {
         if let token = draft.token { sources.append(.token(token)) }
         if let helper = draft.helper { sources.append(.helper(helper)) }
         if draft.netrc { sources.append(.netrc) }
-        if sources.count == 1 { return sources[0] }
+        if sources.count == 1 {
+            refuseUnusable(draft, node)
+            return sources[0]
+        }
         let hint = "give it `user` and `password`, or one of `token`, `helper` and `netrc: true`"
         if sources.isEmpty {
             // What is written and cannot be read was told already.
@@ -145,6 +148,19 @@ extension Reader {
             error("conflicting-keys", "a credential has one source", hint: hint, at: beginning(node))
         }
         return nil
+    }
+
+    /// What no server that asks by this method could be shown.
+    private func refuseUnusable(_ draft: CredentialDraft, _ node: NodeID) {
+        guard let method = draft.method, method != .any else { return }
+        if draft.token != nil, method != .bearer {
+            error(
+                "conflicting-keys", "a `token` is shown by `method: bearer` alone, not by `\(method.rawValue)`",
+                at: beginning(node))
+        } else if draft.password != nil, method == .bearer {
+            error(
+                "conflicting-keys", "`method: bearer` shows a `token`, no `user` and `password`", at: beginning(node))
+        }
     }
 
     /// The keys that have a value; `netrc: false` says nothing.

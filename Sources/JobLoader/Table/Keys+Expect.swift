@@ -75,7 +75,7 @@ extension Sections {
         """,
         keys: [
             Key("header", \.header, .text, default: "none", "the value of this header") {
-                $1.text($0).map { .some($0) }
+                $1.headerName($0).map { .some($0) }
             },
             Key("json", \.json, .jsonPath, default: "none", "the one value at this JSON path") {
                 $1.jsonPath($0).map { .some($0) }
@@ -180,14 +180,21 @@ extension Reader {
         }
     }
 
+    func headerName(_ node: NodeID) -> String? {
+        guard let name = text(node), isHeaderName(name, node) else { return nil }
+        return name
+    }
+
+    private func isHeaderName(_ name: String, _ node: NodeID) -> Bool {
+        if !name.isEmpty, name.utf8.allSatisfy(Token.isTokenByte) { return true }
+        error("invalid-header", "`\(Self.short(name))` is no header name", node)
+        return false
+    }
+
     func headerMatches(_ node: NodeID, into matches: inout [Expectations.HeaderMatch]) {
         for (name, key, value) in named(node, .map(.regex)) {
             matches.removeAll { Self.sameHeader($0.name, name) }
-            guard !name.isEmpty, name.utf8.allSatisfy(Token.isTokenByte) else {
-                error("invalid-header", "`\(Self.short(name))` is no header name", key)
-                continue
-            }
-            guard !isNull(value), let pattern = regex(value) else { continue }
+            guard isHeaderName(name, key), !isNull(value), let pattern = regex(value) else { continue }
             matches.append(Expectations.HeaderMatch(name: name, pattern: pattern))
         }
     }

@@ -48,7 +48,7 @@ enum Sections {
                 ($0.maximumBackoff, $0.jitter) = (blank.maximumBackoff, blank.jitter)
             },
             .statuses(
-                "statuses", \.statuses, default: "[408, 425, 429, 500, 502, 503, 504]",
+                "statuses", \.statuses, default: "[408, 425, 429, 500, 502, 503, 504]", mayBeNone: true,
                 "the HTTP statuses that are worth another attempt"),
             Key(
                 "retryAfter", over: \.self, .object("retryAfter"), default: "see `retry.retryAfter`",

@@ -37,6 +37,11 @@ extension TaskLoader {
                 hint: "a file that is kept without a request leaves no answer to capture from",
                 at: reader.beginning(draft.node))
         }
+        if let size = values.expect.size, let least = values.expect.minimumSize, size < least {
+            reader.error(
+                "conflicting-keys", "`expect` wants \(size) bytes and no fewer than \(least)",
+                hint: "leave `size` or `minimumSize` out", at: reader.beginning(draft.node))
+        }
         if draft.head.mirrors.count > 1 {
             var changed = task.options.values
             changed.mirrors = draft.head.mirrors.map { withQuery($0, draft.head) }

@@ -75,7 +75,8 @@ final class TaskLoader {
         let tree = reader.tree
         for (key, value) in tree.entries(node) {
             guard let row = tree.withUTF8(key, { table.index.find($0) }) else {
-                reader.unknownKey(key, in: place, known: table.names)
+                let known = isDefaults ? table.names.filter { $0 != "id" } : table.names
+                reader.unknownKey(key, in: place, known: known)
                 continue
             }
             if isDefaults, row == table.id {

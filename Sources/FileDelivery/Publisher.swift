@@ -49,6 +49,7 @@ final class Publisher {
     let folders: FolderCache
     let names: TemporaryNames
     private let space: DiskSpace
+    private let writer = BodyWriter()
     let groups: Groups
     private let placed: PlacedFiles
     private let reserved: ReservedPlaces
@@ -184,7 +185,7 @@ final class Publisher {
             staging.noteSent(bytes)
             try decoders.unpack(id, bytes) { bytes throws(TransferError) in
                 if bytes.count > 0 { try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve) }
-                staging.append(bytes)
+                staging.append(bytes, writer)
                 if let failure = staging.failure { throw writingError(failure, place.folder) }
             }
         }
@@ -197,7 +198,7 @@ final class Publisher {
         staging.hash(place.algorithms, isPacked: false)
         try piece.withBytes { bytes throws(TransferError) in
             try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve)
-            staging.write(bytes, at: offset)
+            staging.write(bytes, at: offset, writer)
         }
         // What can be hashed by now is, a part at a time: others wait for this thread.
         staging.catchUp(most: Self.hashedAtOnce)

@@ -81,15 +81,10 @@ final class Staging {
         if failure == nil { digests.updateSent(bytes) }
     }
 
-    /// The longer a write, the larger the pieces of memory that Linux keeps it in. Up to this size each processor has some
-    /// at hand that were used before; larger ones may be those that a virtual machine's host had taken back, and each of
-    /// their pages costs a fault of the host's.
-    private static let writtenAtOnce = 32 << 10
-
-    func append(_ bytes: UnsafeRawBufferPointer) {
+    func append(_ bytes: UnsafeRawBufferPointer, _ writer: BodyWriter) {
         guard failure == nil, bytes.count > 0 else { return }
         do throws(SystemError) {
-            try file.writeAll(bytes, at: size, step: Self.writtenAtOnce)
+            try writer.write(bytes, at: size, of: file, on: home.device)
             grow(bytes)
         } catch {
             failure = error
@@ -105,14 +100,14 @@ final class Staging {
     // MARK: Pieces in any order
 
     /// A piece of a body that comes in several streams. No byte may come twice.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, _ writer: BodyWriter) {
         guard failure == nil, bytes.count > 0 else { return }
         if offset == size {
             noteSent(bytes)
-            return append(bytes)
+            return append(bytes, writer)
         }
         do throws(SystemError) {
-            try file.writeAll(bytes, at: offset, step: Self.writtenAtOnce)
+            try writer.keep(bytes, at: offset, of: file)
             ahead.add(offset..<(offset + Int64(bytes.count)))
         } catch {
             failure = error

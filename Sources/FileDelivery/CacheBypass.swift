@@ -1,0 +1,89 @@
+package import TransferModel
+
+/// Whether what is written to one disk should stay in the system's memory.
+///
+/// Linux keeps a copy of all that is written, and mostly that costs next to nothing. Where memory has to be fetched from
+/// the host of a virtual machine it is the dearest part of a download: several times what the disk takes for the same
+/// bytes. There, and only there, what was written leaves the memory as soon as the disk has it, and the next bytes use its
+/// pages again. Who reads the file afterwards reads it from the disk: so one that is slower than memory is left alone.
+package struct CacheBypass {
+    package enum Way: Hashable {
+        /// As ever. It is told what it took of the processor.
+        case kept
+        /// Gone from memory once it is on the disk.
+        case passing
+        /// The same, and the disk is waited for. It is told how long that took.
+        case proving
+    }
+
+    /// Each such write goes to the disk by itself, which is worth it for no less.
+    package static let smallest = 64 << 10
+    /// What a page that is kept may take of the processor: memory that was used before takes a third of it.
+    package static let dearPage = TimeSpan.microseconds(6)
+    /// What a disk takes for any write, however short.
+    package static let latency = TimeSpan.microseconds(200)
+    /// So many bytes are judged together.
+    private static let window: Int64 = 512 << 10
+    /// After so many bytes the disk is looked at again: some are fast for a while.
+    private static let provenFor: Int64 = 64 << 20
+    private static let slowFor: Int64 = 256 << 20
+    /// A busy processor may have made a single look slow.
+    private static let looks = 3
+    private static let page = 4096
+
+    private enum State {
+        /// `bytes` were kept, at the price of `time`.
+        case weighing(bytes: Int64, time: TimeSpan)
+        /// A page in memory costs `page`. The disk was looked at before, and found slower, so many times.
+        case proving(page: TimeSpan, slow: Int)
+        case passing(page: TimeSpan, left: Int64)
+        /// Nothing is asked meanwhile.
+        case resting(left: Int64)
+        case unknownThere
+    }
+    private var state = State.weighing(bytes: 0, time: .zero)
+
+    package init() {}
+
+    /// How `count` bytes are to be written.
+    package func way(_ count: Int) -> Way {
+        guard count >= Self.smallest else { return .kept }
+        return switch state {
+        case .weighing, .resting, .unknownThere: .kept
+        case .proving: .proving
+        case .passing: .passing
+        }
+    }
+
+    package mutating func wasKept(_ count: Int, took time: TimeSpan) {
+        switch state {
+        case .weighing(let before, let sum):
+            let (bytes, time) = (before + Int64(count), sum + time)
+            guard bytes >= Self.window else { return state = .weighing(bytes: bytes, time: time) }
+            let page = TimeSpan(nanoseconds: time.nanoseconds / (bytes / Int64(Self.page)))
+            state = page > Self.dearPage ? .proving(page: page, slow: 0) : .weighing(bytes: 0, time: .zero)
+        case .resting(let left):
+            state = left > Int64(count) ? .resting(left: left - Int64(count)) : .weighing(bytes: 0, time: .zero)
+        case .proving, .passing, .unknownThere: break
+        }
+    }
+
+    package mutating func passed(_ count: Int) {
+        guard case .passing(let page, let left) = state else { return }
+        state = left > Int64(count) ? .passing(page: page, left: left - Int64(count)) : .proving(page: page, slow: 0)
+    }
+
+    /// `time` from the beginning of the write until the disk had it.
+    package mutating func proved(_ count: Int, took time: TimeSpan) {
+        guard case .proving(let page, let slow) = state else { return }
+        let price = TimeSpan(nanoseconds: page.nanoseconds * Int64(count / Self.page))
+        if time <= price + Self.latency {
+            state = .passing(page: page, left: Self.provenFor)
+        } else {
+            state = slow + 1 < Self.looks ? .proving(page: page, slow: slow + 1) : .resting(left: Self.slowFor)
+        }
+    }
+
+    /// The kernel or the filesystem knows only how to keep.
+    package mutating func isUnknown() { state = .unknownThere }
+}

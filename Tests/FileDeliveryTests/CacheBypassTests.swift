@@ -1,0 +1,118 @@
+import FileDelivery
+import TestSupport
+import Testing
+import TransferModel
+
+/// When what is written stays in the system's memory.
+struct CacheBypassTests {
+    private static let piece = 256 << 10
+    private static let pages = piece / 4096
+
+    /// What a piece takes where a page costs so much.
+    private static func price(_ page: TimeSpan) -> TimeSpan {
+        TimeSpan(nanoseconds: page.nanoseconds * Int64(pages))
+    }
+    private static let cheap = price(.microseconds(2))
+    private static let dear = price(.microseconds(10))
+    private static let slowDisk = price(.microseconds(40))
+
+    /// One that found memory dear.
+    private func weighed() -> CacheBypass {
+        var bypass = CacheBypass()
+        for _ in 0..<2 { bypass.wasKept(Self.piece, took: Self.dear) }
+        return bypass
+    }
+
+    @Test func whatCostsLittleIsKept() {
+        var bypass = CacheBypass()
+        for _ in 0..<1_000 {
+            #expect(bypass.way(Self.piece) == .kept)
+            bypass.wasKept(Self.piece, took: Self.cheap)
+        }
+    }
+
+    @Test func whereMemoryIsDearerThanTheDiskNothingStays() {
+        var bypass = CacheBypass()
+        #expect(bypass.way(Self.piece) == .kept)
+        bypass.wasKept(Self.piece, took: Self.dear)
+        #expect(bypass.way(Self.piece) == .kept, "half a window says nothing")
+        bypass.wasKept(Self.piece, took: Self.dear)
+        #expect(bypass.way(Self.piece) == .proving)
+        #expect(bypass.way(CacheBypass.smallest - 1) == .kept, "the disk is not asked for short pieces")
+        bypass.proved(Self.piece, took: Self.cheap)
+        #expect(bypass.way(Self.piece) == .passing)
+        #expect(bypass.way(CacheBypass.smallest) == .passing)
+        #expect(bypass.way(CacheBypass.smallest - 1) == .kept)
+    }
+
+    /// It may be fast for a while only.
+    @Test func theDiskIsLookedAtAgain() {
+        var bypass = weighed()
+        bypass.proved(Self.piece, took: Self.cheap)
+        var passed = 0
+        while bypass.way(Self.piece) == .passing {
+            bypass.passed(Self.piece)
+            passed += Self.piece
+        }
+        #expect(passed == 64 << 20)
+        #expect(bypass.way(Self.piece) == .proving)
+        for _ in 0..<3 { bypass.proved(Self.piece, took: Self.slowDisk) }
+        #expect(bypass.way(Self.piece) == .kept)
+    }
+
+    @Test func aSlowDiskIsLeftAloneForLong() {
+        var bypass = weighed()
+        for _ in 0..<2 {
+            bypass.proved(Self.piece, took: Self.slowDisk)
+            #expect(bypass.way(Self.piece) == .proving, "a busy processor may have made it slow")
+        }
+        bypass.proved(Self.piece, took: Self.slowDisk)
+        var kept = 0
+        while bypass.way(Self.piece) == .kept {
+            bypass.wasKept(Self.piece, took: Self.dear)
+            kept += Self.piece
+        }
+        #expect(kept == 256 << 20 + 512 << 10)
+    }
+
+    /// A short piece is no worse for the way to the disk and back.
+    @Test func theDisksLatencyIsNoSlowness() {
+        var bypass = weighed()
+        bypass.proved(64 << 10, took: .microseconds(350))
+        #expect(bypass.way(64 << 10) == .passing)
+    }
+
+    @Test func whoDoesNotKnowHowIsNotAskedAgain() {
+        var bypass = weighed()
+        bypass.isUnknown()
+        for _ in 0..<2_000 {
+            #expect(bypass.way(Self.piece) == .kept)
+            bypass.wasKept(Self.piece, took: Self.dear)
+        }
+    }
+
+    /// In any order of costs: nothing passes that was not proved within the last 64 MiB, and nothing short ever.
+    @Test func whatPassesWasProved() {
+        var random = Seeded("whatPassesWasProved")
+        for _ in 0..<Rounds.scaled(50) {
+            var bypass = CacheBypass()
+            var sinceProof: Int?
+            for _ in 0..<3_000 {
+                let count = random.pick([1, 4096, 64 << 10, 100_000, 256 << 10])
+                let took = TimeSpan(nanoseconds: Int64(random.below(40_000) * max(1, count / 4096)))
+                let way = bypass.way(count)
+                if count < CacheBypass.smallest { #expect(way == .kept) }
+                switch way {
+                case .kept: if count >= CacheBypass.smallest { bypass.wasKept(count, took: took) }
+                case .passing:
+                    #expect((sinceProof ?? .max) < 64 << 20)
+                    sinceProof? += count
+                    bypass.passed(count)
+                case .proving:
+                    bypass.proved(count, took: took)
+                    sinceProof = bypass.way(count) == .passing ? 0 : nil
+                }
+            }
+        }
+    }
+}

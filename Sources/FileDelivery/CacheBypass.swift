@@ -26,7 +26,9 @@ package struct CacheBypass {
     private static let window: Int64 = 512 << 10
     /// After so many bytes the disk is looked at again: some are fast for a while.
     private static let provenFor: Int64 = 64 << 20
-    private static let slowFor: Int64 = 256 << 20
+    /// After so many a disk that was slow is; twice as many each time that it still is.
+    private static let slowFor: Int64 = 32 << 20
+    private static let slowForMost: Int64 = 1 << 30
     /// A busy processor may have made a single look slow.
     private static let looks = 3
     private static let page = 4096
@@ -42,6 +44,7 @@ package struct CacheBypass {
         case unknownThere
     }
     private var state = State.weighing(bytes: 0, time: .zero)
+    private var rest = slowFor
 
     package init() {}
 
@@ -79,8 +82,12 @@ package struct CacheBypass {
         let price = TimeSpan(nanoseconds: page.nanoseconds * Int64(count / Self.page))
         if time <= price + Self.latency {
             state = .passing(page: page, left: Self.provenFor)
+            rest = Self.slowFor
+        } else if slow + 1 < Self.looks {
+            state = .proving(page: page, slow: slow + 1)
         } else {
-            state = slow + 1 < Self.looks ? .proving(page: page, slow: slow + 1) : .resting(left: Self.slowFor)
+            state = .resting(left: rest)
+            rest = min(2 * rest, Self.slowForMost)
         }
     }
 

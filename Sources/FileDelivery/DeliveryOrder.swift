@@ -119,6 +119,8 @@ package enum DeliveryOrder: Sendable {
     /// All members are staged: put them in place in one step. What the `absent` members of the job wrote stays as it is;
     /// `nil` for one of which nobody knows where that is, a path with a slash at its end for one in that folder.
     case publishGroup(GroupPlace, absent: [String?] = [])
+    /// If it still waits for another run, it is not published: `groupPublished` says so, with the error `cancelled`.
+    case giveUpGroup(GroupPlace)
     /// A member failed: nothing of the group stays, and what stands there is not touched.
     case discardGroup(GroupPlace)
     /// Nothing else is under way: do not wait for more before flushing.
@@ -139,7 +141,7 @@ extension DeliveryOrder {
             Int(task.raw) % count
         case .copy(let task, _, let destination, _): destination.group == nil ? Int(task.raw) % count : 0
         case .read(let task, _, _, let group): group == nil ? Int(task.raw) % count : 0
-        case .removePart, .sweep, .keep, .publishGroup, .discardGroup: 0
+        case .removePart, .sweep, .keep, .publishGroup, .giveUpGroup, .discardGroup: 0
         case .hurry: nil
         }
     }

@@ -168,6 +168,7 @@ struct DeliveryWorker {
             }
         case .publishGroup(let group, let absent):
             publish(WaitingGroup(group: group, absent: absent, until: Clocks.instant() + groupPatience))
+        case .giveUpGroup(let group): giveUp(group)
         case .discardGroup(let group): publisher.groups.discard(group)
         case .hurry: flushDue = flushDue.map { _ in Instant(nanoseconds: 0) }
         }
@@ -216,6 +217,15 @@ struct DeliveryWorker {
         } catch {
             answers.append(.groupPublished(group.index, error))
         }
+    }
+
+    /// What is done stays done.
+    private mutating func giveUp(_ group: GroupPlace) {
+        guard let place = waitingGroups.firstIndex(where: { $0.group.index == group.index }) else { return }
+        waitingGroups.remove(at: place)
+        publisher.groups.discard(group)
+        let error = TransferError(.cancelled, "another run was still publishing at \(group.folder)")
+        answers.append(.groupPublished(group.index, error))
     }
 
     mutating func publishWaitingIfDue() {

@@ -29,11 +29,14 @@ extension Scheduler {
         return true
     }
 
-    /// While its group is put in place there is nothing left to stop.
+    /// While its group is put in place there is nothing left to stop, but for a wait.
     private mutating func endStaged(_ task: TaskIndex, _ ending: Ending) -> Bool {
-        guard let group = plan.tasks[Int(task.raw)].group, !groups[Int(group.raw)].isPublishing,
-            case .finish(let outcome, let error, let deferral) = ending
+        guard let group = plan.tasks[Int(task.raw)].group, case .finish(let outcome, let error, let deferral) = ending
         else { return false }
+        guard !groups[Int(group.raw)].isPublishing else {
+            giveUp(group, for: task, ending)
+            return false
+        }
         finish(task, outcome, error, nil, deferral)
         breakUp(group, deferral)
         return true
@@ -190,7 +193,9 @@ extension Scheduler {
             // All that counts of it has moved, and only its answer tells what became of it.
             case .running where deferral == .maximumBytes && sentBodies.contains(task): continue
             // Whether its group comes to its end is seen when those that run have come to theirs.
-            case .staged: continue
+            case .staged:
+                guard evenRunning, let group = plan.tasks[index].group else { continue }
+                giveUp(group, for: task, .finish(outcome, error, deferral))
             default: end(task, .finish(outcome, error, deferral))
             }
         }

@@ -7,6 +7,8 @@ struct GroupState: Sendable {
     /// Verified; they wait for the others.
     var staged: [TaskIndex] = []
     var isPublishing = false
+    /// For whose end's sake the executor was told not to wait; that may have come too late.
+    var givenUp: (member: TaskIndex, ending: Ending)?
     /// In an earlier process.
     var isPublished = false
     /// A member is missing for good: nothing is published.
@@ -69,14 +71,7 @@ extension Scheduler {
         guard !groups[number].isBroken else { return }
         groups[number].isBroken = true
         groups[number].deferral = deferral
-        for member in groupMembers.of(number) {
-            switch stopping {
-            // All were told to end. One that was verified all the same waits for what does not come.
-            case .cancelling(let error): end(member, .finish(.cancelled, error, nil))
-            case .deferring(let reason): end(member, .finish(.deferred, nil, reason))
-            case .failing, nil: end(member, missing(in: group))
-            }
-        }
+        for member in groupMembers.of(number) { end(member, lost(in: group)) }
         ended(group, published: false, Self.isOfGroup(error) ? error : nil)
     }
 
@@ -86,6 +81,16 @@ extension Scheduler {
 
     /// Once a group stands there only its flush can fail: then its members have failed, and it stands all the same.
     static func stands(_ error: TransferError?) -> Bool { error == nil || error?.name == .cannotWriteToFile }
+
+    /// How a member ends whose group is not published.
+    private func lost(in group: GroupIndex) -> Ending {
+        switch stopping {
+        // All were told to end. One that was verified all the same waits for what does not come.
+        case .cancelling(let error): .finish(.cancelled, error, nil)
+        case .deferring(let reason): .finish(.deferred, nil, reason)
+        case .failing, nil: missing(in: group)
+        }
+    }
 
     /// How those end that another member of theirs left alone.
     func missing(in group: GroupIndex) -> Ending {
@@ -99,13 +104,30 @@ extension Scheduler {
         finish(task, outcome, error, status, deferral)
     }
 
+    /// A step that is being made cannot be stopped; waiting for somebody else's can.
+    mutating func giveUp(_ group: GroupIndex, for member: TaskIndex, _ ending: Ending) {
+        let number = Int(group.raw)
+        guard groups[number].isPublishing, groups[number].givenUp == nil else { return }
+        groups[number].givenUp = (member, ending)
+        actions.append(.perform(.giveUp(group)))
+    }
+
     mutating func published(_ group: GroupIndex, _ error: TransferError?) {
         let number = Int(group.raw)
         guard groups[number].isPublishing else { return }
         groups[number].isPublishing = false
-        for task in groups[number].staged { finish(task, error == nil ? .succeeded : .failed, error, nil) }
+        let staged = groups[number].staged
         groups[number].staged = []
-        ended(group, published: Self.stands(error), error)
+        guard let givenUp = groups[number].givenUp, error?.name == .cancelled else {
+            for task in staged { finish(task, error == nil ? .succeeded : .failed, error, nil) }
+            return ended(group, published: Self.stands(error), error)
+        }
+        for task in staged {
+            let ending = task == givenUp.member ? givenUp.ending : lost(in: group)
+            guard case .finish(let outcome, let error, let deferral) = ending else { continue }
+            finish(task, outcome, error, nil, deferral)
+        }
+        ended(group, published: false, nil)
     }
 
     private mutating func ended(_ group: GroupIndex, published: Bool, _ error: TransferError?) {

@@ -98,6 +98,7 @@ package struct SimulatedWorld: Sendable {
         case .credit(let task, let bytes): credit(task, bytes)
         case .cancel(let task, let keepPartial): cancel(task, keepPartial)
         case .publish(let group): calendar.put(.published, Int(group.raw), 0, at: self.now + model.publishTime)
+        case .giveUp(let group): giveUp(Int(group.raw))
         case .discard: break
         }
     }
@@ -224,6 +225,17 @@ package struct SimulatedWorld: Sendable {
         var chance = Chance(seed: model.seed, group, 0, 1_000_000)
         let fails = chance.below(1000) < UInt64(model.publishFailures)
         let error = fails ? TransferError(.cannotMoveFile, "the group's folder could not be exchanged") : nil
+        reports.append(.published(GroupIndex(raw: UInt16(group)), error))
+    }
+
+    /// Some wait for somebody else just then; others are at it.
+    private mutating func giveUp(_ group: Int) {
+        var chance = Chance(seed: model.seed, group, 1, 1_000_000)
+        guard chance.below(2) == 0 else { return }
+        calendar.drop { entry in
+            if case .published = entry.kind { Int(entry.index) == group } else { false }
+        }
+        let error = TransferError(.cancelled, "another run was still publishing there")
         reports.append(.published(GroupIndex(raw: UInt16(group)), error))
     }
 

@@ -34,6 +34,7 @@ package struct TraceHash: Hashable, Sendable {
         case .cancel(let task, let keepPartial): mix(4, task.raw, keepPartial ? 1 : 0)
         case .publish(let group): mix(5, UInt32(group.raw))
         case .discard(let group): mix(6, UInt32(group.raw))
+        case .giveUp(let group): mix(9, UInt32(group.raw))
         case .lend(let task, let origin): mix(7, task.raw, Int64(origin.raw))
         case .recall(let task, let origin): mix(8, task.raw, Int64(origin.raw))
         }

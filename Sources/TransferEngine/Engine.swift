@@ -263,6 +263,7 @@ package final class Engine {
         case .recall(let task, _): slotIsWanted(task)
         case .credit(let task, let bytes): credit(task, bytes)
         case .publish(let group): publish(groups[Int(group.raw)])
+        case .giveUp(let group): outbox.add(.giveUpGroup(groups[Int(group.raw)].place))
         case .discard(let group): outbox.add(.discardGroup(groups[Int(group.raw)].place))
         }
     }

@@ -23,6 +23,8 @@ package enum ExecutorCommand: Hashable, Sendable {
     case cancel(TaskIndex, keepPartial: Bool)
     /// All members of the group are verified: put them in place in one step.
     case publish(GroupIndex)
+    /// Where that waits for somebody else who is at the same place, it need not wait any longer. What is being done is done.
+    case giveUp(GroupIndex)
     /// The group will not be published.
     case discard(GroupIndex)
 }

@@ -174,6 +174,36 @@ import TransferModel
         #expect(stage.folder.list("site") == (extraneous == "keep" ? ["long", "old", "x"] : ["long", "x"]))
     }
 
+    /// Who waits for another run to be done there need not be waited for.
+    @Test(arguments: ["signal", "timeout"]) func whoWaitsForAnotherRunCanBeStopped(_ way: String) throws {
+        defer { server.stop() }
+        try stage.folder.write("site/old", "old")
+        let other = open(stage.folder.path("site"), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(other) }
+        try #require(flock(other, LOCK_EX | LOCK_NB) == 0)
+        let limit = way == "timeout" ? "limits: { timeout: 2s }\n" : ""
+        let text = job("keep", "{ id: n, needs: [group.g], url: '\(server.url("/b"))', to: needing }")
+        let running = try stage.start(limit + text)
+        let begun = time(nil)
+        if way == "signal" {
+            for _ in 0..<400 where !stage.hasAnswers(0) { usleep(50_000) }
+            usleep(500_000)
+            #expect(running.send(signal: SIGINT))
+        }
+        let run = try stage.finish(running)
+        // It would have waited for a minute.
+        #expect(time(nil) - begun < 45)
+        #expect(run.status == (way == "signal" ? 130 : 1), "\(run.errorText)")
+        #expect(try run.values("$.tasks[*].outcome") == ["cancelled", "cancelled"])
+        #expect(try run.task("a", "error.name") == (way == "signal" ? "cancelled" : "timedOut"))
+        #expect(try run.values("$.groups[*].published") == ["false"])
+        #expect(stage.folder.list("site") == ["old"])
+        #expect(stage.folder.list().allSatisfy { !$0.hasPrefix(".transfer-run-") })
+        flock(other, LOCK_UN)
+        #expect(try stage.run(text).status == 0)
+        #expect(stage.folder.list("site") == ["old", "x"])
+    }
+
     /// Between the making of the folder that a group is staged in and its lock another run sweeps it away: then another
     /// is made.
     @Test(.enabled(if: Strace.isUsable)) func aStagingThatIsSweptBeforeItIsLockedIsMadeAgain() throws {

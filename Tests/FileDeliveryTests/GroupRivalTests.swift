@@ -123,6 +123,28 @@ import TransferModel
         withExtendedLifetime(held) {}
     }
 
+    /// Whoever gives up finds all as it was, and may publish another time; what is done stays done.
+    @Test(arguments: Standing.allCases) func whoGivesUpWaitsNoLonger(standing: Standing) throws {
+        try standing.prepare(tree, ["a": "old"])
+        let stage = try GroupStage(tree)
+        let place = standing == .nothing ? nil : tree.path("site")
+        if let place {
+            let held = try Descriptor.openFolder(place)
+            #expect(try held.tryLock())
+            try stage.stage("a", "new")
+            stage.desk.submit(.publishGroup(stage.place))
+            stage.desk.submit(.giveUpGroup(stage.place))
+            let error = try stage.published()
+            #expect(error?.name == .cancelled && error?.message.contains(place) == true)
+            #expect(try tree.texts("site") == ["a": "old"] && tree.leftovers == [])
+        }
+        try stage.stage("a", "newer")
+        #expect(try stage.publish() == nil)
+        stage.desk.submit(.giveUpGroup(stage.place))
+        guard case .success = try stage.desk.publish([bytes("x")], to: tree.path("other/x")) else { throw Desk.Silence() }
+        #expect(try tree.texts("site") == ["a": "newer"])
+    }
+
     /// Its lock goes with whoever is killed: nobody waits for it.
     @Test(arguments: [Standing.folder, .link], [GroupStep.prepared, .swapped])
     func whoIsKilledHoldsNobodyUp(standing: Standing, step: GroupStep) throws {

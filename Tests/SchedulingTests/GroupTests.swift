@@ -161,6 +161,84 @@ struct GroupTests {
         #expect(stage.ends[0]?.outcome == .succeeded && stage.scheduler.isFinished)
     }
 
+    /// All three are verified, and the group waits to be put in place.
+    private func publishing(_ change: (inout SchedulingPlan) -> Void = { _ in }) -> Stage {
+        var stage = stage(change)
+        for task in 0..<3 { stage.end(task) }
+        stage.turn()
+        return stage
+    }
+
+    /// Where somebody else publishes at the same place; `nil` where the step was being made.
+    private let waited = TransferError(.cancelled, "another run is at it")
+
+    @Test func whoWaitsForAnotherRunStopsWithItsOwn() {
+        var stage = publishing()
+        stage.command(.stop(signal: 2))
+        stage.turn()
+        #expect(stage.published == [0] && stage.givenUp == [0] && stage.discarded == [])
+        #expect((0..<3).allSatisfy { stage.ends[$0] == nil }, "what is being done is done")
+        stage.command(.stop(signal: 2))
+        #expect(stage.turn() == [] && stage.givenUp == [0], "once is enough")
+        stage.take(.published(group, waited))
+        stage.turn()
+        let ends = (0..<3).map { stage.ends[$0] }
+        #expect(ends.allSatisfy { $0?.outcome == .cancelled })
+        #expect(ends.allSatisfy { $0?.error?.message == "the run was stopped by a signal" })
+        #expect(stage.ends[4]?.outcome == .cancelled && stage.scheduler.isFinished)
+    }
+
+    @Test func whatWasPutInPlaceAllTheSameIsASuccess() {
+        var stage = publishing()
+        stage.command(.stop(signal: 2))
+        stage.turn()
+        stage.take(.published(group, nil))
+        stage.turn()
+        #expect((0..<3).allSatisfy { stage.ends[$0]?.outcome == .succeeded } && stage.scheduler.isFinished)
+    }
+
+    @Test func whatFailedAllTheSameHasFailed() {
+        var stage = publishing()
+        stage.command(.stop(signal: 2))
+        stage.turn()
+        stage.take(.published(group, TransferError(.groupChanged, "somebody was there")))
+        stage.turn()
+        #expect((0..<3).allSatisfy { stage.ends[$0]?.error?.name == .groupChanged } && stage.scheduler.isFinished)
+    }
+
+    @Test func aWaitForAnotherRunEndsWithTheRunsTime() {
+        var stage = publishing { $0.timeout = .seconds(9) }
+        stage.turn(after: .seconds(9))
+        #expect(stage.givenUp == [0])
+        stage.take(.published(group, waited))
+        stage.turn()
+        #expect((0..<3).allSatisfy { stage.ends[$0]?.error?.name == .timedOut } && stage.scheduler.isFinished)
+    }
+
+    /// What runs may finish: so may a group that is being put in place.
+    @Test func finishByLetsAGroupWait() {
+        var stage = publishing { $0.finishBy = .afterStart(.seconds(9)) }
+        stage.turn(after: .seconds(9))
+        #expect(stage.givenUp == [])
+        stage.take(.published(group, nil))
+        stage.turn()
+        #expect((0..<3).allSatisfy { stage.ends[$0]?.outcome == .succeeded } && stage.scheduler.isFinished)
+    }
+
+    /// Whoever needs the group hears of it as of any other that was not published.
+    @Test func oneCancelledMemberEndsTheWaitOfAll() {
+        var stage = publishing()
+        stage.turn()
+        stage.command(.cancel([TaskIndex(raw: 1)], keepPartial: true))
+        stage.turn()
+        #expect(stage.givenUp == [0])
+        stage.take(.published(group, waited))
+        stage.turn()
+        #expect(stage.ends[1]?.error?.message == "the task was cancelled by a command")
+        #expect(stage.ends[0]?.error?.name == .runCancelled && stage.ends[2]?.outcome == .cancelled)
+        #expect(stage.ends[4]?.outcome == .skipped)
+    }
+
     @Test func finishByPutsOffTheWholeGroup() {
         var stage = stage {
             $0.finishBy = .afterStart(.seconds(1))

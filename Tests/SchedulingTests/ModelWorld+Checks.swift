@@ -11,8 +11,8 @@ extension ModelWorld {
         case .perform(.start(let task, let attempt, _)): start(task, attempt)
         case .perform(.grant(let task, let origin)): grant(task, origin)
         case .perform(.cancel(let task, _)): cancel(task)
-        case .perform(.credit), .perform(.publish), .perform(.discard), .perform(.lend), .perform(.recall), .resumed,
-            .groupFinished:
+        case .perform(.credit), .perform(.publish), .perform(.giveUp), .perform(.discard), .perform(.lend),
+            .perform(.recall), .resumed, .groupFinished:
             Issue.record("nobody asked for that")
         case .waiting: break
         case .attemptEnded(let task, let end):

@@ -20,6 +20,7 @@ struct Stage {
     /// Each wait that was told, in order.
     var tellings: [Int: [WaitReason]] = [:]
     var published: [Int] = []
+    var givenUp: [Int] = []
     var discarded: [Int] = []
     var ends: [Int: Conclusion] = [:]
     var order: [Int] = []
@@ -55,6 +56,7 @@ struct Stage {
                 if let backoff = end.backoff { backoffs.append(backoff) }
             case .perform(.credit(let task, let bytes)): credits[Int(task.raw), default: 0] += bytes
             case .perform(.publish(let group)): published.append(Int(group.raw))
+            case .perform(.giveUp(let group)): givenUp.append(Int(group.raw))
             case .perform(.discard(let group)): discarded.append(Int(group.raw))
             case .waiting(let task, let reason):
                 told[Int(task.raw)] = reason

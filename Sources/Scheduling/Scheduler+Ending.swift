@@ -33,10 +33,7 @@ extension Scheduler {
     private mutating func endStaged(_ task: TaskIndex, _ ending: Ending) -> Bool {
         guard let group = plan.tasks[Int(task.raw)].group, case .finish(let outcome, let error, let deferral) = ending
         else { return false }
-        guard !groups[Int(group.raw)].isPublishing else {
-            giveUp(group, for: task, ending)
-            return false
-        }
+        guard !groups[Int(group.raw)].isPublishing else { return giveUp(group, for: task, ending) }
         finish(task, outcome, error, nil, deferral)
         breakUp(group, deferral)
         return true

@@ -105,11 +105,13 @@ extension Scheduler {
     }
 
     /// A step that is being made cannot be stopped; waiting for somebody else's can.
-    mutating func giveUp(_ group: GroupIndex, for member: TaskIndex, _ ending: Ending) {
+    @discardableResult
+    mutating func giveUp(_ group: GroupIndex, for member: TaskIndex, _ ending: Ending) -> Bool {
         let number = Int(group.raw)
-        guard groups[number].isPublishing, groups[number].givenUp == nil else { return }
+        guard groups[number].isPublishing, groups[number].givenUp == nil else { return false }
         groups[number].givenUp = (member, ending)
         actions.append(.perform(.giveUp(group)))
+        return true
     }
 
     mutating func published(_ group: GroupIndex, _ error: TransferError?) {

@@ -141,7 +141,9 @@ import TransferModel
         try stage.stage("a", "newer")
         #expect(try stage.publish() == nil)
         stage.desk.submit(.giveUpGroup(stage.place))
-        guard case .success = try stage.desk.publish([bytes("x")], to: tree.path("other/x")) else { throw Desk.Silence() }
+        guard case .success = try stage.desk.publish([bytes("x")], to: tree.path("other/x")) else {
+            throw Desk.Silence()
+        }
         #expect(try tree.texts("site") == ["a": "newer"])
     }
 

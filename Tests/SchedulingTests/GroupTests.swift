@@ -229,7 +229,7 @@ struct GroupTests {
     @Test func oneCancelledMemberEndsTheWaitOfAll() {
         var stage = publishing()
         stage.turn()
-        stage.command(.cancel([TaskIndex(raw: 1)], keepPartial: true))
+        #expect(stage.command(.cancel([TaskIndex(raw: 1)], keepPartial: true)) == [1])
         stage.turn()
         #expect(stage.givenUp == [0])
         stage.take(.published(group, waited))

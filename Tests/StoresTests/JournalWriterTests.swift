@@ -48,6 +48,25 @@ import TransferModel
         #expect(writer.finish() == nil)
     }
 
+    /// Whoever knows that no more comes need not wait for more; what comes all the same is due as ever.
+    @Test func whenNoMoreComesItIsWrittenAtOnce() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: ["t"])
+        let news = News()
+        let writer = try JournalWriter(folder: tree.path, run: id, writeAfter: .seconds(600)) { news.add($0) }
+        writer.writeNow()
+        for sequence in 1...20 as ClosedRange<UInt64> {
+            writer.consume([JournalCase.event(sequence, .taskCreated)])
+            writer.writeNow()
+            #expect(news.wait { $0 == .written(upTo: sequence) })
+        }
+        writer.consume([JournalCase.event(21, .taskCreated)])
+        #expect(try journal.events(of: id).count == 20)
+        #expect(writer.finish() == nil)
+        #expect(try journal.events(of: id).count == 21)
+    }
+
     /// What somebody waits for does not lie there until it is due.
     @Test func whatSomebodyWaitsForIsWrittenAtOnce() throws {
         let tree = try TemporaryTree()

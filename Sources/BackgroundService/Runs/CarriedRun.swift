@@ -270,6 +270,7 @@ final class CarriedRun: Sendable {
         if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }
         lines?.finish()
         if let problem = lines?.problem { tools.log("run \(id.raw): \(problem)") }
+        writer.writeNow()
         beginnings.hold(upTo: 0) { [writing] _ in writing.allWritten() }
         writing.waitForEnd()
         if let failure = writer.finish() {

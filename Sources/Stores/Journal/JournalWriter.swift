@@ -22,6 +22,7 @@ package final class JournalWriter: EventConsumer, Sendable {
     private let thread = WorkThread()
     private let failure = Mutex<StoreError?>(nil)
     private let hurried = Atomic<UInt64>(0)
+    private let isAsked = Atomic<Bool>(false)
 
     /// `tell` is called on the writer's thread.
     ///
@@ -48,6 +49,12 @@ package final class JournalWriter: EventConsumer, Sendable {
     /// Somebody waits until all events up to that number would survive a power cut. Before they are handed over.
     package func hurry(upTo sequence: UInt64) { hurried.store(sequence, ordering: .releasing) }
 
+    /// No more comes for now: what was handed over is written without waiting for it.
+    package func writeNow() {
+        isAsked.store(true, ordering: .releasing)
+        thread.wake.signal()
+    }
+
     /// Writes what is left. The error, if it cannot.
     package func finish() -> StoreError? {
         thread.finish()
@@ -56,12 +63,13 @@ package final class JournalWriter: EventConsumer, Sendable {
 
     private func work(_ worker: JournalWorker) {
         while true {
+            let isLast = isAsked.exchange(false, ordering: .acquiring)
             let isEnding = thread.isEnding
             let batch = events.takeAll()
             // After the events: what was posted before one of them is there by now.
             worker.take(inputs.takeAll())
             worker.take(batch)
-            worker.writeIfDue(isLast: isEnding, hurried: hurried.load(ordering: .acquiring))
+            worker.writeIfDue(isLast: isLast || isEnding, hurried: hurried.load(ordering: .acquiring))
             if isEnding, batch.isEmpty { return }
             if batch.isEmpty { worker.wait(on: thread.wake) }
         }

@@ -18,32 +18,36 @@ package struct CacheBypass {
 
     /// Each such write goes to the disk by itself, which is worth it for no less.
     package static let smallest = 64 << 10
-    /// What a page that is kept may take of the processor: memory that was used before takes a third of it.
-    package static let dearPage = TimeSpan.microseconds(6)
+    /// What keeping may take of the processor, a page and a piece: memory that was used before takes a third of it, and each
+    /// piece that goes to the disk by itself has its own price.
+    package static let dearPage = TimeSpan.microseconds(5)
+    package static let ownWay = TimeSpan.microseconds(48)
     /// What a disk takes for any write, however short.
     package static let latency = TimeSpan.microseconds(200)
     /// So many bytes are judged together.
     private static let window: Int64 = 512 << 10
-    /// After so many bytes the disk is looked at again: some are fast for a while.
-    private static let provenFor: Int64 = 64 << 20
+    /// So many bytes pass before memory and disk are looked at again: some disks are fast for a while.
+    private static let passesFor: Int64 = 64 << 20
     /// After so many a disk that was slow is; twice as many each time that it still is.
     private static let slowFor: Int64 = 32 << 20
     private static let slowForMost: Int64 = 1 << 30
     /// A busy processor may have made a single look slow.
     private static let looks = 3
-    private static let page = 4096
+    private static let page: Int64 = 4096
 
     private enum State {
-        /// `bytes` were kept, at the price of `time`.
-        case weighing(bytes: Int64, time: TimeSpan)
+        /// `bytes` were kept, at the price of `time`; it is dear if that is more than `bound`.
+        case weighing(bytes: Int64, time: TimeSpan, bound: TimeSpan)
+
+        static let fresh = weighing(bytes: 0, time: .zero, bound: .zero)
         /// A page in memory costs `page`. The disk was looked at before, and found slower, so many times.
         case proving(page: TimeSpan, slow: Int)
-        case passing(page: TimeSpan, left: Int64)
+        case passing(left: Int64)
         /// Nothing is asked meanwhile.
         case resting(left: Int64)
         case unknownThere
     }
-    private var state = State.weighing(bytes: 0, time: .zero)
+    private var state = State.fresh
     private var rest = slowFor
 
     package init() {}
@@ -60,28 +64,32 @@ package struct CacheBypass {
 
     package mutating func wasKept(_ count: Int, took time: TimeSpan) {
         switch state {
-        case .weighing(let before, let sum):
+        case .weighing(let before, let sum, let most):
             let (bytes, time) = (before + Int64(count), sum + time)
-            guard bytes >= Self.window else { return state = .weighing(bytes: bytes, time: time) }
-            let page = TimeSpan(nanoseconds: time.nanoseconds / (bytes / Int64(Self.page)))
-            state = page > Self.dearPage ? .proving(page: page, slow: 0) : .weighing(bytes: 0, time: .zero)
-        case .resting(let left):
-            state = left > Int64(count) ? .resting(left: left - Int64(count)) : .weighing(bytes: 0, time: .zero)
+            let bound = most + Self.price(of: count, Self.dearPage) + Self.ownWay
+            guard bytes >= Self.window else { return state = .weighing(bytes: bytes, time: time, bound: bound) }
+            let page = TimeSpan(nanoseconds: time.nanoseconds / (bytes / Self.page))
+            state = time > bound ? .proving(page: page, slow: 0) : .fresh
+        case .resting(let left): state = left > Int64(count) ? .resting(left: left - Int64(count)) : .fresh
         case .proving, .passing, .unknownThere: break
         }
     }
 
+    private static func price(of count: Int, _ page: TimeSpan) -> TimeSpan {
+        TimeSpan(nanoseconds: page.nanoseconds * (Int64(count) / Self.page))
+    }
+
+    /// When enough has passed, both are asked again: memory may be at hand by then.
     package mutating func passed(_ count: Int) {
-        guard case .passing(let page, let left) = state else { return }
-        state = left > Int64(count) ? .passing(page: page, left: left - Int64(count)) : .proving(page: page, slow: 0)
+        guard case .passing(let left) = state else { return }
+        state = left > Int64(count) ? .passing(left: left - Int64(count)) : .fresh
     }
 
     /// `time` from the beginning of the write until the disk had it.
     package mutating func proved(_ count: Int, took time: TimeSpan) {
         guard case .proving(let page, let slow) = state else { return }
-        let price = TimeSpan(nanoseconds: page.nanoseconds * Int64(count / Self.page))
-        if time <= price + Self.latency {
-            state = .passing(page: page, left: Self.provenFor)
+        if time <= Self.price(of: count, page) + Self.latency {
+            state = .passing(left: Self.passesFor)
             rest = Self.slowFor
         } else if slow + 1 < Self.looks {
             state = .proving(page: page, slow: slow + 1)

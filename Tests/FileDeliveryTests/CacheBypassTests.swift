@@ -45,8 +45,8 @@ struct CacheBypassTests {
         #expect(bypass.way(CacheBypass.smallest - 1) == .kept)
     }
 
-    /// It may be fast for a while only.
-    @Test func theDiskIsLookedAtAgain() {
+    /// Memory may be at hand by then, and the disk may be fast for a while only.
+    @Test(arguments: [true, false]) func bothAreLookedAtAgain(memoryIsDear: Bool) {
         var bypass = weighed()
         bypass.proved(Self.piece, took: Self.cheap)
         var passed = 0
@@ -55,9 +55,23 @@ struct CacheBypassTests {
             passed += Self.piece
         }
         #expect(passed == 64 << 20)
-        #expect(bypass.way(Self.piece) == .proving)
+        for _ in 0..<2 {
+            #expect(bypass.way(Self.piece) == .kept)
+            bypass.wasKept(Self.piece, took: memoryIsDear ? Self.dear : Self.cheap)
+        }
+        #expect(bypass.way(Self.piece) == (memoryIsDear ? .proving : .kept))
         for _ in 0..<3 { bypass.proved(Self.piece, took: Self.slowDisk) }
         #expect(bypass.way(Self.piece) == .kept)
+    }
+
+    /// Each piece that passes goes to the disk by itself: of short ones memory has to be dearer for that.
+    @Test(arguments: [(64 << 10, 7, false), (64 << 10, 9, true), (256 << 10, 7, true), (256 << 10, 5, false)])
+    func shortPiecesAreKeptForLonger(count: Int, microseconds: Int64, passes: Bool) {
+        var bypass = CacheBypass()
+        for _ in 0..<(512 << 10) / count {
+            bypass.wasKept(count, took: .microseconds(microseconds * Int64(count / 4096)))
+        }
+        #expect((bypass.way(count) == .proving) == passes)
     }
 
     /// Each look costs what the disk takes.

@@ -38,14 +38,14 @@ package struct CacheBypass {
     private enum State {
         /// `bytes` were kept, at the price of `time`; it is dear if that is more than `bound`.
         case weighing(bytes: Int64, time: TimeSpan, bound: TimeSpan)
-
-        static let fresh = weighing(bytes: 0, time: .zero, bound: .zero)
         /// A page in memory costs `page`. The disk was looked at before, and found slower, so many times.
         case proving(page: TimeSpan, slow: Int)
         case passing(left: Int64)
         /// Nothing is asked meanwhile.
         case resting(left: Int64)
         case unknownThere
+
+        static let fresh = weighing(bytes: 0, time: .zero, bound: .zero)
     }
     private var state = State.fresh
     private var rest = slowFor

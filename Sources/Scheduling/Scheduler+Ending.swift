@@ -190,9 +190,7 @@ extension Scheduler {
             // All that counts of it has moved, and only its answer tells what became of it.
             case .running where deferral == .maximumBytes && sentBodies.contains(task): continue
             // Whether its group comes to its end is seen when those that run have come to theirs.
-            case .staged:
-                guard evenRunning, let group = plan.tasks[index].group else { continue }
-                giveUp(group, for: task, .finish(outcome, error, deferral))
+            case .staged: continue
             default: end(task, .finish(outcome, error, deferral))
             }
         }

@@ -105,7 +105,6 @@ extension Scheduler {
     }
 
     /// A step that is being made cannot be stopped; waiting for somebody else's can.
-    @discardableResult
     mutating func giveUp(_ group: GroupIndex, for member: TaskIndex, _ ending: Ending) -> Bool {
         let number = Int(group.raw)
         guard groups[number].isPublishing, groups[number].givenUp == nil else { return false }

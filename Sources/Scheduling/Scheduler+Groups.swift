@@ -123,7 +123,8 @@ extension Scheduler {
             for task in staged { finish(task, error == nil ? .succeeded : .failed, error, nil) }
             return ended(group, published: Self.stands(error), error)
         }
-        for task in staged {
+        // It first: the others end because of it.
+        for task in [givenUp.member] + staged.filter({ $0 != givenUp.member }) {
             let ending = task == givenUp.member ? givenUp.ending : lost(in: group)
             guard case .finish(let outcome, let error, let deferral) = ending else { continue }
             finish(task, outcome, error, nil, deferral)

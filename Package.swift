@@ -17,6 +17,8 @@ let house: [SwiftSetting] = [
     // A generic type is asked for by a call and not by a name to be taken apart, for which a short run has no time.
     .unsafeFlags(
         ["-Xfrontend", "-disable-concrete-type-metadata-mangled-name-accessors"], .when(configuration: .release)),
+    // The linker can put each function where it belongs (below).
+    .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
 ]
 
 /// How the release build is linked; what start-up and memory gain by it stands in docs/performance.md.
@@ -27,6 +29,12 @@ let linking: [LinkerSetting] = [
             // What nobody calls is left out, since nothing is there for plugins, and what is alike is there once.
             // Addresses that are put right at the start take little room, and nobody can change them afterwards.
             + ["--no-export-dynamic", "--icf=safe", "-O2", "-z", "pack-relative-relocs", "-z", "now"]
+            .flatMap { ["-Xlinker", $0] }
+            // What every transfer calls stands side by side, on few pages (`make order`).
+            + [
+                "--symbol-ordering-file=\(Context.packageDirectory)/tools/link/hot-functions.txt",
+                "--no-warn-symbol-ordering",
+            ]
             .flatMap { ["-Xlinker", $0] },
         .when(configuration: .release))
 ]

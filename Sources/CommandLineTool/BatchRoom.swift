@@ -41,8 +41,10 @@ enum BatchRoom {
     /// One line for each filesystem that is too small.
     static func warnings(_ job: Job) -> [String] {
         var sizes: [String: Int64] = [:]
-        for task in job.tasks where task.type == .download {
-            guard let size = task.options.values.expect.size, let path = task.destination, !isThere(path, size) else {
+        for index in job.tasks.indices where job.tasks[index].type == .download {
+            guard let size = job.tasks[index].options.values.expect.size, let path = job.tasks[index].destination,
+                !isThere(path, size)
+            else {
                 continue
             }
             sizes[Folders.split(path).folder, default: 0].add(size)

@@ -75,12 +75,12 @@ extension JobRun {
     /// What would be done twice if it were sent again.
     static func unrepeatable(_ job: Job) -> Set<TaskIndex> {
         var found: Set<TaskIndex> = []
-        for (index, task) in job.tasks.enumerated() {
+        for index in job.tasks.indices {
+            let options = job.tasks[index].options
             // Nearly all of a job's tasks are downloads without a body that say nothing of a method.
-            if task.options.values.method == nil, task.options.values.body == nil { continue }
-            if HTTPMethod.isIdempotent(task.effectiveMethod) { continue }
-            let options = task.options.values
-            if options.resumable || options.policies.retry.nonIdempotent { continue }
+            if options.values.method == nil, options.values.body == nil { continue }
+            if HTTPMethod.isIdempotent(job.tasks[index].effectiveMethod) { continue }
+            if options.values.resumable || options.values.policies.retry.nonIdempotent { continue }
             found.insert(TaskIndex(raw: UInt32(index)))
         }
         return found

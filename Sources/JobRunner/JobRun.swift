@@ -107,7 +107,7 @@ package final class JobRun {
             done: Self.done(standing, job))
         groupRecords = job.groups.map { RunRecord.Group(name: $0.name, published: false, error: nil) }
         tasksLeft = Array(repeating: 0, count: job.sessions.count)
-        for task in job.tasks { tasksLeft[Int(task.session.raw)] += 1 }
+        for index in job.tasks.indices { tasksLeft[Int(job.tasks[index].session.raw)] += 1 }
         let inbox = makeInbox(engine.wake)
         self.inbox = inbox
         limitOrigins()
@@ -185,15 +185,16 @@ package final class JobRun {
         for (index, _) in job.sessions.enumerated() where past?.session(index).isStarted != true {
             log.append(.sessionStarted, session: SessionIndex(raw: UInt16(index)))
         }
-        for (index, task) in job.tasks.enumerated() {
+        for index in job.tasks.indices {
             let number = TaskIndex(raw: UInt32(index))
+            let session = job.tasks[index].session
             if let told = past?.task(index) {
-                if told.createdAfter == nil { log.append(.taskCreated, task: number, session: task.session) }
+                if told.createdAfter == nil { log.append(.taskCreated, task: number, session: session) }
                 if told.wasResumed { continue }
             } else {
-                log.append(.taskCreated, task: number, session: task.session)
+                log.append(.taskCreated, task: number, session: session)
             }
-            if !task.options.values.suspended { log.append(.taskResumed, task: number, session: task.session) }
+            if !job.tasks[index].options.values.suspended { log.append(.taskResumed, task: number, session: session) }
         }
     }
 

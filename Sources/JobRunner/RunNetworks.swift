@@ -92,9 +92,10 @@ struct RunNetworks {
 
     private static func localOrigins(_ job: Job, _ origins: OriginTable, _ engine: Engine) -> Set<OriginID> {
         var hops = FirstHops(origins, engine)
-        for task in job.tasks {
-            if let url = task.location.url { hops.add(url, task.session) }
-            for mirror in task.options.values.mirrors { if let url = mirror.url { hops.add(url, task.session) } }
+        for index in job.tasks.indices {
+            let session = job.tasks[index].session
+            if case .url(let url) = job.tasks[index].location { hops.add(url, session) }
+            for mirror in job.tasks[index].options.values.mirrors { if let url = mirror.url { hops.add(url, session) } }
         }
         return hops.local
     }
@@ -142,9 +143,10 @@ struct RunNetworks {
                 (areSome, mindsCost, mindsPower) = (true, true, true)
             }
             var last: TaskOptions?
-            for task in job.tasks where task.options !== last {
-                last = task.options
-                let policies = task.options.values.policies
+            for index in job.tasks.indices where job.tasks[index].options.kin !== last {
+                let options = job.tasks[index].options
+                last = options.kin
+                let policies = options.values.policies
                 if !policies.networkTerms.allowAll || policies.waitsForConnectivity { areSome = true }
                 if !policies.allowsExpensiveNetworkAccess { mindsCost = true }
             }

@@ -52,31 +52,33 @@ struct RunPlan {
         // Most tasks share their options with the one before, and its host.
         var known: (options: TaskOptions, session: SessionIndex, policy: Int)?
         var lastURL: (url: ResourceURL, session: SessionIndex, origin: OriginID?)?
-        for (index, task) in job.tasks.enumerated() {
-            let options = task.options
-            if known?.options !== task.options || known?.session != task.session {
-                scheduling.policies.append(Self.policy(options.values, job.sessions[Int(task.session.raw)]))
-                known = (task.options, task.session, scheduling.policies.count - 1)
+        for index in job.tasks.indices {
+            // Not the task as a whole: copying it costs more than what is done here.
+            let session = job.tasks[index].session
+            let options = job.tasks[index].options
+            if known?.options !== options.kin || known?.session != session {
+                scheduling.policies.append(Self.policy(options.values, job.sessions[Int(session.raw)]))
+                known = (options.kin, session, scheduling.policies.count - 1)
             }
             var origin: OriginID?
-            if let url = task.location.url {
-                if let lastURL, lastURL.session == task.session, lastURL.url.hasSameOrigin(as: url) {
+            if case .url(let url) = job.tasks[index].location {
+                if let lastURL, lastURL.session == session, lastURL.url.hasSameOrigin(as: url) {
                     origin = lastURL.origin
                 } else {
-                    origin = slotOrigin(of: url, in: job.sessions[Int(task.session.raw)])
-                    lastURL = (url, task.session, origin)
+                    origin = slotOrigin(of: url, in: job.sessions[Int(session.raw)])
+                    lastURL = (url, session, origin)
                 }
             }
             if !options.values.mirrors.isEmpty {
-                let session = job.sessions[Int(task.session.raw)]
+                let session = job.sessions[Int(session.raw)]
                 scheduling.mirrors[TaskIndex(raw: UInt32(index))] = options.values.mirrors.map { place in
                     place.url.flatMap { slotOrigin(of: $0, in: session) }
                 }
             }
             scheduling.tasks.append(
                 SchedulingPlan.Task(
-                    session: task.session, origin: origin, policy: known?.policy ?? 0, needs: task.needs,
-                    group: task.group,
+                    session: session, origin: origin, policy: known?.policy ?? 0, needs: job.tasks[index].needs,
+                    group: job.tasks[index].group,
                     neededGroups: options.values.neededGroups.compactMap { groups[$0] }))
         }
     }

@@ -1,14 +1,14 @@
-import Digests
+import HTTPRules
 import TransferModel
 
 /// One step of a database's format. The list only grows: a step that was released is never changed.
 package struct Migration: Sendable {
     let sql: String
-    /// The SHA-256 of what a file defines that took the steps up to this one: whoever opens it compares that, for making
-    /// such a file anew in memory takes longer than all else at an opening. `nil`: it is made.
-    package let fingerprint: String?
+    /// Of what a file defines that took the steps up to this one: whoever opens it compares that, for making such a file
+    /// anew in memory takes longer than all else at an opening. `nil`: it is made.
+    package let fingerprint: UInt64?
 
-    package init(sql: String, fingerprint: String? = nil) {
+    package init(sql: String, fingerprint: UInt64? = nil) {
         self.sql = sql
         self.fingerprint = fingerprint
     }
@@ -70,7 +70,7 @@ package struct Migration: Sendable {
                     PRIMARY KEY (folder, name)
                 ) STRICT, WITHOUT ROWID;
                 """,
-            fingerprint: "sha256:19711a3fbf32da23b01aeb253a96eb7fd5e68583d35c121ef1c555964ad6c275"),
+            fingerprint: 0x8E1F_9A1B_5BC1_54BC),
         Migration(
             sql: """
                 CREATE TABLE cookies (
@@ -96,7 +96,7 @@ package struct Migration: Sendable {
                     PRIMARY KEY (session, host)
                 ) STRICT, WITHOUT ROWID;
                 """,
-            fingerprint: "sha256:bf5edc47cf0b120a2b572eb50309641fa491383a4577cdab92603abf89e5a427"),
+            fingerprint: 0xD6BB_0144_314D_EE36),
         Migration(
             sql: """
                 CREATE TABLE credentials (
@@ -114,7 +114,7 @@ package struct Migration: Sendable {
                     PRIMARY KEY (session, scheme, host, port, isProxy, method, hasRealm, realm, user)
                 ) STRICT, WITHOUT ROWID;
                 """,
-            fingerprint: "sha256:aa0d4ebff48d79d13cef43a9f9a91f33d6389dc0bf2ca8afa351ae28230c1b4f"),
+            fingerprint: 0xD913_5F37_D178_544F),
         // What answers of a session were kept, by a fingerprint of their URL (`place`). `size` is of all its entries
         // together, `used` the order in which they go. A body that is not in its row lies in a file of the row's name.
         Migration(
@@ -150,7 +150,7 @@ package struct Migration: Sendable {
                 CREATE INDEX cachePlaces ON cacheEntries (session, place);
                 CREATE INDEX cacheUses ON cacheEntries (session, used);
                 """,
-            fingerprint: "sha256:e495f02400b393e6481702a1c0cecf4b252fba04bbbbd95de0d33e040f311e0e"),
+            fingerprint: 0x6A3A_59D5_9F87_CEBD),
         // What servers hold of files that were not sent to their end.
         Migration(
             sql: """
@@ -170,7 +170,7 @@ package struct Migration: Sendable {
                     PRIMARY KEY (session, url, file)
                 ) STRICT, WITHOUT ROWID;
                 """,
-            fingerprint: "sha256:ee2a21e2c0f591d0e3940a5e68ab0698936ed4629d8f7c9a52defc74476dc362"),
+            fingerprint: 0x3948_57CB_7BF9_7417),
         // Where bodies of a session were put: who forgets the session need not have its job to find them.
         Migration(
             sql: """
@@ -180,7 +180,7 @@ package struct Migration: Sendable {
                     PRIMARY KEY (session, path)
                 ) STRICT, WITHOUT ROWID;
                 """,
-            fingerprint: "sha256:a49db6e36098031a3140bacae61799a3ac4a132ce22cb855c8f5b5d249105a57"),
+            fingerprint: 0xD695_B20F_D22C_7CA1),
         // Who asked, and what the first answer said of a file of which only a part is there.
         Migration(
             sql: """
@@ -188,11 +188,11 @@ package struct Migration: Sendable {
                 ALTER TABLE resumeRecords ADD COLUMN asked TEXT;
                 ALTER TABLE resumeRecords ADD COLUMN headers BLOB;
                 """,
-            fingerprint: "sha256:58e14e9858643e35678e5488ed63b87388f9c63df641793fc6e1c85a0459dadd"),
+            fingerprint: 0x89D0_F21E_CFE6_716E),
         // What tells the file from another of its size and time.
         Migration(
             sql: "ALTER TABLE validators ADD COLUMN identity INTEGER;",
-            fingerprint: "sha256:f8ad1e94017af6be25387b796205014179db824507218ebd2281ea79ee9b402c"),
+            fingerprint: 0x4E30_01AD_1477_9686),
         // Whose an upload was, and how it was answered. What was begun without that is not gone on with.
         Migration(
             sql: """
@@ -215,11 +215,11 @@ package struct Migration: Sendable {
                     PRIMARY KEY (session, task, url, file)
                 ) STRICT, WITHOUT ROWID;
                 """,
-            fingerprint: "sha256:90fba2eee04bd07423fe7f1ed76dca04cdb0d67dbfd3e0b3b7c03322c7558961"),
+            fingerprint: 0xF550_5815_993D_6601),
         // How often the rest was asked for in vain.
         Migration(
             sql: "ALTER TABLE resumeRecords ADD COLUMN unanswered INTEGER;",
-            fingerprint: "sha256:0a765e66b436d1e094a856ab522e54c52ef35cedc49d088e155f1e9bcb24a8ec"),
+            fingerprint: 0x63A4_46B1_7042_5047),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {
@@ -245,32 +245,26 @@ package struct Migration: Sendable {
         }
     }
 
-    private static func expected(_ steps: ArraySlice<Migration>) throws(StoreError) -> String {
+    private static func expected(_ steps: ArraySlice<Migration>) throws(StoreError) -> UInt64 {
         if let known = steps.last?.fingerprint { return known }
         return try fingerprint(of: steps)
     }
 
     /// Of a file that took these steps and no others.
-    package static func fingerprint(of steps: ArraySlice<Migration>) throws(StoreError) -> String {
+    package static func fingerprint(of steps: ArraySlice<Migration>) throws(StoreError) -> UInt64 {
         let model = try Database(path: ":memory:", title: "a model in memory")
         try take(steps, model)
         return try fingerprint(model)
     }
 
-    private static func fingerprint(_ database: borrowing Database) throws(StoreError) -> String {
+    /// Not a digest of OpenSSL's: making that ready takes longer than the rest of an opening.
+    private static func fingerprint(_ database: borrowing Database) throws(StoreError) -> UInt64 {
         let query = try database.prepare("SELECT name, tbl_name, sql FROM sqlite_schema ORDER BY name")
-        var text: [UInt8] = []
+        var fingerprint = Fingerprint()
         while try query.step() {
-            for column: Int32 in 0..<3 {
-                // No text holds these bytes: what ends here cannot go on there.
-                if let part = query.text(column) { text += part.utf8 } else { text.append(0xFE) }
-                text.append(0xFF)
-            }
+            // No text is what stands for none.
+            for column: Int32 in 0..<3 { fingerprint.add(query.text(column) ?? "\u{FFFF}") }
         }
-        do throws(TransferError) {
-            return try Checksum.of(text, .sha256).description
-        } catch {
-            throw StoreError(.other, "\(database.title) cannot be checked: \(error.message)")
-        }
+        return UInt64(bitPattern: fingerprint.value)
     }
 }

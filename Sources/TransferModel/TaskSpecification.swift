@@ -89,7 +89,7 @@ package final class TaskOptions: Sendable {
     private let first: TaskOptions?
 
     /// `other` differs in nothing but the file of its body.
-    package init(_ values: Values, like other: TaskOptions? = nil) {
+    package init(_ values: consuming Values, like other: TaskOptions? = nil) {
         self.values = values
         first = other?.kin
     }

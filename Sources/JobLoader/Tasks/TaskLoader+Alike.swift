@@ -14,7 +14,7 @@ extension TaskLoader {
         let options: TaskOptions
     }
 
-    func ownOptions(_ session: SessionIndex, over base: TaskOptions.Values) -> TaskOptions {
+    func ownOptions(_ session: SessionIndex, over base: TaskOptions) -> TaskOptions {
         let (present, nulls) = (written.present & ~table.headRows, written.nulls & ~table.headRows)
         if let last, last.session == session, last.present == present, last.nulls == nulls,
             last.words.allSatisfy({ isSame($0.value, written.value($0.row)) }), let options = alike(last)
@@ -22,7 +22,7 @@ extension TaskLoader {
             return options
         }
         let known = reader.problems.count
-        let options = TaskOptions(readOptions(session, over: base))
+        let options = TaskOptions(readOptions(session, over: base.values))
         // What is wrong with one is told of each.
         last = reader.problems.count == known ? plain(session, present, nulls, options) : nil
         return options
@@ -34,7 +34,7 @@ extension TaskLoader {
         var values = last.options.values
         apply(table.body, written, to: &values)
         guard case .file? = values.body else { return TaskOptions(values) }
-        return TaskOptions(values, like: last.options)
+        return TaskOptions(consume values, like: last.options)
     }
 
     private func plain(

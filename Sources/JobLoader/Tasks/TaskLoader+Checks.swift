@@ -17,27 +17,27 @@ extension TaskLoader {
     }
 
     func checkOptions(_ draft: TaskDraft, _ task: inout TaskSpecification) {
-        let values = task.options.values
-        checkBody(draft, values)
-        noteReads(values.body, UInt32(tasks.count))
-        if written.has(table.cellular), values.policies.allowsCellularAccess,
-            !draft.configuration.taskDefaults.allowsCellularAccess
+        let options = task.options
+        checkBody(draft, options.values)
+        noteReads(options.values.body, UInt32(tasks.count))
+        if written.has(table.cellular), options.values.policies.allowsCellularAccess,
+            !sessions.configurations[Int(draft.session.raw)].taskDefaults.allowsCellularAccess
         {
             reader.warning(
                 "cannot-loosen", "a task cannot loosen `allowsCellularAccess: false` of its session",
                 hint: "it has no effect",
                 at: reader.tree.span(written.value(table.cellular)))
-            var changed = values
+            var changed = options.values
             changed.policies.allowsCellularAccess = false
             task.options = TaskOptions(changed)
         }
-        if draft.type == .download, values.existing == .skip, !values.captures.isEmpty {
+        if draft.type == .download, options.values.existing == .skip, !options.values.captures.isEmpty {
             reader.error(
                 "conflicting-keys", "`existing: skip` and `capture` exclude each other",
                 hint: "a file that is kept without a request leaves no answer to capture from",
                 at: reader.beginning(draft.node))
         }
-        if let size = values.expect.size, let least = values.expect.minimumSize, size < least {
+        if let size = options.values.expect.size, let least = options.values.expect.minimumSize, size < least {
             reader.error(
                 "conflicting-keys", "`expect` wants \(size) bytes and no fewer than \(least)",
                 hint: "leave `size` or `minimumSize` out", at: reader.beginning(draft.node))

@@ -101,14 +101,15 @@ extension TaskLoader {
             }
         }
         if url.isHTTP { return }
-        if draft.configuration.kind == .background {
+        if isBackground(draft.session) {
             return reader.error(
                 "background-restriction", "a background session knows http and https only, not `\(url.scheme)`", node)
         }
         let scheme = url.scheme
-        if Reader.builtInSchemes.contains(scheme) || !draft.configuration.commands(for: url).isEmpty { return }
+        let session = sessions.configurations[Int(draft.session.raw)]
+        if Reader.builtInSchemes.contains(scheme) || !session.commands(for: url).isEmpty { return }
         let others = sessions.configurations.filter { !$0.commands(for: url).isEmpty }
-        let known = Reader.builtInSchemes + draft.configuration.protocols.map(\.scheme)
+        let known = Reader.builtInSchemes + session.protocols.map(\.scheme)
         reader.warning(
             "unknown-scheme",
             "\(others.isEmpty ? "no session knows" : "the task's session does not know") `\(scheme):`, "

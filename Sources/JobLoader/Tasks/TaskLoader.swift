@@ -119,7 +119,7 @@ final class TaskLoader {
         if let shared {
             options = shared
         } else if hasOwnOptions {
-            options = ownOptions(session, over: base.values)
+            options = ownOptions(session, over: base)
             if isShared { shared = options }
         }
         finish(node, head, session, options)
@@ -223,7 +223,7 @@ final class TaskLoader {
         return base
     }
 
-    private func isBackground(_ session: SessionIndex) -> Bool {
+    func isBackground(_ session: SessionIndex) -> Bool {
         sessions.configurations[Int(session.raw)].kind == .background
     }
 
@@ -249,8 +249,7 @@ final class TaskLoader {
 
     func finish(_ node: NodeID, _ head: TaskHead, _ session: SessionIndex, _ options: TaskOptions) {
         let number = UInt32(tasks.count)
-        var draft = TaskDraft(
-            node: node, head: head, session: session, configuration: sessions.configurations[Int(session.raw)])
+        var draft = TaskDraft(node: node, head: head, session: session)
         draft.type = type(of: head, options)
         checkKeys(draft)
         let location = location(draft)
@@ -271,7 +270,7 @@ final class TaskLoader {
         {
             checkOptions(draft, &task)
         }
-        if draft.configuration.kind == .background { checkBackground(draft, task) }
+        if isBackground(session) { checkBackground(draft, task) }
         if !reader.captureUses.isEmpty { settleCaptures(draft, &task) }
         noteUses(number)
         tasks.append(task)
@@ -324,6 +323,5 @@ struct TaskDraft {
     let node: NodeID
     let head: TaskHead
     let session: SessionIndex
-    let configuration: SessionConfiguration
     var type = TaskType.data
 }

@@ -63,10 +63,10 @@ extension Migration {
                     payload BLOB NOT NULL
                 ) STRICT;
                 """,
-            fingerprint: "sha256:3a52fca0df9ca4d5d81e4ac39d71bbf71f7dc49eb0f96f60b3761ed5a51a5c85"),
+            fingerprint: 0xA604_F26B_63CF_F0C7),
         // How the commands ended that heard of a run's end; NULL where there were none.
         Migration(
             sql: "ALTER TABLE runs ADD COLUMN hooks BLOB;",
-            fingerprint: "sha256:565ef1940d593cc8b17003889117eb127332209a26c061e0af6aed39d0502796"),
+            fingerprint: 0x3856_EFFB_F9C8_6EE6),
     ]
 }

@@ -26,6 +26,9 @@ package struct CacheBypass {
     package static let latency = TimeSpan.microseconds(200)
     /// So many bytes are judged together.
     private static let window: Int64 = 512 << 10
+    /// So many judgements in a row must say that memory is dear: one may have met an interrupt, whose time counts as the
+    /// thread's own.
+    private static let judgements = 3
     /// So many bytes pass before memory and disk are looked at again: some disks are fast for a while.
     private static let passesFor: Int64 = 64 << 20
     /// After so many a disk that was slow is; twice as many each time that it still is.
@@ -36,8 +39,9 @@ package struct CacheBypass {
     private static let page: Int64 = 4096
 
     private enum State {
-        /// `bytes` were kept, at the price of `time`; it is dear if that is more than `bound`.
-        case weighing(bytes: Int64, time: TimeSpan, bound: TimeSpan)
+        /// `bytes` were kept, at the price of `time`; it is dear if that is more than `bound`, as it was `dear` times
+        /// before.
+        case weighing(bytes: Int64, time: TimeSpan, bound: TimeSpan, dear: Int)
         /// A page in memory costs `page`. The disk was looked at before, and found slower, so many times.
         case proving(page: TimeSpan, slow: Int)
         case passing(left: Int64)
@@ -45,7 +49,8 @@ package struct CacheBypass {
         case resting(left: Int64)
         case unknownThere
 
-        static let fresh = weighing(bytes: 0, time: .zero, bound: .zero)
+        static let fresh = weighing(dear: 0)
+        static func weighing(dear: Int) -> State { .weighing(bytes: 0, time: .zero, bound: .zero, dear: dear) }
     }
     private var state = State.fresh
     private var rest = slowFor
@@ -64,12 +69,15 @@ package struct CacheBypass {
 
     package mutating func wasKept(_ count: Int, took time: TimeSpan) {
         switch state {
-        case .weighing(let before, let sum, let most):
+        case .weighing(let before, let sum, let most, let dear):
             let (bytes, time) = (before + Int64(count), sum + time)
             let bound = most + Self.price(of: count, Self.dearPage) + Self.ownWay
-            guard bytes >= Self.window else { return state = .weighing(bytes: bytes, time: time, bound: bound) }
-            let page = TimeSpan(nanoseconds: time.nanoseconds / (bytes / Self.page))
-            state = time > bound ? .proving(page: page, slow: 0) : .fresh
+            guard bytes >= Self.window else {
+                return state = .weighing(bytes: bytes, time: time, bound: bound, dear: dear)
+            }
+            guard time > bound else { return state = .fresh }
+            guard dear + 1 >= Self.judgements else { return state = .weighing(dear: dear + 1) }
+            state = .proving(page: TimeSpan(nanoseconds: time.nanoseconds / (bytes / Self.page)), slow: 0)
         case .resting(let left): state = left > Int64(count) ? .resting(left: left - Int64(count)) : .fresh
         case .proving, .passing, .unknownThere: break
         }

@@ -80,14 +80,15 @@ def main(binary):
             site = f"http://127.0.0.1:{server.stdout.readline().strip()}"
             tasks = [task(number, site, work) for number in range(TASKS)]
             job = {"version": 1, "report": str(work / "report.json"), "tasks": tasks}
-            # JSON is YAML, and on a line of its own each task is what people and programs write.
+            # JSON is YAML; a line for each task.
             lines = ",\n".join(json.dumps(task) for task in tasks)
             job = json.dumps({**job, "tasks": []}).replace('"tasks": []', '"tasks": [\n' + lines + "\n]")
             (work / "job.yaml").write_text(job)
             profile = work / "profile"
             subprocess.run(
                 ["valgrind", "--quiet", "--tool=callgrind", "--demangle=no", f"--callgrind-out-file={profile}"]
-                + [program, "run", work / "job.yaml"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                + [program, "run", work / "job.yaml", "--state-dir", work / "state"],
+                check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         finally:
             server.terminate()
             server.wait()

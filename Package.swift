@@ -28,10 +28,9 @@ let linking: [LinkerSetting] = [
         ["-use-ld=lld", "-L\(Context.packageDirectory)/tools/link", "-Xclang-linker", "-static-libgcc"]
             // What nobody calls is left out, since nothing is there for plugins, and what is alike is there once.
             // Addresses that are put right at the start take little room, and nobody can change them afterwards.
-            + ["--no-export-dynamic", "--icf=safe", "-O2", "-z", "pack-relative-relocs", "-z", "now"]
-            .flatMap { ["-Xlinker", $0] }
-            // What every transfer calls stands side by side, on few pages (`make order`).
             + [
+                "--no-export-dynamic", "--icf=safe", "-O2", "-z", "pack-relative-relocs", "-z", "now",
+                // What every transfer calls stands side by side, on few pages (`make order`).
                 "--symbol-ordering-file=\(Context.packageDirectory)/tools/link/hot-functions.txt",
                 "--no-warn-symbol-ordering",
             ]

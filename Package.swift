@@ -45,6 +45,11 @@ func cLibrary(_ name: String, pkgConfig: String, apt: String) -> Target {
     .systemLibrary(name: name, path: "Sources/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
+/// One that is fetched when something of it is first called.
+func lateLibrary(_ name: String) -> Target {
+    .target(name: name, dependencies: ["CLateBinding"], path: "Sources/\(name)")
+}
+
 func room(_ name: String, _ dependencies: [String], pointers touchesPointers: Bool = false) -> Target {
     .target(
         name: name,
@@ -70,13 +75,14 @@ let package = Package(
     targets: [
         cLibrary("CLibYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
         cLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
-        cLibrary("CLibSSL", pkgConfig: "openssl", apt: "libssl-dev"),
-        cLibrary("CLibIDN2", pkgConfig: "libidn2", apt: "libidn2-dev"),
-        cLibrary("CLibPSL", pkgConfig: "libpsl", apt: "libpsl-dev"),
-        cLibrary("CPCRE2", pkgConfig: "libpcre2-8", apt: "libpcre2-dev"),
         cLibrary("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
-        cLibrary("CBrotli", pkgConfig: "libbrotlidec", apt: "libbrotli-dev"),
-        cLibrary("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev"),
+        .target(name: "CLateBinding", path: "Sources/CLateBinding"),
+        lateLibrary("CLibSSL"),
+        lateLibrary("CLibIDN2"),
+        lateLibrary("CLibPSL"),
+        lateLibrary("CPCRE2"),
+        lateLibrary("CBrotli"),
+        lateLibrary("CZstd"),
         .target(name: "CLibcurl", path: "Sources/CLibcurl"),
         .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
         .target(name: "CSystemBus", path: "Sources/CSystemBus"),
@@ -151,7 +157,8 @@ let package = Package(
                 "TransferModel", "TextFormats",
             ],
             path: "Sources/TestSupport",
-            swiftSettings: house),
+            swiftSettings: house,
+            linkerSettings: ["ssl", "crypto", "zstd"].map { .linkedLibrary($0) }),
         .executableTarget(
             name: "simulation-check",
             dependencies: ["Scheduling", "Simulation", "SystemIO", "TestSupport", "TransferModel"],

@@ -97,6 +97,7 @@ check_linkage() {
     ldd "$binary" | awk -v binary="$binary" '
         /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime|libstdc\+\+|libgcc_s/ { print binary ":1: links " $1 " dynamically" }
         /libcurl/ { print binary ":1: links libcurl, which is loaded while a job is read (Sources/CLibcurl)" }
+        /libssl|libcrypto|libpsl|libidn2|libpcre2|libbrotli|libzstd/ { print binary ":1: links " $1 ", which is fetched when it is called (Sources/CLateBinding)" }
         /libsystemd/ { print binary ":1: links libsystemd, which is opened only when somebody asks (Sources/CSystemBus)" }' | report
 }
 

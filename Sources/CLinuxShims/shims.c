@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 const int tr_O_TMPFILE = O_TMPFILE;
+const int tr_O_PATH = O_PATH;
 const int tr_AT_EMPTY_PATH = AT_EMPTY_PATH;
 const int tr_RENAME_NOREPLACE = RENAME_NOREPLACE;
 const int tr_RENAME_EXCHANGE = RENAME_EXCHANGE;

@@ -53,9 +53,9 @@ struct JoinedRun {
         let story = JoinedStory(job, here: foreground.job, background: background.job, outputs.consumers)
         let teller = try ReleaseTeller(background, failsFast: failsFast)
         let watch = try BackgroundWatch(self, story, tellsProgress: outputs.tellEverything)
-        let status: ExitStatus
+        let done: RunningJob.Transferred
         do {
-            status = try carrier.transfer(
+            done = try carrier.transfer(
                 foreground.job, [JoinedStory.Side.here.consumer(story)], tellsEverything: outputs.tellEverything,
                 memory,
                 networks,
@@ -71,7 +71,8 @@ struct JoinedRun {
             watch.interrupt()
             throw ServiceTrouble("the run could not be carried out: \(RunningJob.words(error))")
         }
-        return try finish(status, untold: teller.finish(), watch, story, outputs)
+        carrier.settle(done)
+        return try finish(done.status, untold: teller.finish(), watch, story, outputs)
     }
 
     /// What this process carried has ended.

@@ -137,15 +137,17 @@ struct RunningJob {
     private func run(
         _ job: Job, _ outputs: RunOutputs, _ memory: RunMemory, _ networks: NetworkSettings
     ) -> Int32 {
-        let status: ExitStatus
+        let done: Transferred
         do {
-            status = try transfer(
+            done = try transfer(
                 job, outputs.consumers, tellsEverything: outputs.tellEverything, memory, networks)
         } catch {
             console.errors("error: the run could not be carried out: \(Self.words(error))\n")
             return ExitStatus.runnerFailed.code
         }
-        return finish(status, outputs)
+        // Its report is written while the store is closed.
+        defer { settle(done) }
+        return finish(done.status, outputs)
     }
 
     /// The rest of a job of which this process carries a part, as that part sees it.
@@ -159,10 +161,16 @@ struct RunningJob {
         var signalled: @Sendable (Int32) -> Void
     }
 
+    /// All transfers have ended.
+    struct Transferred {
+        let status: ExitStatus
+        fileprivate let run: JobRun
+    }
+
     func transfer(
         _ job: Job, _ consumers: [any EventConsumer], tellsEverything: Bool, _ memory: RunMemory,
         _ networks: NetworkSettings, other: OtherPart? = nil
-    ) throws -> ExitStatus {
+    ) throws -> Transferred {
         var settings = RunSettings(
             userAgent: "transfer-run/\(CommandLineTool.version)", seed: UInt64.random(in: 1...UInt64.max))
         settings.failFast = options.failFast
@@ -199,8 +207,12 @@ struct RunningJob {
             console.errors("warning: \(problem)\n")
         }
         for problem in run.credentialProblems { console.errors("warning: \(problem)\n") }
-        if let warning = RunMemory.warning(run.storeProblems) { console.errors(warning) }
-        return status
+        return Transferred(status: status, run: run)
+    }
+
+    /// Waits until what the run learned is kept for the next.
+    func settle(_ done: Transferred) {
+        if let warning = RunMemory.warning(done.run.storeProblems()) { console.errors(warning) }
     }
 
     static func words(_ error: any Error) -> String {

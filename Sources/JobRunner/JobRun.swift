@@ -66,8 +66,6 @@ package final class JobRun {
     /// Requests that had an effect and were not answered yet, with the ids of the tasks that changed.
     var owed: [(request: ControlRequest, changed: [String])] = []
     private var knownOrigins = 0
-    /// After the run: why what it learned was not kept for the next, or what was kept for it not used.
-    package private(set) var storeProblems: [String] = []
     /// What went wrong where somebody was asked who to be.
     package private(set) var credentialProblems: [String] = []
     /// Why it saw no networks, where nothing depended on them.
@@ -168,10 +166,14 @@ package final class JobRun {
             leave(now)
             refuseRequests()
         }
-        storeProblems = engine.close()
+        engine.close()
         credentialProblems = engine.credentialProblems
         return isLeaving ? nil : conclude(Clocks.now())
     }
+
+    /// After the run: waits until what it learned is kept for the next, and says why it was not, or why what was kept for
+    /// this one was not used.
+    package func storeProblems() -> [String] { engine.storeProblems() }
 
     private func wait(from now: Now) -> TimeSpan {
         if engine.isPending { return .zero }

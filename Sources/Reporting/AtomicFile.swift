@@ -46,11 +46,16 @@ final class AtomicFile: ByteSink {
         guard let from = temporary else { return }
         try Descriptor.confirmWrites(descriptor, name: target)
         if isDurable { guard fsync(descriptor) == 0 else { throw .system("flush", target) } }
-        guard rename(from, target) == 0 else { throw .system("write", target) }
+        let (place, name) = Folders.split(target)
+        do throws(SystemError) {
+            try TemporaryReport.putInPlace(Folders.split(from).name, as: name, in: .openPlace(place))
+        } catch {
+            throw OutputProblem("cannot write \(target): \(error.reason)", errno: error.errno)
+        }
         temporary = nil
         guard isDurable else { return }
         do throws(SystemError) {
-            try Self.flush(SystemIO.Descriptor.openFolder(Folders.split(target).folder))
+            try Self.flush(.openFolder(place))
         } catch {
             throw OutputProblem("cannot flush \(target): \(error.reason)", errno: error.errno)
         }

@@ -20,7 +20,7 @@ final class ReportDraft {
     private(set) var hasName = false
 
     private static let writeSize = 64 << 10
-    private static let writeOutSize: Int64 = 256 << 10
+    private static let writeOutSize: Int64 = 8 << 20
 
     /// `nil` where it cannot be made: the place is no file, or the file system has no files without a name.
     init?(_ path: String, room: Int) {
@@ -54,7 +54,7 @@ final class ReportDraft {
         guard write(unwritten[...], at: length - Int64(unwritten.count)) else { return false }
         unwritten.removeAll(keepingCapacity: true)
         if length - begunLength >= Self.writeOutSize {
-            // With all of it before the disk at the end, a file system may make the renaming wait for that.
+            // With all of it before the disk at the end, one that is to be durable would wait for that.
             file.beginWriteOut(from: begunLength, count: length - begunLength)
             begunLength = length
         }
@@ -129,7 +129,7 @@ final class ReportDraft {
 
     private func name(_ beside: String, isDurable: Bool) throws(SystemError) {
         do throws(SystemError) {
-            try folder.rename(beside, to: Folders.split(target).name)
+            try TemporaryReport.putInPlace(beside, as: Folders.split(target).name, in: folder)
         } catch {
             try? folder.unlink(beside)
             throw error

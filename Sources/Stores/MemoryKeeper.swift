@@ -105,7 +105,10 @@ package final class MemoryKeeper: Sendable {
 
     package func submit(_ batch: [MemoryOrder]) { orders.post(batch) }
 
-    /// Writes what is left, closes the store and says what went wrong with it: sentences for people.
+    /// What was submitted is the last: it is written, and the store closed, without anybody waiting for that.
+    package func beginToFinish() { thread.beginToFinish() }
+
+    /// Waits until what is left is written and the store closed; says what went wrong with it: sentences for people.
     package func finish() -> [String] {
         thread.finish()
         return problems.withLock { $0 }

@@ -19,6 +19,11 @@ package struct Descriptor: ~Copyable, Sendable {
         try open(path, O_RDONLY | O_DIRECTORY)
     }
 
+    /// Only to name what is in it, which needs no right to list it.
+    package static func openPlace(_ path: String) throws(SystemError) -> Descriptor {
+        try open(path, tr_O_PATH | O_DIRECTORY)
+    }
+
     /// Opens `name` below this folder.
     package borrowing func open(_ name: String, _ flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
         let folder = raw

@@ -19,10 +19,15 @@ package final class WorkThread: Sendable {
     /// To be read before what was posted: whoever ends the thread has posted everything by then.
     package var isEnding: Bool { ending.load(ordering: .acquiring) }
 
-    /// Returns when the body has. May be called again.
-    package func finish() {
+    /// Tells it to finish and does not wait for that.
+    package func beginToFinish() {
         ending.store(true, ordering: .releasing)
         wake.signal()
+    }
+
+    /// Returns when the body has. May be called again.
+    package func finish() {
+        beginToFinish()
         let running = thread.withLock { thread in
             let running = thread
             thread = nil

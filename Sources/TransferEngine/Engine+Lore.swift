@@ -5,6 +5,9 @@ import TransferModel
 // What sessions learn and keep: cookies, and which hosts are to be asked over https only.
 
 extension Engine {
+    /// After `close`: waits until what was learned is kept, and says what went wrong with the store.
+    package func storeProblems() -> [String] { memory?.problems() ?? [] }
+
     /// Whether the attempt has to wait until its session's lore was read: a request without its cookies would be
     /// another request.
     func mustAwaitLore(_ attempt: Attempt, _ url: ResourceURL) -> Bool {

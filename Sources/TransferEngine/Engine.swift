@@ -196,8 +196,8 @@ package final class Engine {
         if memory?.isEmpty != false { outbox.add(.sweep(keeping: memory == nil ? nil : [])) }
     }
 
-    /// Ends the threads of files and of the store; nothing may be under way. What went wrong with the store is told.
-    package func close() -> [String] {
+    /// Ends the threads of files and begins to end that of the store; nothing may be under way.
+    package func close() {
         endCommands()
         bodyStreams?.close()
         outbox.handOver()
@@ -210,8 +210,8 @@ package final class Engine {
             keepLore(memory)
             handOverCacheOrders(memory)
         }
+        memory?.close()
         credentialProblems = clerk?.finish() ?? []
-        return memory?.finish() ?? []
     }
 
     /// Connections a session opened, and requests that found one open.

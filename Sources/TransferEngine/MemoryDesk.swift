@@ -47,6 +47,9 @@ final class MemoryDesk {
         self.keeper = keeper
     }
 
+    /// Whoever lets go of it may go on as if it were all kept, or end the process.
+    deinit { _ = problems() }
+
     func cachePlace(_ session: Int) -> CachePlace? { session < caches.count ? caches[session] : nil }
 
     /// A file from a server, in a session of which something is kept.
@@ -181,8 +184,15 @@ final class MemoryDesk {
         return news
     }
 
-    func finish() -> [String] {
+    /// Nothing more will be told or asked.
+    func close() {
         keeper.submit(orders)
+        orders = []
+        keeper.beginToFinish()
+    }
+
+    /// After `close`: waits until all is kept, and says what went wrong.
+    func problems() -> [String] {
         let problems = keeper.finish()
         for case .useless(let path) in reports.takeAll() { HalfDoneFile.remove(path) }
         return problems

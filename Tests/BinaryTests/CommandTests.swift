@@ -49,6 +49,22 @@ import TextFormats
         #expect(try binary.run("run", "job.yaml", "--no-report").exitStatus == 0 && binary.folder.exists("a"))
     }
 
+    /// A library that is fetched when something of it is called: nothing else misses it, and what calls it says which.
+    @Test func withoutALibraryOnlyWhatNeedsItEnds() throws {
+        let binary = try Binary()
+        let task = "id: a, url: 'data:,x'"
+        try binary.folder.write("plain.yaml", "tasks: [{ \(task) }]")
+        try binary.folder.write("job.yaml", "tasks: [{ \(task), expect: { body: { matches: 'x+' } } }]")
+        try binary.folder.write("no/libpcre2-8.so.0", "no library")
+        let lacking = ["LD_LIBRARY_PATH": binary.folder.path("no")]
+        #expect(try binary.run("plain.yaml", "--no-report", environment: lacking).exitStatus == 0)
+        let run = try binary.run("job.yaml", "--no-report", environment: lacking)
+        #expect(run.exitStatus == 127)
+        let words = "transfer-run: error while loading shared libraries: "
+        #expect(run.errorText.contains(words) && run.errorText.contains("libpcre2-8.so.0"), "\(run.errorText)")
+        #expect(try binary.run("job.yaml", "--no-report").exitStatus == 0)
+    }
+
     @Test(arguments: [["--help"], ["help"], ["help", "run"], ["run", "--help"], ["help", "check"]])
     func helpGoesToStandardOutput(_ words: [String]) throws {
         let result = try Binary().run(arguments: words)

@@ -265,6 +265,8 @@ final class CarriedRun: Sendable {
         // What kept it from beginning is over; what kept its events from being written is when some are.
         if !wasHeldUp { tell(trouble: nil) }
         let status = run.run()
+        // Before anybody hears of its end and begins another.
+        let problems = run.storeProblems() + run.credentialProblems
         // What comes now may take its time: a report's reader, commands.
         closeInbox()
         if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }
@@ -277,7 +279,7 @@ final class CarriedRun: Sendable {
             receipts.close(isWritten: false)
             throw failure
         }
-        for problem in run.storeProblems + run.credentialProblems { tools.log("run \(id.raw): \(problem)") }
+        for problem in problems { tools.log("run \(id.raw): \(problem)") }
         return status != nil
     }
 

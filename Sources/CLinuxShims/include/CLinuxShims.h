@@ -11,6 +11,7 @@
 
 // Declared only under _GNU_SOURCE, which Swift's Glibc module is built without.
 extern const int tr_O_TMPFILE;
+extern const int tr_O_PATH;
 extern const int tr_AT_EMPTY_PATH;
 extern const int tr_RENAME_NOREPLACE;
 extern const int tr_RENAME_EXCHANGE;

@@ -1,6 +1,14 @@
 #ifndef TRANSFER_RUN_PSL_SHIM_H
 #define TRANSFER_RUN_PSL_SHIM_H
 #include <libpsl.h>
+#include <late.h>
+
+// What is called of it: late.h says how this is read.
+#define LATE_PSL(X) \
+    X(const psl_ctx_t *, psl_builtin, (void), ()) \
+    X(int, psl_is_public_suffix2, (const psl_ctx_t *psl, const char *domain, int type), (psl, domain, type)) \
+    X(const char *, psl_registrable_domain, (const psl_ctx_t *psl, const char *domain), (psl, domain))
+LATE_PSL(LATE_LABEL)
 
 // The type flags are macros that Swift does not see. The list is the one built into the library: no file is read, and
 // it is never freed. Without one (a library built so) every name counts as a public suffix, which is the safe side.

@@ -1,0 +1,4 @@
+#include "shim.h"
+
+#define LATE_LIBRARY "libbrotlidec.so.1"
+LATE_BROTLI(LATE_CALL)

@@ -1,0 +1,4 @@
+#include "shim.h"
+
+#define LATE_LIBRARY "libzstd.so.1"
+LATE_ZSTD(LATE_CALL)

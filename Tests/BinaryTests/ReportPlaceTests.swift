@@ -1,0 +1,62 @@
+import TestSupport
+import Testing
+
+/// A report takes the place of the last one in one step, whatever the file system can do and whenever the run is killed.
+@Suite struct ReportPlaceTests {
+    let server: ScriptedServer
+    let binary: Binary
+
+    init() throws {
+        server = try ScriptedServer()
+        server.on("/start", [.gate("begin")] + .respond(200, body: "go"))
+        binary = try Binary()
+        try binary.folder.write("job.yaml", "tasks: [{ id: start, url: \"\(server.url("/start"))\" }]")
+        try binary.folder.write("place", "old")
+    }
+
+    /// `nil` where this user may not attach to a program.
+    private func run(hurt call: String, _ deed: Strace.Deed, when: String = "1+") throws -> Binary.Result? {
+        let program = try binary.start(["job.yaml", "--report", "place"])
+        #expect(server.waitForRequests(1, "/start"))
+        let strace = Strace([Strace.Injection(call, deed, when: when)])
+        let words = strace.attach(to: program.processID, calls: [call])
+        let saboteur = try Binary(program: words[0]).start(Array(words.dropFirst()))
+        let isAttached = saboteur.waitForOutput("attached")
+        server.open(gate: "begin")
+        let result = program.wait()
+        _ = saboteur.wait()
+        if !isAttached { print("strace may not attach to a program here") }
+        return isAttached ? result : nil
+    }
+
+    private func expectReport() throws {
+        #expect(try binary.folder.text("place").hasPrefix("{\"format\":\"transfer-run/report\""))
+    }
+
+    /// A file system that exchanges no names, and a former report that cannot be removed.
+    @Test(
+        .enabled(if: Strace.isUsable),
+        arguments: [("renameat2", "EINVAL"), ("renameat2", "ENOSYS"), ("unlinkat", "EACCES")])
+    func itGetsThereAnotherWay(_ call: String, _ error: String) throws {
+        defer { server.stop() }
+        guard let result = try run(hurt: call, .error(error)) else { return }
+        #expect(result.exitStatus == 0, "\(result.errorText)")
+        try expectReport()
+        #expect(binary.folder.list() == ["job.yaml", "place"])
+    }
+
+    /// Between the exchange and the removal of the former one: the next run takes that away.
+    @Test(.enabled(if: Strace.isUsable)) func aKillLeavesOneOfThem() throws {
+        defer { server.stop() }
+        // The first is the run's socket.
+        guard let result = try run(hurt: "unlinkat", .kill, when: "2") else { return }
+        #expect(result.exitStatus != 0)
+        try expectReport()
+        #expect(binary.folder.list() == [".place.transfer-run-1.tmp", "job.yaml", "place"])
+        #expect(try binary.folder.text(".place.transfer-run-1.tmp") == "old")
+        let next = try binary.run("job.yaml", "--report", "place")
+        #expect(next.exitStatus == 0)
+        try expectReport()
+        #expect(binary.folder.list() == ["job.yaml", "place"])
+    }
+}

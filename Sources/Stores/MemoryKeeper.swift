@@ -95,7 +95,7 @@ package final class MemoryKeeper: Sendable {
     package init(_ place: MemoryPlace, reports: Mailbox<MemoryReport>) throws(SystemError) {
         let wake = thread.wake
         orders = Mailbox(wake: { wake.signal() })
-        try thread.start(named: "store") { [self] in
+        try thread.start(named: "store", standsBack: true) { [self] in
             let worker = MemoryWorker(place, reports)
             worker.open()
             work(worker)

@@ -9,14 +9,23 @@ import TransferModel
 
 extension Engine {
     /// Two files can be written at once where a job has many: a file's pages are filled by whoever writes it. A few files
-    /// are not worth a thread.
-    static func deliveryThreads(for job: Job) -> Int { job.tasks.count < manyTasks ? 1 : 2 }
-    private static let manyTasks = 32
+    /// are not worth a thread, and where there is none it has little to do.
+    static func deliveryThreads(for job: Job) -> (count: Int, standBack: Bool) {
+        let files = job.tasks.indices.lazy.filter { job.tasks[$0].type == .download }.prefix(manyFiles).count
+        return (files < manyFiles ? 1 : 2, files == 0)
+    }
+    private static let manyFiles = 32
 
     /// Whether some transfers of the job are under a `bandwidth`.
     static func isMetered(_ job: Job) -> Bool {
         job.limits.bandwidth != nil || job.sessions.contains { $0.bandwidth != nil }
             || job.tasks.contains { $0.options.values.bandwidth != nil }
+    }
+
+    /// The lowest rate that the task is under.
+    func rate(_ task: TaskSpecification) -> Int64? {
+        let session = sessions[Int(task.session.raw)].configuration.bandwidth
+        return [job.limits.bandwidth, session, task.options.values.bandwidth].compactMap { $0 }.min()
     }
 
     func newStaging(_ specification: TaskSpecification, _ task: TaskIndex) -> StagingID {

@@ -183,10 +183,11 @@ package final class Engine {
             session.cache = SessionCache(session.configuration.cache, on: memory?.cachePlace(number))
             if memory?.isEmpty == true { session.cache?.open(nil) }
         }
+        let threads = Self.deliveryThreads(for: job)
         do throws(SystemError) {
             delivery = try Delivery(
                 run: RunLabel.text(run, state: place?.folder), reports: deliveries,
-                threads: Self.deliveryThreads(for: job), makesSums: memory != nil,
+                threads: threads.count, standBack: threads.standBack, makesSums: memory != nil,
                 reserved: EngineGroup.reserved(job, groups), taskName: { job.tasks[Int($0.raw)].id })
         } catch {
             throw TransferError(.unknown, "a delivery thread could not be started: \(error)")
@@ -275,12 +276,6 @@ package final class Engine {
         for segment in attempt.parts?.segments ?? [] {
             if let transfer = segment.transfer { loop.resume(transfer) }
         }
-    }
-
-    /// The lowest rate that the task is under.
-    private func rate(_ task: TaskSpecification) -> Int64? {
-        let session = sessions[Int(task.session.raw)].configuration.bandwidth
-        return [job.limits.bandwidth, session, task.options.values.bandwidth].compactMap { $0 }.min()
     }
 
     private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {

@@ -68,25 +68,15 @@ enum TemporaryReport {
     // MARK: At the end
 
     /// Gives `beside` of this folder the name `name`, in one step with the loss of what had that.
+    ///
+    /// By an exchange, where there is something and the file system can: a file that takes another's name by a renaming is
+    /// first written to the disk by some (ext4), and a short run would wait for that as for twenty transfers.
     static func putInPlace(
         _ beside: String, as name: String, in folder: borrowing SystemIO.Descriptor
     ) throws(SystemError) {
-        if try exchange(beside, name, in: folder), try removeFormer(beside, name, in: folder) { return }
+        let isExchanged = (try? folder.exchange(RawName(beside), with: folder, RawName(name))) != nil
+        if isExchanged, try removeFormer(beside, name, in: folder) { return }
         try folder.rename(beside, to: name)
-    }
-
-    /// `false` where nothing has its name yet, or the file system cannot. A file that takes another's name by a renaming is
-    /// first written to the disk by some file systems (ext4): a short run would wait for that as for twenty transfers.
-    private static func exchange(
-        _ beside: String, _ name: String, in folder: borrowing SystemIO.Descriptor
-    ) throws(SystemError) -> Bool {
-        do throws(SystemError) {
-            try folder.exchange(RawName(beside), with: folder, RawName(name))
-            return true
-        } catch {
-            guard [ENOENT, EINVAL, ENOSYS].contains(error.errno) else { throw error }
-            return false
-        }
     }
 
     /// What had the name before has the other now. `false` where it stays, a folder that came this moment: then all is as it

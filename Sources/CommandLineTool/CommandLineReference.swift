@@ -51,8 +51,9 @@ package enum CommandLineReference {
 
         `sessions` are those of background runs whose end nobody knows of yet. Of a run's tasks the first 1,000 that have not
         finished are told, each with `id`, `state`, `waitingFor`, `lacks` (in words, what networks or power are like; else
-        `null`) and how far it is: `bytesReceived`, `bytesSent`, `expected`. `counts` says how many are in each state. How
-        classes are known, and how to say it better, stands in [networks.md](networks.md).
+        `null`) and how far it is: `bytesReceived`, `bytesSent`, `expected`, and the `attempts` that have begun. `counts`
+        says how many are in each state. How classes are known, and how to say it better, stands in
+        [networks.md](networks.md).
 
         ## State
 

@@ -5,7 +5,11 @@ import TransferModel
 extension JobRun {
     func status(of chosen: [TaskIndex], most: Int) -> RunStatus {
         var status = RunStatus(job: job.name, startedAt: beganAt.wall)
-        for task in chosen { status.take(standing(of: task), most: most) }
+        for task in chosen {
+            var told = standing(of: task)
+            told.attempts = scheduler.attempts(of: task)
+            status.take(told, most: most)
+        }
         return status
     }
 

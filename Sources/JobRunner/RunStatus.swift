@@ -15,10 +15,12 @@ package struct RunStatus: Hashable, Sendable {
         package var bytesSent: Int64
         /// How many it will be; `nil` while nobody has said so.
         package var expected: Int64?
+        /// That have begun.
+        package var attempts: Int
 
         package init(
             id: String, state: State, waitingFor: WaitReason? = nil, lacks: String? = nil, bytesReceived: Int64 = 0,
-            bytesSent: Int64 = 0, expected: Int64? = nil
+            bytesSent: Int64 = 0, expected: Int64? = nil, attempts: Int = 0
         ) {
             self.id = id
             self.state = state
@@ -27,6 +29,7 @@ package struct RunStatus: Hashable, Sendable {
             self.bytesReceived = bytesReceived
             self.bytesSent = bytesSent
             self.expected = expected
+            self.attempts = attempts
         }
     }
 

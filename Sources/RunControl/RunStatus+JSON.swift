@@ -61,6 +61,7 @@ extension RunStatus.Task {
         writer.member("bytesReceived", bytesReceived)
         writer.member("bytesSent", bytesSent)
         writer.member("expected", expected)
+        writer.member("attempts", attempts)
         writer.endObject()
     }
 
@@ -71,7 +72,8 @@ extension RunStatus.Task {
         self.init(
             id: id, state: state, waitingFor: value["waitingFor"]?.text.flatMap { WaitReason(rawValue: $0) },
             lacks: value["lacks"]?.text, bytesReceived: value["bytesReceived"]?.whole ?? 0,
-            bytesSent: value["bytesSent"]?.whole ?? 0, expected: value["expected"]?.whole)
+            bytesSent: value["bytesSent"]?.whole ?? 0, expected: value["expected"]?.whole,
+            attempts: value["attempts"]?.whole.flatMap { Int(exactly: $0) } ?? 0)
     }
 }
 

@@ -26,6 +26,9 @@ extension Scheduler {
         }
     }
 
+    /// That have begun.
+    package func attempts(of task: TaskIndex) -> Int { Int(tasks[Int(task.raw)].attempt) }
+
     private func closure(of state: TaskState) -> WaitReason? {
         state.lane < 0 ? nil : lanes[Int(state.lane)].closure?.reason
     }

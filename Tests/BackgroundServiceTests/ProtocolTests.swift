@@ -91,7 +91,7 @@ struct ProtocolTests {
         let run = Self.status(
             "a", "nightly",
             [
-                RunStatus.Task(id: "t", state: .running, bytesReceived: 5, bytesSent: 6, expected: 7),
+                RunStatus.Task(id: "t", state: .running, bytesReceived: 5, bytesSent: 6, expected: 7, attempts: 8),
                 RunStatus.Task(id: "u", state: .waiting, waitingFor: .network, lacks: "a network: there is none"),
             ])
         let empty = Self.status("b", "b")
@@ -131,7 +131,7 @@ struct ProtocolTests {
         let identifier = String(repeating: "\u{1}", count: ServiceProtocol.maximumIdentifier)
         let task = RunStatus.Task(
             id: worst, state: .suspended, waitingFor: .suspended, lacks: worst, bytesReceived: .max, bytesSent: .max,
-            expected: .max)
+            expected: .max, attempts: .max)
         let run = Self.status(identifier, worst, Array(repeating: task, count: 20))
         for answer: ServiceAnswer in [
             .changed(Array(repeating: worst, count: 30)), .refused(worst), .status([run, run]),

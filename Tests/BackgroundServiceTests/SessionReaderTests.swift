@@ -87,16 +87,18 @@ struct SessionReaderTests {
         try tell(run, [(0, start(1)), (1, start(1)), (1, over(.succeeded)), (2, .waiting(.hostLimit))])
         var live = RunStatus(job: "nightly", startedAt: WallTime(nanoseconds: 0))
         live.tasks = [
-            RunStatus.Task(id: "x", state: .running, bytesReceived: 10, expected: 20),
+            RunStatus.Task(id: "x", state: .running, bytesReceived: 10, expected: 20, attempts: 2),
             // It was asked before the journal was read.
             RunStatus.Task(id: "y", state: .running, bytesReceived: 1),
-            RunStatus.Task(id: "z", state: .waiting, waitingFor: .credential),
+            // The journal does not know of it yet.
+            RunStatus.Task(id: "z", state: .waiting, waitingFor: .credential, attempts: 1),
         ]
         let session = try #require(SessionReader(folder).sessions("a", live: [SessionStatus("a", live)]).first)
         #expect(session.state == .running)
         #expect(session.tasks.map(\.state) == [.running, .finished, .waiting])
         #expect(session.tasks[0].bytesReceived == 10 && session.tasks[0].expected == 20)
         #expect(session.tasks[2].waitingFor == .credential)
+        #expect(session.tasks.map(\.attempts) == [2, 1, 1])
         #expect(session.trouble == nil)
         // One that cannot carry it now.
         let held = SessionStatus("a", RunStatus(job: "nightly", startedAt: WallTime(nanoseconds: 0)), trouble: "full")

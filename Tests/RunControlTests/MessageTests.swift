@@ -53,7 +53,7 @@ struct MessageTests {
             job: "nightly \"1\"", startedAt: WallTime(nanoseconds: 1_800_000_000_000_000_000),
             counts: [.waiting: 2, .running: 1, .suspended: 0, .finished: 7],
             tasks: [
-                .init(id: "a", state: .running, bytesReceived: 7, bytesSent: 8, expected: 9),
+                .init(id: "a", state: .running, bytesReceived: 7, bytesSent: 8, expected: 9, attempts: 2),
                 .init(id: "b", state: .waiting, waitingFor: .hostLimit),
                 .init(id: "c", state: .waiting, waitingFor: .network, lacks: "a network: there is none"),
             ])

@@ -70,6 +70,8 @@ package struct SessionTask: Hashable, Sendable {
     mutating func take(_ live: RunStatus.Task) {
         guard state != .finished else { return }
         stand(live.state, live.waitingFor, live.lacks)
+        // The journal is written a little later than what it tells happens.
+        attempts = max(attempts, live.attempts)
         guard live.state == .running || live.bytesReceived + live.bytesSent > 0 else { return }
         (bytesReceived, bytesSent) = (live.bytesReceived, live.bytesSent)
         expected = live.expected ?? expected

@@ -12,6 +12,8 @@ struct RunOutputs {
     private let summary: GitHubSummary?
     private let reportPath: String?
     private let reportsToStandardOutput: Bool
+    /// What is promised of the tasks' files holds for what tells of them.
+    private let isDurable: Bool
 
     /// `isOneOfSeveral`: whoever else writes this run's events into the same file writes all of them.
     init(
@@ -19,6 +21,7 @@ struct RunOutputs {
     ) throws(OutputProblem) {
         report = JSONReport(job: job, runner: RunnerFacts.here)
         reportsToStandardOutput = options.report == .standardOutput
+        isDurable = job.sessions.contains { $0.durability == .flush }
         reportPath = Self.reportPath(job, options)
         try OutputPlaces.check(
             Self.reserving(job, options, environment), report: reportPath, events: Self.eventsPath(job, options))
@@ -134,7 +137,7 @@ struct RunOutputs {
             try? DescriptorSink.standardError.write(Array("warning: the step's summary: \(error)\n".utf8))
         }
         do throws(OutputProblem) {
-            if let reportPath { try report.write(to: reportPath) }
+            if let reportPath { try report.write(to: reportPath, isDurable: isDurable) }
             if reportsToStandardOutput {
                 let output = DescriptorSink.standardOutput
                 try report.write(to: output)

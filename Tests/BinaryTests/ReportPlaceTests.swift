@@ -45,6 +45,22 @@ import Testing
         #expect(binary.folder.list() == ["job.yaml", "place"])
     }
 
+    /// Where files must outlast a power cut, so must what tells of them; elsewhere nothing waits for the disk.
+    @Test(.enabled(if: Strace.isUsable), arguments: ["flush", "none"])
+    func itIsFlushedWhereFilesAre(_ durability: String) throws {
+        defer { server.stop() }
+        let job = try binary.folder.text("job.yaml")
+        try binary.folder.write("job.yaml", "sessions: { default: { durability: \(durability) } }\n\(job)")
+        guard let result = try run(hurt: "fsync", .error("EIO")) else { return }
+        if durability == "none" {
+            #expect(result.exitStatus == 0, "\(result.errorText)")
+            return try expectReport()
+        }
+        #expect(result.exitStatus == 4 && result.errorText.contains("place"), "\(result.errorText)")
+        #expect(try binary.folder.text("place") == "old")
+        #expect(binary.folder.list() == ["job.yaml", "place"])
+    }
+
     /// Between the exchange and the removal of the former one: the next run takes that away.
     @Test(.enabled(if: Strace.isUsable)) func aKillLeavesOneOfThem() throws {
         defer { server.stop() }

@@ -84,7 +84,7 @@ struct BackgroundJob {
 
     private func recipe(_ inputs: RecordedInputs, _ job: Job) -> RunRecipe {
         var recipe = RunRecipe(
-            inputs, sha256: job.sha256, delivery: String(UInt64.random(in: 1...UInt64.max), radix: 36))
+            inputs, sha256: job.sha256?.text, delivery: String(UInt64.random(in: 1...UInt64.max), radix: 36))
         recipe.selection = TaskSelection(only: options.only, except: options.except)
         recipe.changes.maximumConcurrentTasks = options.maximumConcurrentTasks
         recipe.changes.bandwidth = options.bandwidth

@@ -11,7 +11,7 @@ import YAMLTree
 struct JobSource {
     let arguments: JobArguments
     let environment: [String: String]
-    /// A report tells its file's digest; a check needs none, and waking OpenSSL up costs a tenth of its time.
+    /// A report tells its file's digest; a check needs none.
     let isForRun: Bool
 
     private static let maximumBytes = 64 << 20
@@ -51,7 +51,8 @@ struct JobSource {
         let resources = resources(in: working)
         let recorder = isForRun ? InputRecorder(resources) : nil
         var result = JobLoader.load(text, options: options, resources: recorder?.resources ?? resources)
-        if isForRun { result.job?.sha256 = Self.digest(bytes) }
+        // libcrypto may still be on its way, and all that asks for this are the report and other processes.
+        if isForRun { result.job?.sha256 = LateText { Self.digest(bytes) } }
         return .success(
             Loaded(result: result, file: file, text: text, inputs: recorder?.recorded(text, options: options)))
     }

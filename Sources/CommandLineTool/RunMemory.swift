@@ -7,7 +7,7 @@ struct RunMemory {
     /// `nil` when nothing of any session outlives the run.
     let place: MemoryPlace?
 
-    /// What takes as long as reading a job and does not hang on it: the store is opened.
+    /// The store, for somebody to open while the job is read; `nil` where there is none.
     static func opening(_ options: RunOptions, _ environment: [String: String]) -> StoreOpening? {
         guard let folder = try? StateFolder(options.stateDirectory, environment).state,
             Store.privacyProblem(folder: folder) == nil

@@ -154,7 +154,7 @@ extension RunnerFacts {
     /// Of this process.
     static var here: RunnerFacts {
         RunnerFacts(
-            version: CommandLineTool.version, libcurl: CurlLibrary.version, pid: Surroundings.processID(),
+            version: CommandLineTool.version, libcurl: LateText { CurlLibrary.version }, pid: Surroundings.processID(),
             host: Terminal.hostName())
     }
 }

@@ -23,9 +23,7 @@ struct RunningJob {
             return 2
         }
         do throws(UsageError) {
-            // This first: no thread can be made while a library is being loaded.
-            let opening = RunMemory.opening(options, environment)
-            CurlLibrary.prepareAhead()
+            let opening = beginAhead()
             guard let (job, loaded) = try load(path) else { return 2 }
             // From here signals are values, before the first thread is made that stays.
             Signals.hold()
@@ -49,6 +47,24 @@ struct RunningJob {
             console.errors(error.text)
             return 2
         }
+    }
+
+    /// What takes as long as reading a job and does not hang on it, for whoever needs it to wait for: the store, and libcurl
+    /// with all its libraries. On one thread, for where there are two processors the other reads.
+    private func beginAhead() -> StoreOpening? {
+        let opening = RunMemory.opening(options, environment)
+        let work = { @Sendable in
+            // Of events, files, the store, control and signals, for the run to begin with.
+            Thread.makeSpare(6)
+            opening?.open()
+            _ = CurlLibrary.problem
+        }
+        if let thread = try? Signals.holding({ () throws(SystemError) in try Thread(named: "ahead", work) }) {
+            thread.detach()
+        } else {
+            opening?.open()
+        }
+        return opening
     }
 
     // MARK: The job
@@ -182,7 +198,6 @@ struct RunningJob {
         if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }
         let inputs = RunInputs(job, options, environment, console, signalled: other?.signalled)
         defer { inputs.close() }
-        try CurlLibrary.prepare()
         let log = try EventLog(
             consumers: consumers, redactor: Redactor(job.secrets), now: Clocks.now(),
             patience: tellsEverything ? .zero : .milliseconds(50))

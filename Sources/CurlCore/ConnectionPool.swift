@@ -1,5 +1,4 @@
 internal import CLibcurl
-package import TransferModel
 
 /// Connections (and TLS sessions) that may be used for one another: one pool per session, the certificate it shows and
 /// the proxy it goes through. What they have in common does not change. Only its loop's thread may touch it.
@@ -14,7 +13,10 @@ package import TransferModel
     let isPassing: Bool
     /// Asked before a connection is made; without one all are.
     package let gate: (any ConnectionGate)?
-    let share: UnsafeMutableRawPointer
+    /// Made for the first transfer: before that libcurl may still be loading. Where there is no memory for it the transfer
+    /// shares nothing.
+    private(set) lazy var share = unsafe makeShare()
+    private var hasShare = false
     /// Whoever closes a connection asks it, `deinit` too: it must live as long as they do.
     let secureEnds = SecureEnds()
     let sockets = PoolSockets()
@@ -24,7 +26,7 @@ package import TransferModel
     package init(
         tls: TLSSettings, identity: TLSIdentity? = nil, refusesToShow: Bool = false, proxy: ProxySettings? = nil,
         isPassing: Bool = false, gate: (any ConnectionGate)? = nil, limits: HostLimits? = nil
-    ) throws(TransferError) {
+    ) {
         self.tls = tls
         self.gate = gate
         self.limits = limits
@@ -32,11 +34,15 @@ package import TransferModel
         self.refusesToShow = refusesToShow
         self.proxy = proxy
         self.isPassing = isPassing
-        guard let share = unsafe curl_share_init() else { throw TransferError(.unknown, "libcurl: no memory") }
-        unsafe self.share = share
+        limits?.add(self)
+    }
+
+    private func makeShare() -> UnsafeMutableRawPointer? {
+        guard let share = unsafe curl_share_init() else { return nil }
         unsafe tr_share_set_lock(share, CURL_LOCK_DATA_CONNECT)
         unsafe tr_share_set_lock(share, CURL_LOCK_DATA_SSL_SESSION)
-        limits?.add(self)
+        hasShare = true
+        return unsafe share
     }
 
     /// A connection is made; one that lies idle beside it ends where it is one too many.
@@ -47,8 +53,8 @@ package import TransferModel
     }
 
     /// Another for connections like these, apart from them.
-    package func twin() throws(TransferError) -> ConnectionPool {
-        try ConnectionPool(
+    package func twin() -> ConnectionPool {
+        ConnectionPool(
             tls: tls, identity: identity, refusesToShow: refusesToShow, proxy: proxy, isPassing: isPassing, gate: gate,
             limits: limits)
     }
@@ -62,7 +68,7 @@ package import TransferModel
     /// After every handle that used it: the loop keeps its handles' pools alive as long as needed.
     deinit {
         sockets.stopListening()
-        unsafe curl_share_cleanup(share)
+        if hasShare { unsafe curl_share_cleanup(share) }
     }
 }
 

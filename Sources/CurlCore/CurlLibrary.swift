@@ -19,12 +19,6 @@ package enum CurlLibrary {
         if let problem { throw TransferError(.unknown, "libcurl \(problem)") }
     }
 
-    /// Begins with it on a thread of its own, whose end nobody need wait for: `prepare` does.
-    package static func prepareAhead() {
-        let thread = try? Signals.holding { () throws(SystemError) in try Thread(named: "libcurl") { _ = problem } }
-        thread?.detach()
-    }
-
     /// `7.88.1`
     package static var version: String { unsafe facts { unsafe String(cString: $0.pointee.version) } ?? "unknown" }
 

@@ -8,7 +8,11 @@ package import TransferModel
 ///
 /// Everything here belongs to one thread, except `waker`.
 @safe package final class CurlLoop {
-    private let multi: UnsafeMutableRawPointer
+    /// There once it is open.
+    private var multi: UnsafeMutableRawPointer?
+    private let maximumConnections: Int
+    private let connectionsPerHost: Int
+    private let streamsPerConnection: Int
     private var slots: [TransferSlot] = []
     private var free: [Int] = []
     private var completions: [CurlCompletion] = []
@@ -24,22 +28,27 @@ package import TransferModel
     /// For no longer than a turn.
     var headHold = HeadHold()
 
-    package let waker: LoopWaker
+    package let waker = LoopWaker()
 
     static let secureContextIndex = tr_ssl_context_index()
 
     /// `maximumConnections`: kept open when idle; at least what may be in flight at once.
     /// `connectionsPerHost` counts idle ones too: libcurl closes one of those before it opens another in its place.
-    package init(
-        maximumConnections: Int, connectionsPerHost: Int = 0, streamsPerConnection: Int
-    ) throws(TransferError) {
+    package init(maximumConnections: Int, connectionsPerHost: Int = 0, streamsPerConnection: Int) {
+        self.maximumConnections = maximumConnections
+        self.connectionsPerHost = connectionsPerHost
+        self.streamsPerConnection = streamsPerConnection
+    }
+
+    /// Once, before the first transfer: waits for libcurl, which may still be loading.
+    package func open() throws(TransferError) {
         try CurlLibrary.prepare()
         guard let multi = unsafe curl_multi_init() else { throw TransferError(.unknown, "libcurl: no memory") }
         unsafe self.multi = multi
-        waker = unsafe LoopWaker(multi)
         unsafe tr_multi_set_long(multi, CURLMOPT_MAXCONNECTS, maximumConnections)
         unsafe tr_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
         unsafe tr_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, streamsPerConnection)
+        unsafe waker.enable(multi)
     }
 
     deinit {
@@ -48,7 +57,7 @@ package import TransferModel
         }
         waker.disable()
         slots = []
-        unsafe curl_multi_cleanup(multi)
+        if let multi = unsafe multi { unsafe curl_multi_cleanup(multi) }
     }
 
     func clock() -> Instant { turnTime }
@@ -311,9 +320,10 @@ extension CurlLoop: Sendable {}
 @safe package final class LoopWaker: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private var multi: UnsafeMutableRawPointer?
+    /// It was called while there was no wait to be ended: the first one ends at once.
+    private var isOwed = false
 
-    init(_ multi: UnsafeMutableRawPointer) {
-        unsafe self.multi = multi
+    init() {
         unsafe lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         unsafe pthread_mutex_init(lock, nil)
     }
@@ -325,7 +335,14 @@ extension CurlLoop: Sendable {}
 
     package func wake() {
         unsafe pthread_mutex_lock(lock)
-        if let multi = unsafe multi { unsafe curl_multi_wakeup(multi) }
+        if let multi = unsafe multi { unsafe curl_multi_wakeup(multi) } else { isOwed = true }
+        unsafe pthread_mutex_unlock(lock)
+    }
+
+    func enable(_ multi: UnsafeMutableRawPointer) {
+        unsafe pthread_mutex_lock(lock)
+        unsafe self.multi = multi
+        if isOwed { unsafe curl_multi_wakeup(multi) }
         unsafe pthread_mutex_unlock(lock)
     }
 

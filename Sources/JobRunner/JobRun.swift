@@ -110,6 +110,7 @@ package final class JobRun {
         self.inbox = inbox
         limitOrigins()
         if let resuming { takeOver(resuming, standing) }
+        try engine.open()
         try networks.begin { inbox.post($0) }
     }
 

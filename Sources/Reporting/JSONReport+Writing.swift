@@ -62,7 +62,7 @@ extension JSONReport {
         writer.key("runner")
         writer.beginObject()
         writer.member("version", runner.version)
-        writer.member("libcurl", runner.libcurl)
+        writer.member("libcurl", runner.libcurl.text)
         writer.member("pid", Int(runner.pid))
         writer.member("host", runner.host)
         writer.endObject()
@@ -70,7 +70,7 @@ extension JSONReport {
         writer.beginObject()
         writer.member("name", redactor.redacted(name: job.name))
         writer.member("file", redactor.redacted(name: job.file))
-        writer.member("sha256", job.sha256)
+        writer.member("sha256", job.sha256?.text)
         writer.member("variables", variables: JobProofs.hidden(in: job).map { $0.redacted(by: redactor) })
         writer.endObject()
     }

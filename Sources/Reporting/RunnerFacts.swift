@@ -1,13 +1,14 @@
 package import TransferModel
 
 /// Who ran the job: what the report says under `runner`.
-package struct RunnerFacts: Hashable, Sendable {
+package struct RunnerFacts: Sendable {
     package var version: String
-    package var libcurl: String
+    /// Of a library that is there once the run is.
+    package var libcurl: LateText
     package var pid: Int32
     package var host: String
 
-    package init(version: String, libcurl: String, pid: Int32, host: String) {
+    package init(version: String, libcurl: LateText, pid: Int32, host: String) {
         self.version = version
         self.libcurl = libcurl
         self.pid = pid

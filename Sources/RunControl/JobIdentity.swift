@@ -1,4 +1,3 @@
-import Digests
 import SystemIO
 package import TransferModel
 
@@ -17,13 +16,19 @@ package struct JobIdentity: Hashable, Sendable {
     /// start elsewhere. What came on standard input is known by its text, so that two jobs piped from one folder at
     /// the same time are two.
     private static func place(of job: Job) -> String {
-        if job.file == "-" { return "\(job.baseDirectory)/-\(job.sha256 ?? "")" }
+        if job.file == "-" { return "\(job.baseDirectory)/-\(job.sha256?.text ?? "")" }
         let (folder, name) = Folders.split(job.file)
         // A folder that is no text still is another one than its neighbour.
         let absolute = Folders.resolved(folder).map { $0.text ?? NotText($0.bytes).escaped } ?? folder
         return absolute == "/" ? "/\(name)" : "\(absolute)/\(name)"
     }
 
-    /// `<sha256>.lock`, so that any name can be a file's.
-    var lockName: String { Checksum.mark(of: Array(text.utf8)).description.dropFirst("sha256:".count) + ".lock" }
+    /// `<FNV-1a of 128 bits>.lock`, so that any name can be a file's. It is against accidents and not against people, who
+    /// have a folder each; and the lock comes first of all, when libcrypto is not loaded yet.
+    var lockName: String {
+        var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+        for byte in text.utf8 { hash = (hash ^ UInt128(byte)) &* 0x0000_0000_0100_0000_0000_0000_0000_013b }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 32 - digits.utf8.count) + digits + ".lock"
+    }
 }

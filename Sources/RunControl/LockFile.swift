@@ -3,7 +3,7 @@ import SystemIO
 import TextFormats
 import TransferModel
 
-/// A job's lock in the state folder: `locks/<sha256 of who the job is>.lock`.
+/// A job's lock in the state folder: `locks/<hash of who the job is>.lock`.
 ///
 /// The file stays, because making it anew costs a run more than locking it. Where nothing may stay it goes with the
 /// run; whoever got the lock of a file that had just lost its name has the lock of nothing, and asks again.

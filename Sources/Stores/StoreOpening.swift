@@ -2,10 +2,10 @@ import Synchronization
 import SystemIO
 package import TransferModel
 
-/// A store that a thread of its own opens while its run's job is still read, which takes as long. Nothing in it is
+/// A store that another thread opens while its run's job is still read, which takes as long. Nothing in it is
 /// forgotten, and a damaged one is not put aside, before somebody takes it: the job may turn out to be none.
 package final class StoreOpening: Sendable {
-    /// Unchecked: the store is made by the thread, which ends before anybody takes it.
+    /// Unchecked: the store is made by the thread that opens it, which has nothing of it left when somebody takes it.
     private enum Opened: @unchecked Sendable {
         case store(Store)
         /// It was waited for, and would be again.
@@ -14,27 +14,24 @@ package final class StoreOpening: Sendable {
         case unusable
     }
 
-    /// What the thread has of it: it may be left alone with that.
-    private final class Place: Sendable {
-        let opened = Mutex(Opened.unusable)
+    private let folder: String
+    private let patience: TimeSpan
+    private let opened = Mutex(Opened.unusable)
+    private let isOpened = WakeSignal()
+    private let isTaken = Atomic(false)
+
+    /// `nil` where no store is. `patience` is for others that open it.
+    package init?(folder: String, patience: TimeSpan? = nil) {
+        guard Store.isThere(folder: folder) else { return nil }
+        self.folder = folder
+        self.patience = patience ?? OpenedDatabase.patience
     }
 
-    private let place = Place()
-    private let thread: Mutex<Thread?>
-
-    /// `nil` where no store is. `patience` is for others that open it; `whenDone` is called on its thread.
-    package init?(folder: String, patience: TimeSpan? = nil, whenDone: @escaping @Sendable () -> Void = {}) {
-        guard Store.isThere(folder: folder) else { return nil }
-        let place = place
-        let started = try? Signals.holding { () throws(SystemError) in
-            try Thread(named: "opening") {
-                let opened = Self.open(folder, patience ?? OpenedDatabase.patience)
-                place.opened.withLock { $0 = opened }
-                whenDone()
-            }
-        }
-        guard let started else { return nil }
-        thread = Mutex(started)
+    /// Once, on whatever thread: who takes it waits for that.
+    package func open() {
+        let result = Self.open(folder, patience)
+        opened.withLock { $0 = result }
+        isOpened.signal()
     }
 
     private static func open(_ folder: String, _ patience: TimeSpan) -> Opened {
@@ -45,18 +42,16 @@ package final class StoreOpening: Sendable {
         }
     }
 
-    deinit { thread.withLock { $0.take() }?.detach() }
-
     /// Once, by whoever will use it; `nil` for the next, and when it could not be opened as it is. Throws when others keep it
     /// to themselves: all the time there is for that has been waited.
     package func take() throws(StoreError) -> Store? {
-        guard let running = thread.withLock({ $0.take() }) else { return nil }
-        running.join()
-        let opened = place.opened.withLock { place in
-            defer { place = .unusable }
-            return place
+        guard !isTaken.exchange(true, ordering: .relaxed) else { return nil }
+        isOpened.wait()
+        let result = opened.withLock { opened in
+            defer { opened = .unusable }
+            return opened
         }
-        switch opened {
+        switch result {
         case .store(let store): return store
         case .busy(let error): throw error
         case .unusable: return nil

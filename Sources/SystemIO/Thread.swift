@@ -15,7 +15,13 @@ package final class Thread: Sendable {
     package init(
         named name: String, standsBack: Bool = false, _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) {
-        let box = unsafe Unmanaged.passRetained(Start(name: name, standsBack: standsBack, body: body))
+        let start = Start(name: name, standsBack: standsBack, body: body)
+        if let spare = Self.spares.withLock({ $0.popLast() }) {
+            spare.desk.give(start)
+            handle = Mutex(spare.handle)
+            return
+        }
+        let box = unsafe Unmanaged.passRetained(start)
         var thread = pthread_t()
         let code = unsafe pthread_create(&thread, nil, runThread, box.toOpaque())
         guard code == 0 else {
@@ -48,7 +54,47 @@ package final class Thread: Sendable {
         precondition(handle.withLock { $0 } == nil, "a thread was dropped without being joined")
     }
 
-    fileprivate final class Start {
+    // MARK: Made ahead
+
+    /// Makes threads that wait for a body, and are what the next ones are that are asked for: with the signals held back
+    /// that the caller holds back. glibc makes no thread while it loads a library, however long that takes.
+    package static func makeSpare(_ count: Int) {
+        for _ in 0..<count {
+            let desk = Desk()
+            let box = unsafe Unmanaged.passRetained(desk)
+            var thread = pthread_t()
+            guard unsafe pthread_create(&thread, nil, runSpare, box.toOpaque()) == 0 else {
+                // Who needs one finds out.
+                return unsafe box.release()
+            }
+            let spare = Spare(handle: thread, desk: desk)
+            spares.withLock { $0.append(spare) }
+        }
+    }
+
+    private static let spares = Mutex<[Spare]>([])
+
+    private struct Spare: Sendable {
+        let handle: pthread_t
+        let desk: Desk
+    }
+
+    fileprivate final class Desk: Sendable {
+        private let start = Mutex<Start?>(nil)
+        private let isThere = WakeSignal()
+
+        func give(_ start: Start) {
+            self.start.withLock { $0 = start }
+            isThere.signal()
+        }
+
+        func wait() -> Start? {
+            isThere.wait()
+            return start.withLock { $0.take() }
+        }
+    }
+
+    fileprivate final class Start: Sendable {
         let name: String
         let standsBack: Bool
         let body: @Sendable () -> Void
@@ -63,10 +109,21 @@ package final class Thread: Sendable {
 private func runThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let argument = unsafe argument else { return nil }
     let start = unsafe Unmanaged<Thread.Start>.fromOpaque(argument).takeRetainedValue()
+    run(start)
+    return nil
+}
+
+private func runSpare(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let argument = unsafe argument else { return nil }
+    unsafe tr_thread_name("spare")
+    if let start = unsafe Unmanaged<Thread.Desk>.fromOpaque(argument).takeRetainedValue().wait() { run(start) }
+    return nil
+}
+
+private func run(_ start: Thread.Start) {
     unsafe tr_thread_name(String(start.name.prefix(15)))
     if start.standsBack { standBack() }
     start.body()
-    return nil
 }
 
 /// Of the calling thread alone: that is what Linux means by a process here.

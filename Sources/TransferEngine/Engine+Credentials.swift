@@ -77,7 +77,7 @@ extension Engine {
     /// What the proxy is shown, and connections that are proven to be somebody's: on HTTP/1.1, and nobody else's.
     func show(
         _ request: OutgoingRequest, _ curl: inout CurlRequest, _ attempt: Attempt
-    ) throws(TransferError) {
+    ) {
         if let proof = attempt.life.connectionProof { curl.login = Self.login(proof.method, proof.secret) }
         show(attempt.life.proxyAuthorization, to: request, &curl)
         let logins = EngineSession.Logins(origin: curl.login, proxy: curl.proxyLogin)
@@ -85,9 +85,9 @@ extension Engine {
         curl.version = .http1
         // What must not be sent twice never meets a connection that may be dead: it has all its rounds to itself.
         if HTTPMethod.isIdempotent(request.method) {
-            curl.pool = try attempt.session.pool(for: logins, at: request.url.origin, like: curl.pool)
+            curl.pool = attempt.session.pool(for: logins, at: request.url.origin, like: curl.pool)
         } else {
-            let pool = try attempt.session.takePool(for: logins, at: request.url.origin, like: curl.pool)
+            let pool = attempt.session.takePool(for: logins, at: request.url.origin, like: curl.pool)
             attempt.session.giveBack(attempt.ownPool)
             attempt.ownPool = pool
             curl.pool = pool.pool

@@ -161,15 +161,14 @@ package final class Engine {
         let concurrency = job.limits.maximumConcurrentTasks
         let streams = job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100
         let perHost = job.sessions.map(\.maximumConnectionsPerHost).max() ?? 6
-        let loop = try CurlLoop(
+        let loop = CurlLoop(
             maximumConnections: max(concurrency * 2, 64), connectionsPerHost: perHost, streamsPerConnection: streams)
         self.loop = loop
         var sessions: [EngineSession] = []
         for configuration in job.sessions {
             sessions.append(
-                try EngineSession(
-                    configuration, proxies: job.proxies, userAgent: userAgent,
-                    networks: networks, now: now.wall))
+                EngineSession(
+                    configuration, proxies: job.proxies, userAgent: userAgent, networks: networks, now: now.wall))
         }
         self.sessions = sessions
         isMetered = Self.isMetered(job)
@@ -196,6 +195,9 @@ package final class Engine {
         // Otherwise the store says what is to stay. Where nobody can say, only what is surely of no use goes.
         if memory?.isEmpty != false { outbox.add(.sweep(keeping: memory == nil ? nil : [])) }
     }
+
+    /// Before the first attempt: all that comes before needs no libcurl, which may still be loading.
+    package func open() throws(TransferError) { try loop.open() }
 
     /// Ends the threads of files and begins to end that of the store; nothing may be under way.
     package func close() {
@@ -424,7 +426,7 @@ package final class Engine {
         curl.receiveBuffer =
             attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
         curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
-        if attempt.life.mayAuthorize { try show(request, &curl, attempt) }
+        if attempt.life.mayAuthorize { show(request, &curl, attempt) }
         return curl
     }
 

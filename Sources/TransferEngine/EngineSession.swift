@@ -62,10 +62,10 @@ final class EngineSession {
     init(
         _ configuration: SessionConfiguration, proxies: ProxyEnvironment, userAgent: String,
         networks: NetworkDesk, now: WallTime
-    ) throws(TransferError) {
+    ) {
         self.configuration = configuration
         self.userAgent = userAgent
-        pools = try SessionPools(configuration, proxies: proxies, networks: networks)
+        pools = SessionPools(configuration, proxies: proxies, networks: networks)
         lore = SessionLore(configuration, at: now)
         hasOwnSchemes = !configuration.protocols.isEmpty
         var random = SystemRandomNumberGenerator()
@@ -87,20 +87,20 @@ final class EngineSession {
 
     func pool(
         for login: Logins, at origin: Origin, like other: ConnectionPool
-    ) throws(TransferError) -> ConnectionPool {
+    ) -> ConnectionPool {
         let key = LoginKey(origin: origin, login: login, base: other)
         if let pool = loginPools[key] { return pool }
-        let pool = try other.twin()
+        let pool = other.twin()
         loginPools[key] = pool
         return pool
     }
 
     func takePool(
         for login: Logins, at origin: Origin, like other: ConnectionPool
-    ) throws(TransferError) -> OwnPool {
+    ) -> OwnPool {
         let key = LoginKey(origin: origin, login: login, base: other)
         if let pool = sparePools[key]?.popLast() { return OwnPool(key: key, pool: pool) }
-        return OwnPool(key: key, pool: try other.twin())
+        return OwnPool(key: key, pool: other.twin())
     }
 
     /// Those there are but what attempts have for themselves.

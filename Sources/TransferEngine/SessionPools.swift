@@ -45,14 +45,14 @@ final class SessionPools {
 
     init(
         _ configuration: SessionConfiguration, proxies environment: ProxyEnvironment, networks: NetworkDesk
-    ) throws(TransferError) {
+    ) {
         self.configuration = configuration
         self.networks = networks
         usualTerms = configuration.taskDefaults.networkTerms
         tls = TLSSettings(configuration.tls)
         proxies = ProxyChoice(configuration.proxy, environment: environment)
         limits = HostLimits(mostPerHost: configuration.maximumConnectionsPerHost)
-        plain = try ConnectionPool(tls: tls, gate: networks.gate(usualTerms), limits: limits)
+        plain = ConnectionPool(tls: tls, gate: networks.gate(usualTerms), limits: limits)
         rules = configuration.taskDefaults.challenges.filter(ConnectionChallenges.isMeant)
         isPlain = proxies.isDirect && configuration.tls.clientCertificates.isEmpty && rules.isEmpty
     }
@@ -77,7 +77,7 @@ final class SessionPools {
     ) throws(TransferError) -> ConnectionPool {
         var key = Key()
         key.isApart = isApart && configuration.http.version != .http1
-        if isPlain, own.isEmpty, terms == usualTerms { return try pool(key) }
+        if isPlain, own.isEmpty, terms == usualTerms { return key.isApart ? try pool(key) : plain }
         if terms != usualTerms { key.terms = terms }
         if url.isSecure { try weigh(challenges(own), url, &key) }
         key.proxy = proxies.proxy(for: url)
@@ -156,7 +156,7 @@ final class SessionPools {
     private func make(_ key: Key) throws(TransferError) -> ConnectionPool {
         var identity: TLSIdentity?
         if let place = key.identity { identity = try self.identity(place) }
-        return try ConnectionPool(
+        return ConnectionPool(
             tls: tls, identity: identity, refusesToShow: key.refusesToShow, proxy: key.proxy.map { settings(of: $0) },
             isPassing: key.origin != nil, gate: networks.gate(key.terms ?? usualTerms), limits: limits)
     }

@@ -5,8 +5,8 @@ package struct Job: Sendable {
     package var isNamed = false
     /// The job file as the user named it; `-` for standard input.
     package var file: String
-    /// Of the file's bytes, in hex; `nil` when nothing computed it.
-    package var sha256: String?
+    /// Of the file's bytes, in hex; `nil` where nobody wants it. A run has begun before it is asked for.
+    package var sha256: LateText?
     /// The absolute folder that relative paths start from.
     package var baseDirectory: String
     package var variables: [Variable] = []

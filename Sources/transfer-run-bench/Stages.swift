@@ -146,7 +146,7 @@ struct Stages {
         return try Measure.cost(per: tasks, wholeProcess: true) { _ in
             let now = Clocks.now()
             let report = JSONReport(
-                job: job, runner: RunnerFacts(version: "0", libcurl: "0", pid: 1, host: "bench"))
+                job: job, runner: RunnerFacts(version: "0", libcurl: LateText("0"), pid: 1, host: "bench"))
             let log = try EventLog(consumers: [report], redactor: nil, now: now)
             for index in 0..<tasks {
                 append(index, job, headers, now, to: log)
@@ -204,8 +204,9 @@ struct Stages {
     /// The same requests through libcurl, with nothing around it.
     private func libcurlAlone(_ round: Int) throws {
         let urls = (0..<tasks).map { url($0) }
-        let loop = try CurlLoop(maximumConnections: 64, streamsPerConnection: 100)
-        let pool = try ConnectionPool(tls: TLSSettings(TLSConfiguration()))
+        let loop = CurlLoop(maximumConnections: 64, streamsPerConnection: 100)
+        try loop.open()
+        let pool = ConnectionPool(tls: TLSSettings(TLSConfiguration()))
         var next = 0
         var done = 0
         while done < urls.count {

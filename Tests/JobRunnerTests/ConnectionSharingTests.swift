@@ -45,10 +45,11 @@ import TransferModel
         server.on(
             "/long", [.bytes(head + Self.long[..<150_000]), .gate("rest"), .bytes(Array(Self.long[150_000...]))])
 
-        let loop = try CurlLoop(maximumConnections: 64, streamsPerConnection: 100)
+        let loop = CurlLoop(maximumConnections: 64, streamsPerConnection: 100)
+        try loop.open()
         var trust = TLSConfiguration()
         trust.ca = server.caFile
-        let pool = try ConnectionPool(tls: TLSSettings(trust))
+        let pool = ConnectionPool(tls: TLSSettings(trust))
         func start(_ path: String, _ version: CurlRequest.Version) throws -> Answer {
             var request = CurlRequest(url: server.url(path), method: "GET", pool: pool)
             request.version = version

@@ -17,7 +17,7 @@ final class MemorySink: ByteSink {
     }
 }
 
-let runner = RunnerFacts(version: "0.1.0", libcurl: "7.88.1", pid: 4242, host: "ci-7")
+let runner = RunnerFacts(version: "0.1.0", libcurl: LateText("7.88.1"), pid: 4242, host: "ci-7")
 
 /// Feeds events in batches of random sizes, as a loop's turns would.
 func feed(_ events: [Event], to consumer: any EventConsumer, _ random: inout Seeded) throws {

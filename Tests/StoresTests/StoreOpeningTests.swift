@@ -16,6 +16,13 @@ import TransferModel
         return (try MemoryKeeper(place, reports: reports), reports)
     }
 
+    /// On a thread of its own.
+    private func begun(_ folder: String, patience: TimeSpan? = nil) throws -> StoreOpening? {
+        guard let opening = StoreOpening(folder: folder, patience: patience) else { return nil }
+        try Thread(named: "ahead") { opening.open() }.detach()
+        return opening
+    }
+
     private func opened(_ reports: Mailbox<MemoryReport>) throws -> OpenedMemory {
         for report in reports.takeAll() { if case .opened(let memory) = report { return memory } }
         throw Missing()
@@ -28,7 +35,7 @@ import TransferModel
         let session = try #require(try store?.session(job: "j", name: "s", now: Clocks.wall()))
         try store?.keep(session, ["/x"])
         store = nil
-        let opening = try #require(StoreOpening(folder: tree.path))
+        let opening = try #require(try begun(tree.path))
         let (keeper, reports) = try keeper(tree.path, opening)
         #expect(keeper.finish() == [])
         #expect(try opened(reports).places[SessionIndex(raw: 0)]?.mayHold("/x") == true)
@@ -46,7 +53,7 @@ import TransferModel
         _ = try Store.open(folder: tree.path)
         let lock = try Descriptor.open(tree.path("store.lock"), O_RDONLY)
         #expect(try lock.tryLock())
-        let (keeper, _) = try keeper(tree.path, StoreOpening(folder: tree.path, patience: .seconds(1)))
+        let (keeper, _) = try keeper(tree.path, begun(tree.path, patience: .seconds(1)))
         // Of two waits the last would be told.
         #expect(keeper.finish() == ["another process has held \(tree.path)/store.lock for 1 seconds"])
         _ = consume lock
@@ -57,7 +64,7 @@ import TransferModel
         let tree = try TemporaryTree()
         _ = try Store.open(folder: tree.path)
         _ = try tree.write("store.sqlite", "no database", mode: 0o600)
-        let (keeper, _) = try keeper(tree.path, StoreOpening(folder: tree.path))
+        let (keeper, _) = try keeper(tree.path, begun(tree.path))
         let problems = keeper.finish()
         #expect(problems.count == 1 && problems[0].contains("was put aside as"))
     }
@@ -73,8 +80,8 @@ import TransferModel
             _ = try tree.write("store.sqlite", try tree.bytes("journal.sqlite"), mode: 0o600)
         }
         let before = try tree.bytes("store.sqlite")
-        // It waits for the thread that opened, and is given nothing.
-        #expect(try #require(StoreOpening(folder: tree.path)).take() == nil)
+        // It waits until it was opened, and is given nothing.
+        #expect(try #require(try begun(tree.path)).take() == nil)
         #expect(try tree.bytes("store.sqlite") == before)
         #expect(tree.list().allSatisfy { !$0.contains("quarantined") })
         #expect(try Store.open(folder: tree.path).quarantined != nil)
@@ -88,12 +95,11 @@ import TransferModel
         _ = try store?.session(job: "old", name: "s", now: longAgo)
         store = nil
         for _ in 0..<20 {
-            let isReady = WakeSignal()
-            let opening = StoreOpening(folder: tree.path) { isReady.signal() }
-            #expect(opening != nil && isReady.wait(nanoseconds: 30_000_000_000))
+            let opening = try #require(StoreOpening(folder: tree.path))
+            opening.open()
         }
         #expect(try Store.open(folder: tree.path, now: longAgo).sessions().map(\.job) == ["old"])
-        let (keeper, _) = try keeper(tree.path, StoreOpening(folder: tree.path))
+        let (keeper, _) = try keeper(tree.path, begun(tree.path))
         #expect(keeper.finish() == [])
         #expect(try Store.open(folder: tree.path, now: longAgo).sessions().isEmpty)
     }

@@ -28,6 +28,23 @@ import Testing
         }
     }
 
+    /// Of those made ahead and those that are not, each is what was asked for.
+    @Test func oneMadeAheadIsLikeAnother() throws {
+        Signals.holding { Thread.makeSpare(3) }
+        let seen = Mutex<Set<String>>([])
+        let names = (0..<8).map { "number-\($0)" }
+        let threads = try Signals.holding { () throws(SystemError) in
+            try names.map { name throws(SystemError) in
+                try Thread(named: name) {
+                    let own = (try? WholeFile.read("/proc/thread-self/comm", limit: 64)) ?? []
+                    seen.withLock { _ = $0.insert(String(decoding: own.dropLast(), as: UTF8.self)) }
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(seen.withLock { $0 } == Set(names))
+    }
+
     /// Of this thread alone, not of whoever began it.
     @Test func oneThatStandsBackIsNicer() throws {
         let own = niceness()

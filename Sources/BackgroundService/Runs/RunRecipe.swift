@@ -54,7 +54,7 @@ package struct RunRecipe: Sendable {
         } catch {
             throw ServiceTrouble("no task of the job that was handed over matches `\(error.pattern)`")
         }
-        job.sha256 = sha256
+        job.sha256 = sha256.map { LateText($0) }
         return changed(job)
     }
 

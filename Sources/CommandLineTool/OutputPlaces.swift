@@ -31,12 +31,12 @@ enum OutputPlaces {
                 inputs[name, default: []].append((place, input))
             }
         }
-        for task in job.tasks {
-            guard let destination = task.destination, let alike = inputs[Folders.split(destination).name],
+        for index in job.tasks.indices {
+            guard let destination = job.tasks[index].destination, let alike = inputs[Folders.split(destination).name],
                 let place = place(destination), let input = alike.first(where: { $0.place == place })?.input
             else { continue }
             throw OutputProblem(
-                "the task `\(task.id)` would write over \(input.what), \(input.path): give it another `to`")
+                "the task `\(job.tasks[index].id)` would write over \(input.what), \(input.path): give it another `to`")
         }
     }
 

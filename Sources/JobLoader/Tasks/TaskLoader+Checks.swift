@@ -18,7 +18,7 @@ extension TaskLoader {
 
     func checkOptions(_ draft: TaskDraft, _ task: inout TaskSpecification) {
         let options = task.options
-        checkBody(draft, options.values)
+        checkBody(draft, options)
         noteReads(options.values.body, UInt32(tasks.count))
         if written.has(table.cellular), options.values.policies.allowsCellularAccess,
             !sessions.configurations[Int(draft.session.raw)].taskDefaults.allowsCellularAccess
@@ -49,8 +49,9 @@ extension TaskLoader {
         }
     }
 
-    func checkBody(_ draft: TaskDraft, _ values: TaskOptions.Values) {
-        guard let body = values.body else {
+    /// The options and not their values, which are many to copy for each task.
+    private func checkBody(_ draft: TaskDraft, _ options: TaskOptions) {
+        guard let body = options.values.body else {
             let isWritten =
                 written.has(table.body) || defaults.written.has(table.body) && written.nulls & bit(table.body) == 0
             if draft.type == .upload, !isWritten {
@@ -59,7 +60,7 @@ extension TaskLoader {
             return
         }
         let place = written.has(table.body) ? reader.tree.span(written.key(table.body)) : reader.beginning(draft.node)
-        if let method = values.method, method == "GET" || method == "HEAD" {
+        if let method = options.values.method, method == "GET" || method == "HEAD" {
             reader.error(
                 "body-with-get", "a \(method) request has no body", hint: "leave `method` or `body` out", at: place)
         }
@@ -69,12 +70,12 @@ extension TaskLoader {
                 hint: "write the body into the job, let a `stream` command read the file, or make it an upload",
                 at: place)
         }
-        if body.isStream, values.resumable {
+        if body.isStream, options.values.resumable {
             reader.warning(
                 "no-effect", "`resumable` has no effect on a `stream`: what a command writes cannot be asked for again",
                 hint: "write it into a file first", at: place)
         }
-        checkMultipart(body, values, at: place)
+        checkMultipart(body, options.values, at: place)
         checkStandardInput(body, at: place)
     }
 

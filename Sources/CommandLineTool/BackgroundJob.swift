@@ -180,7 +180,7 @@ struct BackgroundJob {
         _ result: Handover.Result, _ rest: JobPart, _ identifier: String, _ job: Job, _ folder: StateFolder,
         _ starter: ServiceStarter, _ networks: NetworkSettings
     ) -> Int32 {
-        guard let memory = carrier.memory(rest.job, nil) else { return ExitStatus.runnerFailed.code }
+        guard let memory = carrier.memory(rest.job) else { return ExitStatus.runnerFailed.code }
         for warning in BatchRoom.warnings(rest.job) + BatchBytes.warnings(rest.job) { console.errors(warning) }
         let background = HandedPart(
             run: result.run, identifier: identifier, part: result.part, folder: folder, starter: starter)

@@ -7,22 +7,12 @@ struct RunMemory {
     /// `nil` when nothing of any session outlives the run.
     let place: MemoryPlace?
 
-    /// The store, for somebody to open while the job is read; `nil` where there is none.
-    static func opening(_ options: RunOptions, _ environment: [String: String]) -> StoreOpening? {
-        guard let folder = try? StateFolder(options.stateDirectory, environment).state,
-            Store.privacyProblem(folder: folder) == nil
-        else { return nil }
-        return StoreOpening(folder: folder)
-    }
-
     /// A store that others could write is an error, before anything is transferred.
-    init(
-        _ job: Job, _ options: RunOptions, _ environment: [String: String], _ opening: StoreOpening?
-    ) throws(StoreError) {
+    init(_ job: Job, _ options: RunOptions, _ environment: [String: String]) throws(StoreError) {
         // No place for state at all was an error when the job was locked.
         let folder = try? StateFolder(options.stateDirectory, environment)
         place = try folder.flatMap { folder throws(StoreError) in
-            try MemoryPlace.of(job, in: folder, opening: opening)
+            try MemoryPlace.of(job, in: folder)
         }
     }
 

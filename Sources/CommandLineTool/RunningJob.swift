@@ -23,7 +23,7 @@ struct RunningJob {
             return 2
         }
         do throws(UsageError) {
-            let opening = beginAhead()
+            Self.beginAhead()
             guard let (job, loaded) = try load(path) else { return 2 }
             // From here signals are values, before the first thread is made that stays.
             Signals.hold()
@@ -42,29 +42,24 @@ struct RunningJob {
                 if UnfinishedMark(ServicePlace(folder)).isThere { CommandLineTool.tellOfDamage(folder, console) }
                 ServiceStarter.here(folder, options, environment).goOn()
             }
-            return enter(job, loaded.file, networks, opening)
+            return enter(job, loaded.file, networks)
         } catch {
             console.errors(error.text)
             return 2
         }
     }
 
-    /// What takes as long as reading a job and does not hang on it, for whoever needs it to wait for: the store, and libcurl
-    /// with all its libraries. On one thread, for where there are two processors the other reads.
-    private func beginAhead() -> StoreOpening? {
-        let opening = RunMemory.opening(options, environment)
-        let work = { @Sendable in
-            // Of events, files, the store, control and signals, for the run to begin with.
-            Thread.makeSpare(6)
-            opening?.open()
-            _ = CurlLibrary.problem
+    /// What takes as long as reading a job and does not hang on it: libcurl is loaded, with all its libraries. Nobody need wait
+    /// for that before the first attempt.
+    private static func beginAhead() {
+        let thread = try? Signals.holding { () throws(SystemError) in
+            try Thread(named: "ahead") {
+                // Of events, files, the store, control and signals, for the run to begin with.
+                Thread.makeSpare(6)
+                _ = CurlLibrary.problem
+            }
         }
-        if let thread = try? Signals.holding({ () throws(SystemError) in try Thread(named: "ahead", work) }) {
-            thread.detach()
-        } else {
-            opening?.open()
-        }
-        return opening
+        thread?.detach()
     }
 
     // MARK: The job
@@ -119,27 +114,27 @@ struct RunningJob {
 
     // MARK: The run
 
-    private func enter(_ job: Job, _ file: JobFile?, _ networks: NetworkSettings, _ opening: StoreOpening?) -> Int32 {
+    private func enter(_ job: Job, _ file: JobFile?, _ networks: NetworkSettings) -> Int32 {
         switch Overlap(job: job, options: options, environment: environment, console: console).enter(file) {
         case .end(let status): return status.code
         case .clear(let lock):
             defer { lock?.release() }
-            return start(job, networks, opening)
+            return start(job, networks)
         }
     }
 
     /// `nil` when it was said why not.
-    func memory(_ job: Job, _ opening: StoreOpening?) -> RunMemory? {
+    func memory(_ job: Job) -> RunMemory? {
         do throws(StoreError) {
-            return try RunMemory(job, options, environment, opening)
+            return try RunMemory(job, options, environment)
         } catch {
             console.errors("error: what runs remember cannot be kept: \(error)\n")
             return nil
         }
     }
 
-    private func start(_ job: Job, _ networks: NetworkSettings, _ opening: StoreOpening?) -> Int32 {
-        guard let memory = memory(job, opening) else { return ExitStatus.runnerFailed.code }
+    private func start(_ job: Job, _ networks: NetworkSettings) -> Int32 {
+        guard let memory = memory(job) else { return ExitStatus.runnerFailed.code }
         for warning in BatchRoom.warnings(job) + BatchBytes.warnings(job) { console.errors(warning) }
         do throws(OutputProblem) {
             let outputs = try RunOutputs(job, options, environment)

@@ -14,14 +14,8 @@ package struct MemoryPlace: Sendable {
     package let secrets: Redactor
     /// By session; `nil` for one whose answers are not kept on the disk.
     package let caches: [CachePlace?]
-    /// Where it is being opened already.
-    package let opening: StoreOpening?
 
-    package init(
-        folder: String, job: String, sessions: [String?], secrets: Redactor, caches: [CachePlace?] = [],
-        opening: StoreOpening? = nil
-    ) {
-        self.opening = opening
+    package init(folder: String, job: String, sessions: [String?], secrets: Redactor, caches: [CachePlace?] = []) {
         self.caches = caches
         self.folder = folder
         self.job = job

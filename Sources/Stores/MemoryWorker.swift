@@ -72,13 +72,7 @@ final class MemoryWorker {
 
     private func opened() throws(StoreError) -> Store {
         if let store { return store }
-        let made: Store
-        if let early = try place.opening?.take() {
-            made = early
-            made.forgetOld()
-        } else {
-            made = try Store.open(folder: place.folder)
-        }
+        let made = try Store.open(folder: place.folder)
         if let quarantine = made.quarantined {
             problems.append("\(quarantine.reason): it was put aside as \(quarantine.path)")
         }

@@ -8,7 +8,7 @@ struct OpenedDatabase: ~Copyable {
     let quarantined: Quarantine?
 
     /// For others that open it.
-    static let patience = TimeSpan.seconds(20)
+    package static let patience = TimeSpan.seconds(20)
 
     /// A damaged file or one of another program is put aside and a new one made; one of a newer version of this program is
     /// an error. Without `mends` nothing is put aside, and what would have been is an error too.

@@ -22,25 +22,18 @@ package final class Store: PrivateDatabase {
 
     /// Opens the folder's store, making what is missing and bringing an older one up to date. A damaged file or one
     /// of another program is put aside and a new one made; one of a newer version of this program is an error. For
-    /// tests: `steps` makes it what another version would have made.
+    /// tests: `steps` makes it what another version would have made; `patience` is for others that open it.
     package static func open(
-        folder: String, now: WallTime = Clocks.wall(), steps: [Migration] = Migration.all
+        folder: String, now: WallTime = Clocks.wall(), steps: [Migration] = Migration.all,
+        patience: TimeSpan = OpenedDatabase.patience
     ) throws(StoreError) -> Store {
-        let store = try connected(folder: folder, now: now, steps: steps)
+        let store = Store(try OpenedDatabase.open(folder: folder, kind(steps), patience: patience), now)
         store.forgetOld()
         return store
     }
 
-    /// Open, with all that is out of date still in it.
-    static func connected(
-        folder: String, now: WallTime, steps: [Migration] = Migration.all, mends: Bool = true,
-        patience: TimeSpan = OpenedDatabase.patience
-    ) throws(StoreError) -> Store {
-        Store(try OpenedDatabase.open(folder: folder, kind(steps), mends: mends, patience: patience), now)
-    }
-
     /// Whoever cannot forget now, for want of room or because others write, does so at another opening.
-    func forgetOld() {
+    private func forgetOld() {
         forgotten = (try? forgetUnusedSessions(now: openedAt)) ?? []
         forgotten.formUnion((try? forgetOldParts(now: openedAt)) ?? [])
     }

@@ -1,5 +1,7 @@
+import Glibc
 import HTTPRules
 import Stores
+import SystemIO
 import TestSupport
 import Testing
 import TransferModel
@@ -45,6 +47,22 @@ extension Store {
         #expect(try again.existingSession(job: "nightly", name: "mirror") == session)
         #expect(try again.resumeRecords(session) == ["/data/one": full("/data/one"), "": bare])
         #expect(try again.partFiles() == ["/data/.x-data/one", "/"])
+    }
+
+    /// Two processes never make, change or put aside the same file; who waits in vain for that says so.
+    @Test func whoHoldsTheLockIsWaitedFor() throws {
+        let tree = try TemporaryTree()
+        _ = try Store.open(folder: tree.path)
+        let lock = try Descriptor.open(tree.path("store.lock"), O_RDONLY)
+        #expect(try lock.tryLock())
+        do {
+            _ = try Store.open(folder: tree.path, patience: .seconds(1))
+            Issue.record("opened")
+        } catch {
+            #expect(error.kind == .busy)
+            #expect("\(error)" == "another process has held \(tree.path)/store.lock for 1 seconds")
+        }
+        _ = consume lock
     }
 
     @Test func tellsSessionsApart() throws {

@@ -118,7 +118,7 @@ let package = Package(
                 "TransferModel",
             ]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
-        room("RunControl", ["JobRunner", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
+        room("RunControl", ["JobRunner", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
         room(
             "BackgroundService",
             [

@@ -1,4 +1,5 @@
 internal import CLibcurl
+import TransferModel
 
 /// Connections (and TLS sessions) that may be used for one another: one pool per session, the certificate it shows and
 /// the proxy it goes through. What they have in common does not change. Only its loop's thread may touch it.
@@ -13,10 +14,8 @@ internal import CLibcurl
     let isPassing: Bool
     /// Asked before a connection is made; without one all are.
     package let gate: (any ConnectionGate)?
-    /// Made for the first transfer: before that libcurl may still be loading. Where there is no memory for it the transfer
-    /// shares nothing.
-    private(set) lazy var share = unsafe makeShare()
-    private var hasShare = false
+    /// There from the first transfer on: before that libcurl may still be loading.
+    private(set) var share: UnsafeMutableRawPointer?
     /// Whoever closes a connection asks it, `deinit` too: it must live as long as they do.
     let secureEnds = SecureEnds()
     let sockets = PoolSockets()
@@ -37,12 +36,13 @@ internal import CLibcurl
         limits?.add(self)
     }
 
-    private func makeShare() -> UnsafeMutableRawPointer? {
-        guard let share = unsafe curl_share_init() else { return nil }
-        unsafe tr_share_set_lock(share, CURL_LOCK_DATA_CONNECT)
-        unsafe tr_share_set_lock(share, CURL_LOCK_DATA_SSL_SESSION)
-        hasShare = true
-        return unsafe share
+    /// Before each transfer: one without a share would take the connections that all others without one have in common.
+    func open() throws(TransferError) {
+        if unsafe share != nil { return }
+        guard let made = unsafe curl_share_init() else { throw TransferError(.unknown, "libcurl: no memory") }
+        unsafe tr_share_set_lock(made, CURL_LOCK_DATA_CONNECT)
+        unsafe tr_share_set_lock(made, CURL_LOCK_DATA_SSL_SESSION)
+        unsafe share = made
     }
 
     /// A connection is made; one that lies idle beside it ends where it is one too many.
@@ -68,7 +68,7 @@ internal import CLibcurl
     /// After every handle that used it: the loop keeps its handles' pools alive as long as needed.
     deinit {
         sockets.stopListening()
-        if hasShare { unsafe curl_share_cleanup(share) }
+        if let share = unsafe share { unsafe curl_share_cleanup(share) }
     }
 }
 

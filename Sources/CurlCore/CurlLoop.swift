@@ -74,6 +74,7 @@ package import TransferModel
 
     /// Starts at once: whoever calls has a slot for it. Bytes move at the next `turn`.
     package func start(_ request: CurlRequest, receiver: any TransferReceiver) throws(TransferError) -> TransferID {
+        try request.pool.open()
         let slot = try freeSlot()
         slot.configure(request, receiver: receiver)
         slot.lastActivity = turnTime
@@ -316,7 +317,7 @@ extension CurlLoop: Sendable {}
 /// Ends the loop's wait from any thread.
 ///
 /// Unchecked: `curl_multi_wakeup` is the one call libcurl allows from other threads, and the lock keeps it from a multi
-/// that is being cleaned up.
+/// that is being cleaned up. Nothing else here is touched without it.
 @safe package final class LoopWaker: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private var multi: UnsafeMutableRawPointer?

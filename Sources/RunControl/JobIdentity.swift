@@ -1,3 +1,4 @@
+import HTTPRules
 import SystemIO
 package import TransferModel
 
@@ -23,12 +24,11 @@ package struct JobIdentity: Hashable, Sendable {
         return absolute == "/" ? "/\(name)" : "\(absolute)/\(name)"
     }
 
-    /// `<FNV-1a of 128 bits>.lock`, so that any name can be a file's. It is against accidents and not against people, who
-    /// have a folder each; and the lock comes first of all, when libcrypto is not loaded yet.
+    /// `<fingerprint>.lock`, so that any name can be a file's. Nothing stronger: each user has a folder of their own, and the
+    /// lock comes first of all, when libcrypto is not loaded yet.
     var lockName: String {
-        var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
-        for byte in text.utf8 { hash = (hash ^ UInt128(byte)) &* 0x0000_0000_0100_0000_0000_0000_0000_013b }
-        let digits = String(hash, radix: 16)
-        return String(repeating: "0", count: 32 - digits.utf8.count) + digits + ".lock"
+        var fingerprint = Fingerprint()
+        fingerprint.add(text)
+        return String(UInt64(bitPattern: fingerprint.value), radix: 16) + ".lock"
     }
 }

@@ -21,6 +21,10 @@ package final class Thread: Sendable {
             handle = Mutex(spare.handle)
             return
         }
+        handle = Mutex(try Self.begin(start))
+    }
+
+    private static func begin(_ start: Start) throws(SystemError) -> pthread_t {
         let box = unsafe Unmanaged.passRetained(start)
         var thread = pthread_t()
         let code = unsafe pthread_create(&thread, nil, runThread, box.toOpaque())
@@ -28,7 +32,7 @@ package final class Thread: Sendable {
             unsafe box.release()
             throw SystemError(call: "pthread_create", errno: code)
         }
-        handle = Mutex(thread)
+        return thread
     }
 
     package func join() {
@@ -61,14 +65,10 @@ package final class Thread: Sendable {
     package static func makeSpare(_ count: Int) {
         for _ in 0..<count {
             let desk = Desk()
-            let box = unsafe Unmanaged.passRetained(desk)
-            var thread = pthread_t()
-            guard unsafe pthread_create(&thread, nil, runSpare, box.toOpaque()) == 0 else {
-                // Who needs one finds out.
-                return unsafe box.release()
-            }
-            let spare = Spare(handle: thread, desk: desk)
-            spares.withLock { $0.append(spare) }
+            let waiting = Start(name: "spare", standsBack: false) { desk.wait().map(run) }
+            // Who needs one that cannot be made finds out.
+            guard let thread = try? begin(waiting) else { return }
+            spares.withLock { $0.append(Spare(handle: thread, desk: desk)) }
         }
     }
 
@@ -79,7 +79,7 @@ package final class Thread: Sendable {
         let desk: Desk
     }
 
-    fileprivate final class Desk: Sendable {
+    private final class Desk: Sendable {
         private let start = Mutex<Start?>(nil)
         private let isThere = WakeSignal()
 
@@ -110,13 +110,6 @@ private func runThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRaw
     guard let argument = unsafe argument else { return nil }
     let start = unsafe Unmanaged<Thread.Start>.fromOpaque(argument).takeRetainedValue()
     run(start)
-    return nil
-}
-
-private func runSpare(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let argument = unsafe argument else { return nil }
-    unsafe tr_thread_name("spare")
-    if let start = unsafe Unmanaged<Thread.Desk>.fromOpaque(argument).takeRetainedValue().wait() { run(start) }
     return nil
 }
 

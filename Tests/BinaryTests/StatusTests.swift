@@ -129,6 +129,7 @@ import TransferModel
             #expect(try values("$.runs[0].job", result) == ["nightly"])
             #expect(try values("$.runs[0].tasks[*].id", result) == ["first", "second", "third", "fourth"])
             #expect(try values("$.runs[0].tasks[*].state", result) == ["running", "waiting", "waiting", "suspended"])
+            #expect(try values("$.runs[0].tasks[*].attempts", result) == ["1", "0", "0", "0"])
             #expect(
                 try values("$.runs[0].tasks[1:].waitingFor", result) == ["sessionLimit", "dependency", "suspended"])
             #expect(try values("$.runs[0].counts.waiting", result) == ["2"])

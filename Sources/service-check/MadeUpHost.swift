@@ -10,6 +10,8 @@ import TransferModel
 final class MadeUpHost: ServiceHost {
     private let directory: String
     private let flood: Int
+    /// What it takes to say how many runs there are, as on a machine that has no time for this process.
+    private let slowness: UInt32
     private let witness = Mutex<Witness?>(nil)
     private let isOver = Atomic<Bool>(false)
     private let thread = Mutex<Thread?>(nil)
@@ -19,9 +21,10 @@ final class MadeUpHost: ServiceHost {
         init(_ file: consuming Descriptor) { self.file = file }
     }
 
-    init(_ directory: String, flood: Int) {
+    init(_ directory: String, flood: Int, slowness: UInt32) {
         self.directory = directory
         self.flood = flood
+        self.slowness = slowness
     }
 
     func begin(_ board: NewsBoard) throws(ServiceTrouble) {
@@ -71,7 +74,10 @@ final class MadeUpHost: ServiceHost {
         reply(.refused("nothing is under way"))
     }
 
-    var liveRuns: Int { access("\(directory)/busy", F_OK) == 0 ? 1 : 0 }
+    var liveRuns: Int {
+        usleep(slowness * 1000)
+        return access("\(directory)/busy", F_OK) == 0 ? 1 : 0
+    }
     var isIdle: Bool { liveRuns == 0 }
 
     func leave() {

@@ -7,7 +7,7 @@ import TransferModel
 // The background process with a made-up host, and commands that speak to it: what the tests start, kill and measure.
 // Nothing of it ships.
 //
-//   service-check daemon [--idle MILLISECONDS] [--flood EVENTS-A-SECOND] [--die] --state-dir DIR
+//   service-check daemon [--idle MILLISECONDS] [--slow MILLISECONDS] [--flood EVENTS-A-SECOND] [--die] --state-dir DIR
 //   service-check ring DIR IDENTIFIER [IDLE]     finds or starts the process, rings, prints its number
 //   service-check activate DIR WORD…             runs itself with these words as a service manager would: with a socket
 //   service-check load DIR FOLLOWERS IDLERS SECONDS
@@ -36,7 +36,9 @@ func daemon(_ words: [String]) throws -> Int32 {
     var process = ServiceProcess(
         try place(directory), version: "0.0.1", environment: Surroundings.environment())
     if let idle = option("idle", words).flatMap({ Int64($0) }) { process.limits.idle = .milliseconds(idle) }
-    let host = MadeUpHost(directory, flood: option("flood", words).flatMap { Int($0) } ?? 0)
+    let host = MadeUpHost(
+        directory, flood: option("flood", words).flatMap { Int($0) } ?? 0,
+        slowness: option("slow", words).flatMap { UInt32($0) } ?? 0)
     switch try process.run(host) {
     case .ended(.failed): return 4
     case .ended: return 0

@@ -189,6 +189,20 @@ import TransferModel
         kill(next.other.process, SIGKILL)
     }
 
+    /// Its runs may all be left before the listener has looked up from what it was at: it still says so.
+    @Test func whoeverFollowsHearsOfTheEndHoweverLateTheListenerIs() throws {
+        try tree.write("state/busy", "")
+        for _ in 0..<Rounds.scaled(3) {
+            let link = try starter(["daemon", "--idle", "40", "--slow", "60"]).connect()
+            _ = try link.ask(.follow("a", after: 0))
+            // It looks after itself by now, every ten milliseconds for sixty.
+            Polling.sleep(milliseconds: 30)
+            kill(link.other.process, SIGTERM)
+            #expect(try link.nextNews(within: .seconds(20)) == .leaving("signal 15"))
+            try waitForEnd(link.other.process)
+        }
+    }
+
     // MARK: Kills
 
     /// Processes and commands die at any moment: the next command always gets a process, and there are never two.

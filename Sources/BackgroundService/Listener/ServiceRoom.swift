@@ -51,7 +51,7 @@ final class ServiceRoom {
             default: serve(one, now)
             }
         }
-        if !isLeaving, let why = desk.leaving.withLock({ $0 }) { beginToLeave(why, now) }
+        leaveIfTold(now)
         answer(now)
         spread(now)
         for number in impatient { if let one = connections[number], one.deadline <= now { timeOut(one, now) } }
@@ -254,6 +254,10 @@ final class ServiceRoom {
         desk.end(why)
     }
 
+    private func leaveIfTold(_ now: Instant) {
+        if !isLeaving, let why = desk.leaving.withLock({ $0 }) { beginToLeave(why, now) }
+    }
+
     private func reopen(_ lost: ServiceDoor) {
         do throws(ServiceTrouble) {
             let opened = try ServiceDoor.open(desk.place)
@@ -282,6 +286,8 @@ final class ServiceRoom {
     /// The process ends: what was said still goes out, for a second at most.
     func empty() {
         let last = Clocks.instant() + .seconds(1)
+        // The runs may all have been left while the last turn went on.
+        leaveIfTold(Clocks.instant())
         answer(Clocks.instant())
         spread(last)
         while Clocks.instant() < last {

@@ -75,16 +75,13 @@ package struct OpenedMemory: Sendable {
 }
 
 /// The thread that reads and writes what is kept from run to run, so that neither the loop nor the files wait for SQLite. Orders are
-/// carried out in batches, and what is to be kept is written in one transaction for as long as `writeAfter` says.
+/// carried out in batches, and what is to be kept is written in one transaction when `WritePace` says so.
 ///
 /// A store that cannot be used costs requests, never a wrong file: whoever asks then hears that nothing is kept.
 package final class MemoryKeeper: Sendable {
     private let orders: Mailbox<MemoryOrder>
     private let thread = WorkThread()
     private let problems = Mutex<[String]>([])
-
-    static let writeAfter = TimeSpan.milliseconds(200)
-    static let writeCount = 500
 
     package init(_ place: MemoryPlace, reports: Mailbox<MemoryReport>) throws(SystemError) {
         let wake = thread.wake

@@ -22,8 +22,7 @@ final class MemoryWorker {
     private var unwrittenParts: [SessionIndex: [ResumeChange]] = [:]
     private var unwrittenUploads: [SessionIndex: [UploadChange]] = [:]
     private var unwrittenLore: [SessionIndex: [SessionLore.Change]] = [:]
-    private var unwrittenCount = 0
-    private var writeDue: Instant?
+    private var pace = WritePace()
     private(set) var problems: [String] = []
 
     init(_ place: MemoryPlace, _ reports: Mailbox<MemoryReport>) {
@@ -121,7 +120,7 @@ final class MemoryWorker {
                 if let answer = perform(order, session) { answers.append(answer) }
             case .learned(let session, let changes): take(session, changes)
             case .captured(let news): secrets = secrets.adding(news)
-            case .write: writeDue = writeDue.map { _ in Instant(nanoseconds: 0) }
+            case .write: pace.hurry(Clocks.instant())
             }
         }
         reports.post(answers)
@@ -228,23 +227,20 @@ final class MemoryWorker {
         !secrets.isEmpty && texts.contains { text in text.map { secrets.finds(in: Array($0.utf8)) } ?? false }
     }
 
-    private func noteUnwritten() {
-        unwrittenCount += 1
-        if writeDue == nil { writeDue = Clocks.instant() + MemoryKeeper.writeAfter }
-        if unwrittenCount >= MemoryKeeper.writeCount { write() }
-    }
+    private func noteUnwritten() { pace.noted(Clocks.instant()) }
 
     func writeIfDue(isLast: Bool) {
-        if isLast, writeDue == nil, caches.hasChanges { return write() }
-        guard let due = writeDue, isLast || due <= Clocks.instant() else { return }
-        write()
+        if isLast ? pace.due != nil || caches.hasChanges : pace.isDue(Clocks.instant()) { write() }
     }
 
     private func write() {
         store?.endReading()
+        // Making the store is not what is done each time.
+        var start = Clocks.instant()
         attempt { () throws(StoreError) in
             let store = try opened()
             let now = Clocks.wall()
+            start = Clocks.instant()
             try store.batch { () throws(StoreError) in
                 for (session, paths) in unwrittenPlaces { try store.forgetOthers(than: sessions[session], at: paths) }
                 for (session, changes) in unwritten {
@@ -273,8 +269,7 @@ final class MemoryWorker {
         unwrittenParts = [:]
         unwrittenUploads = [:]
         unwrittenLore = [:]
-        unwrittenCount = 0
-        writeDue = nil
+        pace.wrote(start, Clocks.instant())
     }
 
     private func stored(
@@ -287,7 +282,7 @@ final class MemoryWorker {
     }
 
     func wait(on wake: WakeSignal) {
-        guard let due = writeDue else { return wake.wait() }
+        guard let due = pace.due else { return wake.wait() }
         let left = due - Clocks.instant()
         if left > .zero { _ = wake.wait(nanoseconds: left.nanoseconds) }
     }

@@ -16,7 +16,7 @@ final class MemoryDesk {
     private var orders: [MemoryOrder] = []
     /// When what lies here is to be handed over at the latest: the thread is not woken for each file.
     private(set) var due = Instant.distantFuture
-    private static let patience = TimeSpan.milliseconds(100)
+    private static let patience = TimeSpan.milliseconds(10)
     private static let many = 256
     /// There was no store when the run began.
     let isEmpty: Bool

@@ -1,9 +1,11 @@
 import Glibc
+import Stores
 import TestSupport
 import Testing
+import TransferModel
 
 /// A run is killed at every call by which it touches files. Whatever was under way, each destination is the old file or
-/// the new one, to the byte, and the next run puts everything right.
+/// the new one, to the byte, and the next run puts everything right without fetching what it knows to be there.
 @Suite(.enabled(if: Strace.isUsable)) struct KillSweepTests {
     /// Files that change together: after a kill all are old, or all are new.
     struct Unit: Sendable {
@@ -16,6 +18,8 @@ import Testing
         /// Everything but the URLs' origin, `ORIGIN`.
         let job: String
         let units: [Unit]
+        /// By task, files that need not be fetched again once the store knows of them.
+        let lasting: [String: String]
         /// What the new files have besides their bytes.
         var mode: UInt32?
         var time: Int?
@@ -35,6 +39,9 @@ import Testing
     private static let group = Unit(
         old: ["site/b": "b old", "site/more/d": "d"],
         new: ["site/a": bodies["/a"]!, "site/b": bodies["/b"]!, "site/deep/c": "c new", "site/more/d": "d"])
+
+    private static let lastingAlone = ["a": "out/a", "c": "out/deep/er/c"]
+    private static let lastingGroup = ["a": "site/a", "c": "site/deep/c"]
 
     private static func tasks(_ more: String = "") -> String {
         """
@@ -57,28 +64,36 @@ import Testing
     }
 
     static let variants = [
-        Variant(testDescription: "files", job: tasks(), units: alone),
+        Variant(testDescription: "files", job: tasks(), units: alone, lasting: lastingAlone),
         Variant(
             testDescription: "files that are flushed",
-            job: "sessions: { default: { durability: flush } }\n" + tasks(), units: alone),
+            job: "sessions: { default: { durability: flush } }\n" + tasks(), units: alone,
+            lasting: lastingAlone),
         Variant(
             testDescription: "files with a mode and a time",
-            job: tasks(", mode: \"0640\", preserveTime: true"), units: alone, mode: 0o640, time: time),
+            job: tasks(", mode: \"0640\", preserveTime: true"), units: alone,
+            lasting: lastingAlone, mode: 0o640, time: time),
         Variant(
             testDescription: "files that have a temporary name from the start", job: tasks(), units: alone,
-            lacking: "out"),
+            lasting: lastingAlone, lacking: "out"),
         Variant(
             testDescription: "a file that a later run goes on with",
             job: "tasks: [{ id: a, url: ORIGIN/long, to: out/long }]",
-            units: [Unit(old: ["out/long": "old"], new: ["out/long": bodies["/long"]!])]),
-        Variant(testDescription: "a group", job: group("none"), units: [group]),
-        Variant(testDescription: "a group that is flushed", job: group("flush"), units: [group]),
+            units: [Unit(old: ["out/long": "old"], new: ["out/long": bodies["/long"]!])], lasting: ["a": "out/long"]),
+        Variant(
+            testDescription: "files of which one is late",
+            job: tasks().replacing("/c\"", with: "/c?late\""), units: alone,
+            lasting: lastingAlone),
+        Variant(testDescription: "a group", job: group("none"), units: [group], lasting: lastingGroup),
+        Variant(testDescription: "a group that is flushed", job: group("flush"), units: [group], lasting: lastingGroup),
     ]
 
     @Test(arguments: variants) func everyDestinationIsOldOrNew(_ variant: Variant) async throws {
         let server = try ScriptedServer { request in
             let body = Self.bodies[request.path] ?? ""
-            return ServedResource(body, lastModified: "Wed, 01 Jan 2020 12:00:00 GMT").answer(request)
+            let answer = ServedResource(body, lastModified: "Wed, 01 Jan 2020 12:00:00 GMT").answer(request)
+            // So late that of the others it was written down that they are there.
+            return request.target.hasSuffix("?late") ? [.wait(.milliseconds(100))] + answer : answer
         }
         defer { server.stop() }
         let job = variant.job.replacing("ORIGIN", with: server.origin)
@@ -86,7 +101,8 @@ import Testing
         try #require(moments.count > (variant.lacking == nil ? 30 : 4))
         if !Rounds.isLong {
             var random = Seeded("everyDestinationIsOldOrNew, \(variant.testDescription)")
-            moments = Array(moments.shuffled(using: &random).prefix(20))
+            // With the last ones, before which all is known.
+            moments = Array(moments.dropLast(4).shuffled(using: &random).prefix(16) + moments.suffix(4))
         }
         let facts = await withTaskGroup(of: Facts.self) { lanes in
             for lane in 0..<2 {
@@ -98,11 +114,14 @@ import Testing
         print("kills, \(variant.testDescription): \(facts)")
         // Threads run as they like: now and then a run ends before its moment comes.
         #expect(facts.kills > moments.count / 2)
+        if variant.job.contains("?late") { #expect(facts.known > 0) }
     }
 
     private struct Facts: CustomStringConvertible {
         var moments = 0
         var kills = 0
+        /// Files that the store knew of, whose kill had come after.
+        var known = 0
         /// Temporary names after a kill and after the run that followed, without their numbers, and how often.
         var left: [String: Int] = [:]
         var stayed: [String: Int] = [:]
@@ -110,12 +129,13 @@ import Testing
         mutating func add(_ other: Facts) {
             moments += other.moments
             kills += other.kills
+            known += other.known
             left.merge(other.left, uniquingKeysWith: +)
             stayed.merge(other.stayed, uniquingKeysWith: +)
         }
 
         var description: String {
-            "\(kills) of \(moments) struck; left behind: \(left.isEmpty ? "nothing" : "\(left)"); "
+            "\(kills) of \(moments) struck; \(known) files known to be there; left behind: \(left.isEmpty ? "nothing" : "\(left)"); "
                 + "still there after the next run: \(stayed.isEmpty ? "nothing" : "\(stayed)")"
         }
     }
@@ -146,8 +166,13 @@ import Testing
         }
         for name in temporaries(stage) { facts.left[name, default: 0] += 1 }
 
+        let known = try known(variant, stage)
+        facts.known += known.count
         let run = try stage.run(job)
         #expect(run.status == 0, "the run after a kill at \(moment)")
+        for id in known {
+            #expect(try run.task(id, "source") == "unchanged", "\(id) after a kill at \(moment)")
+        }
         for unit in variant.units {
             #expect(try isNew(unit, stage, variant), "the run after a kill at \(moment) left \(stage.files)")
         }
@@ -155,6 +180,22 @@ import Testing
         for name in stayed { facts.stayed[name, default: 0] += 1 }
         #expect(stayed.isEmpty, "left by a kill at \(moment)")
         #expect(stage.binary.home.list("runtime/transfer-run") == [], "left by a kill at \(moment)")
+    }
+
+    /// The tasks of which the store knows that their files are there. A copy is opened: the next run is to find what the kill left.
+    private static func known(_ variant: Variant, _ stage: Stage) throws -> [String] {
+        let home = stage.binary.home
+        let folder = "state/transfer-run"
+        let copy = try TemporaryTree("known")
+        for name in home.list(folder) where name.hasPrefix("store.") {
+            try copy.write(name, try home.bytes("\(folder)/\(name)"), mode: 0o600)
+        }
+        guard Store.isThere(folder: copy.path), let store = try? Store.open(folder: copy.path),
+            let session = try store.existingSession(job: stage.folder.path(Stage.jobFile), name: "default")
+        else { return [] }
+        return try variant.lasting.filter { _, path in
+            try store.validators(session, destination: stage.folder.path(path)) != nil
+        }.map { $0.key }
     }
 
     private static func stage(_ variant: Variant) throws -> Stage {

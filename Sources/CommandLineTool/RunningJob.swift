@@ -54,7 +54,8 @@ struct RunningJob {
     private static func beginAhead() {
         let thread = try? Signals.holding { () throws(SystemError) in
             try Thread(named: "ahead") {
-                // Of events, files, the store, control and signals, for the run to begin with.
+                // Of events, the store, control, signals, networks, and of files where there is little to write: whoever
+                // needs one that does not stand back waits for the loader.
                 Thread.makeSpare(6)
                 _ = CurlLibrary.problem
             }

@@ -16,7 +16,7 @@ package final class Thread: Sendable {
         named name: String, standsBack: Bool = false, _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         let start = Start(name: name, standsBack: standsBack, body: body)
-        if let spare = Self.spares.withLock({ $0.popLast() }) {
+        if standsBack, let spare = Self.spares.withLock({ $0.popLast() }) {
             spare.desk.give(start)
             handle = Mutex(spare.handle)
             return
@@ -60,12 +60,16 @@ package final class Thread: Sendable {
 
     // MARK: Made ahead
 
-    /// Makes threads that wait for a body, and are what the next ones are that are asked for: with the signals held back
-    /// that the caller holds back. glibc makes no thread while it loads a library, however long that takes.
+    /// Makes threads that wait for a body, and are what the next ones are that are to stand back: with the signals held
+    /// back that the caller holds back. glibc makes no thread while it loads a library, however long that takes.
     package static func makeSpare(_ count: Int) {
         for _ in 0..<count {
             let desk = Desk()
-            let waiting = Start(name: "spare", standsBack: false) { desk.wait().map(run) }
+            let waiting = Start(name: "spare", standsBack: true) {
+                guard let start = desk.wait() else { return }
+                setName(start.name)
+                start.body()
+            }
             // Who needs one that cannot be made finds out.
             guard let thread = try? begin(waiting) else { return }
             spares.withLock { $0.append(Spare(handle: thread, desk: desk)) }
@@ -109,15 +113,13 @@ package final class Thread: Sendable {
 private func runThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let argument = unsafe argument else { return nil }
     let start = unsafe Unmanaged<Thread.Start>.fromOpaque(argument).takeRetainedValue()
-    run(start)
+    setName(start.name)
+    if start.standsBack { standBack() }
+    start.body()
     return nil
 }
 
-private func run(_ start: Thread.Start) {
-    unsafe tr_thread_name(String(start.name.prefix(15)))
-    if start.standsBack { standBack() }
-    start.body()
-}
+private func setName(_ name: String) { unsafe tr_thread_name(String(name.prefix(15))) }
 
 /// Of the calling thread alone: that is what Linux means by a process here.
 private func standBack() {

@@ -222,7 +222,7 @@ package final class AttemptLife {
     private func addRange() {
         guard let resume, setAside == nil, request.method == "GET", continues(resume) else { return }
         guard resume.unanswered < ResumePoint.mostUnanswered else {
-            return setAside = "no request for the rest was answered: the connection was closed each time"
+            return setAside = "\(ResumePoint.mostUnanswered) requests for the rest brought nothing of it"
         }
         request.headers += Resuming.headers(for: resume)
     }
@@ -230,9 +230,9 @@ package final class AttemptLife {
     /// The last answer said nothing against what is there.
     package var keepsPart: Bool { resume != nil && offset == 0 && lastStatus.map { Resuming.outlives($0) } ?? true }
 
-    /// It ended without an answer. When a request for all of the file does so too, it was not the range.
+    /// It ended without a byte of what was asked for. When a request for all of the file does so too, it was not the range.
     private func countUnanswered(_ end: TransportEnd) {
-        guard let point = resume, end.wasHungUp, !isBare, continues(point) else { return }
+        guard let point = resume, end.mayBeTheRange, !isBare, continues(point) else { return }
         resume?.unanswered = setAside == nil ? point.unanswered + 1 : 0
     }
 
@@ -290,8 +290,10 @@ package final class AttemptLife {
         case .refuse(let target, let refusal):
             return refuse(target, refusal, status: status, headers: headers, framing)
         case .final:
-            resume?.unanswered = 0
-            if let decision = judgeRange(status: status, headers: headers, &framing) { return decision }
+            let decision = judgeRange(status: status, headers: headers, &framing)
+            // Of the rest a byte has yet to come.
+            if offset == 0 { resume?.unanswered = 0 }
+            if let decision { return decision }
             return judge(status: status, headers: headers, framing, nil)
         }
     }
@@ -339,7 +341,7 @@ package final class AttemptLife {
         switch Resuming.judge(point, status: status, headers, isProven: rules.hasChecksum) {
         case nil:
             guard Resuming.mayRefuseRange(status: status, headers),
-                rules.missedStatus(status, isAccepted: false) != nil
+                status == 204 || rules.missedStatus(status, isAccepted: false) != nil
             else { return nil }
             setAside = "the server answered \(status) to the request for the rest"
             removeRange()
@@ -354,8 +356,10 @@ package final class AttemptLife {
             (offset, framing) = (point.offset, held)
             fileHeaders = Resuming.headers(point.headers, completedBy: headers)
             return nil
-        case .whole(let why):
+        case .whole(let why, let length):
             dropResume(why)
+            // It may say nothing of its length this time, and be cut.
+            if let length, let held = framing.holding(length) { framing = held }
             return nil
         case .askAgain(let why):
             dropResume(why)
@@ -531,6 +535,7 @@ package final class AttemptLife {
         case .failure(let error, let record):
             return .fail(error, record)
         case .result(let framing, let record):
+            if offset > 0, end.received == 0 { countUnanswered(end) }
             return accept(framing, end, record)
         }
     }

@@ -149,6 +149,8 @@ package struct TransportEnd: Sendable {
     package var lostAnswer = false
     /// The network here went away, or the machine slept: that says nothing of the server.
     package var lostNetwork = false
+    /// The request went out.
+    package var wasSent = true
     package init(error: TransferError?, received: Int64, sawCloseNotify: Bool) {
         self.error = error
         self.received = received
@@ -157,8 +159,11 @@ package struct TransportEnd: Sendable {
 }
 
 extension TransportEnd {
-    /// Whoever was asked broke the connection off.
-    var wasHungUp: Bool { error?.name.saysHungUp == true && !lostNetwork }
+    /// Whoever was asked broke the connection off, or said nothing until our patience was at its end.
+    var mayBeTheRange: Bool {
+        guard let name = error?.name else { return true }
+        return !lostNetwork && (name.saysHungUp || name == .timedOut && wasSent)
+    }
 }
 
 /// What an attempt does after a request ended.

@@ -17,7 +17,7 @@ package struct ResumePoint: Hashable, Sendable {
     package var asked: String?
     /// What the first answer said of the file: a part need not say it again.
     package var headers: HeaderBlock
-    /// So many requests for the rest, one after the other, ended without a byte of an answer.
+    /// So many requests for the rest, one after the other, ended without a byte of it.
     package var unanswered: Int
 
     package init(
@@ -115,9 +115,10 @@ package enum Resuming {
     }
 
     /// Whether an answer may refuse the range and not the file: servers and firewalls that let no ranges through say so
-    /// with many a status. One that wants to know who asks, or to be asked later, says nothing of the range.
+    /// with many a status, and some answer that there is nothing, or nothing new. One that wants to know who asks, or to be
+    /// asked later, says nothing of the range.
     package static func mayRefuseRange(status: Int, _ headers: HeaderBlock) -> Bool {
-        let isRefusal = status == 501 || (400..<500).contains(status)
+        let isRefusal = status == 204 || status == 501 || (300..<500).contains(status)
         return isRefusal && ![401, 407, 408, 425, 429].contains(status) && headers.first("retry-after") == nil
     }
 
@@ -130,8 +131,8 @@ package enum Resuming {
     package enum Verdict: Hashable, Sendable {
         /// Its bytes follow those that are there: so many, which end the file.
         case append(length: Int64)
-        /// A whole answer: what is there is of no use.
-        case whole(why: String)
+        /// A whole answer: what is there is of no use. `length`: so long it was when it was this very version.
+        case whole(why: String, length: Int64? = nil)
         /// Neither: ask again, for all of it.
         case askAgain(why: String)
     }
@@ -155,12 +156,12 @@ package enum Resuming {
         guard validator(headers).isExactly(point.validator) else {
             return .whole(why: "the server has another version")
         }
-        if let total = point.total, let length = headers.first("content-length").flatMap({ Int64($0) }),
-            length != total, coding(headers) == point.coding
-        {
+        let why = "the server sends no ranges"
+        guard let total = point.total, coding(headers) == point.coding else { return .whole(why: why) }
+        if let length = headers.first("content-length").flatMap({ Int64($0) }), length != total {
             return .askAgain(why: "the file was \(total) bytes long and is \(length) now, under the same validator")
         }
-        return .whole(why: "the server sends no ranges")
+        return .whole(why: why, length: total)
     }
 
     /// Why an answer 200 is not all of a file: its `Content-Range` says so. That field has no meaning there (RFC 9110, section

@@ -120,6 +120,8 @@ final class Attempt: TransferReceiver {
     var hasNewPlace = false
     var unreportedBytes: Int64 = 0
     var sentSomething = false
+    /// The present one, or the last.
+    var requestWasSent = false
 
     // Under a `bandwidth`.
     /// Bytes that it may still move; `nil` is any number. What was read at once may exceed it.

@@ -308,6 +308,70 @@ import TransferModel
         #expect(try run.values("$.tasks[0].attempts[*].resumedFrom") == ["0", "0", "\(Self.cut)"])
     }
 
+    /// The version is known to be longer: what says nothing of its length was cut, however orderly it ended.
+    @Test(arguments: [false, true]) func aWholeAnswerIsAsLongAsItsVersionWas(_ isChunked: Bool) throws {
+        let short = Array(Self.body[..<100_000])
+        let tag = [("ETag", "\"v1\"")]
+        let cut: Script =
+            isChunked ? .chunked(200, headers: tag, [short]) : .untilClose(200, headers: tag, body: short)
+        let server = try server(then: isChunked ? [cut, whole] : [cut, cut, whole])
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server, ", retry: { attempts: 4 }"))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == Self.body)
+        let errors = try run.values("$.tasks[0].attempts[*].error.name")
+        #expect(errors.count == (isChunked ? 1 : 2) + 1)
+        #expect(try run.value("$.tasks[0].attempts[1].error.message")?.contains("100000") == true)
+        #expect(try run.value("$.tasks[0].length") == "verified")
+    }
+
+    /// Something on the way lets no range through, and says so in a way of its own: a file is not blocked by what is there.
+    @Test(arguments: ["204", "300", "304", "no byte", "no chunk", "silence"])
+    func aRangeThatNeverComesDoesNotBlockTheFile(_ kind: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let rest = Self.body.count - Self.cut
+        let span = ("Content-Range", "bytes \(Self.cut)-\(Self.body.count - 1)/\(Self.body.count)")
+        let tag = ("ETag", "\"v1\"")
+        server.on("/f") { [whole] request in
+            if request.number == 1 {
+                let head = Script.head(200, [("Content-Length", "\(Self.body.count)"), tag])
+                return Script([.bytes(head), .bytes(Array(Self.body[..<Self.cut])), .close])
+            }
+            guard request.header("Range") != nil else { return whole }
+            switch kind {
+            case "no byte":
+                return Script([.bytes(Script.head(206, [("Content-Length", "\(rest)"), span, tag])), .close])
+            case "no chunk": return .chunked(206, headers: [span, tag], [])
+            case "silence": return [.wait(.seconds(600))]
+            default: return .headOnly(Int(kind)!, headers: [tag], length: 0)
+            }
+        }
+        let stage = try Stage()
+        let patience = kind == "silence" ? ", timeoutForRequest: 300ms" : ""
+        let run = try stage.run(job(server, ", retry: { attempts: 5 }\(patience)"))
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try stage.folder.bytes("f") == Self.body)
+        let ranges = server.requests().map { $0.header("Range") != nil }
+        let isRefused = Int(kind) != nil
+        #expect(ranges == (isRefused ? [false, true, false] : [false, true, true, false]))
+        let why = try #require(try run.values("$.tasks[0].attempts[*].startedOver").last ?? nil)
+        #expect(why.contains(isRefused ? "answered \(kind)" : "2 requests for the rest brought nothing of it"))
+    }
+
+    /// A server that has no time says nothing of the range, however often.
+    @Test func aServerWithoutTimeKeepsWhatIsThere() throws {
+        let busy = Script.respond(503, body: "busy")
+        let server = try server(then: [busy, busy, busy, part()])
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server, ", retry: { attempts: 5 }"))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == Self.body)
+        #expect(try run.task("t", "source") == "resumed")
+    }
+
     @Test func aPartNobodyAskedForIsNoFile() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

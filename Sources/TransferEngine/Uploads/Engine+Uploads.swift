@@ -144,13 +144,15 @@ extension Engine {
         }
         (end.lostAnswer, attempt.lostAnswer) = (attempt.lostAnswer, false)
         end.lostNetwork = attempt.lostNetwork
+        end.wasSent = attempt.requestWasSent
         return end
     }
 
     /// The request is over, however it ended.
     func endBody(_ attempt: Attempt, _ metrics: CurlMetrics) {
         // The headers alone may have done what must not be done twice.
-        if metrics.requestBytes > 0 { attempt.sentSomething = true }
+        attempt.requestWasSent = metrics.requestBytes > 0
+        if attempt.requestWasSent { attempt.sentSomething = true }
         endBody(attempt, uploaded: metrics.uploadedBytes)
     }
 

@@ -192,6 +192,8 @@ struct RunningJob {
         settings.reportsUnchanged = options.exitUnchanged
         settings.networks = networks
         if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }
+        var job = job
+        if let warning = OpenFiles.fit(&job) { console.errors(warning) }
         let inputs = RunInputs(job, options, environment, console, signalled: other?.signalled)
         defer { inputs.close() }
         let log = try EventLog(

@@ -33,8 +33,8 @@ final class FolderCache {
     private var folders: [ExactText: Folder] = [:]
     private var last: (path: String, folder: Folder)?
     private var batch: UInt64 = 1
-    /// Few enough to stay far from the limit on open files.
-    private let capacity = 128
+    /// Few enough to stay far from the limit on open files: there may be two of these.
+    private let capacity = max(2, min(128, DescriptorLimit.present / 16))
     /// For tests: as if no filesystem here knew unnamed files.
     let lacksUnnamedFiles: Bool
 
@@ -55,11 +55,27 @@ final class FolderCache {
             last = (path, known)
             return known
         }
-        let opened = try open(path)
+        let opened = try withRoom { () throws(SystemError) in try open(path) }
         if folders.count >= capacity { folders.removeAll(keepingCapacity: true) }
         folders[key] = opened
         last = (path, opened)
         return opened
+    }
+
+    /// Folders that are open for later are closed where their descriptors are wanted now.
+    func withRoom<Opened>(
+        beside folder: Folder? = nil, _ open: () throws(SystemError) -> Opened
+    ) throws(SystemError) -> Opened {
+        do throws(SystemError) {
+            return try open()
+        } catch {
+            guard error.errno == EMFILE || error.errno == ENFILE,
+                folders.values.contains(where: { $0 !== folder })
+            else { throw error }
+        }
+        folders.removeAll()
+        last = nil
+        return try open()
     }
 
     private func isStillThere(_ folder: Folder, _ path: String) -> Bool {

@@ -249,13 +249,19 @@ final class Publisher {
 
     private func open(_ folder: String, mode: UInt16?) throws(SystemError) -> Staging {
         do throws(SystemError) {
-            return try Staging(in: folders.folder(folder), mode: mode, names: names)
+            return try open(in: folders.folder(folder), mode: mode)
         } catch {
             guard error.errno == ENOENT || error.errno == ENOTDIR else { throw error }
         }
         // The folder went away after it was opened: make it again, once.
         folders.forget(folder)
-        return try Staging(in: folders.folder(folder), mode: mode, names: names)
+        return try open(in: folders.folder(folder), mode: mode)
+    }
+
+    private func open(in folder: FolderCache.Folder, mode: UInt16?) throws(SystemError) -> Staging {
+        try folders.withRoom(beside: folder) { () throws(SystemError) in
+            try Staging(in: folder, mode: mode, names: names)
+        }
     }
 
     func discard(_ id: StagingID) {

@@ -60,9 +60,3 @@ package final class ReadinessSet {
 
 @available(*, unavailable)
 extension ReadinessSet: Sendable {}
-
-package enum DescriptorLimit {
-    /// Lets this process have up to `wanted` descriptors where its hard limit allows it, and says how many it may have.
-    @discardableResult
-    package static func raise(to wanted: Int) -> Int { Int(clamping: tr_raise_descriptors(Int64(wanted))) }
-}

@@ -29,6 +29,38 @@ import Testing
         #expect(stage.files == ["kept", "small"])
     }
 
+    /// Each file in a folder of its own, and fewer descriptors than the tasks would hold: none fails for that.
+    @Test(arguments: [64, 128, 256]) func aLimitOnOpenFiles(_ most: Int) throws {
+        let server = try ScriptedServer { request in .respond(200, body: request.path) }
+        defer { server.stop() }
+        let stage = try Stage()
+        let count = 300
+        let run = try stage.run(
+            """
+            defaults: { retry: { attempts: 1 } }
+            sessions: { default: { maximumConnectionsPerHost: 64 } }
+            tasks: [{ id: "t${n}", forEach: { n: 1..\(count) }, url: "\(server.origin)/${n}", to: "d${n}/e${n}/f" }]
+            """, under: ["/usr/bin/prlimit", "--nofile=\(most)"])
+        #expect(run.status == 0, "\(run.errorText)")
+        for number in 1...count { #expect(try stage.text("d\(number)/e\(number)/f") == "/\(number)") }
+        #expect(run.errorText.contains("tasks at once instead of 64"))
+        #expect(run.errorText.contains("may not open more than \(most) files (`ulimit -n`)"))
+    }
+
+    /// What the system allows when asked is taken where a job wants it, and no warning says that it was not there before.
+    @Test func aSoftLimitOnOpenFilesIsRaised() throws {
+        let server = try ScriptedServer { request in .respond(200, body: request.path) }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            sessions: { default: { maximumConnectionsPerHost: 64 } }
+            tasks: [{ id: "t${n}", forEach: { n: 1..200 }, url: "\(server.origin)/${n}", to: "d${n}/f" }]
+            """, under: ["/usr/bin/prlimit", "--nofile=100:4096"])
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(!run.errorText.contains("warning"))
+    }
+
     @Test(.enabled(if: MountedFolder.isAllowed)) func aFilesystemThatMayNotBeWritten() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "new") }
         defer { server.stop() }

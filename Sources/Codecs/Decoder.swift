@@ -64,8 +64,7 @@ package final class Decoder {
             else {
                 throw TransferError(
                     .dataLengthExceedsMaximum,
-                    "the body unpacks to more than \(Self.highestRatio) times what was sent; "
-                        + "take it packed if that is meant")
+                    "the body unpacks to more than \(Self.highestRatio) times what was sent")
             }
             unsafe try pass(piece, through: index + 1, write)
         }

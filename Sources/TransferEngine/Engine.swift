@@ -162,7 +162,8 @@ package final class Engine {
         let streams = job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100
         let perHost = job.sessions.map(\.maximumConnectionsPerHost).max() ?? 6
         let loop = CurlLoop(
-            maximumConnections: max(concurrency * 2, min(64, DescriptorLimit.present / 4)), connectionsPerHost: perHost, streamsPerConnection: streams)
+            maximumConnections: max(concurrency * 2, min(64, DescriptorLimit.present / 4)),
+            connectionsPerHost: perHost, streamsPerConnection: streams)
         self.loop = loop
         var sessions: [EngineSession] = []
         for configuration in job.sessions {

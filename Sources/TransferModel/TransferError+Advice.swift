@@ -42,6 +42,7 @@ extension TransferError {
         if message.contains("`limits.maximumBytes`") {
             return "Raise `limits.maximumBytes`: what cannot go on where it is cut must fit into one run."
         }
+        if message.contains("unpacks to more than") { return ErrorName.cannotDecodeContentData.whatHelps }
         guard message.contains("`maximumSize`") else { return "Ask who runs the server for more, or send less." }
         return switch type {
         case .upload?: "Make it a `data` task: that sends a `body` too, and its `maximumSize` can be raised."

@@ -30,6 +30,11 @@ import TransferModel
         #expect(!refused.whatHelps(type).contains("maximumSize"))
     }
 
+    @Test func aBombIsNotMadeSmallerByRaisingALimit() {
+        let bomb = TransferError(.dataLengthExceedsMaximum, "the body unpacks to more than 1000 times what was sent")
+        #expect(bomb.whatHelps(.download) == ErrorName.cannotDecodeContentData.whatHelps)
+    }
+
     /// Whoever meets another's file moves it away; a place that somebody else of this run has is nobody's to move.
     @Test(arguments: [
         ("/a is there already", "Move the file away"), ("/a is already the file of the task `b`", "a `to` of its own"),

@@ -490,6 +490,9 @@ final class Attempt: TransferReceiver {
     /// What came of this answer is nothing to go on from.
     func cannotGoOn() { continuation = nil }
 
+    /// Several requests for parts of it did not: the next is for all of it.
+    func rangesBroughtNothing() { continuation?.unanswered = ResumePoint.mostUnanswered }
+
     /// How this answer could be continued from the byte that comes next.
     var continuationPoint: ResumePoint? {
         guard var point = continuation else { return nil }

@@ -121,6 +121,7 @@ extension Engine {
             return ended(attempt, error, sawCloseNotify: false)
         }
         attempt.handOverRest()
+        if isDone { parts.firstIsDone = true }
         let cut = TransferError(.networkConnectionLost, "the connection ended in the middle of the body")
         streamEnded(
             SegmentPlan.first, isDone ? .done : .failed, isDone ? nil : error ?? cut, wasAnswered: true, attempt, parts)
@@ -166,6 +167,7 @@ extension Engine {
     private func leave(_ segment: Segment, _ metrics: CurlMetrics?, _ parts: SegmentedBody) {
         if let metrics { note(metrics, segment) }
         segment.transfer = nil
+        if segment.received > 0 { parts.hasPart = true }
         segment.handOver()
         parts.segments.removeAll { $0 === segment }
     }
@@ -200,6 +202,10 @@ extension Engine {
     /// No stream is left: the attempt failed as the last one did.
     private func lost(_ attempt: Attempt, _ parts: SegmentedBody) {
         let error = parts.lastError ?? TransferError(.networkConnectionLost, "no stream is left")
+        if parts.mayBeTheRanges, !attempt.lostNetwork {
+            unsegmented.insert(attempt.task)
+            attempt.rangesBroughtNothing()
+        }
         guard error.name == .unexpectedResponse, let head = parts.lastDecline else { return fail(attempt, error) }
         let retryAfter = RetryAfter.parse(head.headers, now: now.wall)
         finish(attempt, Verdict(.failed(error), status: head.status, retryAfter: retryAfter, sentSomething: true))

@@ -20,6 +20,10 @@ final class SegmentedBody {
     var lastDecline: ResponseHead?
     /// When the last stream that is over was done.
     var lastActivity: Instant
+    /// The answer to the ordinary request was fine, and none to a request for a part brought a byte.
+    var mayBeTheRanges: Bool { firstIsDone && !hasPart }
+    var firstIsDone = false
+    var hasPart = false
 
     init(_ plan: SegmentPlan, validator: String, now: Instant) {
         self.plan = plan

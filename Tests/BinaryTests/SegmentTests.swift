@@ -396,6 +396,30 @@ import TransferModel
         #expect(server.requests("/elsewhere").isEmpty)
     }
 
+    /// The ordinary request is answered, and no range ever is. What its stream was not told to leave to others it brings
+    /// itself; else the next attempt gets all of it in one.
+    @Test(arguments: ["silence", "nothing", "no byte"])
+    func whoseRangesBringNothingIsAskedForAll(_ kind: String) throws {
+        let server = try server { _, range in
+            let span = ("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(Self.body.count)")
+            switch kind {
+            case "silence": return [.wait(.seconds(600))]
+            case "nothing": return [.reset]
+            default:
+                return [.bytes(Script.head(206, [Self.tag, span, ("Content-Length", "\(range.count)")])), .reset]
+            }
+        }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server, 4, ", retry: { attempts: 3 }, timeoutForRequest: 500ms"))
+        let isSilent = kind == "silence"
+        try expectWhole(run, stage, attempts: isSilent ? 2 : 1)
+        #expect(server.requests("/f").count { Self.range($0) == nil } == (isSilent ? 2 : 1))
+        guard isSilent else { return }
+        let why = try run.task("t", "attempts[1].startedOver")
+        #expect(why?.contains("requests for the rest brought nothing of it") == true)
+    }
+
     /// All streams break: what is there without a hole is not fetched again, the rest is.
     @Test func theNextAttemptGoesOnFromTheFirstHole() throws {
         let server = try ScriptedServer()

@@ -117,7 +117,7 @@ import Testing
         #expect(run.status == 0)
         #expect(try scene.stage.folder.bytes("f") == Self.body)
         #expect(scene.asked == [false, true, true, false])
-        #expect(try run.values("$.tasks[0].attempts[*].startedOver").last??.contains("connection was closed") == true)
+        #expect(try run.values("$.tasks[0].attempts[*].startedOver").last??.contains("brought nothing of it") == true)
         #expect(scene.stage.files == ["f"])
     }
 

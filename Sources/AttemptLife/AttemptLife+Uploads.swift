@@ -108,8 +108,11 @@ extension AttemptLife {
 
     /// Why a success is none: nobody can have stored what was not sent. libcurl calls an answer complete when the server
     /// ends the connection with it, however much of the body is still to be sent.
-    func unsentBody(_ end: TransportEnd) -> TransferError? {
-        guard request.url.isHTTP, let status = lastStatus, (200..<300).contains(status) else { return nil }
+    /// So it is where the answer says that the success is to be had elsewhere.
+    func unsentBody(_ end: TransportEnd, answeredElsewhere: Bool = false) -> TransferError? {
+        guard request.url.isHTTP, let status = lastStatus, answeredElsewhere || (200..<300).contains(status) else {
+            return nil
+        }
         // Asked whether it wants the body (`Expect`), it says that all is done.
         if end.leftBody {
             let what = "the server answered \(status) without asking for the body: nothing of it was sent"

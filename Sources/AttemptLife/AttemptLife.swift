@@ -412,7 +412,7 @@ package final class AttemptLife {
         // A part that was asked for to complete what is there stands for the whole.
         let isAccepted = accepted != nil
         if let miss = rules.missedStatus(offset > 0 ? 200 : status, isAccepted: isAccepted, asker: asker(status)) {
-            return decline(miss, accepted)
+            return decline(rules.withAllMisses(miss, headers), accepted)
         }
         if let miss = missedContent(status: status, headers) { return decline(miss, accepted) }
         if saysUnchanged(status) {
@@ -427,7 +427,7 @@ package final class AttemptLife {
             return .abort
         }
         let said = fileHeaders ?? headers
-        if let miss = rules.missedType(said) ?? rules.headerExpectations.miss(in: said) {
+        if let miss = rules.missedHead(said) {
             return offset > 0 ? declinePart(miss) : decline(miss, accepted)
         }
         if let unknownCoding {
@@ -519,6 +519,7 @@ package final class AttemptLife {
             countUnanswered(end)
             return .fail(end.error ?? TransferError(.badServerResponse, "the server sent no answer"), nil)
         case .redirect(let target, let method, let keepsBody, let record):
+            if !keepsBody, let error = unsentBody(end, answeredElsewhere: true) { return .fail(error, record.refused) }
             return proceed(to: target, method: method, keepsBody: keepsBody, record)
         case .notModified: return .keep
         case .conditionOfNoUse: return .send(askForAll(), nil)

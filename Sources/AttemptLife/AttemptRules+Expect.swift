@@ -15,7 +15,24 @@ extension AttemptRules {
         return TransferError(.unexpectedResponse, "expected status \(expect.status.words), \(answer)")
     }
 
-    func missedType(_ headers: HeaderBlock) -> TransferError? {
+    /// A job that names a status may name more of the same answer.
+    func withAllMisses(_ miss: TransferError, _ headers: HeaderBlock) -> TransferError {
+        expect.status == .success ? miss : Self.all([miss, missedHead(headers)]) ?? miss
+    }
+
+    /// All that the headers miss, each with what was sent.
+    func missedHead(_ headers: HeaderBlock) -> TransferError? {
+        Self.all([missedType(headers)] + headerExpectations.misses(in: headers))
+    }
+
+    private static func all(_ misses: [TransferError?]) -> TransferError? {
+        let misses = misses.compactMap(\.self)
+        guard var first = misses.first else { return nil }
+        first.message = misses.map(\.message).joined(separator: "; ")
+        return first
+    }
+
+    private func missedType(_ headers: HeaderBlock) -> TransferError? {
         guard expect.mimeType != nil || expect.notHTML else { return nil }
         let sent = headers.first("content-type")
         return missedType(sent.flatMap { MediaType($0) }, sent: sent)
@@ -37,8 +54,7 @@ extension AttemptRules {
     /// at least `BodyStart.longest` bytes; there are no headers but the type.
     package func miss(_ headers: HeaderBlock, size: Int64, start: some Sequence<UInt8>) -> TransferError? {
         if let error = sizes.misfit(size, verb: "the source has") { return error }
-        if let error = missedType(headers) { return error }
-        if let error = headerExpectations.miss(in: headers) { return error }
+        if let error = missedHead(headers) { return error }
         guard var beginning = BodyStart(expect) else { return nil }
         do throws(TransferError) {
             try beginning.take(start)

@@ -28,19 +28,15 @@ package struct HeaderExpectations: Sendable {
     }
 
     /// Why the headers are not the ones expected: of each name one of the values must match.
-    package func miss(in headers: HeaderBlock) -> TransferError? {
-        if let failure { return failure }
-        for check in checks {
-            if let miss = Self.miss(check, in: headers) { return miss }
-        }
-        return nil
+    package func misses(in headers: HeaderBlock) -> [TransferError] {
+        failure.map { [$0] } ?? checks.compactMap { Self.miss($0, in: headers) }
     }
 
     private static func miss(_ check: Check, in headers: HeaderBlock) -> TransferError? {
-        var last: String?
+        var values: [String] = []
         for line in headers.lines where headers.name(line).lowercased() == check.lowerName {
             let value = headers.value(line)
-            last = value
+            values.append(value)
             do throws(TextFormats.Regex.Problem) {
                 if try check.regex.firstMatch(in: Array(value.utf8)) != nil { return nil }
             } catch {
@@ -49,9 +45,9 @@ package struct HeaderExpectations: Sendable {
                     "matching `\(check.name)` with `\(check.regex.pattern)` was given up: \(error.message)")
             }
         }
-        let told = check.lowerName == "set-cookie" ? last.map { CookieMask.masked($0) } : last
-        let found = told.map { "the server sent \(ForeignText.quoted($0))" } ?? "the server sent none"
+        let told = check.lowerName == "set-cookie" ? values.map { CookieMask.masked($0) } : values
+        let found = told.isEmpty ? "none" : told.map { ForeignText.quoted($0) }.joined(separator: " and ")
         return TransferError(
-            .unexpectedResponse, "expected `\(check.name)` to match `\(check.regex.pattern)`, \(found)")
+            .unexpectedResponse, "expected `\(check.name)` to match `\(check.regex.pattern)`, the server sent \(found)")
     }
 }

@@ -97,6 +97,8 @@ extension Engine {
         attempt.hasNewHead = false
         guard let head = attempt.head else { return }
         if attempt.body != nil { tellSent(attempt) }
+        // The rest of the body is not wanted: libcurl need not wait until a command has more of it.
+        if head.status >= 300, attempt.body?.stream != nil, let transfer = attempt.transfer { loop.resume(transfer) }
         tellChallenges(attempt)
         if attempt.origin != nil {
             reports.append(

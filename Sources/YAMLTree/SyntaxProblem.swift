@@ -116,6 +116,10 @@ struct SyntaxProblem {
             hint = "write `\\\\` for a backslash, or use single quotes, where nothing is an escape"
         case "did not find expected hexdecimal number", "found invalid Unicode character escape code":
             message = "an escape `\\x`, `\\u` or `\\U` needs 2, 4 or 8 hexadecimal digits of a character"
+            if said == "found invalid Unicode character escape code" {
+                hint =
+                    "what JSON writes as a pair, such as `\\ud83d\\ude00`, is `\\U0001F600` here, or the character itself"
+            }
         default: return false
         }
         return true

@@ -33,6 +33,28 @@ import TransferModel
         #expect(try run.task("misses", "body.text") == body)
     }
 
+    /// Of an answer's head as of its body.
+    @Test func everyMissOfTheHeadIsNamed() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let headers = [("Content-Type", "application/json"), ("X-H", "one"), ("X-H", "two")]
+        server.on("/a", .respond(200, headers: headers, body: "{}"))
+        let run = try Stage().run(
+            """
+            defaults: { url: "\(server.url("/a"))", allowFailure: true }
+            tasks:
+              - { id: plain, expect: { mimeType: text/plain, headers: { X-H: ^3, X-N: ^x } } }
+              - { id: status, expect: { status: 500, headers: { X-N: ^x } } }
+            """)
+        #expect(run.status == 0)
+        let head = "expected type text/plain, the server sent application/json; "
+        let first = "expected `X-H` to match `^3`, the server sent `one` and `two`; "
+        let none = "expected `X-N` to match `^x`, the server sent none"
+        #expect(try run.task("plain", "error.message") == head + first + none)
+        #expect(
+            try run.task("status", "error.message") == "expected status 500, the server answered 200; " + none)
+    }
+
     /// A file that stays packed is looked into as what it says; one that is not packed as its server says, as it is.
     @Test func aPackedFileIsUnpackedForTheLook() throws {
         let server = try ScriptedServer()

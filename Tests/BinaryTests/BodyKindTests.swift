@@ -169,6 +169,50 @@ import Testing
         }
     }
 
+    /// Where the answer sends on to what came of the body, the body must have come.
+    @Test(arguments: [303, 302]) func anEarlyWordThatItWasTakenIsNone(_ status: Int) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let location = [("Location", "/done")]
+        server.on("/early", [.ignoreBody] + Script.respond(status, headers: location, close: true))
+        server.on("/read", .respond(status, headers: location))
+        server.on("/done", .respond(200, body: "done"))
+        let stage = try Stage()
+        try stage.folder.write("big", Script.patternBytes(8 << 20))
+        let run = try stage.run(
+            """
+            defaults: { type: upload, method: POST, body: { file: big }, retry: { attempts: 1 } }
+            tasks:
+              - { id: early, url: "\(server.url("/early"))" }
+              - { id: read, url: "\(server.url("/read"))" }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("early", "error.name") == "networkConnectionLost")
+        #expect(try run.task("early", "error.message")?.contains("the server answered \(status) and ended") == true)
+        #expect(try run.task("read", "outcome") == "succeeded")
+        #expect(server.requests("/done").count == 1)
+    }
+
+    /// Who is told no need not wait until a silent command says something.
+    @Test(arguments: [403, 500]) func aSilentCommandIsNotWaitedForAfterTheAnswer(_ status: Int) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/no", [.ignoreBody] + Script.respond(status, body: "no"))
+        let run = try Stage().run(
+            """
+            tasks:
+              - id: t
+                type: upload
+                method: PUT
+                url: "\(server.url("/no"))"
+                body: { stream: { command: [sleep, "600"] } }
+                retry: { attempts: 1 }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("t", "response.status") == "\(status)")
+        #expect(try run.task("t", "error.name") == "unexpectedResponse")
+    }
+
     /// libcurl sends nothing more once an answer is complete that ends the connection: what was sent is not what is stored.
     @Test(
         arguments: [

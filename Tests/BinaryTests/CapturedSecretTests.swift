@@ -21,6 +21,49 @@ import TransferModel
         }
     }
 
+    /// A later answer repeats it in another encoding: it is cached, and not on the disk.
+    @Test(arguments: ["utf-16le", "utf-16", "iso-8859-1", "utf-8"])
+    func whatRepeatsItIsNotWrittenDown(_ charset: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let secret = "plainT0ken0123é9"
+        func written(_ text: String) -> [UInt8] {
+            switch charset {
+            case "utf-8": Array(text.utf8)
+            case "iso-8859-1": text.unicodeScalars.map { UInt8($0.value) }
+            default: text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+            }
+        }
+        let mark: [UInt8] = charset == "utf-16" ? [0xFF, 0xFE] : []
+        let type = charset == "utf-16" ? "text/plain" : "text/plain; charset=\(charset)"
+        let fresh = ("Cache-Control", "max-age=600")
+        server.on("/login", .respond(200, headers: Self.json, body: #"{"token": "\#(secret)"}"#))
+        server.on(
+            "/say", .respond(200, headers: [("Content-Type", type), fresh], body: mark + written("hello \(secret)")))
+        server.on("/other", .respond(200, headers: [("Content-Type", type), fresh], body: mark + written("hello you")))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: login, url: "\(server.url("/login"))", capture: { t: { json: $.token, secret: true } } }
+              - { id: say, needs: [login], url: "\(server.url("/say"))" }
+              - { id: again, needs: [say], url: "\(server.url("/say"))" }
+              - { id: other, needs: [login], url: "\(server.url("/other"))" }
+            """)
+        #expect(run.status == 0)
+        #expect(try run.task("say", "body.text") == "hello ***")
+        #expect(try run.task("again", "source") == "cache")
+        let kept = try stage.binary.home.contents().values
+        func holds(_ text: String) -> Bool {
+            let wanted = written(text)
+            return kept.contains { bytes in
+                bytes.indices.contains { bytes[$0] == wanted[0] && bytes[$0...].starts(with: wanted) }
+            }
+        }
+        #expect(holds("hello you"), "what may be written down is found here")
+        #expect(!holds("plainT0ken0123"))
+    }
+
     @Test func itIsMaskedEverywhereAtOnce() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -115,6 +115,8 @@ extension AttemptLife {
         }
         // Asked whether it wants the body (`Expect`), it says that all is done.
         if end.leftBody {
+            // That it does not want it, and where one is to look instead.
+            if answeredElsewhere { return nil }
             let what = "the server answered \(status) without asking for the body: nothing of it was sent"
             return TransferError(.badServerResponse, what)
         }

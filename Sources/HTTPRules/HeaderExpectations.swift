@@ -8,6 +8,8 @@ package struct HeaderExpectations: Sendable {
         let lowerName: String
         let regex: TextFormats.Regex
     }
+    /// So many values of one name are told.
+    private static let mostTold = 4
     private let checks: [Check]
     /// What the job file let through and PCRE2 does not: no answer can meet it.
     private let failure: TransferError?
@@ -46,7 +48,9 @@ package struct HeaderExpectations: Sendable {
             }
         }
         let told = check.lowerName == "set-cookie" ? values.map { CookieMask.masked($0) } : values
-        let found = told.isEmpty ? "none" : told.map { ForeignText.quoted($0) }.joined(separator: " and ")
+        let shown = told.prefix(Self.mostTold).map { ForeignText.quoted($0) }
+        let rest = told.count > shown.count ? ["\(told.count - shown.count) more"] : []
+        let found = told.isEmpty ? "none" : (shown + rest).joined(separator: " and ")
         return TransferError(
             .unexpectedResponse, "expected `\(check.name)` to match `\(check.regex.pattern)`, the server sent \(found)")
     }

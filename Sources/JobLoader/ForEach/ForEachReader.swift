@@ -26,8 +26,9 @@ extension Sections {
             source(
                 "files", .files,
                 """
-                each file that the pattern matches, in order: `${name.path}` and `${name.name}`; links to files count, those \
-                to folders are not followed
+                each file that the pattern matches, in order: `${name.path}` and `${name.name}`; `*`, `?` and `[a-z]` stay \
+                within a name, `**` is any number of folders and at the end all that is below; a name that begins with a dot \
+                is found where its pattern does too; links to files count, those to folders are not followed
                 """),
         ],
         rules: [.exactlyOne(["lines", "csv", "json", "checksums", "files"])])

@@ -1,4 +1,5 @@
-/// A pattern of paths: `*` and `?` stay within a name, `**` is any number of folders, `[a-z]` one of these.
+/// A pattern of paths: `*` and `?` stay within a name, `**` is any number of folders, `[a-z]` one of these. At the
+/// end `**` is all that is below.
 struct PathPattern {
     /// The folder before the first name with a wildcard, as it was written; empty for the job's own.
     let root: String
@@ -15,7 +16,8 @@ struct PathPattern {
         let folder = all.prefix(fixed).joined(separator: "/")
         root = (isAbsolute ? "/" : "") + folder
         prefix = root.isEmpty || root == "/" ? root : root + "/"
-        parts = all.dropFirst(fixed).map { Array($0.utf8) }
+        let end: [Substring] = all.last == "**" ? ["*"] : []
+        parts = (all.dropFirst(fixed) + end).map { Array($0.utf8) }
         depth = all.contains("**") ? .max : parts.count
     }
 

@@ -6,7 +6,7 @@ enum OpenFiles {
     /// A line that says so.
     static func fit(_ job: inout Job) -> String? {
         let wanted = min(job.limits.maximumConcurrentTasks, job.tasks.count)
-        let room = DescriptorLimit.room(for: wanted)
+        let room = DescriptorLimit.makeRoom(for: wanted)
         guard room < wanted else { return nil }
         job.limits.maximumConcurrentTasks = room
         return "warning: \(room) tasks at once instead of \(wanted): this process may not open more than "

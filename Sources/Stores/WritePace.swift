@@ -1,7 +1,8 @@
 package import TransferModel
 
 /// When what is to be kept is written; pure. Soon, for what is not written when the process is killed was fetched for
-/// nothing, and with so long a pause after each time that all the writing takes one part in twenty of a processor.
+/// nothing, and with so long a pause after each time that all the writing takes one part in twenty of a processor, but for
+/// a pause that would cost more than it is worth.
 package struct WritePace {
     /// What comes together is written together.
     package static let least = TimeSpan.milliseconds(10)

@@ -14,12 +14,11 @@ package enum DescriptorLimit {
     @discardableResult
     package static func raise(to wanted: Int) -> Int { Int(clamping: tr_raise_descriptors(Int64(wanted))) }
 
-    /// How many of so many tasks can be under way at once. The limit is raised only where it is too low for them: commands
-    /// that the run starts inherit it.
-    package static func room(for tasks: Int) -> Int {
-        let (most, isTooMany) = tasks.multipliedReportingOverflow(by: ofATask)
-        let needed = isTooMany ? Int(Int32.max) : min(most + ofARun, Int(Int32.max))
+    /// Raises the limit where it is too low for so many tasks at once, and only there: commands that the run starts inherit
+    /// it. How many of them can be under way.
+    package static func makeRoom(for tasks: Int) -> Int {
+        let needed = tasks * ofATask + ofARun
         let limit = raise(to: needed)
-        return limit >= needed ? tasks : min(tasks, max(1, (limit - ofARun) / ofATask))
+        return limit >= needed ? tasks : max(1, (limit - ofARun) / ofATask)
     }
 }

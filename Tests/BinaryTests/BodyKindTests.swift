@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -198,16 +199,22 @@ import Testing
         let server = try ScriptedServer()
         defer { server.stop() }
         server.on("/no", [.ignoreBody] + Script.respond(status, body: "no"))
-        let run = try Stage().run(
+        let stage = try Stage()
+        let program = try stage.start(
             """
             tasks:
               - id: t
                 type: upload
                 method: PUT
                 url: "\(server.url("/no"))"
-                body: { stream: { command: [sleep, "600"] } }
+                body: { stream: { command: [sh, -c, "while [ ! -e go ]; do sleep 0.1; done"] } }
                 retry: { attempts: 1 }
             """)
+        // Sooner than the patience of a request would end it.
+        for _ in 0..<2_000 where program.isRunning { usleep(10_000) }
+        #expect(!program.isRunning)
+        try stage.folder.write("go", "")
+        let run = try stage.finish(program)
         #expect(run.status == 1)
         #expect(try run.task("t", "response.status") == "\(status)")
         #expect(try run.task("t", "error.name") == "unexpectedResponse")

@@ -1,5 +1,4 @@
 import BackgroundService
-import CurlCore
 import Diagnostics
 import JobLoader
 import JobRunner
@@ -23,7 +22,6 @@ struct RunningJob {
             return 2
         }
         do throws(UsageError) {
-            Self.beginAhead()
             guard let (job, loaded) = try load(path) else { return 2 }
             // From here signals are values, before the first thread is made that stays.
             Signals.hold()
@@ -47,20 +45,6 @@ struct RunningJob {
             console.errors(error.text)
             return 2
         }
-    }
-
-    /// What takes as long as reading a job and does not hang on it: libcurl is loaded, with all its libraries. Nobody need wait
-    /// for that before the first attempt.
-    private static func beginAhead() {
-        let thread = try? Signals.holding { () throws(SystemError) in
-            try Thread(named: "ahead") {
-                // Of events, the store, control, signals, networks, and of files where there is little to write: whoever
-                // needs one that does not stand back waits for the loader.
-                Thread.makeSpare(6)
-                _ = CurlLibrary.problem
-            }
-        }
-        thread?.detach()
     }
 
     // MARK: The job

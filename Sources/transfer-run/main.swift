@@ -5,7 +5,9 @@ import SystemIO
 // Before anything is opened.
 StandardDescriptors.occupy()
 Signals.ignoreFailedWrites()
-let status = CommandLineTool.main(words: Surroundings.arguments(), environment: Surroundings.environment())
+let words = Surroundings.arguments()
+LoadingAhead.begin(words)
+let status = CommandLineTool.main(words: words, environment: Surroundings.environment())
 // At once: all threads were joined and all that was written is out. What libraries tidy up at an exit takes longer than a
 // short run's requests.
 _exit(status)

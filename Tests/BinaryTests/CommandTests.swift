@@ -65,6 +65,22 @@ import TextFormats
         #expect(try binary.run("job.yaml", "--no-report").exitStatus == 0)
     }
 
+    /// What every start pays for: neither libcurl nor what Swift's library would read to find the words of a program.
+    @Test(.enabled(if: Strace.isUsable)) func whatSendsNothingLoadsLittle() throws {
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", "tasks: [{ id: a, url: 'data:,x' }]")
+        let trace = binary.folder.path("trace")
+        func opened(_ words: String...) throws -> String {
+            let strace = Strace().command(trace: trace, calls: ["open", "openat"])
+            #expect(try binary.start(words, under: strace).wait().exitStatus == 0)
+            return String(decoding: try binary.folder.bytes("trace"), as: UTF8.self)
+        }
+        let check = try opened("check", "job.yaml")
+        #expect(check.contains("job.yaml") && !check.contains("libcurl") && !check.contains("/proc/self/maps"))
+        let run = try opened("job.yaml", "--no-report")
+        #expect(run.contains("libcurl") && !run.contains("/proc/self/maps"))
+    }
+
     @Test(arguments: [["--help"], ["help"], ["help", "run"], ["run", "--help"], ["help", "check"]])
     func helpGoesToStandardOutput(_ words: [String]) throws {
         let result = try Binary().run(arguments: words)

@@ -15,8 +15,12 @@ extension CommandLineTool {
         for path in options.arguments.jobs {
             switch source.load(path) {
             case .failure(let problem):
-                console.errors(problem.text)
-                return 2
+                // Beside what is wrong with the others.
+                found.append(
+                    Diagnostic(
+                        severity: .error, code: "unreadable-file", message: problem.message, hint: problem.hint,
+                        source: SourceText(withheld: path)))
+                hasErrors = true
             case .success(let loaded):
                 found += loaded.result.diagnostics.sorted()
                 hasErrors = hasErrors || loaded.result.diagnostics.hasErrors

@@ -90,7 +90,9 @@ struct JobSource {
             case .tooLarge: "larger than \(maximumBytes >> 20) MiB"
             case .system(let error): error.reason
             }
-        return UsageError("cannot read the job `\(path)`: \(reason)")
+        var hint: String?
+        if case .notRegular = problem { hint = "a job from a pipe is read from standard input: write `-`" }
+        return UsageError("cannot read the job `\(path)`: \(reason)", hint: hint)
     }
 
     private func resources(in working: String?) -> Resources {
@@ -103,7 +105,7 @@ struct JobSource {
             },
             readFile: { path, limit in
                 do throws(WholeFile.Problem) {
-                    return .success(try WholeFile.read(path, limit: limit))
+                    return .success(try WholeFile.readGiven(path, limit: limit))
                 } catch {
                     return .failure(Self.fileProblem(error, limit))
                 }

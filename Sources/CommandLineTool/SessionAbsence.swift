@@ -1,5 +1,6 @@
 import BackgroundService
 import Stores
+import SystemIO
 import TransferModel
 
 /// Background sessions that somebody named, and why none was found of that name.
@@ -17,10 +18,11 @@ enum SessionAbsence {
         case .over(let run):
             // Then the report is missing, or what it tells is not how the run ended.
             let isRunners = run.end?.exitStatus == Int(ExitStatus.runnerFailed.code)
+            let report = run.accepted.report.flatMap { Folders.resolved($0) == nil ? nil : "its report is \($0)" }
             throw .wrong(
                 UsageError(
                     "the session `\(identifier)` has ended (\(outcome(run))), and its end is known",
-                    hint: isRunners ? "what the runner itself failed at stands in \(ServicePlace(folder).log)" : nil))
+                    hint: isRunners ? "what the runner itself failed at stands in \(ServicePlace(folder).log)" : report))
         case .unknown(let known):
             let names = known.prefix(10).map { "`\($0)`" } + (known.count > 10 ? ["…"] : [])
             // Whoever met the damage told it, which may have been the background process, in its log.

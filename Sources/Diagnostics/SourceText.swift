@@ -8,6 +8,7 @@ package final class SourceText: Sendable {
     /// As the person who ran the command wrote it.
     package let name: String
     package let bytes: [UInt8]
+    package let isWithheld: Bool
     /// Where each line starts; found when the first line is asked for, so that a file without faults costs nothing.
     private let lineStarts = Mutex<[Int]?>(nil)
     /// The place that was asked for last. Who asks for many goes forward: the way to the next of a long line is short.
@@ -22,6 +23,14 @@ package final class SourceText: Sendable {
     package init(name: String, bytes: [UInt8]) {
         self.name = name
         self.bytes = bytes
+        isWithheld = false
+    }
+
+    /// A file of which nobody is shown a line: diagnostics tell places in it and no more.
+    package init(withheld name: String) {
+        self.name = name
+        bytes = []
+        isWithheld = true
     }
 
     /// 3 when the text starts with the UTF-8 byte-order mark, else 0.

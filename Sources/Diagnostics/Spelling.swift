@@ -4,18 +4,23 @@ package enum Spelling {
     ///
     /// Three kinds of slips: other case or separators (`max_redirects`), a few wrong letters, and words left out or
     /// shortened (`maxConnections` for `maximumConnectionsPerHost`).
-    package static func closest(to word: String, among candidates: [String]) -> String? {
+    /// With `lettersOnly` the last of them is none.
+    package static func closest(
+        to word: String, among candidates: [String], lettersOnly: Bool = false
+    ) -> String? {
         // What was typed may be a whole paragraph; a name is not.
         guard word.utf8.count <= 64 else { return nil }
         let folded = fold(word)
         let typedWords = words(of: word)
         var best: (candidate: String, cost: Int)?
         for candidate in candidates where candidate != word {
-            guard let cost = cost(folded, typedWords, candidate) else { continue }
+            guard let cost = cost(folded, typedWords, candidate), !lettersOnly || cost < leftOut else { continue }
             if best.map({ cost < $0.cost }) ?? true { best = (candidate, cost) }
         }
         return best?.candidate
     }
+
+    private static let leftOut = 100
 
     /// Lower is nearer; letters before left-out words.
     private static func cost(_ folded: [UInt8], _ typedWords: [[UInt8]], _ candidate: String) -> Int? {
@@ -25,7 +30,7 @@ package enum Spelling {
         if let letters, letters < min(folded.count, other.count) { return letters }
         let theirs = words(of: candidate)
         guard matches(typedWords, in: theirs) || matches(theirs, in: typedWords) else { return nil }
-        return 100 + abs(folded.count - other.count)
+        return leftOut + abs(folded.count - other.count)
     }
 
     private static func fold(_ word: String) -> [UInt8] {

@@ -8,7 +8,7 @@ struct TextPage {
     mutating func append(_ item: Diagnostic) {
         text += headline(item)
         var gutter = String(repeating: " ", count: 6)
-        if let source = item.source, let span = item.span {
+        if let source = item.source, let span = item.span, !source.isWithheld {
             let number = String(span.line)
             let padding = String(repeating: " ", count: max(0, 5 - number.utf8.count))
             gutter = String(repeating: " ", count: max(5, number.utf8.count) + 1)

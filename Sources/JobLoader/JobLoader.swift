@@ -68,7 +68,10 @@ struct JobFile {
         var job = Job(name: draft.name ?? stem, file: reader.source.name, baseDirectory: reader.baseDirectory)
         job.isNamed = draft.name != nil
         if draft.name == "" {
-            reader.error("invalid-value", "a job's `name` cannot be empty", at: reader.beginning(root))
+            let name = reader.tree.entries(root).first { reader.tree.text($0.key, is: "name") }?.value
+            reader.error(
+                "invalid-value", "a job's `name` cannot be empty", hint: "leave it out: the file's stem is its name",
+                name ?? root)
         }
         let sessions = SessionReader(reader: reader).read(draft.sessions)
         job.sessions = sessions.configurations

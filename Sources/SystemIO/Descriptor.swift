@@ -313,6 +313,7 @@ package struct FileFacts: Hashable, Sendable {
     }
 
     package var isRegular: Bool { mode & S_IFMT == S_IFREG }
+    package var isPipe: Bool { mode & S_IFMT == S_IFIFO }
     package var isFolder: Bool { mode & S_IFMT == S_IFDIR }
     package var isLink: Bool { mode & S_IFMT == S_IFLNK }
     /// The rights, without the kind.

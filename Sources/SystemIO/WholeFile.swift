@@ -14,6 +14,25 @@ package enum WholeFile {
         try read(open(path), limit: limit)
     }
 
+    /// The same; but a pipe that this process was given is read to its end, as `<(…)` of a shell is.
+    package static func readGiven(_ path: String, limit: Int) throws(Problem) -> [UInt8] {
+        let isGiven = path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
+        if isGiven, let bytes = try readPipe(path, limit) { return bytes }
+        return try read(path, limit: limit)
+    }
+
+    /// `nil` when it is none.
+    private static func readPipe(_ path: String, _ limit: Int) throws(Problem) -> [UInt8]? {
+        do throws(SystemError) {
+            // Opened so that reading waits for whoever writes.
+            let file = try Descriptor.open(path, O_RDONLY)
+            guard try file.facts().isPipe else { return nil }
+            return try readAll(file, expecting: 0, limit: limit)
+        } catch {
+            throw problem(error)
+        }
+    }
+
     /// For whoever wants to keep what was read open.
     package static func open(_ path: String) throws(Problem) -> Descriptor {
         do throws(SystemError) {

@@ -97,7 +97,7 @@ package struct SchemaValidator: Sendable {
         switch value {
         case .object(let members): return objectMessage(check, members, path, &found)
         case .array(let elements): return arrayMessage(check, elements, path, &found)
-        case .string(let text): return stringMessage(check, text)
+        case .string(let text), .broken(let text): return stringMessage(check, text)
         case .number(let text): return Double(text).flatMap { numberMessage(check, $0) }
         case .null, .boolean: return nil
         }
@@ -193,7 +193,7 @@ extension JSONValue {
         case .null: "null"
         case .boolean: "boolean"
         case .number: isWhole ? "integer" : "number"
-        case .string: "string"
+        case .string, .broken: "string"
         case .array: "array"
         case .object: "object"
         }

@@ -17,23 +17,29 @@ package struct JSONParser {
 
     private let bytes: UnsafeBufferPointer<UInt8>
     private let limits: Limits
+    private let keepsHalves: Bool
+    /// Whether the last string has half a character somewhere.
+    private var isBroken = false
     private var offset = 0
     private var depth = 0
     private var values = 0
 
-    /// One value and nothing but white space around it. A byte-order mark before it is skipped; half a surrogate pair
-    /// in an escape becomes U+FFFD.
-    package static func parse(_ bytes: [UInt8], limits: Limits = .standard) throws(JSONProblem) -> JSONValue {
+    /// One value and nothing but white space around it. A byte-order mark before it is skipped. Half a surrogate pair in an
+    /// escape is a fault, or with `keepsHalves` the string one that is `broken`, whatever else the text holds.
+    package static func parse(
+        _ bytes: [UInt8], limits: Limits = .standard, keepsHalves: Bool = false
+    ) throws(JSONProblem) -> JSONValue {
         let result = bytes.withUnsafeBufferPointer { bytes -> Result<JSONValue, JSONProblem> in
-            var parser = JSONParser(bytes: bytes, limits: limits)
+            var parser = JSONParser(bytes: bytes, limits: limits, keepsHalves: keepsHalves)
             do throws(JSONProblem) { return .success(try parser.document()) } catch { return .failure(error) }
         }
         return try result.get()
     }
 
-    private init(bytes: UnsafeBufferPointer<UInt8>, limits: Limits) {
+    private init(bytes: UnsafeBufferPointer<UInt8>, limits: Limits, keepsHalves: Bool) {
         self.bytes = bytes
         self.limits = limits
+        self.keepsHalves = keepsHalves
     }
 
     // MARK: Values
@@ -56,7 +62,9 @@ package struct JSONParser {
         switch next {
         case UInt8(ascii: "{"): return try object()
         case UInt8(ascii: "["): return try array()
-        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "\""):
+            let text = try string()
+            return isBroken ? .broken(text) : .string(text)
         case UInt8(ascii: "t"): return try word("true", .boolean(true))
         case UInt8(ascii: "f"): return try word("false", .boolean(false))
         case UInt8(ascii: "n"): return try word("null", .null)
@@ -136,6 +144,7 @@ package struct JSONParser {
 
     private mutating func string() throws(JSONProblem) -> String {
         offset += 1
+        isBroken = false
         let start = offset
         try skipPlain()
         if take("\"") { return String(decoding: bytes[start..<offset - 1], as: UTF8.self) }
@@ -185,16 +194,21 @@ package struct JSONParser {
         let first = try fourHexDigits()
         if let scalar = Unicode.Scalar(first) { return scalar }
         let afterFirst = offset
-        guard first < 0xDC00, take("\\"), take("u") else {
-            offset = afterFirst
-            return "\u{FFFD}"
-        }
+        guard first < 0xDC00, take("\\"), take("u") else { return try half(endingAt: afterFirst) }
         let second = try fourHexDigits()
-        guard (0xDC00...0xDFFF).contains(second) else {
-            offset = afterFirst
-            return "\u{FFFD}"
-        }
+        guard (0xDC00...0xDFFF).contains(second) else { return try half(endingAt: afterFirst) }
         return Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00)) ?? "\u{FFFD}"
+    }
+
+    /// Which no text can hold.
+    private mutating func half(endingAt end: Int) throws(JSONProblem) -> Unicode.Scalar {
+        offset = end
+        guard keepsHalves else {
+            offset -= 6
+            throw problem("half of a character: `\\u` and a surrogate without the other one")
+        }
+        isBroken = true
+        return "\u{FFFD}"
     }
 
     private mutating func fourHexDigits() throws(JSONProblem) -> UInt32 {

@@ -115,7 +115,7 @@ package struct JSONPath: Sendable {
         switch value {
         case .array(let elements): elements
         case .object(let members): members.map(\.value)
-        case .null, .boolean, .number, .string: []
+        case .null, .boolean, .number, .string, .broken: []
         }
     }
 

@@ -230,34 +230,10 @@ struct JSONPathParser {
         }
         guard take(quote == UInt8(ascii: "'") ? "'" : "\"") else { throw problem("a string is never closed") }
         json.append(UInt8(ascii: "\""))
-        guard !Self.hasLoneSurrogate(json), case .string(let text)? = try? JSONParser.parse(json) else {
+        guard case .string(let text)? = try? JSONParser.parse(json) else {
             throw JSONPath.Problem(message: "no valid string", offset: start)
         }
         return text
-    }
-
-    /// Half of a character escaped: in a document it may stand for U+FFFD, in a path it is none (RFC 9535, 2.3.1.1).
-    private static func hasLoneSurrogate(_ json: [UInt8]) -> Bool {
-        var isHalf = false
-        var place = 0
-        while place < json.count {
-            let isEscape = json[place] == UInt8(ascii: "\\") && place + 1 < json.count
-            let unit = isEscape ? surrogate(json[(place + 1)...]) : nil
-            let isSecond = unit.map { $0 >= 0xDC00 } ?? false
-            if isHalf != isSecond { return true }
-            isHalf = unit != nil && !isSecond
-            place += unit != nil ? 6 : isEscape ? 2 : 1
-        }
-        return isHalf
-    }
-
-    /// Of `uD83D`.
-    private static func surrogate(_ escape: ArraySlice<UInt8>) -> UInt16? {
-        let digits = escape.dropFirst().prefix(4)
-        guard escape.first == UInt8(ascii: "u"), digits.count == 4,
-            let unit = UInt16(String(decoding: digits, as: UTF8.self), radix: 16)
-        else { return nil }
-        return (0xD800...0xDFFF).contains(unit) ? unit : nil
     }
 
     // MARK: Pieces

@@ -20,6 +20,8 @@ package indirect enum JSONValue: Equatable, Sendable {
     case boolean(Bool)
     case number(String)
     case string(String)
+    /// A string that escapes half of a surrogate pair, which no text can hold: U+FFFD stands in its place.
+    case broken(String)
     case array([JSONValue])
     case object([Member])
 
@@ -35,6 +37,7 @@ package indirect enum JSONValue: Equatable, Sendable {
         case (.boolean(let left), .boolean(let right)): left == right
         case (.number(let left), .number(let right)): left == right
         case (.string(let left), .string(let right)): left.isExactly(right)
+        case (.broken(let left), .broken(let right)): left.isExactly(right)
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)): left == right
         default: false
@@ -46,7 +49,7 @@ package indirect enum JSONValue: Equatable, Sendable {
         case .null: writer.null()
         case .boolean(let value): writer.bool(value)
         case .number(let text): writer.raw(Array(text.utf8))
-        case .string(let text): writer.string(text)
+        case .string(let text), .broken(let text): writer.string(text)
         case .array(let elements):
             writer.beginArray()
             for element in elements { element.append(to: &writer) }

@@ -163,7 +163,7 @@ private struct ToldRun {
         case .array(let values):
             lines.append("\(path).count = \(values.count)")
             for (index, value) in values.enumerated() { add(value, "\(path)[\(index)]", names, &lines) }
-        case .null, .boolean, .number, .string:
+        case .null, .boolean, .number, .string, .broken:
             let text = names.reduce(value.plainText ?? "null") { $0.replacing($1.0, with: $1.1) }
             lines.append("\(path) = \(text)")
         }

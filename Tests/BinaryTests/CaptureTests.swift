@@ -153,6 +153,31 @@ import TransferModel
         #expect(try run.task("after", "captures") == "{}")
     }
 
+    /// Half of a character in a body is no reason not to take the rest of it.
+    @Test func halfACharacterIsNotTaken() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let body = #"{"half": "a\ud83d", "list": ["\ud83d"], "whole": "\ud83d\ude00", "mark": "a\ufffd"}"#
+            .replacing("\\\\", with: "\\")
+        server.on("/a", .respond(200, headers: Self.json, body: body))
+        let run = try Stage().run(
+            """
+            defaults: { allowFailure: true, url: "\(server.url("/a"))" }
+            tasks:
+              - { id: half, capture: { v: { json: $.half } } }
+              - { id: list, capture: { v: { json: $.list } } }
+              - { id: whole, capture: { v: { json: $.whole }, w: { json: $.mark } } }
+              - { id: same, expect: { body: { json: { $.half: "a\u{FFFD}" } } } }
+              - { id: mark, expect: { body: { json: { $.mark: "a\u{FFFD}" } } } }
+            """)
+        for id in ["half", "list"] {
+            #expect(try run.task(id, "error.name") == "captureUnusable", "\(id)")
+            #expect(try run.task(id, "error.message")?.contains("half of a character") == true, "\(id)")
+        }
+        #expect(try run.task("whole", "captures.v") == "😀" && run.task("whole", "captures.w") == "a\u{FFFD}")
+        #expect(try run.task("same", "outcome") == "failed" && run.task("mark", "outcome") == "succeeded")
+    }
+
     /// What is no text is not made one behind anybody's back.
     @Test func whatIsNoTextIsNotTaken() throws {
         let server = try ScriptedServer()

@@ -65,6 +65,57 @@ import TextFormats
         #expect(try binary.run("job.yaml", "--no-report").exitStatus == 0)
     }
 
+    /// A file that cannot be read is one fault among those of the others.
+    @Test func checkTellsOfAllFilesWhereOneCannotBeRead() throws {
+        let binary = try Binary()
+        try binary.folder.write("bad.yaml", "tasks: [{ id: a, url: 'data:,x', urk: 1 }]")
+        let text = try binary.run("check", "no.yaml", "bad.yaml")
+        #expect(text.exitStatus == 2)
+        let missing = "no.yaml: error: cannot read the job `no.yaml`: no such file [unreadable-file]"
+        #expect(text.errorText.contains(missing))
+        #expect(text.errorText.contains("bad.yaml:1:34: error: unknown key `urk`"))
+        let json = try binary.run("check", "bad.yaml", "no.yaml", "--format", "json")
+        let found = try JSONParser.parse(json.output)["diagnostics"]
+        guard case .array(let items)? = found else {
+            Issue.record("no list")
+            return
+        }
+        #expect(json.exitStatus == 2 && items.map { $0["file"] } == [.string("bad.yaml"), .string("no.yaml")])
+        #expect(items.map { $0["line"] } == [.number("1"), .null])
+    }
+
+    /// A place, and never a line: whatever stands there may be a secret.
+    @Test func aSecretsFileIsToldByItsLines() throws {
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", "tasks: [{ id: a, url: 'data:,${secret.A}', to: a }]")
+        try binary.folder.write("secrets", "A=one\n# none\nhunter2\nA=two\n")
+        let github = try binary.run("check", "job.yaml", "--secrets-file", "secrets", "--format", "github")
+        #expect(github.exitStatus == 2)
+        #expect(github.outputText.contains("::error file=secrets,line=3,col=1,"), "\(github.outputText)")
+        let again = "::error file=secrets,line=4,col=1,endLine=4,endColumn=2,title=duplicate-key::"
+        #expect(github.outputText.contains(again))
+        let text = try binary.run("job.yaml", "--secrets-file", "secrets")
+        #expect(text.exitStatus == 2 && text.errorText.contains("secrets:4:1: error: the secret `A` stands here again"))
+        for told in [github.outputText, text.errorText] { #expect(!told.contains("hunter") && !told.contains("two")) }
+    }
+
+    /// `<(…)` of a shell, and standard input by its name.
+    @Test func secretsAndVariablesMayComeFromAPipe() throws {
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", "tasks: [{ id: a, url: 'data:,${secret.A}${v}', to: a }]")
+        let words = ["job.yaml", "--no-report", "--secrets-file", "/dev/fd/7", "--variables-file", "/dev/stdin"]
+        let shell = ["/bin/sh", "-c", #"{ printf 'A=one' | "$0" "$@" 7<&0 <&8 8<&-; } 8<&0"#]
+        let result = try binary.start(words, input: "v: two\n", under: shell).wait()
+        #expect(result.exitStatus == 0, "\(result.errorText)")
+        #expect(try binary.folder.text("a") == "onetwo")
+        try binary.folder.write("secrets", "A=file")
+        let file = ["job.yaml", "--no-report", "--secrets-file", "/dev/fd/7", "--set", "v=x"]
+        let opened = try binary.start(file, under: ["/bin/sh", "-c", #"exec "$0" "$@" 7< secrets"#]).wait()
+        #expect(try opened.exitStatus == 0 && binary.folder.text("a") == "filex", "\(opened.errorText)")
+        let job = try binary.start(["/dev/fd/7"], under: ["/bin/sh", "-c", #"printf x | "$0" "$@" 7<&0"#]).wait()
+        #expect(job.exitStatus == 2 && job.errorText.contains("write `-`"), "\(job.errorText)")
+    }
+
     /// What every start pays for: neither libcurl nor what Swift's library would read to find the words of a program.
     @Test(.enabled(if: Strace.isUsable)) func whatSendsNothingLoadsLittle() throws {
         let binary = try Binary()

@@ -144,7 +144,7 @@ extension JSONValue {
         switch self {
         case .null: return nil
         case .boolean(let value): return "\(value)"
-        case .number(let text), .string(let text): return text
+        case .number(let text), .string(let text), .broken(let text): return text
         case .array, .object:
             var writer = JSONWriter()
             append(to: &writer)

@@ -110,7 +110,7 @@ import Testing
             "tasks: [{ id: a, url: 'data:,x', to: x }]", ["job.yaml", "--secrets-file", "s"], in: Stage(),
             "printf 'A=b\\nK=%s\\n' \"$v\" > s; \"$0\" \"$@\"")
         #expect(result.exitStatus == 2)
-        #expect(result.errorText.contains("s, line 2: not UTF-8 text"))
+        #expect(result.errorText.contains("s:2:1: error: not UTF-8 text"))
     }
 
     /// What no text of ours names goes to commands as it came.

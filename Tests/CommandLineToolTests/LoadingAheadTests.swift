@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct LoadingAheadTests {
     @Test(arguments: [
-        "job.yaml", "run job.yaml", "-v job.yaml", "-", "-- job.yaml", "--no-report run job.yaml", "--report r.json run",
+        "job.yaml", "run job.yaml", "-v job.yaml", "-", "-- job.yaml", "--no-report run job.yaml",
+        "--report r.json run",
     ])
     func aRunIsToldByItsFirstWord(_ words: String) {
         #expect(LoadingAhead.looksLikeARun(words.split(separator: " ").map(String.init)))

@@ -7,14 +7,14 @@ import TextFormats
 
     @Test func readsValues() throws {
         let value = try parse(
-            "\u{FEFF} {\"a\" : [1.50, -0, 1e9, true, null], \"b\\u00e9\": \"\\ud83c\\udf89\\ud83c\", \"a\": {}}\r\n")
+            "\u{FEFF} {\"a\" : [1.50, -0, 1e9, true, null], \"b\\u00e9\": \"\\ud83c\\udf89\", \"a\": {}}\r\n")
         #expect(
             value
                 == .object([
                     .init(
                         name: "a",
                         value: .array([.number("1.50"), .number("-0"), .number("1e9"), .boolean(true), .null])),
-                    .init(name: "bé", value: .string("🎉\u{FFFD}")), .init(name: "a", value: .object([])),
+                    .init(name: "bé", value: .string("🎉")), .init(name: "a", value: .object([])),
                 ]))
         #expect(value["a"] == .object([]), "the last of several wins")
     }
@@ -29,6 +29,28 @@ import TextFormats
         let problem = #expect(throws: JSONProblem.self) { try parse(text) }
         #expect(problem?.line == line)
         #expect(problem?.column == column)
+    }
+
+    /// Half of a character is nothing that a text could hold, so it is no U+FFFD either.
+    @Test(arguments: [
+        ("ud83c", 2), ("udf89", 2), ("ud83c\\u0041", 2), ("ud83c\\ud83c\\udf89", 2), ("ud83cx", 2),
+        ("u0041\\ud83c\\n", 8), ("ud83c\\udf89\\udf89", 14),
+    ])
+    func halfACharacterIsToldApart(_ escapes: String, column: Int) throws {
+        let text = "\"\\\(escapes)\""
+        let problem = #expect(throws: JSONProblem.self) { try parse(text) }
+        #expect(problem?.column == column && problem?.message.contains("half of a character") == true)
+        let list = Array("[\(text), \"a\", \"\u{FFFD}\"]".utf8)
+        guard case .array(let values) = try JSONParser.parse(list, keepsHalves: true) else {
+            Issue.record("no list")
+            return
+        }
+        guard case .broken(let shown) = values[0] else {
+            Issue.record("taken for text: \(values[0])")
+            return
+        }
+        #expect(shown.unicodeScalars.contains("\u{FFFD}") && values[0] != .string(shown))
+        #expect(values[1...] == [.string("a"), .string("\u{FFFD}")], "what comes after is whole")
     }
 
     @Test func hasLimits() throws {

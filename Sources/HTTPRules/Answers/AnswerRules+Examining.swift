@@ -106,6 +106,10 @@ extension AnswerRules {
                         Miss(reason: "its path leads to \(found.isEmpty ? "nothing" : "\(found.count) values")"))
                 }
                 if found[0] == .null { return .failure(Miss(reason: "its path leads to null")) }
+                guard !found[0].isBroken else {
+                    let reason = "its path leads to half of a character (a `\\u` surrogate alone), which is no text"
+                    return .failure(Miss(reason: reason, isThere: true, told: found[0].words))
+                }
                 return .success(FoundValue(found[0]))
             }
         }

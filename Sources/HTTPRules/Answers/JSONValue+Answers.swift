@@ -14,7 +14,7 @@ extension JSONValue {
         case .null: .null
         case .boolean(let value): .boolean(value)
         case .number(let text): .number(text)
-        case .string(let text): .string(text)
+        case .string(let text), .broken(let text): .string(text)
         case .array(let elements): .list(elements.map(\.plain))
         case .object(let members): .map(members.map { PlainValue.Entry(key: $0.name, value: $0.value.plain) })
         }
@@ -25,14 +25,24 @@ extension JSONValue {
         switch self {
         case .array(let elements): elements.flatMap(\.leaf)
         case .object(let members): members.flatMap(\.value.leaf)
-        case .null, .boolean, .number, .string: []
+        case .null, .boolean, .number, .string, .broken: []
         }
     }
 
     private var leaf: [String] {
         switch self {
-        case .string(let text), .number(let text): text.utf8.count >= 4 ? [text] : []
+        case .string(let text), .broken(let text), .number(let text): text.utf8.count >= 4 ? [text] : []
         case .null, .boolean, .array, .object: leaves
+        }
+    }
+
+    /// Whether somewhere in it a string is no text.
+    var isBroken: Bool {
+        switch self {
+        case .broken: true
+        case .array(let elements): elements.contains(where: \.isBroken)
+        case .object(let members): members.contains(where: \.value.isBroken)
+        case .null, .boolean, .number, .string: false
         }
     }
 

@@ -38,7 +38,7 @@ struct ReadAnswer: ~Copyable {
     private func parse() -> Result<JSONValue, Problem> {
         guard let text else { return .failure(Problem(message: problem)) }
         do throws(JSONProblem) {
-            return .success(try JSONParser.parse(text.bytes, limits: Self.limits))
+            return .success(try JSONParser.parse(text.bytes, limits: Self.limits, keepsHalves: true))
         } catch {
             return .failure(
                 Problem(message: "the body is no JSON: \(error.message) (line \(error.line), column \(error.column))"))

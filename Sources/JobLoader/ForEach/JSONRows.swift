@@ -17,7 +17,7 @@ enum JSONRows {
         case .null: .null
         case .boolean(let value): .boolean(value)
         case .number(let text): .number(text)
-        case .string(let text): .text(SecretText(text))
+        case .string(let text), .broken(let text): .text(SecretText(text))
         case .array(let elements): .list(elements.map { value($0) })
         case .object(let members): .map(members.map { (key: $0.name, value: value($0.value)) })
         }

@@ -74,8 +74,9 @@ struct TemplateParser {
             isRaw = true
             position += 4
         }
+        let start = position
         let name = try name(ordinal)
-        let fallback = try fallback(ordinal, depth)
+        let fallback = try fallback(after: String(decoding: bytes[start..<position], as: UTF8.self), ordinal, depth)
         guard next == UInt8(ascii: "}") else { throw problem("`${` is not closed", hint: "write `${name}`", ordinal) }
         position += 1
         return Template.Reference(name: name, fallback: fallback, isRaw: isRaw, ordinal: ordinal)
@@ -92,9 +93,18 @@ struct TemplateParser {
         guard let name = Self.name(text) else {
             throw problem(
                 "`\(Reader.short(text))` is no name",
-                hint: "names hold letters, digits, `_` and `-`; for a literal `${` write `$${`", ordinal)
+                hint: Self.meant(text) ?? "names hold letters, digits, `_` and `-`; for a literal `${` write `$${`",
+                ordinal)
         }
         return name
+    }
+
+    /// `${{ name }}`, as other tools have it, and blanks around a name.
+    private static func meant(_ text: String) -> String? {
+        let bare = text.drop { $0 == "{" || $0 == " " }.reversed().drop { $0 == " " }.reversed()
+        return name(String(bare)).map { _ in
+            "write `${\(String(bare))}`: one brace and no blanks; for a literal `${` write `$${`"
+        }
     }
 
     private static func name(_ text: String) -> Template.Name? {
@@ -117,14 +127,17 @@ struct TemplateParser {
 
     private static func word(_ text: Substring) -> String? { Names.isWellFormed(text) ? String(text) : nil }
 
-    private mutating func fallback(_ ordinal: Int, _ depth: Int) throws(Problem) -> Template.Fallback? {
+    private mutating func fallback(
+        after named: String, _ ordinal: Int, _ depth: Int
+    ) throws(Problem) -> Template.Fallback? {
         guard next == UInt8(ascii: ":") else { return nil }
         position += 1
         let kind = next
         guard kind == UInt8(ascii: "-") || kind == UInt8(ascii: "?") else {
+            let isPlace = ["env", "secret", "tasks"].contains(named)
             throw problem(
-                "after `:` in `${…}` comes `-` and a default, or `?` and a message", hint: "write `${name:-default}`",
-                ordinal)
+                "after `:` in `${…}` comes `-` and a default, or `?` and a message",
+                hint: isPlace ? "write `${\(named).NAME}`, with a dot" : "write `${name:-default}`", ordinal)
         }
         position += 1
         let inner = try template(depth: depth + 1)

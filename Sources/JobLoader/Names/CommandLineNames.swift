@@ -83,11 +83,15 @@ struct CommandLineNames {
     func readSecrets(_ path: String) {
         guard let bytes = read(path, "unreadable-secret") else { return }
         let body = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
-        for (number, line) in body.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+        // Not quoted: whatever it is, it may be a secret.
+        let source = SourceText(withheld: path)
+        var lines: [String: Int] = [:]
+        for (index, line) in body.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             let bare = line.last == 0x0D ? line.dropLast() : line
             if bare.isEmpty || bare.first == UInt8(ascii: "#") { continue }
+            let span = SourceSpan(line: index + 1, column: 1)
             guard String(validating: bare, as: UTF8.self) != nil else {
-                problem("bad-file", "\(path), line \(number + 1): not UTF-8 text")
+                reader.problems.error("bad-file", "not UTF-8 text", at: span, in: source)
                 continue
             }
             guard let equals = bare.firstIndex(of: UInt8(ascii: "=")),
@@ -95,9 +99,14 @@ struct CommandLineNames {
                 Names.isWellFormed(name),
                 let value = String(validating: bare[(equals + 1)...], as: UTF8.self)
             else {
-                // Not quoted: whatever it is, it may be a secret.
-                problem("bad-file", "\(path), line \(number + 1): a secrets file has lines of `NAME=value`")
+                reader.problems.error(
+                    "bad-file", "a secrets file has lines of `NAME=value`", at: span, in: source)
                 continue
+            }
+            if let first = lines.updateValue(index + 1, forKey: name) {
+                reader.problems.error(
+                    "duplicate-key", "the secret `\(name)` stands here again, after line \(first)",
+                    hint: "keep one of them", at: span, in: source)
             }
             reader.names.secrets.fromFile[name] = value
         }

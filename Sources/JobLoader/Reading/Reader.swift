@@ -144,10 +144,9 @@ final class Reader {
         if let reason = ForeignKeys.notOffered[name] {
             return error("not-offered", "`\(name)` is not offered", hint: reason, node)
         }
-        let meant = ForeignKeys.meant[name].flatMap { known.contains($0) ? $0 : nil }
-        let closest = meant ?? Spelling.closest(to: name, among: known)
         let hint =
-            closest.map { "did you mean `\($0)`?" } ?? "it knows \(known.map { "`\($0)`" }.joined(separator: ", "))"
+            ForeignKeys.hint(name, known: known)
+            ?? "it knows \(known.map { "`\($0)`" }.joined(separator: ", "))"
         error("unknown-key", "unknown key `\(Self.short(name))` in \(place)", hint: hint, node)
     }
 
@@ -175,49 +174,4 @@ final class Reader {
     func oneOrMore(_ node: NodeID) -> [NodeID] {
         tree.kind(node) == .sequence ? Array(tree.children(node)) : [node]
     }
-}
-
-/// Names people bring along from elsewhere.
-enum ForeignKeys {
-    static let notOffered = [
-        "prefersIncrementalDelivery": "a task's data comes as it arrives; there is nothing to choose",
-        "multipathServiceType": "multipath transfers are not offered",
-        "requiresDNSSECValidation": "DNSSEC validation is not offered",
-        "dnssec": "DNSSEC validation is not offered",
-        "multipath": "multipath transfers are not offered",
-    ]
-
-    /// What Apple's API, curl and others call it, and what it is called here.
-    static let meant = [
-        "httpMaximumConnectionsPerHost": "maximumConnectionsPerHost",
-        "timeoutIntervalForRequest": "timeoutForRequest",
-        "timeoutIntervalForResource": "timeoutForResource",
-        "timeoutInterval": "timeoutForRequest",
-        "timeout": "timeoutForRequest",
-        "httpAdditionalHeaders": "headers",
-        "allHTTPHeaderFields": "headers",
-        "requestCachePolicy": "cachePolicy",
-        "urlCache": "cache",
-        "httpCookieAcceptPolicy": "cookies",
-        "httpShouldSetCookies": "cookies",
-        "tlsMinimumSupportedProtocolVersion": "tls",
-        "connectionProxyDictionary": "proxy",
-        "protocolClasses": "protocols",
-        "isDiscretionary": "discretionary",
-        "earliestBeginDate": "earliestBegin",
-        "httpMethod": "method",
-        "httpBody": "body",
-        "taskDescription": "description",
-        "mainDocumentURL": "mainDocument",
-        "dependsOn": "needs",
-        "depends_on": "needs",
-        "output": "to",
-        "destination": "to",
-        "path": "to",
-        "uri": "url",
-        "params": "query",
-        "vars": "variables",
-        "env": "variables",
-        "jobs": "tasks",
-    ]
 }

@@ -82,8 +82,11 @@ struct Section<Target>: Sendable {
             case .exactlyOne(let names):
                 let present = presentNames(node, names, reader)
                 if present.isEmpty {
+                    let taken = reader.tree.entries(node).map { reader.tree.text($0.key) }.first { names.contains($0) }
                     reader.error(
-                        "missing-key", "\(place) needs one of \(Shape.oneOf(names))", at: reader.beginning(node))
+                        "missing-key", "\(place) needs one of \(Shape.oneOf(names))",
+                        hint: taken.map { "`\($0)` is null, which is as if it were not written" },
+                        at: reader.beginning(node))
                 }
                 refuseSeveral(present, reader)
             case .atMostOne(let names): refuseSeveral(presentNames(node, names, reader), reader)

@@ -1,0 +1,95 @@
+import Diagnostics
+
+/// Names people bring along from elsewhere.
+enum ForeignKeys {
+    /// What somebody who wrote `name` most likely meant: a slip, another tool's name, or a key of another place.
+    static func hint(_ name: String, known: [String]) -> String? {
+        let meant = meant[name]
+        if let meant, known.contains(meant) { return "did you mean `\(meant)`?" }
+        if let slip = Spelling.closest(to: name, among: known, lettersOnly: true) { return "did you mean `\(slip)`?" }
+        let places = places[name] ?? []
+        // What is a key in many places belongs to none of them.
+        if (1...3).contains(places.count) { return "it belongs in \(listed(places))" }
+        if let meant, let places = Self.places[meant], places.count <= 3 {
+            return "it is called `\(meant)`, and belongs in \(listed(places))"
+        }
+        return Spelling.closest(to: name, among: known).map { "did you mean `\($0)`?" }
+    }
+
+    /// The titles of the sections that have such a key. Of a task's keys the tasks alone: what `defaults` are is known.
+    private static let places: [String: [String]] = {
+        var places: [String: [String]] = [:]
+        for section in Catalog.sections where section.name != "defaults" {
+            for key in section.keys { places[key.name.description, default: []].append(section.title) }
+        }
+        return places
+    }()
+
+    private static func listed(_ places: [String]) -> String {
+        let named = places.map { $0 == "Top level" ? "the top level of the file" : $0 }
+        guard let last = named.last, named.count > 1 else { return named.first ?? "" }
+        return named.dropLast().joined(separator: ", ") + " or " + last
+    }
+
+    static let notOffered = [
+        "prefersIncrementalDelivery": "a task's data comes as it arrives; there is nothing to choose",
+        "multipathServiceType": "multipath transfers are not offered",
+        "networkServiceType": "what is sent is marked for no class of service; `priority` orders the tasks of a run",
+        "requiresDNSSECValidation": "DNSSEC validation is not offered",
+        "dnssec": "DNSSEC validation is not offered",
+        "multipath": "multipath transfers are not offered",
+    ]
+
+    /// What Apple's API, curl and others call it, and what it is called here.
+    static let meant = [
+        "httpMaximumConnectionsPerHost": "maximumConnectionsPerHost",
+        "timeoutIntervalForRequest": "timeoutForRequest",
+        "timeoutIntervalForResource": "timeoutForResource",
+        "timeoutInterval": "timeoutForRequest",
+        "timeout": "timeoutForRequest",
+        "httpAdditionalHeaders": "headers",
+        "allHTTPHeaderFields": "headers",
+        "requestCachePolicy": "cachePolicy",
+        "urlCache": "cache",
+        "httpCookieAcceptPolicy": "cookies",
+        "httpShouldSetCookies": "cookies",
+        "tlsMinimumSupportedProtocolVersion": "tls",
+        "connectionProxyDictionary": "proxy",
+        "protocolClasses": "protocols",
+        "isDiscretionary": "discretionary",
+        "earliestBeginDate": "earliestBegin",
+        "httpMethod": "method",
+        "httpBody": "body",
+        "taskDescription": "description",
+        "mainDocumentURL": "mainDocument",
+        "dependsOn": "needs",
+        "depends_on": "needs",
+        "output": "to",
+        "destination": "to",
+        "path": "to",
+        "uri": "url",
+        "params": "query",
+        "vars": "variables",
+        "env": "variables",
+        "jobs": "tasks",
+        "retries": "retry",
+        "maxRetries": "retry",
+        "sha256": "checksum",
+        "sha512": "checksum",
+        "sha1": "checksum",
+        "md5": "checksum",
+        "auth": "credentials",
+        "authentication": "credentials",
+        "userAgent": "headers",
+        "user_agent": "headers",
+        "insecure": "tls",
+        "verify": "tls",
+        "out": "to",
+        "dest": "to",
+        "filename": "to",
+        "parallel": "maximumConcurrentTasks",
+        "concurrency": "maximumConcurrentTasks",
+        "followRedirects": "redirects",
+        "mirrors": "urls",
+    ]
+}

@@ -78,6 +78,8 @@ package final class AttemptLife {
     package internal(set) var target: String?
     /// The last answer missed what its headers were to say: what its body holds is not what was asked for.
     package private(set) var isDeclined = false
+    /// What it missed stands in the job: a status, a type or headers. Then so may what its body was to be.
+    package private(set) var missesWhatIsNamed = false
     /// Where the result's first byte belongs: past 0 when it continues what is there.
     package private(set) var offset: Int64 = 0
     /// Why what was there could not be continued.
@@ -257,7 +259,7 @@ package final class AttemptLife {
         answerVersion = version
         offset = 0
         codings = []
-        (target, isDeclined, fileHeaders) = (nil, false, nil)
+        (target, isDeclined, missesWhatIsNamed, fileHeaders) = (nil, false, false, nil)
         var framing: BodyFraming
         do throws(TransferError) {
             let told = try BodyFraming.of(headers, status: status, method: request.method, version: version)
@@ -412,6 +414,7 @@ package final class AttemptLife {
         // A part that was asked for to complete what is there stands for the whole.
         let isAccepted = accepted != nil
         if let miss = rules.missedStatus(offset > 0 ? 200 : status, isAccepted: isAccepted, asker: asker(status)) {
+            missesWhatIsNamed = rules.expect.status != .success
             return decline(rules.withAllMisses(miss, headers), accepted)
         }
         if let miss = missedContent(status: status, headers) { return decline(miss, accepted) }
@@ -428,7 +431,9 @@ package final class AttemptLife {
         }
         let said = fileHeaders ?? headers
         if let miss = rules.missedHead(said) {
-            return offset > 0 ? declinePart(miss) : decline(miss, accepted)
+            if offset > 0 { return declinePart(miss) }
+            missesWhatIsNamed = true
+            return decline(miss, accepted)
         }
         if let unknownCoding {
             answer = .failure(unknownCoding, accepted)

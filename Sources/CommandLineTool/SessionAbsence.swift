@@ -22,7 +22,8 @@ enum SessionAbsence {
             throw .wrong(
                 UsageError(
                     "the session `\(identifier)` has ended (\(outcome(run))), and its end is known",
-                    hint: isRunners ? "what the runner itself failed at stands in \(ServicePlace(folder).log)" : report))
+                    hint: isRunners
+                        ? "what the runner itself failed at stands in \(ServicePlace(folder).log)" : report))
         case .unknown(let known):
             let names = known.prefix(10).map { "`\($0)`" } + (known.count > 10 ? ["…"] : [])
             // Whoever met the damage told it, which may have been the background process, in its log.

@@ -235,6 +235,8 @@ final class Attempt: TransferReceiver {
 
     // What was found in its answer, where the task asks for something.
     var answer: ExaminedAnswer?
+    /// What its headers missed, while its body is looked into for what that misses.
+    var missedHead: TransferError?
     /// Its answer comes in parts.
     var mixed: MixedAnswer?
     /// What is told of it once it is known what in it is secret; `nil`: at once.

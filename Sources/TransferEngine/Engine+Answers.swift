@@ -97,7 +97,22 @@ extension Engine {
     /// All of an answer is there: if it is as expected, it is the result.
     func examine(_ attempt: Attempt, charset: @autoclosure () -> String?, source: ResultSource) {
         guard let rules = attempt.rules.answer else { return succeed(attempt, from: source) }
-        let answer = prepare(attempt, rules, charset(), source)
+        look(attempt, prepare(attempt, rules, charset(), source), rules)
+    }
+
+    /// An answer whose headers are not as the job wants them: its body may not be either, and all is told in one. `false`:
+    /// there is nothing more to tell.
+    func examineDeclined(_ attempt: Attempt, _ miss: TransferError) -> Bool {
+        guard attempt.life.missesWhatIsNamed, !attempt.isDownload, !attempt.isLookingUp, attempt.mixed == nil,
+            let rules = attempt.rules.answer, rules.expectsOfBody
+        else { return false }
+        tellChallenges(attempt)
+        attempt.missedHead = miss
+        look(attempt, prepare(attempt, rules, charset(attempt), .network), rules)
+        return true
+    }
+
+    private func look(_ attempt: Attempt, _ answer: ExaminedAnswer, _ rules: AnswerRules) {
         let body = attempt.lastBody
         guard rules.isHeavy(body.count) else {
             answer.look(body)
@@ -168,6 +183,11 @@ extension Engine {
     func examined(_ attempt: Attempt) {
         guard let answer = attempt.answer else { return }
         takeFindings(attempt)
+        if var miss = attempt.missedHead {
+            attempt.missedHead = nil
+            if let more = answer.findings.missedBody { miss.message += "; \(more)" }
+            return fail(attempt, miss)
+        }
         if let miss = answer.findings.error { return fail(attempt, miss) }
         succeed(attempt, from: answer.source)
     }
@@ -234,13 +254,16 @@ extension Engine {
         guard let rules = attempt.rules.answer, rules.hidesSomethingInBody, !attempt.kept.isEmpty else {
             return attempt.kept
         }
-        if attempt.answer?.isDone != true {
-            // An error's page need not hold what the answer would have held, and tells what went wrong.
-            guard attempt.life.isDeclined, !rules.isHeavy(attempt.kept.count) else { return nil }
-            prepare(attempt, rules, charset(attempt), source).look(attempt.kept)
-            takeFindings(attempt)
+        // An error's page need not hold what the answer would have held, and tells what went wrong.
+        if attempt.life.isDeclined {
+            if attempt.answer?.isDone != true {
+                guard !rules.isHeavy(attempt.kept.count) else { return nil }
+                prepare(attempt, rules, charset(attempt), source).look(attempt.kept)
+                takeFindings(attempt)
+            }
             return attempt.answer?.findings.toldBody ?? attempt.kept
         }
+        guard attempt.answer?.isDone == true else { return nil }
         let findings = attempt.answer?.findings ?? AnswerFindings()
         return findings.withholdsBody ? nil : findings.toldBody ?? attempt.kept
     }

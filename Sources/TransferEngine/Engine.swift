@@ -559,6 +559,7 @@ package final class Engine {
         if concernsCache { forgetWhatChanged(attempt) }
         let step = attempt.life.ended(transportEnd(attempt, error, sawCloseNotify: sawCloseNotify))
         if concernsCache { noteForCache(attempt, step, error) }
+        if error == nil, case .fail(let miss, nil) = step, examineDeclined(attempt, miss) { return }
         perform(step, attempt)
     }
 

@@ -55,6 +55,46 @@ import TransferModel
             try run.task("status", "error.message") == "expected status 500, the server answered 200; " + none)
     }
 
+    /// Head and body in one, where the job names what the head was to be. A status that was refused unasked has a page of
+    /// its own, and a body that was cut says nothing.
+    @Test func aMissedHeadHidesNothingOfTheBody() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let json = [("Content-Type", "application/json")]
+        server.on("/a", .respond(500, headers: json, body: #"{"v": 1, "token": "hunter22"}"#))
+        let head = "HTTP/1.1 500 Oops\r\nContent-Length: 90\r\n\r\n"
+        server.on("/cut", Script([.bytes(Array((head + #"{"v": 1"#).utf8)), .reset]))
+        let run = try Stage().run(
+            """
+            defaults:
+              allowFailure: true
+              url: "\(server.url("/a"))"
+              retry: { attempts: 1 }
+              expect: { status: 200, body: { contains: done, json: { $.v: 2 } } }
+            tasks:
+              - { id: both }
+              - { id: slow, type: upload, method: PUT, body: { data: x }, expect: { body: { matches: "^x" } } }
+              - { id: type, expect: { status: 500, mimeType: text/plain } }
+              - { id: secret, needs: [both, slow, type], capture: { t: { json: $.token, secret: true } } }
+              - { id: met, expect: { body: { contains: token, json: { $.v: 1 } } } }
+              - { id: unnamed, expect: { status: null } }
+              - { id: cut, url: "\(server.url("/cut"))" }
+            """)
+        #expect(run.status == 0)
+        let status = "expected status 200, the server answered 500"
+        let sent = #"it begins with "{\"v\": 1, \"token\": \""#
+        let contains = "; expected the body to contain `done`, \(sent)"
+        func message(_ id: String) throws -> String { try run.task(id, "error.message") ?? "" }
+        #expect(try message("both") == status + contains + #"hunter22\"}"; expected `$.v` to be 2, it is 1"#)
+        #expect(try message("slow").hasPrefix(status + contains))
+        #expect(try message("slow").contains("; expected the body to match `^x`, it begins with "))
+        #expect(try message("type").hasPrefix("expected type text/plain, the server sent application/json" + contains))
+        #expect(try message("secret") == status + contains + #"***\"}"; expected `$.v` to be 2, it is 1"#)
+        #expect(try run.task("secret", "body.text") == #"{"v": 1, "token": "***"}"#)
+        #expect(try message("met") == status && message("cut") == status)
+        #expect(try message("unnamed") == "expected status 2xx, the server answered 500")
+    }
+
     /// A file that stays packed is looked into as what it says; one that is not packed as its server says, as it is.
     @Test func aPackedFileIsUnpackedForTheLook() throws {
         let server = try ScriptedServer()

@@ -18,7 +18,8 @@ extension AnswerRules {
         let redactor = known.adding(findings.secrets)
         let broken = readsBody ? brokenExpectations(answer, redactor) : []
         if !broken.isEmpty {
-            findings.error = TransferError(.unexpectedResponse, broken.joined(separator: "; "))
+            let words = broken.joined(separator: "; ")
+            (findings.missedBody, findings.error) = (words, TransferError(.unexpectedResponse, words))
         } else if !misses.isEmpty {
             let reasons = misses.map { redactor.redacted($0.reason) }
             findings.error = TransferError(
@@ -137,7 +138,7 @@ extension AnswerRules {
     // MARK: Expectations
 
     private func brokenExpectations(_ answer: borrowing ReadAnswer, _ redactor: Redactor) -> [String] {
-        guard contains != nil || matches != nil || !json.isEmpty else { return [] }
+        guard expectsOfBody else { return [] }
         guard let text = answer.text else { return [answer.problem] }
         var broken: [String] = []
         if let contains, !search.finds(in: text.bytes) {

@@ -62,6 +62,8 @@ package final class AnswerRules: Sendable {
         contains != nil || matches != nil || !json.isEmpty || captures.contains { !$0.source.isHeader }
     }
 
+    package var expectsOfBody: Bool { contains != nil || matches != nil || !json.isEmpty }
+
     package var capturesSecrets: Bool { captures.contains { $0.capture.isSecret } }
 
     /// Whether something in the body must not be told, once it is known what.
@@ -79,6 +81,8 @@ package struct AnswerFindings: Sendable {
     /// What nobody may tell from now on: captured secrets and, of one that is a list or a map, all that is in it.
     package var secrets: [KnownSecret] = []
     package var error: TransferError?
+    /// All that the body misses of what is expected, beside what was not captured.
+    package var missedBody: String?
     /// What a report tells of the body, where its own bytes would tell a secret in another writing.
     package var toldBody: [UInt8]?
     /// A secret must be in the body and could not be found: nothing of it is told.

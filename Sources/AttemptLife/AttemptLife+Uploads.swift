@@ -113,12 +113,15 @@ extension AttemptLife {
         guard request.url.isHTTP, let status = lastStatus, answeredElsewhere || (200..<300).contains(status) else {
             return nil
         }
-        // Asked whether it wants the body (`Expect`), it says that all is done.
         if end.leftBody {
-            // That it does not want it, and where one is to look instead.
-            if answeredElsewhere { return nil }
-            let what = "the server answered \(status) without asking for the body: nothing of it was sent"
-            return TransferError(.badServerResponse, what)
+            // Asked whether it wants the body (`Expect`), it says that it does not, and where one is to look instead.
+            if answeredElsewhere, request.expectsContinue { return nil }
+            // Or that all is done. Unasked it did not wait for a body that it cannot do without.
+            let when =
+                request.expectsContinue
+                ? "without asking for the body: nothing of it was sent" : "before it had any of the body"
+            let what = "the server answered \(status) \(when)"
+            return TransferError(answeredElsewhere ? .networkConnectionLost : .badServerResponse, what)
         }
         guard let sent = end.cutBody else { return nil }
         let part = sent.total.map { "\(sent.bytes) of \($0) bytes" } ?? "\(sent.bytes) bytes, not all,"

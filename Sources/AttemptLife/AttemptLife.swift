@@ -166,6 +166,9 @@ package final class AttemptLife {
         }
     }
 
+    /// Of the last answer, if that is the result.
+    package var hasBody: Bool { if case .result(.none, _) = answer { false } else { true } }
+
     // MARK: The file that stands there
 
     /// Before anything is sent: whichever request goes to the condition's URL carries it.

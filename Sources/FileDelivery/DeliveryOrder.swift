@@ -115,7 +115,8 @@ package enum DeliveryOrder: Sendable {
     /// Looks into an answer, which may take a while; `examined` follows.
     case examine(TaskIndex, look: @Sendable () -> Void)
     /// A member of a group that is as it shall be: carried over with the group. With the checksum that it met.
-    case keep(TaskIndex, path: String, GroupPlace, Checksum? = nil)
+    /// `anew` where it shall have a mode: one that has another is staged as a copy, for the old tree stays as it is.
+    case keep(TaskIndex, path: String, GroupPlace, Checksum? = nil, anew: Destination? = nil)
     /// All members are staged: put them in place in one step. What the `absent` members of the job wrote stays as it is;
     /// `nil` for one of which nobody knows where that is, a path with a slash at its end for one in that folder.
     case publishGroup(GroupPlace, absent: [String?] = [])

@@ -163,7 +163,9 @@ struct DeliveryWorker {
         case .examine(let task, let look):
             look()
             answers.append(.examined(task))
-        case .keep(let task, let path, let group, let checksum):
+        case .keep(let task, let path, _, _, let anew?) where !LocalFiles.hasMode(path, anew.mode):
+            copy(task, path, anew, nil)
+        case .keep(let task, let path, let group, let checksum, _):
             answer(task) { () throws(TransferError) in
                 .staged(task, try publisher.groups.keep(task, path, group, checksum))
             }

@@ -103,8 +103,10 @@ final class Groups {
                 guard file.mayBeSkipped(for: name, in: standing.folder, destination.checksum) else {
                     throw memberError(SystemError(call: "link", errno: EEXIST), path)
                 }
+                guard let facts = try? standing.folder.descriptor.facts(of: name, followingLinks: true), facts.isRegular
+                else { throw .leadsNowhere(path) }
                 try keep(standing, member, path, task, place)
-                return .kept(bytes: standing.size(member.name))
+                return .kept(bytes: facts.size)
             }
         }
         let isSame =

@@ -121,7 +121,8 @@ enum LocalFiles {
         } catch {
             // A link that leads nowhere is something that stands there; what it lacks has no checksum.
             let (folder, name) = Folders.split(path)
-            if error.errno == ENOENT, let link = try? Descriptor.openFolder(folder).facts(of: name), link.isLink {
+            let leadsNowhere = [ENOENT, ELOOP, ENOTDIR, ENAMETOOLONG].contains(error.errno)
+            if leadsNowhere, let link = try? Descriptor.openFolder(folder).facts(of: name), link.isLink {
                 guard checksum != nil else { throw .leadsNowhere(path) }
                 return (link.size, false)
             }
@@ -147,6 +148,11 @@ enum LocalFiles {
             throw TransferError(
                 .cannotWriteToFile, "setting the mode of \(path) failed: \(error.reason)", errno: error.errno)
         }
+    }
+
+    static func hasMode(_ path: String, _ mode: UInt16?) -> Bool {
+        guard let mode, let facts = try? FileFacts.of(path) else { return true }
+        return facts.permissions == mode_t(mode)
     }
 
     /// By what the file at `path` can be known again; `nil` for what is no file.

@@ -248,16 +248,20 @@ package enum Resuming {
 
     /// Whether a part says nothing of its version. It must carry the `ETag` that a 200 would have (RFC 9110, section
     /// 15.3.7); a server that leaves that out may not know `If-Range` either. The date of the first answer is as good: only
-    /// a version of the same second could have it too. Where a date is the validator, the part need not repeat it.
+    /// a version of the same second could have it too. Where a date is the validator a part may leave it out, by that
+    /// section; but so it does where it knows nothing of `If-Range` and the file was changed.
     static func isSilent(_ headers: HeaderBlock, validator: String, modified: String?) -> Bool {
-        guard validator.hasPrefix("\""), headers.first("etag") == nil else { return false }
+        guard validator.hasPrefix("\"") else { return headers.first("last-modified") == nil }
+        guard headers.first("etag") == nil else { return false }
         return modified == nil || !headers.first("last-modified").isExactly(modified)
     }
 
-    /// Whether a part is, by its own word, of another version than the one with this validator.
+    /// Whether a part is, by its own word, of another version than the one with this validator. One with a tag is, where the
+    /// first answer had none.
     static func isOtherVersion(_ headers: HeaderBlock, than validator: String) -> Bool {
-        let told = validator.hasPrefix("\"") ? headers.first("etag") : headers.first("last-modified")
-        return told.map { !$0.isExactly(validator) } ?? false
+        let isTag = validator.hasPrefix("\"")
+        if !isTag, headers.first("etag") != nil { return true }
+        return headers.all(isTag ? "etag" : "last-modified").contains { !$0.isExactly(validator) }
     }
 }
 

@@ -33,11 +33,11 @@ package final class RunningCommand {
 
     /// Whoever leaves early leaves nothing running.
     deinit {
-        for raw in [inputStream, outputStream, errorStream, watch] where raw >= 0 { close(raw) }
         if !isReaped {
             kill()
             _ = reap()
         }
+        for raw in [inputStream, outputStream, errorStream, watch] where raw >= 0 { close(raw) }
     }
 
     /// The end that is read and the end that is written.
@@ -134,11 +134,8 @@ package final class RunningCommand {
         return entries[0].isReady
     }
 
-    /// It and what it started.
-    package func askToEnd() {
-        signal(SIGTERM)
-        closeInput()
-    }
+    /// It and what it started. What stands open of its input stays so: its end would look like that of a whole text.
+    package func askToEnd() { signal(SIGTERM) }
 
     package func kill() { signal(SIGKILL) }
 

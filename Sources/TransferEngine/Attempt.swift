@@ -384,7 +384,7 @@ final class Attempt: TransferReceiver {
             if bodyFailure != nil { decision = .abort }
         }
         if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
-        if decision == .keep, !isDownload { mixed = MixedAnswer(head.headers) }
+        if decision == .keep, !isDownload, life.hasBody { mixed = MixedAnswer(head.headers) }
         if decision == .abort { endedByUs = true }
         if cacheTurn != nil { prepareCacheCopy(head) }
         if decision == .keep, life.type == .download {

@@ -212,7 +212,12 @@ extension Engine {
         if error == nil {
             for attempt in members(of: group) {
                 tellFile(attempt)
-                keepValidators(attempt, isFlushed: attempt.session.configuration.durability == .flush)
+                let isFlushed = attempt.session.configuration.durability == .flush
+                if attempt.keepsExisting {
+                    noteCopy(attempt, isFlushed: isFlushed)
+                } else {
+                    keepValidators(attempt, isFlushed: isFlushed)
+                }
             }
         }
         reports.append(.published(group, error))
@@ -272,10 +277,16 @@ extension Engine {
     func keepExisting(_ attempt: Attempt, _ path: String, _ size: Int64) {
         let options = attempt.specification.options.values
         memory?.dropPart(of: job.tasks[Int(attempt.task.raw)], at: now.instant)
-        if let group = plannedDestination(attempt).group {
+        var destination = plannedDestination(attempt)
+        if let group = destination.group {
             attempt.keepsExisting = true
             attempt.phase = .delivering
-            return outbox.add(.keep(attempt.task, path: path, group, metChecksum(attempt)))
+            destination.path = path
+            // A copy is as old as what it is one of.
+            destination.modificationTime = now.wall
+            let mayCopy = options.mode != nil && options.existing == .revalidate
+            return outbox.add(
+                .keep(attempt.task, path: path, group, metChecksum(attempt), anew: mayCopy ? destination : nil))
         }
         let file = FileRecord(
             path: path, bytes: size, checksum: metChecksum(attempt), changed: false, lengthUnverified: false)

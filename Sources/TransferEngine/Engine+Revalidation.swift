@@ -136,6 +136,16 @@ extension Engine {
         memory.confirm(kept, attempt.specification, at: now.instant)
     }
 
+    /// A member of a group that is unchanged and was staged as a copy: what was known of the file holds for that.
+    func noteCopy(_ attempt: Attempt, isFlushed: Bool) {
+        guard let memory, var kept = attempt.validators, let record = attempt.file, let file = record.stamp else {
+            return
+        }
+        kept.file = file
+        kept.content = isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum)
+        memory.confirm(kept, attempt.specification, at: now.instant)
+    }
+
     /// The server says that the file is still the same: if it is still there, it stays.
     func confirm(_ attempt: Attempt) {
         guard let asked = attempt.asked else { return confirmOwn(attempt) }

@@ -628,6 +628,7 @@ package final class Engine {
         if !refusals.isEmpty { refusals[task] = nil }
         bodies.ended(task)
         ledger?.budget.release(task)
+        if outcome != .succeeded { claims?.release(task) }
         if !uploads.isEmpty { uploadEnded(task, outcome) }
         let other = otherParts.isEmpty ? nil : otherParts.removeValue(forKey: task)
         if outcome == .succeeded, let other { removePart(other, of: task) }

@@ -3,6 +3,8 @@ import TransferModel
 /// Whose file a path is, by what the job says and what servers named since.
 struct PathClaims {
     private var owners: [ExactText: TaskIndex] = [:]
+    /// What servers named for a task.
+    private var named: [TaskIndex: [ExactText]] = [:]
     /// Who sends the file at a path.
     private var senders: [ExactText: [TaskIndex]] = [:]
 
@@ -31,8 +33,13 @@ struct PathClaims {
             return TransferError(
                 .destinationExists, "\(path) is what the task `\(id)` sends, which does not need this one")
         }
-        owners[place] = task
+        if owners.updateValue(task, forKey: place) == nil { named[task, default: []].append(place) }
         return nil
+    }
+
+    /// It has ended and has no file: the names that servers gave it are nobody's.
+    mutating func release(_ task: TaskIndex) {
+        for place in named.removeValue(forKey: task) ?? [] { owners[place] = nil }
     }
 
     private static func needs(_ task: TaskIndex, _ wanted: TaskIndex, _ job: Job) -> Bool {

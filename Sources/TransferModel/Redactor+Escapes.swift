@@ -7,6 +7,9 @@ extension Redactor {
         case backslash
         /// As a page of HTML or XML has it.
         case reference
+        /// Base64 in lines, as mails, keys and `base64` have it: the breaks and what the next line is indented by are no
+        /// part of what it says.
+        case lines
 
         /// Those whose mark stands in `text`.
         static func kinds(in text: Span<UInt8>) -> [Escape] {
@@ -15,6 +18,8 @@ extension Redactor {
             var hasBackslash = false
             var hasAmpersand = false
             var hasSemicolon = false
+            var hasLines = false
+            var run = 0
             for index in text.indices {
                 let byte = text[index]
                 hasPercent = hasPercent || byte == UInt8(ascii: "%")
@@ -22,13 +27,27 @@ extension Redactor {
                 hasBackslash = hasBackslash || byte == UInt8(ascii: "\\")
                 hasAmpersand = hasAmpersand || byte == UInt8(ascii: "&")
                 hasSemicolon = hasSemicolon || byte == UInt8(ascii: ";")
+                hasLines = hasLines || run >= shortestLine && isBreak(byte)
+                run = isBase64(byte) ? run + 1 : 0
             }
             var kinds: [Escape] = []
             if hasPercent { kinds.append(.percent) }
             if hasPlus { kinds.append(.form) }
             if hasBackslash { kinds.append(.backslash) }
             if hasAmpersand && hasSemicolon { kinds.append(.reference) }
+            if hasLines { kinds.append(.lines) }
             return kinds
+        }
+
+        /// What is broken into lines has longer ones.
+        private static let shortestLine = 16
+
+        private static func isBreak(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
+
+        private static func isBase64(_ byte: UInt8) -> Bool {
+            let letter = byte | 0x20
+            return letter >= 0x61 && letter <= 0x7A || byte >= 0x2F && byte <= 0x39 || byte == 0x2B || byte == 0x2D
+                || byte == 0x5F
         }
 
         /// The bytes meant, and where each began; the places end with the length of `text`.
@@ -50,7 +69,7 @@ extension Redactor {
             return (bytes, places)
         }
 
-        func unescape(_ text: Span<UInt8>, at index: Int) -> (length: Int, meant: CollectionOfOneToFour) {
+        func unescape(_ text: Span<UInt8>, at index: Int) -> (length: Int, meant: FourAtMost) {
             let byte = text[index]
             switch self {
             case .form where byte == UInt8(ascii: "+"):
@@ -64,6 +83,10 @@ extension Redactor {
                 if let escaped = Self.jsonEscape(text, at: index) { return escaped }
             case .reference where byte == UInt8(ascii: "&"):
                 if let escaped = Self.characterReference(text, at: index) { return escaped }
+            case .lines where Self.isBreak(byte):
+                var end = index + 1
+                while end < text.count, Self.isBreak(text[end]) || text[end] == 0x20 || text[end] == 0x09 { end += 1 }
+                return (end - index, .init())
             default: break
             }
             return (1, .init(byte))
@@ -71,7 +94,7 @@ extension Redactor {
 
         private static func jsonEscape(
             _ text: Span<UInt8>, at index: Int
-        ) -> (length: Int, meant: CollectionOfOneToFour)? {
+        ) -> (length: Int, meant: FourAtMost)? {
             guard index + 1 < text.count else { return nil }
             switch text[index + 1] {
             case UInt8(ascii: "n"): return (2, .init(0x0A))
@@ -87,7 +110,7 @@ extension Redactor {
 
         private static func unicodeEscape(
             _ text: Span<UInt8>, at index: Int
-        ) -> (length: Int, meant: CollectionOfOneToFour)? {
+        ) -> (length: Int, meant: FourAtMost)? {
             guard let first = codeUnit(text, at: index) else { return nil }
             if let scalar = Unicode.Scalar(first) { return (6, .init(scalar)) }
             guard (0xD800..<0xDC00).contains(first), let second = codeUnit(text, at: index + 6),
@@ -116,7 +139,7 @@ extension Redactor {
 
         private static func characterReference(
             _ text: Span<UInt8>, at index: Int
-        ) -> (length: Int, meant: CollectionOfOneToFour)? {
+        ) -> (length: Int, meant: FourAtMost)? {
             if index + 1 < text.count, text[index + 1] == UInt8(ascii: "#") {
                 return numericReference(text, at: index)
             }
@@ -129,7 +152,7 @@ extension Redactor {
         /// `&#38;` or `&#x26;`.
         private static func numericReference(
             _ text: Span<UInt8>, at index: Int
-        ) -> (length: Int, meant: CollectionOfOneToFour)? {
+        ) -> (length: Int, meant: FourAtMost)? {
             var place = index + 2
             let isHexadecimal = place < text.count && text[place] | 0x20 == UInt8(ascii: "x")
             if isHexadecimal { place += 1 }
@@ -155,9 +178,15 @@ extension Redactor {
     }
 
     /// What one escape stands for, without an array for each byte of a text.
-    struct CollectionOfOneToFour: Sequence, IteratorProtocol {
+    struct FourAtMost: Sequence, IteratorProtocol {
         private var packed: UInt32
         private var left: UInt8
+
+        /// Nothing.
+        init() {
+            packed = 0
+            left = 0
+        }
 
         init(_ byte: UInt8) {
             packed = UInt32(byte)

@@ -194,6 +194,32 @@ import Testing
         #expect(server.requests("/done").count == 1)
     }
 
+    /// Nor if none of it was there yet, be it slow or never to come.
+    @Test(arguments: [301, 302, 303]) func anEarlyWordBeforeTheBodyIsNone(_ status: Int) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let location = [("Location", "/done")]
+        server.on("/close", [.ignoreBody] + Script.respond(status, headers: location, close: true))
+        server.on("/keep", [.ignoreBody] + Script.respond(status, headers: location))
+        server.on("/done", .respond(200, body: "done"))
+        let run = try Stage().run(
+            """
+            defaults: { type: upload, method: POST, retry: { attempts: 1 }, allowFailure: true }
+            tasks:
+              - { id: slow, url: "\(server.url("/close"))", body: { stream: { command: [sh, -c, "sleep 2; echo x"] } } }
+              - id: failing
+                url: "\(server.url("/keep"))"
+                body: { stream: { command: [sh, -c, "sleep 2; exit 1"], length: 5 } }
+            """)
+        #expect(run.status == 0)
+        for id in ["slow", "failing"] {
+            #expect(try run.task(id, "error.name") == "networkConnectionLost", "\(id)")
+            let message = "the server answered \(status) before it had any of the body"
+            #expect(try run.task(id, "error.message") == message)
+        }
+        #expect(server.requests("/done").isEmpty)
+    }
+
     /// Who is told no need not wait until a silent command says something.
     @Test(arguments: [403, 500]) func aSilentCommandIsNotWaitedForAfterTheAnswer(_ status: Int) throws {
         let server = try ScriptedServer()

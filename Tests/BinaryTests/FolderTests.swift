@@ -21,6 +21,30 @@ import Testing
         #expect(try stage.text("out/plain.bin") == "plain")
     }
 
+    /// A name is whose file it is, not whose it was to be.
+    @Test(arguments: [
+        "checksum: \"sha256:\(String(repeating: "0", count: 64))\"", "expect: { body: { contains: no } }",
+    ])
+    func whoFailedHasNoName(_ why: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let disposition = [("Content-Disposition", "attachment; filename=same.txt")]
+        server.on("/a", .respond(200, headers: disposition, body: "any"))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            defaults: { url: "\(server.url("/a"))", to: out/, retry: { attempts: 2, backoff: { initial: 1ms } } }
+            tasks:
+              - { id: first, \(why), allowFailure: true }
+              - { id: second, needs: [first] }
+              - { id: third, needs: [second], allowFailure: true }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.task("first", "outcome") == "failed" && run.task("second", "outcome") == "succeeded")
+        #expect(try run.task("third", "error.name") == "destinationExists")
+        #expect(try stage.text("out/same.txt") == "any")
+    }
+
     @Test func twoTasksNeverSucceedWithOneFile() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

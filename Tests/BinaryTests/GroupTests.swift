@@ -42,6 +42,59 @@ import TransferModel
         #expect(stage.files.allSatisfy { !$0.contains(".transfer-run-") })
     }
 
+    /// What is there already gets the mode that it shall have in the step in which all does, and the old set keeps its own.
+    @Test(arguments: ["to: site", "to: link"]) func aMemberThatIsUnchangedGetsItsMode(_ place: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for name in ["a", "b"] {
+            server.on("/\(name)") { request in
+                let isKnown = request.header("If-None-Match") != nil
+                let tag = [("ETag", "\"1\"")]
+                return isKnown ? .respond(304, headers: tag) : .respond(200, headers: tag, body: name)
+            }
+        }
+        let stage = try Stage()
+        try stage.folder.makeFolder("first")
+        try stage.folder.link("link", to: "first")
+        func run(_ mode: String) throws -> Stage.Run {
+            try stage.run(
+                """
+                groups: { site: { \(place) } }
+                tasks:
+                  - { id: a, group: site, url: "\(server.url("/a"))", to: a.txt, mode: "\(mode)" }
+                  - { id: b, group: site, url: "\(server.url("/b"))", to: b.txt }
+                """)
+        }
+        let folder = String(place.dropFirst("to: ".utf8.count))
+        #expect(try run("0644").status == 0)
+        let before = try FileFacts.of(stage.folder.path("\(folder)/a.txt"))
+        #expect(before.permissions == 0o644)
+        for round in 0..<2 {
+            let again = try run("0600")
+            #expect(try again.status == 0 && again.task("a", "source") == "unchanged", "round \(round)")
+            let facts = try FileFacts.of(stage.folder.path("\(folder)/a.txt"))
+            #expect(facts.permissions == 0o600 && facts.modifiedNanoseconds == before.modifiedNanoseconds)
+            #expect(try stage.text("\(folder)/a.txt") == "a" && stage.text("\(folder)/b.txt") == "b")
+        }
+    }
+
+    /// A link is skipped for what it leads to.
+    @Test(arguments: ["out", "file/x", "nowhere", "folder"]) func aLinkToNoFileIsNotSkipped(_ target: String) throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.makeFolder("site/folder")
+        try stage.folder.write("site/file", "x")
+        try stage.folder.link("site/out", to: target)
+        let run = try stage.run(
+            """
+            groups: { site: { to: site } }
+            tasks: [{ id: a, group: site, url: "\(server.url("/a"))", to: out, existing: skip }]
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("a", "outcome") == "failed" && run.value("$.groups[0].published") == "false")
+    }
+
     /// Of a group that has no members in this run there is nothing to wait for.
     @Test func whoNeedsAGroupWithoutMembersRuns() throws {
         let server = try server("1")

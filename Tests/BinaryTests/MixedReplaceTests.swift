@@ -50,6 +50,21 @@ import TransferModel
         #expect(run.story(of: "a").count { $0 == "response" } == 2)
     }
 
+    @Test func anAnswerWithoutABodyHasNoParts() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let type = "\(Self.type[0].0): \(Self.type[0].1)"
+        server.on("/head", [.send("HTTP/1.1 200 OK\r\n\(type)\r\nContent-Length: 500\r\n\r\n")])
+        server.on("/none", [.send("HTTP/1.1 204 No Content\r\n\(type)\r\n\r\n")])
+        let run = try Stage().run(
+            """
+            tasks:
+              - { id: head, method: HEAD, url: "\(server.url("/head"))" }
+              - { id: none, url: "\(server.url("/none"))" }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+    }
+
     @Test func aCutAnswerFailsAndOtherMultipartsStayWhole() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

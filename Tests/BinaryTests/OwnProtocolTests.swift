@@ -100,6 +100,28 @@ import TransferModel
         #expect(try run.task("a", "body.text") == "")
     }
 
+    /// One that goes on and on would be waited for as long as it writes.
+    @Test(arguments: ["GET", "HEAD"]) func whatNeverEndsWhereNothingIsToBe(_ method: String) throws {
+        let stage = try stage("printf 'Status: \(method == "GET" ? 204 : 200)\\n\\n'; exec yes")
+        let run = try stage.run(
+            sessions("timeoutForResource: 60s") + "tasks: [{ id: a, method: \(method), url: 'gen://store/a' }]")
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "badServerResponse")
+        #expect(try run.task("a", "error.message")?.contains("does not stop writing a body") == true)
+    }
+
+    /// The end of its input tells a program that this was all.
+    @Test(arguments: ["", "trap '' TERM; "]) func aBodyThatBreaksOffNeverEnds(_ trap: String) throws {
+        let stage = try stage("\(trap)read -r request; cat > held && mv held taken; printf 'Status: 201\\n\\n'")
+        let run = try stage.run(
+            sessions()
+                + "tasks: [{ id: a, type: upload, method: PUT, url: 'gen://store/a', "
+                + "body: { stream: { command: [sh, -c, 'printf 12345; exit 1'] } } }]")
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "bodyCommandFailed")
+        #expect(!stage.folder.exists("taken"))
+    }
+
     /// As much as a pipe holds many times over, both ways, from programs that read and write as they like. One after the
     /// other: alone, each waits for nobody but the other two ends of its own pipes.
     @Test func longOnes() throws {

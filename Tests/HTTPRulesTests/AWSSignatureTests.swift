@@ -98,6 +98,22 @@ import TransferModel
         ] {
             #expect(signature.spelled(try ResourceURL.parse(url)) == sent)
         }
+        // A segment of dots is a part of a key, and on the way it would be none; elsewhere it is none on both sides.
+        for (path, asKey, asPath) in [
+            ("/b/%2e%2E/o/k", "/b/%2E%2E/o/k", "/o/k"), ("/a/%2e/b", "/a/%2E/b", "/a/b"),
+            ("/a/%2e%2e", "/a/%2E%2E", "/"), ("/%2e%2e/a", "/%2E%2E/a", "/a"),
+            ("/a/..%2fb", "/a/%2E%2E/b", "/a/..%2Fb"), ("/a/%2e", "/a/%2E", "/a/"),
+        ] {
+            let url = try ResourceURL.parse("http://h" + path)
+            #expect(signature.spelled(url) == "http://h" + asKey)
+            let other = AWSSignature(accessKey: "A", secretKey: "B", region: "r", service: "api")
+            #expect(other.spelled(url) == "http://h" + asPath)
+            let plain = try ResourceURL.parse("http://h" + asPath)
+            func lines(_ url: ResourceURL) -> [String] {
+                other.added(to: [], method: "GET", url: url, payload: .unsigned, at: Self.noon).map(\.value.revealed)
+            }
+            #expect(lines(url) == lines(plain))
+        }
         // A key is read with all its slashes, and what goes out is what was signed.
         #expect(try signed("http://h/a%2Fb%2fc") == signed("http://h/a/b/c"))
         #expect(signature.spelled(try ResourceURL.parse("http://h/a%2Fb%2fc")) == "http://h/a/b/c")

@@ -381,6 +381,22 @@ import TransferModel
         #expect(upload.resumedFrom == 0)
     }
 
+    /// Of a body that comes in pieces only the last makes a whole, whatever the server says of one before.
+    @Test func aPieceIsNotAllOfIt() {
+        for words in [
+            [("Upload-Complete", "?1")], [("Upload-Complete", "?1"), ("Upload-Offset", "100")],
+            [("Upload-Incomplete", "?0")],
+        ] {
+            let upload = Machine(length: 100, dialect: .draft6, mayRepeat: true)
+            #expect(
+                upload.interim(interim(6, [("Upload-Limit", "max-append-size=40")]), from: url, at: now) == .ask)
+            #expect(upload.answered(204, HeaderBlock([("Upload-Offset", "0")])) == .append(0..<40))
+            upload.noteSent(40)
+            #expect(upload.answered(200, HeaderBlock(words)) == .ask, "\(words)")
+            #expect(upload.answered(204, HeaderBlock([("Upload-Offset", "40")])) == .append(40..<80))
+        }
+    }
+
     @Test func aBodyThatIsTooLongIsNotSent() {
         let upload = Machine(length: 100, dialect: .draft8, mayRepeat: true)
         let step = upload.interim(interim(8, [("Upload-Limit", "max-size=99")]), from: url, at: now)

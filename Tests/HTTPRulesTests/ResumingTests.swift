@@ -131,9 +131,20 @@ struct ResumingTests {
         #expect(judge(206, [range], dated) == "again")
         #expect(
             Resuming.judge(point, status: 206, HeaderBlock([range]), isProven: true) == .append(length: 900))
-        // With a date as the validator a part need not repeat it.
+        // Nor where a date is the validator, of which a part may be silent; and what had no tag has none.
         let byDate = ResumePoint(url: "http://a/", offset: 100, validator: past, total: 1_000)
-        #expect(judge(206, [range], byDate) == "append 900")
+        #expect(judge(206, [range, ("Last-Modified", past)], byDate) == "append 900")
+        #expect(judge(206, [range], byDate) == "again")
+        #expect(judge(206, [range, ("Last-Modified", later)], byDate) == "again")
+        #expect(judge(206, [range, ("Last-Modified", past), ("ETag", "\"v\"")], byDate) == "again")
+        #expect(judge(206, [range, ("Last-Modified", past), ("Last-Modified", later)], byDate) == "again")
+        #expect(
+            Resuming.judge(byDate, status: 206, HeaderBlock([range]), isProven: true) == .append(length: 900))
+        #expect(judge(206, [range, ("ETag", "\"v\""), ("ETag", "\"w\"")]) == "again")
+        let part = PartRequest(range: 100..<1_000, validator: past, total: 1_000)
+        #expect(part.judge(status: 206, HeaderBlock([range, ("Last-Modified", past)])) == .part)
+        let silent = PartRequest.Verdict.noRanges(why: "the server does not say of which version the range is")
+        #expect(part.judge(status: 206, HeaderBlock([range])) == silent)
     }
 
     /// What is there and what follows must be packed alike, and be of one digest.

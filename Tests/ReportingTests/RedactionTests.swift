@@ -37,6 +37,25 @@ import TransferModel
         }
     }
 
+    /// As mails, keys and `base64` write it.
+    @Test(arguments: ["\n", "\r\n", "\n    ", "\\n", "\\r\\n", "%0A"]) func base64InLinesIsFound(_ end: String) {
+        let secret = String((0..<40).flatMap { "k\($0 * 7919 % 1000)-" })
+        for (value, width) in [(secret, 76), (secret, 64), ("hunter2-and-more", 20)] {
+            let redactor = Redactor([KnownSecret(name: "a", value: value)])
+            for offset in 0..<21 {
+                let bytes = [UInt8](repeating: 0x21, count: offset) + Array(value.utf8) + [0x21, 0x21]
+                let plain = Array(Spelled.base64(bytes, urlSafe: false))
+                let lines = stride(from: 0, to: plain.count, by: width).map { String(plain[$0...].prefix(width)) }
+                let clean = redactor.redacted("<" + lines.joined(separator: end) + ">")
+                let rest = clean.replacing("***", with: "").utf8.count - 2
+                #expect(clean.contains("***") && rest <= 8 + offset * 4 / 3 + 2 * end.utf8.count, "\(offset) \(clean)")
+            }
+        }
+        let redactor = Redactor([KnownSecret(name: "a", value: secret)])
+        let text = "some words of a longer line\nand others in the next, with_a_long_word_at_the_end\n  and so on"
+        #expect(redactor.redacted(text) == text)
+    }
+
     @Test func everySpellingIsFound() {
         let secret = "pässword/with+odd \"chars\"&%"
         let redactor = Redactor([KnownSecret(name: "a", value: secret)])

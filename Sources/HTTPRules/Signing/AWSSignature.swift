@@ -108,11 +108,38 @@ package struct AWSSignature: Hashable, Sendable {
     }
 
     /// An object's key is one text, in which a slash has no second spelling: the stores read `%2F` as one.
+    /// A segment of dots in it would be taken out on the way, and stays spelled out.
     private func spelled(path: String) -> String {
-        guard style.takesKeys else {
-            return "/" + Self.segments(path).map(Self.spelled(segment:)).joined(separator: "/")
+        guard style.takesKeys else { return "/" + Self.spelledSegments(path).joined(separator: "/") }
+        return objectKey(path).split(separator: "/", omittingEmptySubsequences: false).map { segment in
+            switch segment {
+            case ".": "%2E"
+            case "..": "%2E%2E"
+            default: String(segment)
+            }
+        }.joined(separator: "/")
+    }
+
+    private func objectKey(_ path: String) -> String {
+        path.isEmpty ? "/" : PercentEncoding.encode(bytes: PercentEncoding.decodeBytes(path), keepingSlash: true)
+    }
+
+    /// Without segments of dots, in whatever spelling: a server that takes them out when it looks at the signature gets
+    /// what was signed.
+    private static func spelledSegments(_ path: String) -> [String] {
+        let spelled = segments(path).map(spelled(segment:))
+        var kept: [String] = []
+        for (index, segment) in spelled.enumerated() {
+            let isLast = index == spelled.count - 1
+            switch segment {
+            case ".": if isLast { kept.append("") }
+            case "..":
+                _ = kept.popLast()
+                if isLast { kept.append("") }
+            default: kept.append(segment)
+            }
         }
-        return path.isEmpty ? "/" : PercentEncoding.encode(bytes: PercentEncoding.decodeBytes(path), keepingSlash: true)
+        return kept
     }
 
     // MARK: What is signed
@@ -152,13 +179,11 @@ package struct AWSSignature: Hashable, Sendable {
     }
 
     private func path(_ path: String) -> String {
-        if style.takesKeys { return spelled(path: path) }
-        var segments = Self.segments(path)
+        if style.takesKeys { return objectKey(path) }
+        var segments =
+            style.normalizesPath ? Self.spelledSegments(path) : Self.segments(path).map(Self.spelled(segment:))
         if style.normalizesPath { segments = Self.normalized(segments) }
-        let encoded = segments.map { segment in
-            let once = Self.spelled(segment: segment)
-            return style.encodesPathTwice ? PercentEncoding.encode(once) : once
-        }
+        let encoded = segments.map { style.encodesPathTwice ? PercentEncoding.encode($0) : $0 }
         return "/" + encoded.joined(separator: "/")
     }
 

@@ -227,6 +227,8 @@ package struct ResumableUpload: Sendable {
     private mutating func appended(_ status: Int, _ facts: UploadFacts, _ range: Range<Int64>) -> Step? {
         switch status {
         case 200..<300 where doubt(facts) != nil: return idle(then: .asking)
+        // It cannot have what this piece did not bring.
+        case 200..<300 where facts.isComplete == true && range.upperBound < length: return idle(then: .asking)
         case _ where facts.isComplete == true:
             point = nil
             return nil

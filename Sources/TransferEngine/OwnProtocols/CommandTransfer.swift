@@ -23,6 +23,7 @@ final class CommandTransfer {
     private var unsent: ArraySlice<UInt8>
     private var hasUnsentBody: Bool
     private var takesBody = true
+    private var discarded: Int64 = 0
     /// Why nothing more is wanted of it; libcurl's transfers know the same by `endedByUs`.
     private(set) var failure: TransferError?
 
@@ -88,7 +89,8 @@ final class CommandTransfer {
             lastActivity = now
             unsent = unsent.dropFirst(count)
         }
-        if unsent.isEmpty, !hasUnsentBody {
+        // An end of its input would tell it that this was all.
+        if unsent.isEmpty, !hasUnsentBody, failure == nil {
             program.closeInput()
             if sentAt == nil { sentAt = now }
         }
@@ -138,7 +140,14 @@ final class CommandTransfer {
                 return false
             }
         }
-        guard takesBody, !body.isEmpty else { return true }
+        if body.isEmpty { return true }
+        guard takesBody else {
+            discarded += Int64(body.count)
+            if discarded <= Attempt.longestDiscard { return true }
+            failure = TransferError(
+                .badServerResponse, "`\(words)` does not stop writing a body where there is to be none")
+            return false
+        }
         switch attempt.received(body: body) {
         case .taken: return true
         // It never pauses: credit was there when this was read.

@@ -44,12 +44,13 @@ package enum CommandLineReference {
         sessions and the runs under way; an identifier or a PID after it shows that one alone. `--json` prints one line:
 
         ```
-        {"sessions":[{"identifier","job","state","report","tasks"}],
+        {"sessions":[{"identifier","job","state","report","trouble","tasks"}],
          "runs":[{"pid","job","startedAt","counts","tasks"}],
          "networks":[{"interface","class","metered","constrained","why","usable"}],"power":{"source","battery"}}
         ```
 
-        `sessions` are those of background runs whose end nobody knows of yet. Of a run's tasks the first 1,000 that have not
+        `sessions` are those of background runs whose end nobody knows of yet; `trouble` is why what happens to one
+        cannot be written down, or why it cannot be carried just now, else `null`. Of a run's tasks the first 1,000 that have not
         finished are told, each with `id`, `state`, `waitingFor`, `lacks` (in words, what networks or power are like; else
         `null`) and how far it is: `bytesReceived`, `bytesSent`, `expected`, and the `attempts` that have begun. `counts`
         says how many are in each state. How classes are known, and how to say it better, stands in

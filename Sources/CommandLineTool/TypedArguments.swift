@@ -75,6 +75,10 @@ private struct Parser {
             return
         }
         let given = if let value { value } else { try nextWord(flag, placeholder) }
+        // Most likely a variable of a shell that is not set: what it was to say is not known.
+        if given.isEmpty {
+            throw UsageError("`\(flag.long)` has an empty value", hint: "write `\(flag.long) \(placeholder)`")
+        }
         if flag.isList { values[flag.name, default: []].append(given) } else { values[flag.name] = [given] }
     }
 

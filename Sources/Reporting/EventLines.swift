@@ -114,7 +114,7 @@ package final class EventLines: EventConsumer {
         let task = index.flatMap { self.task(Int($0.raw)) }
         line.member("type", task?.type.rawValue)
         line.member("method", task?.effectiveMethod)
-        line.member("url", task.map { redactor.redacted($0.shownURL) })
+        line.member("url", task.map { redactor.redacted($0.location.shown) })
     }
 }
 

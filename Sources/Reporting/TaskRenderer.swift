@@ -50,7 +50,7 @@ struct TaskRenderer {
     private func request(_ fold: TaskFold, to writer: inout JSONWriter) {
         let specification = report.job.tasks[task]
         let method = specification.effectiveMethod
-        let url = fold.firstURLIfLate(specification) ?? report.redactor.redacted(specification.shownURL)
+        let url = fold.firstURLIfLate(specification) ?? report.redactor.redacted(specification.location.shown)
         writer.key("request")
         writer.beginObject()
         writer.key("original")
@@ -197,18 +197,6 @@ extension TaskFold {
     /// What a URL that waited for captures came to.
     fileprivate func firstURLIfLate(_ task: TaskSpecification) -> String? {
         task.location.url == nil ? firstURL : nil
-    }
-}
-
-extension TaskSpecification {
-    /// The URL as far as it is known before anything is sent.
-    var shownURL: String {
-        switch location {
-        case .url(let url): url.text
-        case .awaitingCapture(let text, let query):
-            text.redacted + (query.isEmpty ? "" : "?")
-                + query.map { "\($0.name)=\($0.value.redacted)" }.joined(separator: "&")
-        }
     }
 }
 

@@ -41,11 +41,7 @@ extension Engine {
     private func tellUnfilled(
         _ task: TaskIndex, _ number: Int, _ specification: TaskSpecification, _ mirror: Int, _ error: TransferError
     ) {
-        let url =
-            switch specification.location(mirror: mirror) {
-            case .url(let url): url.text
-            case .awaitingCapture(let text, _): text.redacted
-            }
+        let url = specification.location(mirror: mirror).shown
         events.append(
             .attemptStarted(AttemptStart(number: number, url: url)), task: task, session: specification.session)
         unfilled[task] = AttemptResult(

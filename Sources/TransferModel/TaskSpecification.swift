@@ -70,6 +70,17 @@ package struct TaskSpecification: Sendable {
         case awaitingCapture(SecretText, query: [QueryField] = [])
 
         package var url: ResourceURL? { if case .url(let url) = self { url } else { nil } }
+
+        /// As far as it is known before anything is sent.
+        package var shown: String {
+            switch self {
+            case .url(let url): url.text
+            case .awaitingCapture(let text, let query):
+                query.reduce(text.redacted) { shown, field in
+                    shown + (shown.contains("?") ? "&" : "?") + "\(field.name)=\(field.value.redacted)"
+                }
+            }
+        }
     }
 }
 

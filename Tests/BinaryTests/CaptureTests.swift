@@ -136,8 +136,10 @@ import TransferModel
               - { id: regex, url: "\(server.url("/a"))", capture: { v: { regex: "zzz" } } }
               - { id: text, url: "\(server.url("/text"))", capture: { v: { json: $.a } } }
               - { id: after, url: "\(server.url("/a"))", headers: { X: "${tasks.text.v}" } }
+              - { id: asks, url: "\(server.url("/a"))?k=${tasks.text.v}", query: { q: "1", r: "2" } }
             """)
         #expect(run.status == 0)
+        #expect(try run.task("asks", "request.original.url") == "\(server.url("/a"))?k=${tasks.text.v}&q=1&r=2")
         let messages = [
             "header": "the answer has no header `x-not`",
             "path": "`v` was not captured: its path leads to 2 values; `w` was not captured: its path leads to nothing",

@@ -69,6 +69,8 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         (["a", "-x"], "unknown option `-x`", "lists"),
         (["a", "--report"], "`--report` needs a value", "write `--report PATH`"),
         (["a", "--report", "--quiet"], "`--report` needs a value, but `--quiet` follows", "`--report=--quiet`"),
+        (["a", "--report="], "`--report` has an empty value", "write `--report PATH`"),
+        (["a", "--directory", ""], "`--directory` has an empty value", "write `--directory "),
         (["a", "--quiet=1"], "`--quiet` is a switch and takes no value", ""),
         ([], "no job file is named", "usage: transfer-run JOB…"),
         (["run"], "`transfer-run run` needs JOB…", "usage"),

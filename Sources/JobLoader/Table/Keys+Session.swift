@@ -179,7 +179,7 @@ extension Sections {
             "connectTimeout", \.configuration.connectTimeout, default: "30s", "for making a connection", positive: true),
         Key(
             "headers", over: \.configuration.headers, .map(.headerValue), default: "none",
-            "sent with each request; a task's own win"
+            "sent with each request; a task's own win. Where none is named, `User-Agent` is `transfer-run/` and the version"
         ) { $2.headers($1, into: &$0) },
         Key("tls", \.configuration.tls, section: tls, default: "{ minimum: \"1.2\" }", "how connections are made safe"),
         Key(

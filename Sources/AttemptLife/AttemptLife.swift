@@ -140,6 +140,11 @@ package final class AttemptLife {
         return headers
     }
 
+    /// What the request says of who asks by cookies of the job's own.
+    package func presets(to url: ResourceURL, of lore: SessionLore, at now: WallTime) -> [String] {
+        lore.presets(to: url, visit, at: now)
+    }
+
     /// Whether the last answer, as far as its headers were read, is the attempt's result and not a step on the way.
     package var isFinalAnswer: Bool {
         if isAsking { return false }

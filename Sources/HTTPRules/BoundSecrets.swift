@@ -14,6 +14,16 @@ package struct BoundSecrets: Sendable {
         }
     }
 
+    package var isEmpty: Bool { all.isEmpty }
+
+    /// Whether one that must not go there stands in a text that is about to.
+    package func bars(_ text: SecretText, from origin: Origin) -> Bool {
+        all.contains { secret, redactor in
+            guard let hosts = secret.hosts, !hosts.contains(where: { $0.matches(origin) }) else { return false }
+            return redactor.finds(in: Array(text.revealed.utf8))
+        }
+    }
+
     /// The first that must not go where the URL leads and stands in it, and how that place is named.
     package func barred(from url: ResourceURL) -> (secret: String, place: String)? {
         guard !all.isEmpty else { return nil }

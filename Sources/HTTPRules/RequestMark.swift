@@ -10,7 +10,7 @@ package struct RequestMark: Sendable {
     private let typed: [HeaderField]
     /// All that goes out: cookies and what says who asks too.
     private let sent: [HeaderField]
-    /// Who asks, where that is proven by a certificate or by a connection.
+    /// Who asks, where that is proven by a certificate or by a connection, or said by a cookie that the job presets.
     private let proof: String?
 
     package init(typed: [HeaderField] = [], sent: [HeaderField] = [], proof: String? = nil) {

@@ -26,6 +26,8 @@ package struct SessionLore: Sendable {
     package private(set) var transport = StrictTransport()
     /// Who it is where; asked and changed by the desks of its tasks.
     package var book = CredentialBook()
+    /// Secrets that must not come back to other hosts in a cookie that somebody made of them.
+    package var bound = BoundSecrets([])
     private let cookies: CookieConfiguration
     /// Whether a certificate proves who says something.
     private let trustsPeers: Bool
@@ -100,8 +102,14 @@ package struct SessionLore: Sendable {
         _ headers: [HeaderField], to url: ResourceURL, _ visit: Visit, at now: WallTime
     ) -> [HeaderField]? {
         guard cookies.send, visit.usesCookies, !jar.isEmpty else { return nil }
-        guard let value = jar.header(for: url, at: now).value else { return nil }
+        guard let value = jar.header(for: url, at: now, minding: bound).value else { return nil }
         return Self.adding(value, to: headers)
+    }
+
+    /// What such a request says of who asks by cookies that the job itself writes. What a server sets takes their place.
+    package func presets(to url: ResourceURL, _ visit: Visit, at now: WallTime) -> [String] {
+        guard !cookies.preset.isEmpty, cookies.send, visit.usesCookies, url.isHTTP else { return [] }
+        return jar.presets(for: url, at: now)
     }
 
     /// One line, as RFC 6265 asks for: what the job wrote itself, then the jar's.

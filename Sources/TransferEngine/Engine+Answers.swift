@@ -215,6 +215,7 @@ extension Engine {
         events.learn(news)
         secrets = secrets.adding(news)
         boundSecrets.add(news)
+        for session in sessions { session.lore.bound = boundSecrets }
         capturedSecrets = capturedSecrets.adding(news)
         memory?.captured(news)
     }

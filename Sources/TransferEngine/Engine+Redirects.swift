@@ -3,6 +3,14 @@ import HTTPRules
 import TransferModel
 
 extension Engine {
+    /// The next request. Each asks anew, at the same origin too: its rate counts requests.
+    func goOn(_ attempt: Attempt, _ request: OutgoingRequest) {
+        let origin = origins.id(of: request.url.origin)
+        releaseSlot(attempt)
+        attempt.phase = .awaitingGrant(request)
+        reports.append(.needsGrant(attempt.task, origin, isAlone: standsAlone(request, origin)))
+    }
+
     /// Tells the redirect that leads there, if one does. A server that was shown a secret may write it into the address
     /// that it sends us to: nobody else is to learn it from us.
     func mayFollow(_ record: RedirectRecord?, to url: ResourceURL, _ attempt: Attempt) -> Bool {

@@ -110,7 +110,7 @@ package final class Engine {
     var learned: Set<ExactText> = []
     /// Tasks that say nothing of their own share their rules, and what is secret in them.
     var learnedRules: AttemptRules?
-    lazy var boundSecrets = BoundSecrets(job.secrets)
+    var boundSecrets: BoundSecrets
     /// Commands that answer for own schemes, and those that nobody listens to any more.
     var commandTransfers: [CommandTransfer] = []
     var leavingCommands: [LeavingCommand] = []
@@ -155,6 +155,7 @@ package final class Engine {
         self.events = events
         self.now = now
         secrets = place?.secrets ?? Redactor([])
+        boundSecrets = BoundSecrets(job.secrets)
         attempts = Array(repeating: nil, count: job.tasks.count)
         foresight = Foresight(job.tasks.count)
         ledger = job.limits.maximumBytes.map { ByteLedger(ByteBudget(most: $0)) }
@@ -167,9 +168,10 @@ package final class Engine {
         self.loop = loop
         var sessions: [EngineSession] = []
         for configuration in job.sessions {
-            sessions.append(
-                EngineSession(
-                    configuration, proxies: job.proxies, userAgent: userAgent, networks: networks, now: now.wall))
+            let session = EngineSession(
+                configuration, proxies: job.proxies, userAgent: userAgent, networks: networks, now: now.wall)
+            session.lore.bound = boundSecrets
+            sessions.append(session)
         }
         self.sessions = sessions
         isMetered = Self.isMetered(job)
@@ -583,14 +585,6 @@ package final class Engine {
             fail(attempt, error)
         case .ask, .cancel: break
         }
-    }
-
-    /// The next request. Each asks anew, at the same origin too: its rate counts requests.
-    func goOn(_ attempt: Attempt, _ request: OutgoingRequest) {
-        let origin = origins.id(of: request.url.origin)
-        releaseSlot(attempt)
-        attempt.phase = .awaitingGrant(request)
-        reports.append(.needsGrant(attempt.task, origin, isAlone: standsAlone(request, origin)))
     }
 
     func releaseSlot(_ attempt: Attempt) {

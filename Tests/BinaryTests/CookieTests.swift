@@ -53,6 +53,66 @@ import Testing
         #expect(sent(server).suffix(2) == ["lasts=for-a-while", "lasts=for-a-while"])
     }
 
+    /// What one user was answered is kept from another, be it in the same run, and a file is asked about only by whom it is.
+    @Test func aPresetSaysWhoAsks() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/me") { request in
+            let headers = [("Cache-Control", "max-age=600"), ("ETag", "\"same\"")]
+            if request.header("If-None-Match") != nil { return .respond(304, headers: headers) }
+            return .respond(200, headers: headers, body: request.header("Cookie") ?? "nobody")
+        }
+        let stage = try Stage()
+        func run(_ preset: String) throws -> Stage.Run {
+            try stage.run(
+                """
+                name: presets
+                sessions: { default: { cookies: { preset: [\(preset)] } } }
+                defaults: { url: "\(server.url("/me"))" }
+                tasks:
+                  - { id: mine, type: data }
+                  - { id: plain, type: data, needs: [mine], cookies: false }
+                  - { id: file, needs: [plain], to: me }
+                """)
+        }
+        func preset(_ user: String) -> String { "{ name: sid, value: \(user)-of-many, domain: 127.0.0.1 }" }
+        for user in ["alice", "bob", "bob"] {
+            let run = try run(preset(user))
+            #expect(run.status == 0, "\(run.errorText)")
+            #expect(try run.task("plain", "body.text") == "nobody")
+            #expect(try stage.text("me") == "sid=\(user)-of-many")
+        }
+        let asked = server.requests().map { $0.header("Cookie") ?? "nobody" }
+        #expect(asked.contains("sid=alice-of-many") && asked.contains("sid=bob-of-many"))
+        let nobody = try run("")
+        #expect(try nobody.task("mine", "body.text") == "nobody" && stage.text("me") == "nobody")
+    }
+
+    /// A server that gives a secret back in a cookie does not send it to others.
+    @Test func aBoundSecretComesBackToNobodyElse() throws {
+        let (server, other) = (try ScriptedServer(), try ScriptedServer { _ in .respond(200, body: "ok") })
+        defer {
+            server.stop()
+            other.stop()
+        }
+        server.on("/a") { request in
+            let cookie = [("Set-Cookie", "t=x.\(request.header("X-Key") ?? "")"), ("Set-Cookie", "u=plain")]
+            return .respond(200, headers: cookie, body: "in")
+        }
+        server.on("/b", .respond(200, body: "b"))
+        let run = try Stage().run(
+            """
+            secrets: { S: { env: S, hosts: ["127.0.0.1:\(server.port)"] } }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", headers: { X-Key: "${secret.S}" } }
+              - { id: b, needs: [a], url: "\(server.url("/b"))" }
+              - { id: c, needs: [a], url: "\(other.url("/c"))" }
+            """, environment: ["S": "hush-hush-hush"])
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(sent(server, "/b") == ["t=x.hush-hush-hush; u=plain"])
+        #expect(sent(other, "/c") == ["u=plain"])
+    }
+
     @Test func aHopIsAsGoodAsAnEnd() throws {
         let server = try server()
         defer { server.stop() }

@@ -95,7 +95,7 @@ import TransferModel
     }
 
     /// What one user received is never completed with what another receives; and what the first answer said is kept too.
-    @Test(arguments: [true, false]) func eachUsersFileIsWhole(_ isSame: Bool) throws {
+    @Test(arguments: [true, false], [true, false]) func eachUsersFileIsWhole(_ isSame: Bool, byCookie: Bool) throws {
         let scene = try Scene([("Content-Type", "x/y")]) { request in
             guard request.header("If-Range") == Self.tag,
                 let start = request.header("Range").flatMap({ Int($0.dropFirst(6).dropLast()) })
@@ -107,7 +107,11 @@ import TransferModel
                 ], body: Array(Self.body[start...]))
         }
         func job(_ user: String) -> String {
-            scene.job(", expect: { mimeType: x/y }, headers: { Authorization: 'Bearer \(user)' }")
+            let preset = "{ name: sid, value: \(user), domain: 127.0.0.1 }"
+            return byCookie
+                ? scene.job(
+                    ", expect: { mimeType: x/y }", top: "sessions: { default: { cookies: { preset: [\(preset)] } } }")
+                : scene.job(", expect: { mimeType: x/y }, headers: { Authorization: 'Bearer \(user)' }")
         }
         try scene.breakOff(job("alice"))
         let run = try scene.stage.run(job(isSame ? "alice" : "bob"))

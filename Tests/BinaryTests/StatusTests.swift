@@ -56,7 +56,7 @@ import TransferModel
         #expect(result.outputText.hasPrefix("networks\n  none\npower: "))
     }
 
-    @Test(arguments: ["wlan", "wired,fast", "none,metered", "", "wifi,metered,metered", "wifi,"])
+    @Test(arguments: ["wlan", "wired,fast", "none,metered", ",", "wifi,metered,metered", "wifi,"])
     func wrongNetworksEndWithTwo(network: String) throws {
         let result = try Binary().run("status", "--network=\(network)")
         #expect(result.exitStatus == 2 && result.output.isEmpty)

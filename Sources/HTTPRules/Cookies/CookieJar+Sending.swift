@@ -6,7 +6,7 @@ package struct CookieHeader: Hashable, Sendable {
     package var value: SecretText?
     /// Those in it, in their order.
     package var used: [Cookie.ID] = []
-    /// Those that would belong in it but hold a secret of the job that may not go to this origin.
+    /// Those that would belong in it but hold a secret that may not go to this origin, of the job or given back by a server.
     package var withheld: [Cookie.ID] = []
 }
 
@@ -14,14 +14,16 @@ extension CookieJar {
     /// The header for a request to `url`; those in it count as used now.
     ///
     /// `Secure` asks for https, on loopback too: any user of a machine can listen there.
-    package mutating func header(for url: ResourceURL, at now: WallTime) -> CookieHeader {
+    package mutating func header(
+        for url: ResourceURL, at now: WallTime, minding bound: BoundSecrets = BoundSecrets([])
+    ) -> CookieHeader {
         guard !isEmpty, url.isHTTP else { return CookieHeader() }
         removeExpired(at: now)
         let origin = url.origin
         var header = CookieHeader()
         var pieces: [SecretText.Piece] = []
         for (domain, index, cookie) in matches(url) {
-            guard cookie.value.secretBarred(from: origin) == nil else {
+            guard cookie.value.secretBarred(from: origin) == nil, !bound.bars(cookie.value, from: origin) else {
                 header.withheld.append(cookie.id)
                 continue
             }
@@ -31,6 +33,14 @@ extension CookieJar {
         }
         header.value = pieces.isEmpty ? nil : SecretText(pieces: pieces)
         return header
+    }
+
+    /// Names and values of the job's own cookies that a request to `url` carries: by them it may say who asks.
+    func presets(for url: ResourceURL, at now: WallTime) -> [String] {
+        let origin = url.origin
+        return matches(url).map(\.cookie).filter {
+            $0.isPreset && !$0.isExpired(at: now) && $0.value.secretBarred(from: origin) == nil
+        }.flatMap { [$0.name, $0.value.revealed] }
     }
 
     /// Longer paths first, among equals the one that came first.

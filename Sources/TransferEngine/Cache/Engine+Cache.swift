@@ -67,14 +67,17 @@ extension Engine {
             // An answer in which the job looks for a secret is one itself.
             holdsSecret: attempt.rules.answer?.capturesSecrets == true
                 || !secrets.isEmpty && secrets.finds(in: Array(request.url.text.utf8)),
-            identity: identity(shown.map { "\($0)" }, headers, attempt), marker: cache.marker)
+            identity: identity(shown.map { "\($0)" }, headers, presets(request, attempt), attempt),
+            marker: cache.marker)
     }
 
     /// As whom a request is answered, where more than its `Authorization` says so: by a certificate, by a connection
-    /// that libcurl proved to be somebody's, or by what the job writes itself. Servers that tell by a cookie who asks
+    /// that libcurl proved to be somebody's, or by what the job writes itself, be it a preset cookie. Servers that tell by a cookie who asks
     /// rarely say `Vary: Cookie`; those that the session collected are the same for all of its tasks.
-    private func identity(_ certificate: String?, _ headers: HeaderBlock, _ attempt: Attempt) -> String? {
-        let keys = RequestMark.keys(attempt.life.request.headers)
+    private func identity(
+        _ certificate: String?, _ headers: HeaderBlock, _ presets: [String], _ attempt: Attempt
+    ) -> String? {
+        let keys = RequestMark.keys(attempt.life.request.headers) + presets
         guard certificate != nil || attempt.life.connectionProof != nil || !keys.isEmpty else { return nil }
         let shown = identity(certificate, authorization: headers.first("authorization"), attempt)
         return ([shown] + keys).joined(separator: "\n")
@@ -84,8 +87,14 @@ extension Engine {
     func proof(of request: OutgoingRequest, _ attempt: Attempt) -> String? {
         let own = attempt.specification.options.values.policies.challenges
         let certificate = attempt.session.pools.shownIdentity(for: request.url, own)
-        guard certificate != nil || attempt.life.connectionProof != nil else { return nil }
-        return identity(certificate, authorization: nil, attempt)
+        let presets = presets(request, attempt)
+        guard certificate != nil || attempt.life.connectionProof != nil || !presets.isEmpty else { return nil }
+        return ([identity(certificate, authorization: nil, attempt)] + presets).joined(separator: "\n")
+    }
+
+    /// A cookie that the job writes is as good as a typed header.
+    private func presets(_ request: OutgoingRequest, _ attempt: Attempt) -> [String] {
+        attempt.life.presets(to: request.url, of: attempt.session.lore, at: now.wall)
     }
 
     private func identity(_ certificate: String?, authorization: String?, _ attempt: Attempt) -> String {

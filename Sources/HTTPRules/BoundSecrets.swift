@@ -14,23 +14,19 @@ package struct BoundSecrets: Sendable {
         }
     }
 
-    package var isEmpty: Bool { all.isEmpty }
-
     /// Whether one that must not go there stands in a text that is about to.
     package func bars(_ text: SecretText, from origin: Origin) -> Bool {
-        all.contains { secret, redactor in
-            guard let hosts = secret.hosts, !hosts.contains(where: { $0.matches(origin) }) else { return false }
-            return redactor.finds(in: Array(text.revealed.utf8))
-        }
+        !all.isEmpty && barred(Array(text.revealed.utf8), from: origin) != nil
     }
 
     /// The first that must not go where the URL leads and stands in it, and how that place is named.
     package func barred(from url: ResourceURL) -> (secret: String, place: String)? {
-        guard !all.isEmpty else { return nil }
-        let origin = url.origin
+        all.isEmpty ? nil : barred(Array(url.text.utf8), from: url.origin)
+    }
+
+    private func barred(_ text: [UInt8], from origin: Origin) -> (secret: String, place: String)? {
         for (secret, redactor) in all {
-            guard let hosts = secret.hosts, !hosts.contains(where: { $0.matches(origin) }),
-                redactor.finds(in: Array(url.text.utf8))
+            guard let hosts = secret.hosts, !hosts.contains(where: { $0.matches(origin) }), redactor.finds(in: text)
             else { continue }
             return (secret.name, origin.place(outside: hosts))
         }

@@ -282,7 +282,7 @@ extension Engine {
             attempt.keepsExisting = true
             attempt.phase = .delivering
             destination.path = path
-            // A copy is as old as what it is one of.
+            // Whichever it is: a copy gets that of the file.
             destination.modificationTime = now.wall
             let mayCopy = options.mode != nil && options.existing == .revalidate
             return outbox.add(

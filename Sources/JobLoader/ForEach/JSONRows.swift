@@ -11,7 +11,7 @@ enum JSONRows {
         }
     }
 
-    /// The parser has bounded the depth.
+    /// The parser has bounded the depth, and takes no broken string.
     private static func value(_ json: JSONValue) -> Value {
         switch json {
         case .null: .null

@@ -23,7 +23,6 @@ final class CommandTransfer {
     private var unsent: ArraySlice<UInt8>
     private var hasUnsentBody: Bool
     private var takesBody = true
-    private var discarded: Int64 = 0
     /// Why nothing more is wanted of it; libcurl's transfers know the same by `endedByUs`.
     private(set) var failure: TransferError?
 
@@ -116,7 +115,8 @@ final class CommandTransfer {
             for _ in 0..<Self.piecesInATurn {
                 if attempt.isOutOfCredit() { return true }
                 guard let count = program.read(into: buffer), count > 0 else { return true }
-                lastActivity = now
+                // A body where there is to be none is passed over, and the patience with it has an end.
+                if takesBody { lastActivity = now }
                 guard take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: now) else { return false }
             }
             return true
@@ -140,14 +140,7 @@ final class CommandTransfer {
                 return false
             }
         }
-        if body.isEmpty { return true }
-        guard takesBody else {
-            discarded += Int64(body.count)
-            if discarded <= Attempt.longestDiscard { return true }
-            failure = TransferError(
-                .badServerResponse, "`\(words)` does not stop writing a body where there is to be none")
-            return false
-        }
+        guard takesBody, !body.isEmpty else { return true }
         switch attempt.received(body: body) {
         case .taken: return true
         // It never pauses: credit was there when this was read.
@@ -163,6 +156,7 @@ final class CommandTransfer {
     /// Why no byte moves, in words.
     var silence: String {
         if program.output == nil { return "`\(words)` closed its output and did not end" }
+        if !takesBody, !hasEnded { return "`\(words)` did not end after an answer without a body" }
         return hasEnded ? "`\(words)` has ended, and what it started keeps its output open" : "`\(words)` is silent"
     }
 

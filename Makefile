@@ -10,7 +10,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY := .build/release/transfer-run
 
-# Statically linked: the program runs where no Swift toolchain is. A room that imports another without naming it in
+# Swift and libcurl are linked statically: the program runs where neither is. A room that imports another without naming it in
 # Package.swift does not build.
 # Nor is a library looked for beside the program, where anybody might have put one.
 RELEASE := swift build -c release --static-swift-stdlib --disable-local-rpath \

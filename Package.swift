@@ -33,6 +33,8 @@ let linking: [LinkerSetting] = [
                 // What every transfer calls stands side by side, on few pages (`make order`).
                 "--symbol-ordering-file=\(Context.packageDirectory)/tools/link/hot-functions.txt",
                 "--no-warn-symbol-ordering",
+                // Of this only SHA-256, which nearly every run needs: five objects of some hundreds.
+                "-l:libcrypto.a",
             ]
             .flatMap { ["-Xlinker", $0] },
         .when(configuration: .release))
@@ -46,8 +48,8 @@ func cLibrary(_ name: String, pkgConfig: String, apt: String) -> Target {
 }
 
 /// One that is fetched when something of it is first called.
-func lateLibrary(_ name: String) -> Target {
-    .target(name: name, dependencies: ["CLateBinding"], path: "Sources/\(name)")
+func lateLibrary(_ name: String, linking: [LinkerSetting] = []) -> Target {
+    .target(name: name, dependencies: ["CLateBinding"], path: "Sources/\(name)", linkerSettings: linking)
 }
 
 func room(_ name: String, _ dependencies: [String], pointers touchesPointers: Bool = false) -> Target {
@@ -58,15 +60,14 @@ func room(_ name: String, _ dependencies: [String], pointers touchesPointers: Bo
         swiftSettings: touchesPointers ? pointers : house)
 }
 
-/// `data` names folders of files that tests read, such as recorded output; `libraries` what no room links for them.
-func tests(_ name: String, _ dependencies: [String], data: [String] = [], libraries: [String] = []) -> Target {
+/// `data` names folders of files that tests read, such as recorded output.
+func tests(_ name: String, _ dependencies: [String], data: [String] = []) -> Target {
     .testTarget(
         name: name,
         dependencies: dependencies.map { .byName(name: $0) },
         path: "Tests/\(name)",
         exclude: data,
-        swiftSettings: house,
-        linkerSettings: libraries.map { .linkedLibrary($0) })
+        swiftSettings: house)
 }
 
 let package = Package(
@@ -77,13 +78,15 @@ let package = Package(
         cLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         cLibrary("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
         .target(name: "CLateBinding", path: "Sources/CLateBinding"),
-        lateLibrary("CLibSSL"),
+        // But for its SHA-256: a release has that in itself (`linking`).
+        lateLibrary("CLibSSL", linking: [.linkedLibrary("crypto", .when(configuration: .debug))]),
         lateLibrary("CLibIDN2"),
         lateLibrary("CLibPSL"),
         lateLibrary("CPCRE2"),
         lateLibrary("CBrotli"),
         lateLibrary("CZstd"),
-        .target(name: "CLibcurl", path: "Sources/CLibcurl"),
+        // Part of the program, but not the dozen libraries that it needs itself: Sources/CLibcurl/needs.S.
+        lateLibrary("CLibcurl", linking: [.unsafeFlags(["-Xlinker", "-l:libcurl.a"])]),
         .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
         .target(name: "CSystemBus", path: "Sources/CSystemBus"),
 
@@ -169,9 +172,9 @@ let package = Package(
         .executableTarget(
             name: "service-check",
             dependencies: ["BackgroundService", "JobRunner", "Stores", "SystemIO", "TransferModel"],
-            path: "Sources/service-check", swiftSettings: house),
+            path: "Sources/service-check", swiftSettings: house, linkerSettings: [.linkedLibrary("crypto")]),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
-        tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"], libraries: ["curl"]),
+        tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
         tests("RecordsTests", ["Records", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),

@@ -96,8 +96,8 @@ check_linkage() {
     fi
     ldd "$binary" | awk -v binary="$binary" '
         /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime|libstdc\+\+|libgcc_s/ { print binary ":1: links " $1 " dynamically" }
-        /libcurl/ { print binary ":1: links libcurl, which is loaded while a job is read (Sources/CLibcurl)" }
-        /libssl|libcrypto|libpsl|libidn2|libpcre2|libbrotli|libzstd/ { print binary ":1: links " $1 ", which is fetched when it is called (Sources/CLateBinding)" }
+        /libcurl/ { print binary ":1: links libcurl, which is part of the program (Sources/CLibcurl)" }
+        /libssl|libcrypto|libpsl|libidn2|libpcre2|libbrotli|libzstd|libnghttp2|libssh2|librtmp|libldap|liblber|libgssapi/ { print binary ":1: links " $1 ", which is fetched when it is called (Sources/CLateBinding)" }
         /libsystemd/ { print binary ":1: links libsystemd, which is opened only when somebody asks (Sources/CSystemBus)" }' | report
 }
 

@@ -42,10 +42,12 @@ extension CommandLineTool {
     }
 
     static func versionText() -> String {
-        let curl = CurlLibrary.problem ?? "\(CurlLibrary.version) (\(CurlLibrary.features.joined(separator: " ")))"
+        let curl =
+            CurlLibrary.problem ?? CurlLibrary.lack(for: .everything)
+            ?? "(\(CurlLibrary.features.joined(separator: " ")))"
         return """
             transfer-run \(version)
-            libcurl \(curl)
+            libcurl \(CurlLibrary.version) \(curl)
             TLS \(CurlLibrary.tlsVersion ?? "none")
             libyaml \(YAMLTree.libraryVersion)
             SQLite \(Store.libraryVersion)

@@ -1,4 +1,5 @@
 internal import CLibcurl
+internal import Synchronization
 internal import SystemIO
 package import TransferModel
 
@@ -6,9 +7,6 @@ package import TransferModel
 package enum CurlLibrary {
     /// Why it is not; `nil` when it is.
     package static let problem: String? = {
-        if let problem = unsafe tr_curl_load() {
-            return unsafe "cannot be loaded: \(String(cString: problem)) (Debian has it in the package `libcurl4`)"
-        }
         // libcurl takes and gives back a receive buffer with each transfer. Fetching its pages from the system each time
         // costs as much as copying the bytes.
         Memory.keep(8 << 20)
@@ -19,8 +17,36 @@ package enum CurlLibrary {
         if let problem { throw TransferError(.unknown, "libcurl \(problem)") }
     }
 
-    /// `7.88.1`
-    package static var version: String { unsafe facts { unsafe String(cString: $0.pointee.version) } ?? "unknown" }
+    /// What libcurl needs of other libraries for some of what it does. Asked before that begins: a lack in the middle of it ends
+    /// the process.
+    package enum Need: Sendable {
+        case handshake, signIn, everything
+
+        fileprivate var count: Int32 {
+            switch self {
+            case .handshake: Int32(tr_curl_secure)
+            case .signIn: Int32(tr_curl_sign_in)
+            case .everything: tr_curl_libraries
+            }
+        }
+    }
+
+    /// Once they are there they stay.
+    private static let loaded = Atomic<Int32>(0)
+
+    package static func lack(for need: Need) -> String? {
+        guard loaded.load(ordering: .acquiring) < need.count else { return nil }
+        if let lack = unsafe tr_curl_lacks(need.count) { return unsafe String(cString: lack) }
+        loaded.max(need.count, ordering: .acquiringAndReleasing)
+        return nil
+    }
+
+    package static func prepare(for need: Need) throws(TransferError) {
+        if let lack = lack(for: need) { throw TransferError(.unknown, "a library cannot be loaded: \(lack)") }
+    }
+
+    /// `7.88.1`, which is also that of its header: it is part of the program. It would ask all libraries for theirs.
+    package static var version: String { LIBCURL_VERSION }
 
     /// `OpenSSL/3.0.19`
     package static var tlsVersion: String? {
@@ -40,8 +66,7 @@ package enum CurlLibrary {
     }
 
     private static func facts<R>(_ body: (UnsafeMutablePointer<curl_version_info_data>) -> R) -> R? {
-        // Not while another thread makes it ready.
-        guard problem == nil, let info = unsafe tr_curl_version() else { return nil }
+        guard problem == nil, lack(for: .everything) == nil, let info = unsafe tr_curl_version() else { return nil }
         return unsafe body(info)
     }
 }

@@ -40,7 +40,7 @@ package import TransferModel
         self.streamsPerConnection = streamsPerConnection
     }
 
-    /// Once, before the first transfer: waits for libcurl, which may still be loading.
+    /// Once, before the first transfer.
     package func open() throws(TransferError) {
         try CurlLibrary.prepare()
         guard let multi = unsafe curl_multi_init() else { throw TransferError(.unknown, "libcurl: no memory") }
@@ -75,6 +75,11 @@ package import TransferModel
     /// Starts at once: whoever calls has a slot for it. Bytes move at the next `turn`.
     package func start(_ request: CurlRequest, receiver: any TransferReceiver) throws(TransferError) -> TransferID {
         try request.pool.open()
+        if request.login != nil || request.proxyLogin != nil {
+            try CurlLibrary.prepare(for: .signIn)
+        } else if request.isSecure {
+            try CurlLibrary.prepare(for: .handshake)
+        }
         let slot = try freeSlot()
         slot.configure(request, receiver: receiver)
         slot.lastActivity = turnTime

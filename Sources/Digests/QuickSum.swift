@@ -15,6 +15,9 @@ internal import CLibSSL
 
     deinit { unsafe EVP_MAC_CTX_free(context) }
 
+    /// For those who will surely make some: libcrypto is loaded, as long as nothing is under way that its lack would end.
+    package static func prepare() { _ = Template.shared }
+
     package func update(_ bytes: UnsafeRawBufferPointer) {
         guard unsafe !bytes.isEmpty else { return }
         let result = unsafe EVP_MAC_update(context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)

@@ -15,24 +15,14 @@ package final class Thread: Sendable {
     package init(
         named name: String, standsBack: Bool = false, _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) {
-        let start = Start(name: name, standsBack: standsBack, body: body)
-        if standsBack, let spare = Self.spares.withLock({ $0.popLast() }) {
-            spare.desk.give(start)
-            handle = Mutex(spare.handle)
-            return
-        }
-        handle = Mutex(try Self.begin(start))
-    }
-
-    private static func begin(_ start: Start) throws(SystemError) -> pthread_t {
-        let box = unsafe Unmanaged.passRetained(start)
+        let box = unsafe Unmanaged.passRetained(Start(name: name, standsBack: standsBack, body: body))
         var thread = pthread_t()
         let code = unsafe pthread_create(&thread, nil, runThread, box.toOpaque())
         guard code == 0 else {
             unsafe box.release()
             throw SystemError(call: "pthread_create", errno: code)
         }
-        return thread
+        handle = Mutex(thread)
     }
 
     package func join() {
@@ -56,46 +46,6 @@ package final class Thread: Sendable {
 
     deinit {
         precondition(handle.withLock { $0 } == nil, "a thread was dropped without being joined")
-    }
-
-    // MARK: Made ahead
-
-    /// Makes threads that wait for a body, and are what the next ones are that are to stand back: with the signals held
-    /// back that the caller holds back. glibc makes no thread while it loads a library, however long that takes.
-    package static func makeSpare(_ count: Int) {
-        for _ in 0..<count {
-            let desk = Desk()
-            let waiting = Start(name: "spare", standsBack: true) {
-                guard let start = desk.wait() else { return }
-                setName(start.name)
-                start.body()
-            }
-            // Who needs one that cannot be made finds out.
-            guard let thread = try? begin(waiting) else { return }
-            spares.withLock { $0.append(Spare(handle: thread, desk: desk)) }
-        }
-    }
-
-    private static let spares = Mutex<[Spare]>([])
-
-    private struct Spare: Sendable {
-        let handle: pthread_t
-        let desk: Desk
-    }
-
-    private final class Desk: Sendable {
-        private let start = Mutex<Start?>(nil)
-        private let isThere = WakeSignal()
-
-        func give(_ start: Start) {
-            self.start.withLock { $0 = start }
-            isThere.signal()
-        }
-
-        func wait() -> Start? {
-            isThere.wait()
-            return start.withLock { $0.take() }
-        }
     }
 
     fileprivate final class Start: Sendable {

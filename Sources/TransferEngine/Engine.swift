@@ -199,8 +199,11 @@ package final class Engine {
         if memory?.isEmpty != false { outbox.add(.sweep(keeping: memory == nil ? nil : [])) }
     }
 
-    /// Before the first attempt: all that comes before needs no libcurl, which may still be loading.
-    package func open() throws(TransferError) { try loop.open() }
+    /// Before the first attempt.
+    package func open() throws(TransferError) {
+        try loop.open()
+        if origins.origins.contains(where: { $0.scheme == "https" }) { try CurlLibrary.prepare(for: .handshake) }
+    }
 
     /// Ends the threads of files and begins to end that of the store; nothing may be under way.
     package func close() {

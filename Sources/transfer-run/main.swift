@@ -6,7 +6,6 @@ import SystemIO
 StandardDescriptors.occupy()
 Signals.ignoreFailedWrites()
 let words = Surroundings.arguments()
-LoadingAhead.begin(words)
 let status = CommandLineTool.main(words: words, environment: Surroundings.environment())
 // At once: all threads were joined and all that was written is out. What libraries tidy up at an exit takes longer than a
 // short run's requests.

@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 
 @Suite struct LoopWakerTests {
-    /// Who posts something while libcurl is still loading need not wait until something else happens.
+    /// Who posts something before the loop is open need not wait until something else happens.
     @Test func whoWakesALoopBeforeItIsOpenIsHeard() throws {
         let loop = CurlLoop(maximumConnections: 1, streamsPerConnection: 1)
         loop.waker.wake()

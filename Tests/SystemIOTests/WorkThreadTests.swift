@@ -28,25 +28,6 @@ import Testing
         }
     }
 
-    /// Of those made ahead and those that are not, each is what was asked for.
-    @Test func oneMadeAheadIsLikeAnother() throws {
-        Signals.holding { Thread.makeSpare(3) }
-        let own = niceness()
-        let seen = Mutex<[String: Int32]>([:])
-        let numbers = 0..<12
-        let threads = try Signals.holding { () throws(SystemError) in
-            try numbers.map { number throws(SystemError) in
-                try Thread(named: "number-\(number)", standsBack: number % 2 == 0) {
-                    let name = (try? WholeFile.read("/proc/thread-self/comm", limit: 64)) ?? []
-                    seen.withLock { $0[String(decoding: name.dropLast(), as: UTF8.self)] = niceness() }
-                }
-            }
-        }
-        for thread in threads { thread.join() }
-        let expected = numbers.map { ("number-\($0)", $0 % 2 == 0 ? min(own + 10, 19) : own) }
-        #expect(seen.withLock { $0 } == Dictionary(uniqueKeysWithValues: expected))
-    }
-
     /// Of this thread alone, not of whoever began it.
     @Test func oneThatStandsBackIsNicer() throws {
         let own = niceness()

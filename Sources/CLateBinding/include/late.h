@@ -3,7 +3,7 @@
 
 // Functions of libraries that a run may need, but not to begin. What the dynamic linker fetches before the first line of a
 // program takes longer than reading a small job, most of it for OpenSSL: these libraries are fetched when something of them
-// is first called, which for those that libcurl needs is while the job is read, on another thread.
+// is first called.
 //
 // A table names each function once, as X(result, name, parameters, arguments), and is read twice: by the header that Swift
 // sees (LATE_LABEL: a call of it is a call of ours) and by the C file that defines ours (LATE_CALL). What is left out there
@@ -25,4 +25,6 @@
 
 // Without it there is no going on: the process ends as one does that the dynamic linker could not start.
 void *tr_late_find(const char *library, const char *function);
+// As `dlopen`, but even where no descriptor is free; what is wrong is for `dlerror` to say.
+void *tr_late_open(const char *library);
 #endif

@@ -1,4 +1,4 @@
-// What is called of OpenSSL: late.h says how these are read.
+// What is called of OpenSSL, but for SHA-256 (shim.h): late.h says how these are read.
 
 #define LATE_STACK(X) \
     X(void, OPENSSL_sk_free, (OPENSSL_STACK *a), (a)) \
@@ -57,9 +57,6 @@
     X(void, PKCS12_free, (PKCS12 *a), (a)) \
     X(int, PKCS12_parse, (PKCS12 *p12, const char *pass, EVP_PKEY **pkey, X509 **cert, struct stack_st_X509 **ca), \
       (p12, pass, pkey, cert, ca)) \
-    X(int, SHA256_Final, (unsigned char *md, SHA256_CTX *c), (md, c)) \
-    X(int, SHA256_Init, (SHA256_CTX *c), (c)) \
-    X(int, SHA256_Update, (SHA256_CTX *c, const void *data, size_t len), (c, data, len)) \
     X(X509 *, X509_STORE_CTX_get0_cert, (const X509_STORE_CTX *ctx), (ctx)) \
     X(struct stack_st_X509 *, X509_STORE_CTX_get0_chain, (const X509_STORE_CTX *ctx), (ctx)) \
     X(void, X509_STORE_CTX_set_error, (X509_STORE_CTX *ctx, int s), (ctx, s)) \

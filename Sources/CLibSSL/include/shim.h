@@ -27,7 +27,7 @@ LATE_SSL(LATE_LABEL)
 static inline int tr_ssl_context_index(void) { return SSL_CTX_get_ex_new_index(0, 0, 0, 0, 0); }
 
 // What libcrypto would rather have asked through its providers, which takes the first time of a process longer than reading
-// a small job.
+// a small job. A release has these functions in itself, for to load libcrypto takes a millisecond.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
 static inline int tr_sha256(const void *bytes, size_t count, unsigned char digest[SHA256_DIGEST_LENGTH]) {

@@ -138,6 +138,7 @@ package final class JobRun {
         announce()
         invalidateEnded()
         var now = firstNow
+        var crowding = CrowdingRule(Processor.timesMadeWay, at: now.instant)
         while true {
             for input in inbox.takeAll() { take(input, now) }
             if isLeaving { break }
@@ -159,6 +160,9 @@ package final class JobRun {
                     return now
                 })
             now = engine.now
+            if crowding.isDue(at: now.instant), crowding.isCrowded(Processor.timesMadeWay, at: now.instant) {
+                Processor.leave()
+            }
             limitOrigins()
             for report in reports { take(report, now) }
         }

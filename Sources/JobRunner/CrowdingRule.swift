@@ -1,0 +1,43 @@
+package import TransferModel
+
+/// Whether the loop had better ask for another processor: one on which others take its own away again and again.
+///
+/// Kernels leave a thread where it is while they think that all has room there. A server on the same machine, woken by
+/// what the loop sends, is started beside the loop then, and takes its processor at each packet while another idles: a
+/// virtual machine that packs its processors does so for the whole of a short run, and others for the first hundredth of a
+/// second. Where all processors are busy it is nowhere better, so each further move waits twice as long.
+package struct CrowdingRule {
+    package static let many = 5
+    package static let soon = TimeSpan.milliseconds(4)
+    package static let shortestStay = TimeSpan.milliseconds(1)
+    package static let longestStay = TimeSpan.milliseconds(512)
+    /// Between two looks, which cost a call of the system.
+    package static let pause = TimeSpan.microseconds(200)
+
+    private var next: Instant
+    private var since: Instant
+    private var countThen: Int
+    private var stay = shortestStay
+    private var earliest: Instant
+
+    package init(_ count: Int, at now: Instant) { (next, since, countThen, earliest) = (now, now, count, now) }
+
+    /// Whether `isCrowded` is to be asked.
+    package func isDue(at now: Instant) -> Bool { now >= next }
+
+    /// `count`: how often the thread had to make way since it began.
+    package mutating func isCrowded(_ count: Int, at now: Instant) -> Bool {
+        next = now + Self.pause
+        if now - since > Self.soon {
+            (since, countThen) = (now, count)
+            // Long enough alone to forget what was.
+            if now - earliest > Self.longestStay { stay = Self.shortestStay }
+            return false
+        }
+        guard count - countThen >= Self.many, now >= earliest else { return false }
+        (since, countThen) = (now, count)
+        earliest = now + stay
+        stay = min(stay + stay, Self.longestStay)
+        return true
+    }
+}

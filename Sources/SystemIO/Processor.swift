@@ -1,0 +1,11 @@
+internal import CLinuxShims
+
+/// The processor that the calling thread runs on.
+package enum Processor {
+    /// How often the thread had to make way for another while it had something to do.
+    package static var timesMadeWay: Int { tr_times_made_way() }
+
+    /// Goes on on another of those that the thread may use, whichever the system picks. Nothing happens where it has only
+    /// this one.
+    package static func leave() { tr_leave_processor() }
+}

@@ -97,6 +97,11 @@ void _swift_stdlib_overrideUnsafeArgvArgc(char **words, int count) {
 
 void tr_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
 
+int tr_processors(void) {
+    cpu_set_t allowed;
+    return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
+}
+
 long tr_times_made_way(void) {
     struct rusage usage;
     return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nivcsw;

@@ -138,7 +138,10 @@ package final class JobRun {
         announce()
         invalidateEnded()
         var now = firstNow
-        var crowding = CrowdingRule(Processor.timesMadeWay, at: now.instant)
+        // Who uses all processors itself finds none that is idle.
+        var crowding =
+            Processor.count > 1 + Engine.busyThreads(of: job)
+            ? CrowdingRule(Processor.timesMadeWay, at: now.instant) : nil
         while true {
             for input in inbox.takeAll() { take(input, now) }
             if isLeaving { break }
@@ -160,7 +163,9 @@ package final class JobRun {
                     return now
                 })
             now = engine.now
-            if crowding.isDue(at: now.instant), crowding.isCrowded(Processor.timesMadeWay, at: now.instant) {
+            if crowding?.isDue(at: now.instant) == true,
+                crowding?.isCrowded(Processor.timesMadeWay, at: now.instant) == true
+            {
                 Processor.leave()
             }
             limitOrigins()

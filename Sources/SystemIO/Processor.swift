@@ -2,6 +2,9 @@ internal import CLinuxShims
 
 /// The processor that the calling thread runs on.
 package enum Processor {
+    /// How many the thread may use.
+    package static var count: Int { Int(tr_processors()) }
+
     /// How often the thread had to make way for another while it had something to do.
     package static var timesMadeWay: Int { tr_times_made_way() }
 

@@ -5,7 +5,7 @@ import Glibc
 import HTTPRules
 import SystemIO
 import TextFormats
-import TransferModel
+package import TransferModel
 
 extension Engine {
     /// Two files can be written at once where a job has many: a file's pages are filled by whoever writes it. A few files
@@ -15,6 +15,12 @@ extension Engine {
         return (files < manyFiles ? 1 : 2, files == 0)
     }
     private static let manyFiles = 32
+
+    /// Threads beside the loop that are as busy as it is.
+    package static func busyThreads(of job: Job) -> Int {
+        let threads = deliveryThreads(for: job)
+        return threads.standBack ? 0 : threads.count
+    }
 
     /// Whether some transfers of the job are under a `bandwidth`.
     static func isMetered(_ job: Job) -> Bool {

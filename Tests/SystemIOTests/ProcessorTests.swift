@@ -22,14 +22,16 @@ import TransferModel
     }
 
     @Test func whoMayUseOnlyOneStaysThere() throws {
-        let (here, afterwards, allowed) = try onAThread {
+        let (here, afterwards, allowed, counts) = try onAThread {
             let here = Processors.current ?? 0
+            let counts = [Processor.count, Processors.allowed.count]
             Processors.allow(only: here)
             Processor.leave()
-            return (here, Processors.current, Processors.allowed)
+            return (here, Processors.current, Processors.allowed, counts + [Processor.count])
         }
         #expect(afterwards == here)
         #expect(allowed == [here])
+        #expect(counts[0] == counts[1] && counts[2] == 1)
     }
 
     /// Two that both want the same one.

@@ -43,6 +43,7 @@ void tr_forget_code(void);
 void tr_limit_arenas(int count);
 void tr_thread_name(const char *name);
 // Of the calling thread.
+int tr_processors(void);
 long tr_times_made_way(void);
 void tr_leave_processor(void);
 

@@ -8,12 +8,19 @@ struct RunMemory {
     let place: MemoryPlace?
 
     /// A store that others could write is an error, before anything is transferred.
-    init(_ job: Job, _ options: RunOptions, _ environment: [String: String]) throws(StoreError) {
+    /// The store that is opened `ahead` is used, or abandoned.
+    init(
+        _ job: Job, _ options: RunOptions, _ environment: [String: String], ahead: StoreAhead?
+    ) throws(StoreError) {
         // No place for state at all was an error when the job was locked.
         let folder = try? StateFolder(options.stateDirectory, environment)
+        var place: MemoryPlace?
+        defer { if place?.ahead == nil { ahead?.abandon() } }
         place = try folder.flatMap { folder throws(StoreError) in
             try MemoryPlace.of(job, in: folder)
         }
+        if place?.folder == ahead?.folder { place?.ahead = ahead }
+        self.place = place
     }
 
     /// One line, whatever went wrong with the store; `nil` for nothing.

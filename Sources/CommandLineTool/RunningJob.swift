@@ -21,6 +21,8 @@ struct RunningJob {
                 (typed.map { JobSource.noFile($0) } ?? .notBuilt("running several job files as one")).text)
             return 2
         }
+        var ahead = (try? StateFolder(options.stateDirectory, environment)).flatMap { StoreAhead(folder: $0.state) }
+        defer { ahead?.abandon() }
         do throws(UsageError) {
             guard let (job, loaded) = try load(path) else { return 2 }
             // From here signals are values, before the first thread is made that stays.
@@ -40,7 +42,8 @@ struct RunningJob {
                 if UnfinishedMark(ServicePlace(folder)).isThere { CommandLineTool.tellOfDamage(folder, console) }
                 ServiceStarter.here(folder, options, environment).goOn()
             }
-            return enter(job, loaded.file, networks)
+            defer { ahead = nil }
+            return enter(job, loaded.file, networks, ahead)
         } catch {
             console.errors(error.text)
             return 2
@@ -99,27 +102,27 @@ struct RunningJob {
 
     // MARK: The run
 
-    private func enter(_ job: Job, _ file: JobFile?, _ networks: NetworkSettings) -> Int32 {
+    private func enter(_ job: Job, _ file: JobFile?, _ networks: NetworkSettings, _ ahead: StoreAhead?) -> Int32 {
         switch Overlap(job: job, options: options, environment: environment, console: console).enter(file) {
         case .end(let status): return status.code
         case .clear(let lock):
             defer { lock?.release() }
-            return start(job, networks)
+            return start(job, networks, ahead)
         }
     }
 
     /// `nil` when it was said why not.
-    func memory(_ job: Job) -> RunMemory? {
+    func memory(_ job: Job, _ ahead: StoreAhead? = nil) -> RunMemory? {
         do throws(StoreError) {
-            return try RunMemory(job, options, environment)
+            return try RunMemory(job, options, environment, ahead: ahead)
         } catch {
             console.errors("error: what runs remember cannot be kept: \(error)\n")
             return nil
         }
     }
 
-    private func start(_ job: Job, _ networks: NetworkSettings) -> Int32 {
-        guard let memory = memory(job) else { return ExitStatus.runnerFailed.code }
+    private func start(_ job: Job, _ networks: NetworkSettings, _ ahead: StoreAhead?) -> Int32 {
+        guard let memory = memory(job, ahead) else { return ExitStatus.runnerFailed.code }
         for warning in BatchRoom.warnings(job) + BatchBytes.warnings(job) { console.errors(warning) }
         do throws(OutputProblem) {
             let outputs = try RunOutputs(job, options, environment)

@@ -14,6 +14,8 @@ package struct MemoryPlace: Sendable {
     package let secrets: Redactor
     /// By session; `nil` for one whose answers are not kept on the disk.
     package let caches: [CachePlace?]
+    /// The store of that folder, if somebody began to open it. Whoever uses this place is the one to use it.
+    package var ahead: StoreAhead?
 
     package init(folder: String, job: String, sessions: [String?], secrets: Redactor, caches: [CachePlace?] = []) {
         self.caches = caches
@@ -80,17 +82,23 @@ package struct OpenedMemory: Sendable {
 /// A store that cannot be used costs requests, never a wrong file: whoever asks then hears that nothing is kept.
 package final class MemoryKeeper: Sendable {
     private let orders: Mailbox<MemoryOrder>
-    private let thread = WorkThread()
+    private let thread: WorkThread
     private let problems = Mutex<[String]>([])
 
     package init(_ place: MemoryPlace, reports: Mailbox<MemoryReport>) throws(SystemError) {
+        thread = place.ahead?.thread ?? WorkThread()
         let wake = thread.wake
         orders = Mailbox(wake: { wake.signal() })
-        try thread.start(named: "store", standsBack: true) { [self] in
-            let worker = MemoryWorker(place, reports)
+        let order = StoreAhead.Work { [self] store in
+            let worker = MemoryWorker(place, reports, store)
             worker.open()
             work(worker)
             problems.withLock { $0 = worker.problems }
+        }
+        if let ahead = place.ahead {
+            ahead.goOn(order)
+        } else {
+            try thread.start(named: "store", standsBack: true) { order.body(nil) }
         }
     }
 

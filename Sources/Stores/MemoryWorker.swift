@@ -10,6 +10,8 @@ final class MemoryWorker {
     private let reports: Mailbox<MemoryReport>
     /// `nil` while there is nothing to read in it and nothing to write, and once it cannot be used.
     private var store: Store?
+    /// What was opened before the job was known.
+    private var ahead: Store?
     private var isGivenUp = false
     private var query: ValidatorQuery?
     private var caches: CacheShelf
@@ -25,8 +27,9 @@ final class MemoryWorker {
     private var pace = WritePace()
     private(set) var problems: [String] = []
 
-    init(_ place: MemoryPlace, _ reports: Mailbox<MemoryReport>) {
+    init(_ place: MemoryPlace, _ reports: Mailbox<MemoryReport>, _ ahead: Store?) {
         self.place = place
+        self.ahead = ahead
         secrets = place.secrets
         self.reports = reports
         caches = CacheShelf(place.caches)
@@ -40,6 +43,8 @@ final class MemoryWorker {
             memory.parts = nil
             attempt { () throws(StoreError) in memory = try read(opened()) }
             if isGivenUp { memory.places = [:] }
+        } else {
+            ahead = nil
         }
         reports.post(.opened(memory))
     }
@@ -71,6 +76,11 @@ final class MemoryWorker {
 
     private func opened() throws(StoreError) -> Store {
         if let store { return store }
+        if let ahead {
+            (store, self.ahead) = (ahead, nil)
+            ahead.forgetOld()
+            return ahead
+        }
         let made = try Store.open(folder: place.folder)
         if let quarantine = made.quarantined {
             problems.append("\(quarantine.reason): it was put aside as \(quarantine.path)")

@@ -32,14 +32,23 @@ package final class Store: PrivateDatabase {
         return store
     }
 
+    /// Opens one that is there and as it should be, and waits for nobody. It has forgotten nothing yet.
+    static func connect(folder: String) throws(StoreError) -> Store {
+        let opened = try OpenedDatabase.open(folder: folder, kind(Migration.all), mends: false, patience: .zero)
+        return Store(opened, Clocks.wall())
+    }
+
     /// Whoever cannot forget now, for want of room or because others write, does so at another opening.
-    private func forgetOld() {
+    func forgetOld() {
         forgotten = (try? forgetUnusedSessions(now: openedAt)) ?? []
         forgotten.formUnion((try? forgetOldParts(now: openedAt)) ?? [])
     }
 
     /// Whether there is anything to be opened that was not made just now.
     package static func isThere(folder: String) -> Bool { StoreFiles.isThere(folder: folder, kind([]).name) }
+
+    /// Of the file that stands there; `nil` when there is none.
+    static func identity(folder: String) -> StoreFiles.Identity? { StoreFiles.identity(folder: folder, kind([]).name) }
 
     /// What would keep the folder's store from being private, before anything is opened or made there.
     package static func privacyProblem(folder: String) -> StoreError? {

@@ -24,6 +24,16 @@ struct StoreFiles: ~Copyable {
         (try? FileFacts.of("\(folder)/\(database(name))")) != nil
     }
 
+    /// Tells the file from another of its name.
+    struct Identity: Equatable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    static func identity(folder: String, _ name: String) -> Identity? {
+        (try? FileFacts.of("\(folder)/\(database(name))")).map { Identity(device: $0.device, inode: $0.inode) }
+    }
+
     static func mayBeThere(folder: String, _ name: String) -> Bool {
         do throws(SystemError) {
             _ = try FileFacts.of("\(folder)/\(database(name))")

@@ -30,11 +30,20 @@ package final class WorkThread: Sendable {
     /// Returns when the body has. May be called again.
     package func finish() {
         beginToFinish()
-        let running = thread.withLock { thread in
+        take()?.join()
+    }
+
+    /// Tells it to finish, for nobody to wait.
+    package func leave() {
+        beginToFinish()
+        take()?.detach()
+    }
+
+    private func take() -> Thread? {
+        thread.withLock { thread in
             let running = thread
             thread = nil
             return running
         }
-        running?.join()
     }
 }

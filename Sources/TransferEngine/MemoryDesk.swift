@@ -43,7 +43,10 @@ final class MemoryDesk {
                     && (Revalidation.applies(to: task.options.values) || Self.mayOutliveRun(task))
         }
         // Without the thread the run is as one of which nothing is kept.
-        guard isWanted, let keeper = try? MemoryKeeper(place, reports: reports) else { return nil }
+        guard isWanted, let keeper = try? MemoryKeeper(place, reports: reports) else {
+            place.ahead?.abandon()
+            return nil
+        }
         self.keeper = keeper
     }
 

@@ -30,6 +30,8 @@ struct RunningJob {
             warnOfInsecurity(job)
             guard let networks = networks() else { return 2 }
             if RunRecipe.concerns(job) {
+                ahead?.abandon()
+                ahead = nil
                 return try BackgroundJob(carrier: self).perform(job, loaded, networks)
             }
             if options.detach {

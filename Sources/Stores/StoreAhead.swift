@@ -12,7 +12,7 @@ package final class StoreAhead: Sendable {
 
     /// What the thread goes on with, given the store if it could be opened.
     struct Work: Sendable {
-        let body: @Sendable (Store?) -> Void
+        let body: @Sendable (consuming Store?) -> Void
     }
 
     /// `nil` where there is nothing to be opened, or nothing that is ours alone.
@@ -30,17 +30,21 @@ package final class StoreAhead: Sendable {
 
     private func open() {
         let file = Store.identity(folder: folder)
-        let store = try? Store.connect(folder: folder)
+        var store = try? Store.connect(folder: folder)
+        var work: Work?
         while true {
             let isEnding = thread.isEnding
-            if let work = next.takeAll().first {
-                // Whoever waited for another run may find that it was put aside meanwhile.
-                return work.body(file != nil && file == Store.identity(folder: folder) ? store : nil)
-            }
-            if isEnding { break }
+            work = next.takeAll().first
+            if work != nil || isEnding { break }
             thread.wake.wait()
         }
-        store?.leaveJournal()
+        // Whoever waited for another run may find that it was put aside meanwhile.
+        if work == nil || file == nil || file != Store.identity(folder: folder) {
+            store?.leaveJournal()
+            store = nil
+        }
+        // To whom it is given closes it.
+        work?.body(consume store)
     }
 
     /// Once; whoever gives it ends the thread.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tools/link/hot-functions.txt: what many small transfers call again and again, most called first.
+"""Writes tools/link/hot-functions.txt: what many small transfers call again and again, most called first, and after
+that what a run calls at all, as when it begins and ends.
 
 The linker puts these functions side by side at the start of the program (Package.swift), so that a run touches few
 pages of it. A name that no longer exists does no harm, and one that is missing only stands where it would anyway.
@@ -94,8 +95,9 @@ def main(binary):
             server.wait()
         counts = sorted(calls(profile, program).items(), key=lambda pair: (-pair[1], pair[0]))
         hot = [name for name, count in counts if count >= TASKS // SELDOM]
-    (ROOT / "tools/link/hot-functions.txt").write_text("\n".join(hot) + "\n")
-    print(f"tools/link/hot-functions.txt: {len(hot)} functions")
+        seldom = sorted(name for name, count in counts if count < TASKS // SELDOM)
+    (ROOT / "tools/link/hot-functions.txt").write_text("\n".join(hot + seldom) + "\n")
+    print(f"tools/link/hot-functions.txt: {len(hot)} functions called again and again, {len(seldom)} others")
 
 
 main(sys.argv[1])

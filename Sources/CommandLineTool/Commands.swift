@@ -42,13 +42,13 @@ extension CommandLineTool {
     }
 
     static func versionText() -> String {
-        let curl =
-            CurlLibrary.problem ?? CurlLibrary.lack(for: .everything)
-            ?? "(\(CurlLibrary.features.joined(separator: " ")))"
+        let problem = CurlLibrary.problem ?? CurlLibrary.lack(for: .everything)
+        let features =
+            problem.map { "its features are unknown: \($0)" } ?? CurlLibrary.features.joined(separator: " ")
         return """
             transfer-run \(version)
-            libcurl \(CurlLibrary.version) \(curl)
-            TLS \(CurlLibrary.tlsVersion ?? "none")
+            libcurl \(CurlLibrary.version) (\(features))
+            TLS \(CurlLibrary.tlsVersion ?? CurlLibrary.lack(for: .handshake) ?? "none")
             libyaml \(YAMLTree.libraryVersion)
             SQLite \(Store.libraryVersion)
 

@@ -1,3 +1,4 @@
+internal import CLibSSL
 internal import CLibcurl
 internal import Synchronization
 internal import SystemIO
@@ -48,12 +49,13 @@ package enum CurlLibrary {
     /// `7.88.1`, which is also that of its header: it is part of the program. It would ask all libraries for theirs.
     package static var version: String { LIBCURL_VERSION }
 
-    /// `OpenSSL/3.0.19`
+    /// `OpenSSL/3.0.19`; `nil` where there is none.
     package static var tlsVersion: String? {
-        unsafe facts { info in unsafe info.pointee.ssl_version.map { unsafe String(cString: $0) } } ?? nil
+        guard lack(for: .handshake) == nil, let text = unsafe OpenSSL_version(OPENSSL_VERSION) else { return nil }
+        return unsafe String(cString: text).split(separator: " ").prefix(2).joined(separator: "/")
     }
 
-    /// The features that matter here, by the names `curl --version` gives them.
+    /// The features that matter here, by the names `curl --version` gives them; it asks all libraries for them.
     package static var features: [String] {
         let known: [(Int32, String)] = [
             (CURL_VERSION_ASYNCHDNS, "AsynchDNS"), (CURL_VERSION_BROTLI, "brotli"), (CURL_VERSION_GSSAPI, "GSS-API"),

@@ -52,7 +52,18 @@ import TextFormats
         #expect(run.errorText.contains(words) && run.errorText.contains("/no/libssl.so.3: "), "\(run.errorText)")
         #expect(try binary.run("check", "secure.yaml", environment: lacking).exitStatus == 0)
         let version = try binary.run("--version", environment: lacking)
-        #expect(version.exitStatus == 0 && version.outputText.contains("/no/libssl.so.3: "), "\(version.outputText)")
+        let line = "\nTLS \(binary.folder.path("no/libssl.so.3")): "
+        #expect(version.exitStatus == 0 && version.outputText.contains(line), "\(version.outputText)")
+    }
+
+    /// Of what no job uses nothing hangs on its being there.
+    @Test func theVersionIsToldWhereALibraryIsMissing() throws {
+        let binary = try Binary()
+        try binary.folder.write("no/librtmp.so.1", "no library")
+        let version = try binary.run("--version", environment: ["LD_LIBRARY_PATH": binary.folder.path("no")])
+        let lines = version.outputText.split(separator: "\n")
+        #expect(version.exitStatus == 0 && lines.contains { $0.hasPrefix("TLS OpenSSL/3.") }, "\(version.outputText)")
+        #expect(lines.contains { $0.contains("(its features are unknown: ") && $0.contains("/no/librtmp.so.1: ") })
     }
 
     /// A redirect is where a run may learn that it needs one: that is the attempt's error, and the others go on.

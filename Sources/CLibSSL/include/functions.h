@@ -71,6 +71,7 @@
     X(X509_PUBKEY *, X509_get_X509_PUBKEY, (const X509 *x), (x)) \
     X(int, X509_verify_cert, (X509_STORE_CTX *ctx), (ctx)) \
     X(const char *, X509_verify_cert_error_string, (long n), (n)) \
+    X(const char *, OpenSSL_version, (int type), (type)) \
     X(PKCS12 *, d2i_PKCS12_bio, (BIO *bp, PKCS12 **p12), (bp, p12)) \
     X(int, i2d_X509_PUBKEY, (const X509_PUBKEY *a, unsigned char **out), (a, out))
 

@@ -21,7 +21,7 @@ struct RunningJob {
                 (typed.map { JobSource.noFile($0) } ?? .notBuilt("running several job files as one")).text)
             return 2
         }
-        var ahead = (try? StateFolder(options.stateDirectory, environment)).flatMap { StoreAhead(folder: $0.state) }
+        let ahead = (try? StateFolder(options.stateDirectory, environment)).flatMap { StoreAhead(folder: $0.state) }
         defer { ahead?.abandon() }
         do throws(UsageError) {
             guard let (job, loaded) = try load(path) else { return 2 }
@@ -31,7 +31,6 @@ struct RunningJob {
             guard let networks = networks() else { return 2 }
             if RunRecipe.concerns(job) {
                 ahead?.abandon()
-                ahead = nil
                 return try BackgroundJob(carrier: self).perform(job, loaded, networks)
             }
             if options.detach {
@@ -44,7 +43,6 @@ struct RunningJob {
                 if UnfinishedMark(ServicePlace(folder)).isThere { CommandLineTool.tellOfDamage(folder, console) }
                 ServiceStarter.here(folder, options, environment).goOn()
             }
-            defer { ahead = nil }
             return enter(job, loaded.file, networks, ahead)
         } catch {
             console.errors(error.text)

@@ -63,12 +63,8 @@ package enum CurlLibrary {
             (CURL_VERSION_IPV6, "IPv6"), (CURL_VERSION_LIBZ, "libz"), (CURL_VERSION_NTLM, "NTLM"),
             (CURL_VERSION_PSL, "PSL"), (CURL_VERSION_SSL, "SSL"), (CURL_VERSION_ZSTD, "zstd"),
         ]
-        let bits = unsafe facts { unsafe $0.pointee.features } ?? 0
+        guard lack(for: .everything) == nil, let info = unsafe tr_curl_version() else { return [] }
+        let bits = unsafe info.pointee.features
         return known.filter { bits & $0.0 != 0 }.map(\.1)
-    }
-
-    private static func facts<R>(_ body: (UnsafeMutablePointer<curl_version_info_data>) -> R) -> R? {
-        guard problem == nil, lack(for: .everything) == nil, let info = unsafe tr_curl_version() else { return nil }
-        return unsafe body(info)
     }
 }

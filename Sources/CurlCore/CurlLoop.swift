@@ -77,7 +77,7 @@ package import TransferModel
         try request.pool.open()
         if request.login != nil || request.proxyLogin != nil {
             try CurlLibrary.prepare(for: .signIn)
-        } else if request.isSecure {
+        } else if request.isSecure || request.isProxySecure {
             try CurlLibrary.prepare(for: .handshake)
         }
         let slot = try freeSlot()

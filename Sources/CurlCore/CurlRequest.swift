@@ -30,8 +30,9 @@ package struct CurlRequest {
     /// `nil` sends no body; -1 is a body of unknown length.
     package var bodyLength: Int64?
     package var version = Version.http1
-    /// Whether a handshake comes before it, with the server or with a proxy.
-    var isSecure: Bool { url.hasPrefix("https:") || pool.proxy?.isSecure == true }
+    /// Whether a handshake with the server comes before it, or one with a proxy.
+    var isSecure: Bool { url.hasPrefix("https:") }
+    var isProxySecure: Bool { pool.proxy?.isSecure == true }
     package var connectTimeout = TimeSpan.seconds(30)
     package var pool: ConnectionPool
     /// A request that must not be sent twice never rides on a connection that may be dead already: libcurl would

@@ -5,12 +5,10 @@ import TransferModel
 /// What libcurl is told of TLS, and what of TLS it does not look at itself.
 extension TransferSlot {
     func setSecurity(_ request: CurlRequest) {
-        let isSecure = request.url.hasPrefix("https:")
         let tls = request.pool.tls
-        if isSecure { set(tls, .server) }
-        let isProxySecure = request.pool.proxy?.isSecure == true
-        if isProxySecure { set(tls, .proxy) }
-        guard isSecure || isProxySecure else { return }
+        if request.isSecure { set(tls, .server) }
+        if request.isProxySecure { set(tls, .proxy) }
+        guard request.isSecure || request.isProxySecure else { return }
         unsafe easy.set(secureContext: prepareSecureContext)
         unsafe easy.set(CURLOPT_SSL_CTX_DATA, pointer: userPointer)
     }

@@ -143,7 +143,7 @@ import TransferModel
 
     /// Inside a proxy's TLS this libcurl leaves frames of HTTP/2 unread that came with others.
     private static func version(of request: CurlRequest) -> CurlRequest.Version {
-        request.pool.proxy?.isSecure == true ? .http1 : request.version
+        request.isProxySecure ? .http1 : request.version
     }
 
     /// The transfer is over. What it used may go before the handle does.

@@ -25,12 +25,11 @@ package struct CrowdingRule {
 
     package init(_ count: Int, at now: Instant) { (next, since, countThen, earliest) = (now, now, count, now) }
 
-    /// Whether `isCrowded` is to be asked.
-    package func isDue(at now: Instant) -> Bool { now >= next }
-
-    /// `count`: how often the thread had to make way since it began.
-    package mutating func isCrowded(_ count: Int, at now: Instant) -> Bool {
+    /// `count`: how often the thread had to make way since it began. It is not looked at each time.
+    package mutating func isCrowded(_ count: @autoclosure () -> Int, at now: Instant) -> Bool {
+        guard now >= next else { return false }
         next = now + Self.pause
+        let count = count()
         if now - since > Self.soon {
             (since, countThen) = (now, count)
             // Long enough alone to forget what was.

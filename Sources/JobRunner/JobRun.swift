@@ -163,11 +163,7 @@ package final class JobRun {
                     return now
                 })
             now = engine.now
-            if crowding?.isDue(at: now.instant) == true,
-                crowding?.isCrowded(Processor.timesMadeWay, at: now.instant) == true
-            {
-                Processor.leave()
-            }
+            if crowding?.isCrowded(Processor.timesMadeWay, at: now.instant) == true { Processor.leave() }
             limitOrigins()
             for report in reports { take(report, now) }
         }

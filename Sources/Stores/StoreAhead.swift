@@ -53,6 +53,6 @@ package final class StoreAhead: Sendable {
         thread.wake.signal()
     }
 
-    /// Nobody will use it. It is closed, but not waited for.
+    /// Nobody will use it: it is closed, but not waited for. After its use nothing is left to be done.
     package func abandon() { thread.leave() }
 }

@@ -13,7 +13,7 @@ import TransferModel
         var (moves, now) = ([Instant](), from)
         while now - from < length {
             let count = Int(Double((now - start).nanoseconds) / 1e6 * rate)
-            if rule.isDue(at: now), rule.isCrowded(count, at: now) { moves.append(now) }
+            if rule.isCrowded(count, at: now) { moves.append(now) }
             now = now + .microseconds(50)
         }
         return moves
@@ -56,14 +56,14 @@ import TransferModel
         let count = 30_000
         var now = end
         while now - end < .seconds(2) {
-            let moves = rule.isDue(at: now) && rule.isCrowded(count, at: now)
+            let moves = rule.isCrowded(count, at: now)
             #expect(!moves)
             now = now + .microseconds(200)
         }
         var again: [Instant] = []
         for step in 0..<100 {
             now = now + .microseconds(200)
-            if rule.isDue(at: now), rule.isCrowded(count + step * 2, at: now) { again.append(now) }
+            if rule.isCrowded(count + step * 2, at: now) { again.append(now) }
         }
         #expect(!crowded.isEmpty)
         #expect(again.count >= 3, "the pauses are short again")
@@ -79,7 +79,7 @@ import TransferModel
             for _ in 0..<500 {
                 now = now + .microseconds(Int64.random(in: 0...3_000, using: &random))
                 count += Int.random(in: 0...4, using: &random)
-                guard rule.isDue(at: now), rule.isCrowded(count, at: now) else { continue }
+                guard rule.isCrowded(count, at: now) else { continue }
                 #expect(count - countThen >= CrowdingRule.many, "round \(round)")
                 if let last { #expect(now - last >= CrowdingRule.shortestStay, "round \(round)") }
                 (last, countThen) = (now, count)

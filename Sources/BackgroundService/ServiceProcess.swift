@@ -63,19 +63,31 @@ package struct ServiceProcess: Sendable {
 
     // MARK: Alone
 
-    /// Who has the lock and listens is there; who has it and does not is about to begin or to end.
+    /// Who has the lock and answers is there; who has it and does not is about to begin or to end.
     private func takeLock(isPassed: Bool) throws(ServiceTrouble) -> ServiceLock.Attempt {
         let deadline = Clocks.instant() + lockPatience
         while true {
             let attempt = try ServiceLock.attempt(place)
             guard case .held(let holder) = attempt else { return attempt }
-            if !isPassed, ServiceDoor.isAnswered(place) { return .held(holder) }
+            if !isPassed, isThere(until: deadline) { return .held(holder) }
             guard Clocks.instant() < deadline else {
                 let who = holder.map { " by process \($0)" } ?? ""
                 throw ServiceTrouble("\(place.lock) is held\(who), which does not listen at \(place.socket)")
             }
             Polling.sleep(milliseconds: 10)
         }
+    }
+
+    /// One that can be called may yet find that it cannot begin: then there is none. It says who it is once it has.
+    private func isThere(until deadline: Instant) -> Bool {
+        guard ServiceDoor.isAnswered(place) else { return false }
+        do throws(ServiceFailure) {
+            let left = max(.milliseconds(1), deadline - Clocks.instant())
+            _ = try ServiceLink.connect(place, version: version, patience: left)
+        } catch {
+            if case .absent = error { return false }
+        }
+        return true
     }
 
     // MARK: Serving

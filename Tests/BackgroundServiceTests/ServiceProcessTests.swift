@@ -23,6 +23,23 @@ import TransferModel
         try stage.stop()
     }
 
+    /// It can be called before it has looked at the journal.
+    @Test func oneThatThenCannotBeginWasNotThere() throws {
+        let gate = WakeSignal()
+        stage.host.script.withLock { ($0.gate, $0.trouble) = (gate, ServiceTrouble("the journal is another's")) }
+        try stage.start(awaiting: false)
+        try waitUntil { stage.host.script.withLock { $0.board } != nil }
+        let second = try ServiceStage(stage.tree)
+        try second.start(awaiting: false)
+        Polling.sleep(milliseconds: 50)
+        #expect(second.host.script.withLock { $0.board } == nil)
+        gate.signal()
+        #expect(throws: ServiceTrouble.self) { try stage.wait() }
+        try waitUntil { (try? second.link()) != nil }
+        #expect(second.host.script.withLock { $0.board } != nil)
+        try second.stop()
+    }
+
     @Test func whatTheDeadLeftIsNoObstacle() throws {
         // A lock file with a number that is somebody's, a socket on which nobody listens, and one half made.
         try stage.tree.makeFolder("state", mode: 0o700)

@@ -27,15 +27,18 @@ final class FakeHost: ServiceHost {
         var hasLeft = false
         var board: NewsBoard?
         var trouble: ServiceTrouble?
+        /// It does not begin until this is signalled.
+        var gate: WakeSignal?
     }
     let script = Mutex(Script())
     var board: NewsBoard { script.withLock { $0.board }! }
 
     func begin(_ board: NewsBoard) throws(ServiceTrouble) {
-        let trouble = script.withLock { script in
+        let (gate, trouble) = script.withLock { script in
             script.board = board
-            return script.trouble
+            return (script.gate, script.trouble)
         }
+        gate?.wait()
         if let trouble { throw trouble }
     }
     func ring(_ identifier: String?) { script.withLock { $0.rings.append(identifier) } }

@@ -7,8 +7,6 @@ import Glibc
     /// `the store /state/store.sqlite`: as sentences about it begin.
     let title: String
 
-    static let patience: Int32 = 10_000
-
     /// Opens a file that exists. It reads nothing yet: damage shows at the first statement.
     init(path: String, title: String) throws(StoreError) {
         var opened: OpaquePointer?
@@ -20,7 +18,7 @@ import Glibc
         }
         unsafe handle = opened
         self.title = title
-        setPatience(Self.patience)
+        unsafe sqlite3_busy_timeout(handle, Int32(tr_sqlite_patience))
         // The file's own text must not make us do anything: it may have been exchanged.
         unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -64,8 +62,10 @@ import Glibc
         var moved: Int32 = 0
         return unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0
     }
-    /// How long a statement waits for others' locks.
-    func setPatience(_ milliseconds: Int32) { unsafe sqlite3_busy_timeout(handle, milliseconds) }
+    /// Whoever commits so many pages of log, or more, takes them into the file and empties it, unless others read.
+    func boundLog(pages: Int) { unsafe tr_sqlite_bound_log(handle, Int32(pages)) }
+    /// The same, now.
+    func emptyLog() { unsafe tr_sqlite_empty_log(handle) }
     var lastInserted: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 

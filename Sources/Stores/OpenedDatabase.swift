@@ -109,7 +109,7 @@ struct OpenedDatabase: ~Copyable {
         _ = try database.pragma("journal_mode = WAL")
         // A commit survives the process's death at once and a power cut once it was checkpointed (`NORMAL`); the file is
         // whole after either. What must survive a power cut says so in its transaction (`durably`).
-        try database.execute(
-            "PRAGMA wal_autocheckpoint = \(longLog); PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON")
+        try database.execute("PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON")
+        database.boundLog(pages: longLog)
     }
 }

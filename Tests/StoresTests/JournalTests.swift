@@ -332,6 +332,24 @@ enum JournalCase {
         #expect(try tree.bytes("journal.sqlite-wal").isEmpty)
     }
 
+    /// Whoever opens the journal reads the log first: one that was taken into the file is not read once more.
+    @Test func aLongLogIsEmptiedByWhoMadeItLong() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let other = try Journal.open(folder: tree.path)
+        let short = JournalInput(kind: "k", bytes: Array(repeating: 1, count: 100_000))
+        let long = JournalInput(kind: "k", bytes: Array(repeating: 2, count: 10_000_000))
+        let first = try journal.accept(JournalCase.run(), inputs: [short], tasks: ["t"])
+        #expect(try tree.bytes("journal.sqlite-wal").count > 100_000)
+        let second = try journal.accept(JournalCase.run(["o"]), inputs: [long], tasks: ["t"])
+        #expect(try tree.bytes("journal.sqlite-wal").isEmpty)
+        #expect(try tree.bytes("journal.sqlite").count > 10_000_000)
+        for reader in [journal, other, try Journal.open(folder: tree.path)] {
+            #expect(try reader.inputs(of: first).map(\.bytes) == [short.bytes])
+            #expect(try reader.inputs(of: second).map(\.bytes) == [long.bytes])
+        }
+    }
+
     @Test func anEventOfNoTaskIsRefused() throws {
         let tree = try TemporaryTree()
         let journal = try Journal.open(folder: tree.path)

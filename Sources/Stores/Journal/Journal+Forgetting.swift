@@ -105,9 +105,5 @@ extension Journal {
 
     /// Takes the log into the file and empties it, so that what was erased does not stand there any longer. While others
     /// read that cannot be: it is then done by who comes next, at the latest by the last to close.
-    package func scrub() {
-        database.setPatience(0)
-        _ = try? database.pragma("wal_checkpoint(TRUNCATE)")
-        database.setPatience(Database.patience)
-    }
+    package func scrub() { database.emptyLog() }
 }

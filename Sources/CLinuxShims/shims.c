@@ -102,6 +102,8 @@ int tr_processors(void) {
     return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
 }
 
+int tr_processor(void) { return sched_getcpu(); }
+
 long tr_times_made_way(void) {
     struct rusage usage;
     return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nivcsw;

@@ -201,6 +201,7 @@ struct RunningJob {
         }
         // Nobody asks a run of the foreground to leave.
         let status = run.run() ?? .runnerFailed
+        log.beginToFinish()
         inputs.close()
         if let failure = log.finish() { throw failure }
         if let problem = run.networkProblem, case .verbose = options.amount {

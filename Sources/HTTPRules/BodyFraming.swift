@@ -71,9 +71,9 @@ package enum BodyFraming: Hashable, Sendable {
     private static func contentLength(_ headers: HeaderBlock) throws(TransferError) -> Int64? {
         var found: Int64?
         for line in headers.lines where headers.isNamed(line, "content-length") {
-            let parts = headers.value(line).utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-            for part in parts {
-                let length = try number(String(part.trimmed()))
+            let value = headers.valueBytes(line)
+            for part in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+                let length = try number(part)
                 if let found, found != length {
                     throw TransferError(
                         .badServerResponse, "the server announced two lengths: \(found) and \(length) bytes")
@@ -84,9 +84,19 @@ package enum BodyFraming: Hashable, Sendable {
         return found
     }
 
-    private static func number(_ text: String) throws(TransferError) -> Int64 {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int64(text) else {
-            throw TransferError(.badServerResponse, "the server announced \(ForeignText.quoted(text)) as the length")
+    private static func number(_ text: ArraySlice<UInt8>) throws(TransferError) -> Int64 {
+        let digits = text.withoutBlanks
+        var length: Int64 = 0
+        var isOne = !digits.isEmpty
+        for byte in digits where isOne {
+            let (tens, isTooLong) = length.multipliedReportingOverflow(by: 10)
+            let (sum, isTooLarge) = tens.addingReportingOverflow(Int64(byte) - 0x30)
+            isOne = (0x30...0x39).contains(byte) && !isTooLong && !isTooLarge
+            length = sum
+        }
+        guard isOne else {
+            let told = ForeignText.quoted(String(Array(digits)))
+            throw TransferError(.badServerResponse, "the server announced \(told) as the length")
         }
         return length
     }

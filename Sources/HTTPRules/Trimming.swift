@@ -8,6 +8,15 @@ extension Collection where Element == UInt8 {
     }
 }
 
+extension ArraySlice<UInt8> {
+    /// The same, where it lies.
+    var withoutBlanks: ArraySlice {
+        var rest = drop { $0 == 0x20 || $0 == 0x09 }
+        while let last = rest.last, last == 0x20 || last == 0x09 { rest.removeLast() }
+        return rest
+    }
+}
+
 extension String {
     /// What is no UTF-8 becomes U+FFFD.
     init(_ bytes: [UInt8]) { self = String(decoding: bytes, as: UTF8.self) }

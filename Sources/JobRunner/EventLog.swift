@@ -68,6 +68,12 @@ package final class EventLog: EventSink {
         turn.reserveCapacity(128)
     }
 
+    /// After the last event: the consumers go on to their end, and nobody waits for them yet.
+    package func beginToFinish() {
+        handOver()
+        thread.beginToFinish()
+    }
+
     /// After the last event: waits for the consumers and gives back the first error any of them met.
     package func finish() -> (any Error)? {
         handOver()
@@ -99,6 +105,8 @@ private final class EventThread: Sendable {
         }
         if wasEmpty { thread.wake.signal() }
     }
+
+    func beginToFinish() { thread.beginToFinish() }
 
     func finish() -> (any Error)? {
         thread.finish()

@@ -118,7 +118,7 @@ struct RunNetworks {
         mutating func add(_ url: ResourceURL, _ session: SessionIndex) {
             if let last, last.session == session, last.url.hasSameOrigin(as: url) { return }
             last = (url, session)
-            let origin = origins.id(of: url.origin)
+            let origin = origins.id(of: url)
             let names = names ?? LocalNames.ofThisMachine()
             self.names = names
             if engine.firstHop(of: url, session).map({ names.contains($0) }) ?? true, !away.contains(origin) {

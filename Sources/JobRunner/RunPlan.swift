@@ -84,7 +84,7 @@ struct RunPlan {
     }
 
     private mutating func slotOrigin(of url: ResourceURL, in session: SessionConfiguration) -> OriginID? {
-        session.takesSlot(url) ? origins.id(of: url.origin) : nil
+        session.takesSlot(url) ? origins.id(of: url) : nil
     }
 
     /// Of equal priority the larger goes first: what takes longest, begun last, is what a run waits for at its end. Less than

@@ -4,21 +4,23 @@ internal import TransferModel
 package enum HumanText {
     /// `512 B`, `12.3 MiB`.
     package static func size(_ bytes: Int64) -> String {
-        if bytes < 1024 { return "\(bytes) B" }
-        let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+        if bytes < 1024 { return String(bytes) + " B" }
         var unit = 0
         var scaled = Double(bytes) / 1024
         while scaled >= 1023.95, unit < units.count - 1 {
             scaled /= 1024
             unit += 1
         }
-        return "\(tenths(scaled)) \(units[unit])"
+        // Put together from pieces: what is interpolated is made in the heap first, and each finished task has two of these.
+        return tenths(scaled) + " " + units[unit]
     }
+
+    private static let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
 
     static func rate(_ bytes: Int64, in span: TimeSpan) -> String? {
         guard span.nanoseconds > 0, bytes > 0 else { return nil }
         let rate = Double(bytes) / span.seconds
-        return rate < 1e18 ? "\(size(Int64(rate)))/s" : nil
+        return rate < 1e18 ? size(Int64(rate)) + "/s" : nil
     }
 
     /// `0.34s`, `12.3s`, `5m03s`, `2h05m`.
@@ -26,7 +28,7 @@ package enum HumanText {
         let seconds = max(0, span.seconds)
         if seconds < 9.995 {
             let hundredths = Int((seconds * 100).rounded())
-            return "\(hundredths / 100).\(twoDigits(hundredths % 100))s"
+            return String(hundredths / 100) + "." + twoDigits(hundredths % 100) + "s"
         }
         if seconds < 59.95 { return "\(tenths(seconds))s" }
         let whole = Int(seconds.rounded())
@@ -38,10 +40,10 @@ package enum HumanText {
 
     private static func tenths(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10)"
+        return String(tenths / 10) + "." + String(tenths % 10)
     }
 
-    private static func twoDigits(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+    private static func twoDigits(_ value: Int) -> String { value < 10 ? "0" + String(value) : String(value) }
 
     /// A word as a POSIX shell reads it back.
     static func shellWord(_ word: String) -> String {

@@ -35,6 +35,11 @@ package final class PlainProgress: EventConsumer {
         var bytes: Int64 = 0
         var attempts = 0
         var lastAttempt = TimeSpan.zero
+
+        mutating func note(_ attempt: AttemptRecord, isUpload: Bool) {
+            lastAttempt = attempt.duration
+            if isUpload { bytes = attempt.bytesTaken }
+        }
     }
 
     package init(job: Job, sink: any ByteSink, style: Style = Style(), redactor: Redactor? = nil) {
@@ -66,10 +71,8 @@ package final class PlainProgress: EventConsumer {
             tell(task, "attempt \(record.number)", record.url)
         case .fileFinished(let record): running[task, default: Running()].bytes = record.bytes
         case .attemptFinished(let record):
-            running[task, default: Running()].lastAttempt = record.duration
-            if job.tasks[Int(task.raw)].type == .upload {
-                running[task, default: Running()].bytes = record.bytesTaken
-            }
+            let isUpload = job.tasks[Int(task.raw)].type == .upload
+            running[task, default: Running()].note(record, isUpload: isUpload)
             tellEnd(of: record, task)
         case .redirect(let record): tell(task, "\(record.status) \(record.action.rawValue)", "to \(record.to)")
         case .waiting(let reason, let lacks): tellWait(task, reason, lacks)
@@ -116,15 +119,16 @@ package final class PlainProgress: EventConsumer {
         let word = OutcomeWord(record)
         guard style.amount != .quiet || word.isTrouble else { return }
         let bytes = running.bytes > 0 ? running.bytes : record.body.map { Int64($0.count) } ?? 0
-        var line = "  \(id(task))"
+        word.append(to: &lines, color: style.color)
+        column(id(task))
         if record.outcome == .succeeded {
-            if bytes > 0 { line += "  \(HumanText.size(bytes))" }
-            if let rate = rate(bytes, running, record) { line += "  \(rate)" }
+            if bytes > 0 { column(HumanText.size(bytes)) }
+            if let rate = rate(bytes, running, record) { column(rate) }
         }
-        line += "  \(HumanText.duration(record.duration))"
-        if running.attempts > 1 { line += "  \(running.attempts) attempts" }
-        if let error = record.error { line += "  \(error.message)" }
-        append(line, after: word.padded(color: style.color))
+        column(HumanText.duration(record.duration))
+        if running.attempts > 1 { column("\(running.attempts) attempts") }
+        if let error = record.error { column(error.message) }
+        lines.append(UInt8(ascii: "\n"))
         if style.isGitHub, word.isTrouble { annotate(task, record) }
     }
 
@@ -152,11 +156,19 @@ package final class PlainProgress: EventConsumer {
 
     private func id(_ task: TaskIndex) -> String { redactor.redacted(name: job.tasks[Int(task.raw)].id) }
 
-    /// `start` is of our own making and may hold a colour.
-    private func append(_ line: String, after start: String = "") {
-        lines += Array(start.utf8)
-        lines += Array((style.isGitHub ? SafeText.gitHubLine(line) : SafeText.line(line)).utf8)
+    private func append(_ line: String) {
+        add(line)
         lines.append(UInt8(ascii: "\n"))
+    }
+
+    /// A part of a line, after two blanks.
+    private func column(_ text: String) {
+        lines.append(contentsOf: [UInt8(ascii: " "), UInt8(ascii: " ")])
+        add(text)
+    }
+
+    private func add(_ text: String) {
+        lines.append(contentsOf: (style.isGitHub ? SafeText.gitHubLine(text) : SafeText.line(text)).utf8)
     }
 }
 
@@ -197,8 +209,11 @@ struct OutcomeWord {
         }
     }
 
-    func padded(color isColored: Bool) -> String {
-        let padded = text + String(repeating: " ", count: max(0, 9 - text.utf8.count))
-        return isColored ? "\u{1B}[\(color)m\(padded)\u{1B}[0m" : padded
+    /// As wide as the longest of them.
+    func append(to line: inout [UInt8], color isColored: Bool) {
+        if isColored { line.append(contentsOf: "\u{1B}[\(color)m".utf8) }
+        line.append(contentsOf: text.utf8)
+        for _ in min(9, text.utf8.count)..<9 { line.append(UInt8(ascii: " ")) }
+        if isColored { line.append(contentsOf: "\u{1B}[0m".utf8) }
     }
 }

@@ -21,11 +21,10 @@ struct RunTally {
 
     mutating func count(_ task: TaskIndex, _ record: TaskRecord) {
         let word = OutcomeWord(record)
-        let name = word.text.lowercased()
-        if let place = words.firstIndex(where: { $0.word == name }) {
+        if let place = words.firstIndex(where: { $0.word == word.text }) {
             words[place].count += 1
         } else {
-            words.append((name, 1))
+            words.append((word.text, 1))
         }
         guard word.isTrouble else { return }
         troubledTasks.append(task)
@@ -87,7 +86,7 @@ struct RunTally {
 
     private func counts(_ run: RunRecord) -> String {
         let all = words.reduce(0) { $0 + $1.count }
-        let parts = words.map { "\($0.count) \($0.word)" }
+        let parts = words.map { "\($0.count) \($0.word.lowercased())" }
         let listed = parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))"
         return "\(HumanText.count(all, "task"))\(listed) in \(HumanText.duration(run.duration))"
     }

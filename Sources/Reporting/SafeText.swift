@@ -2,6 +2,8 @@
 enum SafeText {
     /// Control characters and what reorders or breaks a line are shown as escapes.
     static func line(_ text: String) -> String {
+        // Most is plain ASCII.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
         guard text.unicodeScalars.contains(where: { isUnsafe($0) }) else { return text }
         var safe = ""
         for scalar in text.unicodeScalars {

@@ -5,6 +5,9 @@ package enum Processor {
     /// How many the thread may use.
     package static var count: Int { Int(tr_processors()) }
 
+    /// Its number.
+    package static var current: Int { Int(tr_processor()) }
+
     /// How often the thread had to make way for another while it had something to do.
     package static var timesMadeWay: Int { tr_times_made_way() }
 

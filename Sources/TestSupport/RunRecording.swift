@@ -47,7 +47,7 @@ package struct RunRecording: Sendable {
     ) throws -> OriginID? {
         guard case .string(let text)? = line[member] else { return nil }
         let url = try ResourceURL.parse(text)
-        return url.needsConnection ? origins.id(of: url.origin) : nil
+        return url.needsConnection ? origins.id(of: url) : nil
     }
 
     private static func plan(_ facts: TraceFacts, _ origins: [OriginID?]) -> SchedulingPlan {

@@ -54,6 +54,7 @@ extension Attempt {
             transaction.network = networks.network(interface).map { TransactionMetrics.NetworkKind($0) }
         }
         // In the order in which they began, whichever of several streams ends first.
+        if transactions.last.map({ $0.fetchStart <= start }) ?? true { return transactions.append(transaction) }
         let place = transactions.lastIndex { $0.fetchStart <= start }.map { $0 + 1 } ?? 0
         transactions.insert(transaction, at: place)
     }

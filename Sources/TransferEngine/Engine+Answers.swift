@@ -30,7 +30,7 @@ extension Engine {
             tellUnfilled(task, number, specification, mirror, error)
             let session = sessions[Int(specification.session.raw)].configuration
             if let url = specification.location(mirror: mirror).url, session.takesSlot(url) {
-                reports.append(.released(task, origins.id(of: url.origin)))
+                reports.append(.released(task, origins.id(of: url)))
             }
             reports.append(.ended(task, Verdict(.failed(error))))
             return nil
@@ -54,7 +54,7 @@ extension Engine {
     /// place of a task without an origin gives that back, and asks like any further request.
     func slotOrigin(of url: ResourceURL, _ attempt: Attempt) -> OriginID? {
         guard attempt.session.takesSlot(url) else { return nil }
-        let origin = origins.id(of: url.origin)
+        let origin = origins.id(of: url)
         let index = Int(attempt.task.raw)
         guard job.tasks[index].options.values.awaitsCaptures,
             job.tasks[index].location(mirror: attempt.mirror).url == nil

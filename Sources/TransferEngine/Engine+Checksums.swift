@@ -151,7 +151,7 @@ extension Engine {
         life.secure(attempt.session.lore, at: now.wall)
         attempt.beginLookup(life)
         if let refusal = life.refusalToBegin() { return fail(attempt, refusal) }
-        let origin = origins.id(of: life.request.url.origin)
+        let origin = origins.id(of: life.request.url)
         if attempt.origin == origin {
             attempt.phase = .transferring
             return send(life.request, attempt)

@@ -5,7 +5,7 @@ import TransferModel
 extension Engine {
     /// The next request. Each asks anew, at the same origin too: its rate counts requests.
     func goOn(_ attempt: Attempt, _ request: OutgoingRequest) {
-        let origin = origins.id(of: request.url.origin)
+        let origin = origins.id(of: request.url)
         releaseSlot(attempt)
         attempt.phase = .awaitingGrant(request)
         reports.append(.needsGrant(attempt.task, origin, isAlone: standsAlone(request, origin)))

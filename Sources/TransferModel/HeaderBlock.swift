@@ -90,14 +90,12 @@ package struct HeaderBlock: Hashable, Sendable {
         lines.first { isNamed($0, name) }.map { reference($0) }
     }
 
-    /// Every value under `name` in the order sent, to be read as URLs.
-    package func allReferences(_ name: StaticString) -> [String] {
-        lines.filter { isNamed($0, name) }.map { reference($0) }
+    /// The line's value, to be read as a URL.
+    package func reference(_ line: Line) -> String {
+        PercentEncoding.encodingStrayBytes(valueBytes(line))
     }
 
-    private func reference(_ line: Line) -> String {
-        PercentEncoding.encodingStrayBytes(bytes[Int(line.valueStart)..<Int(line.valueEnd)])
-    }
+    package func valueBytes(_ line: Line) -> ArraySlice<UInt8> { bytes[Int(line.valueStart)..<Int(line.valueEnd)] }
 
     /// Whether the line's name is `name`, which must be given in lower case.
     package func isNamed(_ line: Line, _ name: StaticString) -> Bool {

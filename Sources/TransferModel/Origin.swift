@@ -31,6 +31,8 @@ package struct OriginTable: Sendable {
     private var numbers: [Origin: OriginID] = [:]
     package private(set) var origins: [Origin] = []
 
+    private var last: (url: ResourceURL, id: OriginID)?
+
     package init() {}
 
     package mutating func id(of origin: Origin) -> OriginID {
@@ -38,6 +40,14 @@ package struct OriginTable: Sendable {
         let id = OriginID(raw: UInt32(origins.count))
         numbers[origin] = id
         origins.append(origin)
+        return id
+    }
+
+    /// The same. Of a run's URLs most have the origin of the one before.
+    package mutating func id(of url: ResourceURL) -> OriginID {
+        if let last, last.url.hasSameOrigin(as: url) { return last.id }
+        let id = id(of: url.origin)
+        last = (url, id)
         return id
     }
 

@@ -45,6 +45,7 @@ void tr_thread_name(const char *name);
 // Of the calling thread.
 int tr_processors(void);
 long tr_times_made_way(void);
+int tr_processor(void);
 void tr_leave_processor(void);
 
 // `st_mtim` is reached through macros that Swift does not import.

@@ -9,7 +9,9 @@ package enum CacheInvalidation {
     ) -> [ResourceURL] {
         guard !HTTPMethod.isSafe(method), (200...399).contains(status) else { return [] }
         var urls = [url]
-        for place in headers.allReferences("location") + headers.allReferences("content-location") {
+        for line in headers.lines
+        where headers.isNamed(line, "location") || headers.isNamed(line, "content-location") {
+            let place = headers.reference(line)
             // Most servers name what was written, and that is taken apart already.
             guard place != url.text, let other = self.url(place, from: url), other.hasSameOrigin(as: url),
                 !urls.contains(where: { $0.text == other.text })

@@ -34,7 +34,10 @@ final class RunInputs {
         return inbox
     }
 
-    /// After the run. May be called again.
+    /// After the run: nobody is heard any more.
+    func beginToClose() { listener?.beginToClose() }
+
+    /// The same, and it is over. May be called again.
     func close() {
         listener?.close()
         listener = nil

@@ -136,6 +136,8 @@ struct RunningJob {
     private func run(
         _ job: Job, _ outputs: RunOutputs, _ memory: RunMemory, _ networks: NetworkSettings
     ) -> Int32 {
+        // The process ends with the run, and they with it: in one piece, and not task by task while somebody waits.
+        Everlasting.keep((job, outputs))
         let done: Transferred
         do {
             done = try transfer(
@@ -202,7 +204,7 @@ struct RunningJob {
         // Nobody asks a run of the foreground to leave.
         let status = run.run() ?? .runnerFailed
         log.beginToFinish()
-        inputs.close()
+        inputs.beginToClose()
         if let failure = log.finish() { throw failure }
         if let problem = run.networkProblem, case .verbose = options.amount {
             console.errors("warning: \(problem)\n")

@@ -14,11 +14,13 @@ package enum RedirectDecision: Sendable {
 package enum Redirects {
     /// `secured` says where a request that would go over http goes over https instead.
     package static func decide(
-        status: Int, location: @autoclosure () -> String?, method: String, from url: ResourceURL, hops: Int, policy: RedirectPolicy,
-        rewrites: RedirectRewrites = .none, secured: (ResourceURL) -> ResourceURL? = { _ in nil }
+        status: Int, location: @autoclosure () -> String?, method: String, from url: ResourceURL, hops: Int,
+        policy: RedirectPolicy, rewrites: RedirectRewrites = .none,
+        secured: (ResourceURL) -> ResourceURL? = { _ in nil }
     ) -> RedirectDecision {
         // Whatever a command of an own scheme says of another place, it says to who reads its answer.
-        guard url.isHTTP, let rewritten = nextMethod(status, method), let location = location(), let named = target(location, url)
+        guard url.isHTTP, let rewritten = nextMethod(status, method), let location = location(),
+            let named = target(location, url)
         else { return .final }
         var target = named
         do throws(TransferError) {

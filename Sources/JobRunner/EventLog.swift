@@ -18,8 +18,9 @@ package final class EventLog: EventSink {
     private let patience: TimeSpan
     /// When what lies here is to be handed over at the latest.
     package private(set) var due = Instant.distantFuture
-    /// So many are handed over however short they lie here.
+    /// So many are handed over however short they lie here: fewer towards the end, which has to wait for the consumers.
     private static let many = 512
+    private static let manyAtEnd = 32
 
     /// `patience`: how long an event may lie here until there are many, for waking the consumers' thread costs as much as
     /// several events. None where somebody follows the run by them. `after`: the last event of the process that carried
@@ -53,10 +54,10 @@ package final class EventLog: EventSink {
     }
 
     /// After a turn of the loop.
-    package func handOver(at now: Instant) {
+    package func handOver(at now: Instant, nearsEnd: Bool = false) {
         guard !turn.isEmpty else { return }
         due = min(due, now + patience)
-        if due <= now || turn.count >= Self.many { handOver() }
+        if due <= now || turn.count >= (nearsEnd ? Self.manyAtEnd : Self.many) { handOver() }
     }
 
     /// Hands over whatever was appended.

@@ -148,7 +148,7 @@ package final class JobRun {
             perform(scheduler.turn(now: now), now)
             answerRequests()
             keepBeginnings()
-            log.handOver(at: now.instant)
+            log.handOver(at: now.instant, nearsEnd: scheduler.nearsEnd)
             if scheduler.hasMadeWay {
                 isLeaving = true
                 break

@@ -17,6 +17,7 @@ package final class ControlListener: Sendable {
     private let desk: ControlDesk
     private let thread: Thread
     private let leavesNothing: Bool
+    private let isClosing = Atomic<Bool>(false)
     /// Folders that were not there before.
     private let made: [String]
 
@@ -41,10 +42,16 @@ package final class ControlListener: Sendable {
     /// Nobody finds the run any more. May be called from any thread, and again.
     package func hide() { desk.hide() }
 
-    /// After the run: what was answered still goes out, whoever waits on is left without a word.
-    package func close() {
+    /// After the run: what was answered still goes out, whoever waits on is left without a word. Nobody waits for that yet.
+    package func beginToClose() {
+        guard !isClosing.exchange(true, ordering: .relaxed) else { return }
         hide()
         desk.end()
+    }
+
+    /// The same, and it is over.
+    package func close() {
+        beginToClose()
         thread.join()
         if leavesNothing { PrivateFolder.removeIfEmpty([desk.path] + made) }
     }

@@ -135,6 +135,8 @@ package struct Scheduler {
     }
 
     package var isFinished: Bool { finishedCount == tasks.count }
+    /// Nothing waits that has yet to begin. Not said while somebody's attempt counts for no limit.
+    package var nearsEnd: Bool { finishedCount + running == tasks.count }
 
     /// When `turn` has to be called again although nothing happened, if the clocks go on as they do.
     package func nextDeadline(now: Now) -> Instant? {

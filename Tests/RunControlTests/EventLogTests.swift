@@ -64,4 +64,23 @@ import TransferModel
         #expect(log.finish() == nil)
         #expect(counter.count.load(ordering: .acquiring) == 513)
     }
+
+    /// The run waits for who folds them, so fewer of them are to be left over then.
+    @Test func towardsTheEndFewerAreMany() throws {
+        let counter = Counter()
+        let log = try log(counter, patience: .seconds(3_600))
+        for _ in 0..<32 { log.append(.taskResumed) }
+        log.handOver(at: now.instant)
+        #expect(log.due < .distantFuture)
+        log.handOver(at: now.instant, nearsEnd: true)
+        #expect(log.due == .distantFuture)
+        #expect(counter.wait() && counter.count.load(ordering: .acquiring) == 32)
+        // A few do not wake anybody.
+        log.append(.taskResumed)
+        log.handOver(at: now.instant, nearsEnd: true)
+        #expect(log.due < .distantFuture)
+        log.beginToFinish()
+        #expect(counter.wait() && counter.count.load(ordering: .acquiring) == 33)
+        #expect(log.finish() == nil)
+    }
 }

@@ -229,6 +229,7 @@ extension ModelWorld {
 
     /// After a turn nothing waits that could run: no slot is lost, and no host holds up another.
     func checkState() {
+        hold(!scheduler.nearsEnd || books.allSatisfy { $0.finished != nil || $0.isRunning }, "some have yet to begin")
         hold(owed.isEmpty, "an ended attempt led to nothing: \(owed)")
         for (index, book) in books.enumerated() {
             let task = TaskIndex(raw: UInt32(index))

@@ -197,6 +197,12 @@ extension Reader {
     func choice<Value: RawRepresentable & CaseIterable & SendableMetatype>(_ node: NodeID, as type: Value.Type)
         -> Value?
     where Value.RawValue == String {
+        // What may stand there is put together for who meets something else.
+        if tree.kind(node) == .scalar, !hasDollar(node), case .string = tree.resolve(node),
+            let value = Value(rawValue: tree.text(node))
+        {
+            return value
+        }
         let known = Value.allCases.map(\.rawValue)
         guard let text = text(node, .choice(known)) else { return nil }
         if let value = Value(rawValue: text) { return value }

@@ -27,6 +27,13 @@ struct Section<Target>: Sendable {
     let keys: [Key<Target>]
     let rules: [SectionDocument.Rule]
     private let index: KeyIndex
+    private let bounds: [Bound]
+
+    /// How many of some keys there must be.
+    private struct Bound: Sendable {
+        var keys: UInt64
+        var counts: ClosedRange<Int>
+    }
 
     init(
         _ name: String, in place: String, title: String? = nil, _ introduction: String = "", keys: [Key<Target>],
@@ -39,6 +46,23 @@ struct Section<Target>: Sendable {
         self.keys = keys
         self.rules = rules
         index = KeyIndex(keys.map(\.document.name))
+        precondition(keys.count <= UInt64.bitWidth, "more keys than have a bit")
+        bounds = Self.bounds(keys.map(\.document), rules)
+    }
+
+    private static func bounds(_ keys: [KeyDocument], _ rules: [SectionDocument.Rule]) -> [Bound] {
+        func bits(_ isMeant: (KeyDocument) -> Bool) -> UInt64 {
+            keys.enumerated().reduce(0) { isMeant($1.element) ? $0 | 1 << UInt64($1.offset) : $0 }
+        }
+        let required = bits(\.isRequired)
+        let all = Bound(keys: required, counts: required.nonzeroBitCount...required.nonzeroBitCount)
+        return [all]
+            + rules.map { rule in
+                switch rule {
+                case .exactlyOne(let names): Bound(keys: bits { names.contains($0.name.description) }, counts: 1...1)
+                case .atMostOne(let names): Bound(keys: bits { names.contains($0.name.description) }, counts: 0...1)
+                }
+            }
     }
 
     var document: SectionDocument {
@@ -53,14 +77,17 @@ struct Section<Target>: Sendable {
         guard reader.expectMap(node, place) else { return }
         let outerKey = reader.key
         defer { reader.key = outerKey }
+        var present: UInt64 = 0
         for (keyNode, value) in reader.tree.entries(node) {
             guard let number = find(keyNode, reader.tree) else {
                 reader.unknownKey(keyNode, in: place, known: keys.map { $0.document.name.description })
                 continue
             }
+            if !reader.isNull(value) { present |= 1 << UInt64(number) }
             apply(number, keyNode, value, to: &target, reader)
         }
-        checkRules(node, reader)
+        // Names are compared where that will tell what is wrong.
+        if !bounds.allSatisfy({ $0.counts.contains(($0.keys & present).nonzeroBitCount) }) { checkRules(node, reader) }
     }
 
     func apply(_ number: Int, _ keyNode: NodeID, _ value: NodeID, to target: inout Target, _ reader: Reader) {

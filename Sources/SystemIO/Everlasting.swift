@@ -1,0 +1,9 @@
+/// What stays until the process ends.
+package enum Everlasting {
+    private final class Box<Value> {
+        let value: Value
+        init(_ value: Value) { self.value = value }
+    }
+
+    package static func keep<Value>(_ value: Value) { _ = unsafe Unmanaged.passRetained(Box(value)) }
+}

@@ -9,7 +9,7 @@ package struct PartRequest: Hashable, Sendable {
     package var validator: String
     /// Of the whole, as the first answer told it.
     package var total: Int64
-    /// `Last-Modified` of the first answer.
+    /// `Last-Modified` of the first answer, where it is a strong one.
     package var modified: String?
     /// The whole is held against a digest in the end.
     package var isProven: Bool

@@ -90,10 +90,14 @@ package enum Resuming {
             // A weak one says that two versions are alike, not that they are the same bytes.
             return isStrong(tag) ? tag : nil
         }
+        return strongDate(headers)
+    }
+
+    /// `Last-Modified` where it could not have changed twice in that second (RFC 9110, section 8.8.2.2).
+    package static func strongDate(_ headers: HeaderBlock) -> String? {
         guard let text = headers.first("last-modified"), let modified = HTTPDate.parse(text),
             let date = headers.first("date").flatMap({ HTTPDate.parse($0) })
         else { return nil }
-        // Strong only when it could not have changed twice in that second (section 8.8.2.2).
         return date - modified >= .seconds(60) ? text : nil
     }
 
@@ -223,7 +227,7 @@ package enum Resuming {
         if isOtherVersion(headers, than: point.validator) {
             return .askAgain(why: "the server has another version")
         }
-        if !isProven, isSilent(headers, validator: point.validator, modified: point.headers.first("last-modified")) {
+        if !isProven, isSilent(headers, validator: point.validator, modified: strongDate(point.headers)) {
             return .askAgain(why: "the server does not say of which version the rest is")
         }
         if let why = otherBytes(headers, point) { return .askAgain(why: why) }
@@ -247,8 +251,8 @@ package enum Resuming {
     }
 
     /// Whether a part says nothing of its version. It must carry the `ETag` that a 200 would have (RFC 9110, section
-    /// 15.3.7); a server that leaves that out may not know `If-Range` either. The date of the first answer is as good: only
-    /// a version of the same second could have it too. Where a date is the validator a part may leave it out, by that
+    /// 15.3.7); a server that leaves that out may not know `If-Range` either. The date of the first answer, `modified`,
+    /// is as good where it is a strong one: else a version of the same second may have it too. Where a date is the validator a part may leave it out, by that
     /// section; but so it does where it knows nothing of `If-Range` and the file was changed.
     static func isSilent(_ headers: HeaderBlock, validator: String, modified: String?) -> Bool {
         guard validator.hasPrefix("\"") else { return headers.first("last-modified") == nil }

@@ -76,7 +76,7 @@ extension Engine {
     ) {
         let part = PartRequest(
             range: range, validator: parts.validator, total: parts.plan.total,
-            modified: attempt.saidHeaders?.first("last-modified"),
+            modified: attempt.saidHeaders.flatMap { Resuming.strongDate($0) },
             isProven: attempt.checksum != nil || attempt.destination?.sent != nil)
         let segment = Segment(id, part, of: attempt, parts, now: now)
         let request = attempt.life.request(for: part)

@@ -297,6 +297,27 @@ import TransferModel
         #expect(try run.values("$.tasks[0].attempts[*].resumedFrom") == ["0", "0"])
     }
 
+    /// A server that knows nothing of `If-Range`, and leaves the tag out of a part, says by the date which version it is:
+    /// one that was made in the second of the first answer says nothing.
+    @Test(arguments: [true, false]) func aDateProvesAVersionOnceItIsPast(_ isPast: Bool) throws {
+        let (second, later) = ("Wed, 01 Jan 2020 12:00:00 GMT", "Wed, 01 Jan 2020 12:05:00 GMT")
+        let dates = [("Last-Modified", second), ("Date", isPast ? later : second)]
+        let other = Self.body.map { $0 ^ 0xFF }
+        let now = isPast ? Self.body : other
+        let rest = Script.respond(
+            206, headers: [("Content-Range", "bytes \(Self.cut)-\(now.count - 1)/\(now.count)")] + dates,
+            body: Array(now[Self.cut...]))
+        let all = Script.respond(200, headers: [("ETag", "\"v2\"")] + dates, body: now)
+        let server = try server([("ETag", "\"v1\"")] + dates, then: [rest, all])
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server))
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == now)
+        #expect(try run.value("$.tasks[0].source") == (isPast ? "resumed" : "network"))
+        #expect(server.requests().count == (isPast ? 2 : 3))
+    }
+
     /// A busy server in between costs nothing of what is there.
     @Test func whatIsThereSurvivesOtherFailures() throws {
         let server = try server(then: [.respond(503, body: "busy"), part()])

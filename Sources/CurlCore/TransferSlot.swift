@@ -46,6 +46,10 @@ import TransferModel
     private(set) var status = 0
     private var version = HTTPProtocol.http1
     var isHeadComplete = false
+    /// After the body. libcurl bounds a line of it, and keeps each.
+    private var trailerBytes = 0
+    static let longestTrailer = 300 << 10
+    var isTrailerEndless: Bool { trailerBytes > Self.longestTrailer }
     /// libcurl may answer a challenge itself: then the next answer takes this one's place.
     private var answersChallenges = false
     private var heldHead: ResponseHead?
@@ -101,7 +105,7 @@ import TransferModel
         generation &+= 1
         headerBytes.removeAll(keepingCapacity: false)
         status = 0
-        isHeadComplete = false
+        (isHeadComplete, trailerBytes) = (false, 0)
         tlsVersion = 0
         tlsCipher = 0
         tlsFingerprint = nil
@@ -362,9 +366,13 @@ import TransferModel
             return !isLoginEndless
         }
         if unsafe bytes[0] != 0x0D, unsafe bytes[0] != 0x0A {
-            // Trailers come after the body; they are not part of the head.
-            if !isHeadComplete { unsafe headerBytes.append(contentsOf: bytes) }
-            return true
+            if !isHeadComplete {
+                unsafe headerBytes.append(contentsOf: bytes)
+                return true
+            }
+            // What comes after the body is no part of the head.
+            trailerBytes += bytes.count
+            return !isTrailerEndless
         }
         if status == 104 { return receiver?.received(interim: HeaderBlock(raw: headerBytes)) ?? true }
         // After a 101 no answer comes that is one.

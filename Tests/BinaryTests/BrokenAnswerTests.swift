@@ -37,6 +37,16 @@ import TextFormats
         Case("no answer", "networkConnectionLost", [.close]),
         Case("no HTTP", "badServerResponse", [.send("SSH-2.0-OpenSSH_9.2\r\n"), .close]),
         Case("chunks without an end", "networkConnectionLost", raw("Transfer-Encoding: chunked", "5\r\nhello\r\n")),
+        // libcurl reads the first of the two lines, and takes the chunks for the body.
+        Case(
+            "chunks that are said in two lines", "badServerResponse",
+            raw("Transfer-Encoding:\r\n chunked", "5\r\nhello\r\n0\r\n\r\n")),
+        Case(
+            "a trailer without an end", "cannotParseResponse",
+            raw(
+                "Transfer-Encoding: chunked",
+                "5\r\nhello\r\n0\r\n" + String(repeating: "X: \(String(repeating: "a", count: 900))\r\n", count: 400)
+                    + "\r\n")),
         Case("cut in a chunk", "networkConnectionLost", raw("Transfer-Encoding: chunked", "50\r\nhello")),
         Case(
             "a chunk of no size", "cannotParseResponse", raw("Transfer-Encoding: chunked", "zz\r\nhello\r\n0\r\n\r\n")

@@ -54,17 +54,33 @@ package struct ResumePoint: Hashable, Sendable {
 
 /// URLs that let whoever has them in for a while: the same file has another one each time.
 enum SignedQuery {
-    /// What the signature covers and what may change with it, by the parameter that holds it.
-    private static let families: [String: Set<String>] = [
-        "x-amz-signature": [
-            "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-expires", "x-amz-security-token",
-            "x-amz-signedheaders",
-        ],
-        "x-goog-signature": [
-            "x-goog-algorithm", "x-goog-credential", "x-goog-date", "x-goog-expires", "x-goog-signedheaders",
-        ],
-        "signature": ["expires", "key-pair-id", "policy", "awsaccesskeyid", "googleaccessid", "x-amz-security-token"],
-        "sig": ["se", "st", "sv", "sp", "sr", "spr", "ske", "sks", "skt", "sktid", "skv", "skoid", "jwt"],
+    private struct Family {
+        /// The parameter that holds the signature.
+        let signature: String
+        /// One of these must stand beside it: names as short as `sig` mean other things to others.
+        let beside: Set<String>
+        /// What is new with each signature.
+        let renewed: Set<String>
+    }
+
+    private static let families = [
+        Family(
+            signature: "x-amz-signature", beside: ["x-amz-credential"],
+            renewed: [
+                "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-expires", "x-amz-security-token",
+                "x-amz-signedheaders",
+            ]),
+        Family(
+            signature: "x-goog-signature", beside: ["x-goog-credential"],
+            renewed: [
+                "x-goog-algorithm", "x-goog-credential", "x-goog-date", "x-goog-expires", "x-goog-signedheaders",
+            ]),
+        Family(
+            signature: "signature", beside: ["key-pair-id", "awsaccesskeyid", "googleaccessid"],
+            renewed: [
+                "expires", "key-pair-id", "policy", "awsaccesskeyid", "googleaccessid", "x-amz-security-token",
+            ]),
+        Family(signature: "sig", beside: ["sv"], renewed: ["se", "st", "ske", "skt", "jwt"]),
     ]
 
     /// The parameters, in their order, without a signature and what belongs to it.
@@ -73,9 +89,9 @@ enum SignedQuery {
         func name(_ pair: Substring) -> String { pair.prefix { $0 != "=" }.lowercased() }
         let names = Set(pairs.map(name))
         var dropped: Set<String> = []
-        for (signature, others) in families where names.contains(signature) {
-            dropped.formUnion(others)
-            dropped.insert(signature)
+        for family in families where names.contains(family.signature) && !names.isDisjoint(with: family.beside) {
+            dropped.formUnion(family.renewed)
+            dropped.insert(family.signature)
         }
         return pairs.filter { !dropped.contains(name($0)) }
     }

@@ -94,9 +94,16 @@ package struct RequestCondition: Hashable, Sendable {
 
     /// Whether a 304 speaks of another version than the one that was asked about.
     package func isContradicted(by headers: HeaderBlock) -> Bool {
-        guard header.name == "If-None-Match", let tag = headers.first("etag") else { return false }
+        guard header.name == "If-None-Match" else { return isOtherDate(headers.first("last-modified")) }
+        guard let tag = headers.first("etag") else { return false }
         func bare(_ tag: String) -> Substring.UTF8View { tag.hasPrefix("W/") ? tag.utf8.dropFirst(2) : tag.utf8[...] }
         return !bare(tag).elementsEqual(bare(header.value.revealed))
+    }
+
+    /// Most servers answer 304 to each date that is no older than the file's: also where an older file took its place.
+    private func isOtherDate(_ told: String?) -> Bool {
+        guard header.name == "If-Modified-Since", let told else { return false }
+        return HTTPDate.parse(told) != HTTPDate.parse(header.value.revealed)
     }
 }
 

@@ -202,7 +202,7 @@ import TransferModel
     @Test func aRedirectMayBeSignedAnew() throws {
         let server = try ScriptedServer()
         defer { server.stop() }
-        server.on("/f") { .redirect(302, to: "/store/f?signature=\($0.number)") }
+        server.on("/f") { .redirect(302, to: "/store/f?Key-Pair-Id=k&Signature=\($0.number)") }
         server.on("/store/f") { request in
             let resource = ServedResource(Self.body)
             return request.number == 1 ? resource.broken(after: Self.cut) : resource.answer(request)

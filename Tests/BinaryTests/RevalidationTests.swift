@@ -374,6 +374,26 @@ import TransferModel
     }
 
     /// The condition goes where the file came from, and only there.
+    /// Servers that compare dates answer so for an older file that was put in the place of the newer.
+    @Test func a304OfAnotherDateIsAskedOnceMore() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let (newer, older) = ("Wed, 01 Jan 2020 12:00:00 GMT", "Wed, 01 Jan 2020 11:00:00 GMT")
+        server.on(
+            "/a", .respond(200, headers: [("Last-Modified", newer)], body: "newer"),
+            .respond(304, headers: [("Last-Modified", older)]),
+            .respond(200, headers: [("Last-Modified", older)], body: "older"))
+        let stage = try Stage()
+        let job = "tasks: [{ id: a, url: '\(server.url("/a"))', to: a }]"
+        #expect(try stage.run(job).status == 0)
+        let run = try stage.run(job)
+        #expect(run.status == 0)
+        #expect(try stage.text("a") == "older")
+        #expect(try run.task("a", "source") == "network")
+        let asked = server.requests().map { $0.header("If-Modified-Since") }
+        #expect(asked == [nil, newer, nil])
+    }
+
     @Test func redirectsCarryTheConditionToTheEnd() throws {
         let mirror = try Mirror(ServedResource("one", etag: "\"1\""))
         mirror.server.on("/latest", .redirect(302, to: "/a"))

@@ -53,6 +53,24 @@ struct ResumingTests {
         }
     }
 
+    /// A server that compares dates answers 304 also for an older file that took the newer one's place.
+    @Test func anotherDateContradictsOneThatWasAskedWith() {
+        let kept = "Sat, 21 Nov 2026 07:00:00 GMT"
+        let condition = RequestCondition(
+            url: "http://a/", header: HeaderField(name: "If-Modified-Since", value: SecretText(kept)))
+        let tagged = RequestCondition(
+            url: "http://a/", header: HeaderField(name: "If-None-Match", value: SecretText("\"v\"")))
+        for other in ["Sat, 21 Nov 2026 06:59:59 GMT", "Sat, 21 Nov 2026 07:00:01 GMT", "long ago"] {
+            #expect(condition.isContradicted(by: HeaderBlock([("Last-Modified", other)])))
+            // The tag says more than a date does.
+            #expect(!tagged.isContradicted(by: HeaderBlock([("Last-Modified", other), ("ETag", "\"v\"")])))
+        }
+        for same in [kept, "Saturday, 21-Nov-26 07:00:00 GMT"] {
+            #expect(!condition.isContradicted(by: HeaderBlock([("Last-Modified", same)])))
+        }
+        #expect(!condition.isContradicted(by: HeaderBlock([("ETag", "\"v\"")])))
+    }
+
     private let point = ResumePoint(url: "http://a/", offset: 100, validator: "\"v\"", total: 1_000)
 
     private func judge(_ status: Int, _ headers: [(String, String)], _ point: ResumePoint? = nil) -> String {
@@ -178,10 +196,17 @@ struct ResumingTests {
     @Test(arguments: [
         ("http://a/f?build=1", "http://a/f?build=1", true), ("http://a/f?build=1", "http://a/f?build=2", false),
         ("http://a/f", "http://a/f?build=2", false), ("http://a/f?x=1", "http://b/f?x=1", false),
-        ("http://a/f?Signature=1&Expires=2&k=1", "http://a/f?k=1&Expires=3&Signature=4", true),
+        ("http://a/f?Signature=1&Expires=2&v=1&Key-Pair-Id=3", "http://a/f?v=1&Key-Pair-Id=3&Signature=4", true),
+        ("http://a/f?Signature=1&Expires=2", "http://a/f?Expires=3&Signature=4", false),
+        ("http://a/f?sig=1&sr=one", "http://a/f?sig=2&sr=two", false),
+        ("http://a/f?sig=1&sv=1&sr=one", "http://a/f?sig=2&sv=1&sr=two", false),
+        ("http://a/f?sig=1&sv=1&se=1&sr=b", "http://a/f?sig=2&sv=1&se=2&sr=b", true),
         ("http://a/f?Signature=1&k=1", "http://a/f?k=2&Signature=4", false),
         ("http://a/f?Expires=1", "http://a/f?Expires=2", false),
-        ("http://a/f?X-Amz-Signature=1&X-Amz-Date=1&v=1", "http://a/f?X-Amz-Signature=2&X-Amz-Date=2&v=1", true),
+        (
+            "http://a/f?X-Amz-Signature=1&X-Amz-Credential=1&X-Amz-Date=1&v=1",
+            "http://a/f?X-Amz-Signature=2&X-Amz-Credential=1&X-Amz-Date=2&v=1", true
+        ),
         ("http://a/f?X-Amz-Signature=1&v=1", "http://a/f?X-Amz-Signature=2&v=2", false),
         ("http://a/f?sv=1&sig=2", "http://a/f?sv=1&sig=3", true), ("http://a/f?sv=1", "http://a/f?sv=2", false),
     ]) func bytesGoOnWithinOneResource(_ first: String, _ second: String, _ isSame: Bool) throws {

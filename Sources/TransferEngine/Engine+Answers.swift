@@ -169,8 +169,10 @@ extension Engine {
     private func prepare(
         _ attempt: Attempt, _ rules: AnswerRules, _ charset: String?, _ source: ResultSource
     ) -> ExaminedAnswer {
+        var headers = attempt.saidHeaders ?? .empty
+        if let part = attempt.mixed?.lastHeaders { headers = Self.merged(headers, part) }
         let answer = ExaminedAnswer(
-            rules, charset: charset, headers: attempt.saidHeaders ?? .empty, hiding: events.hiding, source: source)
+            rules, charset: charset, headers: headers, hiding: events.hiding, source: source)
         attempt.answer = answer
         return answer
     }

@@ -11,6 +11,10 @@ extension Engine {
         guard attempt.specification.type != .upload else {
             return fail(attempt, TransferError(.unsupportedURL, "nothing can be uploaded to a `\(url.scheme):` URL"))
         }
+        guard attempt.rules.method == "GET" else {
+            let what = "`\(attempt.rules.method)` means nothing to a `\(url.scheme):` URL"
+            return fail(attempt, TransferError(.unsupportedURL, what))
+        }
         switch url.scheme {
         case "file": beginFile(attempt, url)
         case "data": beginData(attempt, url)

@@ -60,7 +60,7 @@ extension Engine {
         attempt.mixed?.told = mixed.scanner.parts.count
     }
 
-    private static func merged(_ answer: HeaderBlock, _ part: HeaderBlock) -> HeaderBlock {
+    static func merged(_ answer: HeaderBlock, _ part: HeaderBlock) -> HeaderBlock {
         let own = Set(part.lines.map { part.name($0).lowercased() })
         let kept = answer.lines.filter { line in
             let name = answer.name(line).lowercased()

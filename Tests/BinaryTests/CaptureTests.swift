@@ -120,6 +120,33 @@ import TransferModel
         #expect(stage.files == ["elsewhere/", "out/", "out/l@"])
     }
 
+    /// Whoever knows what stands between the parts can write some of his own.
+    @Test(arguments: ["contentType", "header"]) func noCaptureChoosesABoundary(_ place: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let types = #"{"bad": "form-data; boundary=evil", "good": "mixed"}"#
+        server.on("/s", .respond(200, headers: Self.json, body: types))
+        server.on("/x", .respond(200, body: "ok"))
+        func task(_ name: String) -> String {
+            let type = "\"multipart/${tasks.s.\(name)}\""
+            let said = place == "header" ? "headers: { Content-Type: \(type) }" : "contentType: \(type)"
+            let body = "body: { multipart: [{ name: n, data: v }] }"
+            return "- { id: \(name), url: \"\(server.url("/x"))\", \(said), \(body) }"
+        }
+        let run = try Stage().run(
+            """
+            tasks:
+              - { id: s, url: "\(server.url("/s"))", capture: { bad: { json: $.bad }, good: { json: $.good } } }
+              \(task("bad"))
+              \(task("good"))
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("bad", "error.name") == "captureUnusable")
+        #expect(try run.task("good", "outcome") == "succeeded")
+        #expect(server.requests("/x").count == 1)
+        #expect(server.requests("/x").first?.header("Content-Type")?.hasPrefix("multipart/mixed; boundary=") == true)
+    }
+
     @Test func whatIsNotThereFailsTheTaskThatWantsIt() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -30,6 +30,22 @@ import TransferModel
         #expect(try run.task("a", "response.mimeType") == "application/json")
     }
 
+    /// The last part stands in the place of those before, with its headers.
+    @Test func headersAreThoseOfTheLastPart() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a", .respond(200, headers: Self.type + [("X-Part", "none"), ("X-All", "all")], body: Self.two))
+        let run = try Stage().run(
+            """
+            tasks:
+              - id: a
+                url: "\(server.url("/a"))"
+                capture: { part: { header: X-Part }, all: { header: X-All }, type: { header: Content-Type } }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.task("a", "captures") == #"{"part":"2","all":"all","type":"application/json"}"#)
+    }
+
     @Test func aPartIsToldWhenItsHeadersAreThere() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -37,6 +37,22 @@ import Testing
         #expect(try stage.text("kept") == "old")
     }
 
+    /// Nothing is there that could do what they mean.
+    @Test(arguments: ["DELETE", "PUT", "POST", "HEAD"]) func nothingButReadingIsThere(_ method: String) throws {
+        let stage = try Stage()
+        let source = try stage.folder.write("source", "kept")
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: file, url: "file://\(source)", method: \(method) }
+              - { id: data, url: "data:,text", method: \(method) }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.values("$.tasks[*].error.name") == ["unsupportedURL", "unsupportedURL"])
+        #expect(run.errorText.contains("`\(method)` means nothing to a `file:` URL"))
+        #expect(try stage.text("source") == "kept")
+    }
+
     @Test func dataURLs() throws {
         let stage = try Stage()
         let run = try stage.run(

@@ -84,6 +84,7 @@ enum Token {
         case "host": "it comes from the URL"
         case "connection": "connections are kept and closed by the session"
         case "content-length", "transfer-encoding": "it comes from the body"
+        case "expect": "`http: { expectContinue: true }` of the session has the server asked before a body is sent"
         case "www-authenticate": "servers send it, not clients"
         case let lower where lower.hasPrefix("proxy-"): "what a proxy needs is said under `proxy` and `credentials`"
         default: nil

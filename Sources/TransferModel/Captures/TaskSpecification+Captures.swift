@@ -45,6 +45,7 @@ extension TaskOptions.Values {
         }
         contentType = try contentType?.filled(from: book, in: .header("Content-Type"))
         body = try body?.filled(from: book)
+        if case .multipart? = body { try refuseBoundaries() }
         expect.bodyContains = try expect.bodyContains?.filled(from: book, in: .text)
         expect.bodyJSON = try expect.bodyJSON.map { match throws(TransferError) in
             Expectations.JSONMatch(path: match.path, value: try match.value.filled(from: book))
@@ -55,6 +56,22 @@ extension TaskOptions.Values {
             throw TransferError(.captureUnusable, "`\(text.redacted)` gives no checksum such as `sha256:2c26…`")
         }
         checksum = .literal(literal)
+    }
+}
+
+extension TaskOptions.Values {
+    /// What stands between the parts is nobody's to choose: whoever knows it can write parts of his own.
+    private func refuseBoundaries() throws(TransferError) {
+        let types = headers.filter { $0.isNamed("content-type") }.map(\.value) + [contentType].compactMap { $0 }
+        for type in types {
+            let text = type.revealed.lowercased()
+            guard !text.hasPrefix("multipart/") || text.utf8.contains(where: { ";, \t\"".utf8.contains($0) }) else {
+                continue
+            }
+            throw TransferError(
+                .captureUnusable,
+                "`\(type.redacted)` is not the type of a `multipart` body: a `multipart/…` without parameters")
+        }
     }
 }
 

@@ -49,6 +49,10 @@ import TransferModel
     /// After the body. libcurl bounds a line of it, and keeps each.
     private var trailerBytes = 0
     static let longestTrailer = 300 << 10
+    /// Where the last line that was not folded begins.
+    private var lastLine = 0
+    /// The server broke what says how its body ends over two lines. libcurl reads the first of them alone, and we both.
+    private(set) var breaksFraming = false
     var isTrailerEndless: Bool { trailerBytes > Self.longestTrailer }
     /// libcurl may answer a challenge itself: then the next answer takes this one's place.
     private var answersChallenges = false
@@ -106,6 +110,7 @@ import TransferModel
         headerBytes.removeAll(keepingCapacity: false)
         status = 0
         (isHeadComplete, trailerBytes) = (false, 0)
+        (lastLine, breaksFraming) = (0, false)
         tlsVersion = 0
         tlsCipher = 0
         tlsFingerprint = nil
@@ -367,8 +372,8 @@ import TransferModel
         }
         if unsafe bytes[0] != 0x0D, unsafe bytes[0] != 0x0A {
             if !isHeadComplete {
-                unsafe headerBytes.append(contentsOf: bytes)
-                return true
+                unsafe note(headerLine: bytes)
+                return !breaksFraming
             }
             // What comes after the body is no part of the head.
             trailerBytes += bytes.count
@@ -389,6 +394,17 @@ import TransferModel
         let isAsked = status == 401 || status == 407
         if isAsked && bodyBytes > Self.mostUnread || sendsBody && bodyBytes == 0 { closeAfterwards() }
         return receiver.received(head: head)
+    }
+
+    private func note(headerLine bytes: UnsafeRawBufferPointer) {
+        if unsafe bytes[0] != 0x20, unsafe bytes[0] != 0x09 {
+            lastLine = headerBytes.count
+        } else {
+            let name = headerBytes.dropFirst(lastLine).prefix { $0 != 0x3A }
+            let lower = String(decoding: name, as: UTF8.self).lowercased()
+            breaksFraming = lower == "transfer-encoding" || lower == "content-length"
+        }
+        unsafe headerBytes.append(contentsOf: bytes)
     }
 
     /// Whoever asks who we are before the body is read may never read it: what was sent of it then stands before the next
@@ -431,6 +447,7 @@ import TransferModel
     private func beginHead(_ line: UnsafeRawBufferPointer) {
         headerBytes.removeAll(keepingCapacity: true)
         headerBytes.reserveCapacity(384)
+        lastLine = 0
         isHeadComplete = false
         heldHead = nil
         version = unsafe line.count > 5 && line[5] == 0x32 ? .http2 : .http1

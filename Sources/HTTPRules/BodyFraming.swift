@@ -44,14 +44,10 @@ package enum BodyFraming: Hashable, Sendable {
         return .chunked(announced: length)
     }
 
-    /// What libcurl does not read as we do, or others do not. `Content-Length : 5` is another header to libcurl, which then reads to the end of the connection, and this one to
+    /// `Content-Length : 5` is another header to libcurl, which then reads to the end of the connection, and this one to
     /// others (RFC 9112, section 5.1).
     private static func checkNames(_ headers: HeaderBlock) throws(TransferError) {
         for line in headers.lines {
-            // libcurl takes the second line for a header of another name, and reads the body by the first alone.
-            if line.isFolded, headers.isNamed(line, "content-length") || headers.isNamed(line, "transfer-encoding") {
-                throw TransferError(.badServerResponse, "the server broke its `\(headers.name(line))` over two lines")
-            }
             let last = headers.bytes[Int(line.nameEnd) - 1]
             guard last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") else { continue }
             let name = String(headers.name(line).utf8.trimmed()).lowercased()

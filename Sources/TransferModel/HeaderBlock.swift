@@ -6,8 +6,6 @@ package struct HeaderBlock: Hashable, Sendable {
         package var nameEnd: UInt32
         package var valueStart: UInt32
         package var valueEnd: UInt32
-        /// Its value goes on in a line that begins with a blank.
-        package var isFolded = false
     }
     package private(set) var bytes: [UInt8]
     package private(set) var lines: [Line]
@@ -62,7 +60,6 @@ package struct HeaderBlock: Hashable, Sendable {
             lines[index].valueStart = UInt32(bytes[start..<end].firstIndex { !isBlank($0) } ?? start)
         }
         lines[index].valueEnd = UInt32(end)
-        lines[index].isFolded = true
     }
 
     private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }

@@ -39,7 +39,7 @@ import TextFormats
         Case("chunks without an end", "networkConnectionLost", raw("Transfer-Encoding: chunked", "5\r\nhello\r\n")),
         // libcurl reads the first of the two lines, and takes the chunks for the body.
         Case(
-            "chunks that are said in two lines", "badServerResponse",
+            "chunks that are said in two lines", "cannotParseResponse",
             raw("Transfer-Encoding:\r\n chunked", "5\r\nhello\r\n0\r\n\r\n")),
         Case(
             "a trailer without an end", "cannotParseResponse",

@@ -67,24 +67,6 @@ struct BodyFramingTests {
         }
     }
 
-    /// libcurl reads the first of the two lines, and a body that it did not take out of its chunks would count as proved.
-    @Test(arguments: ["Transfer-Encoding:\r\n chunked", "transfer-encoding: chunked\r\n\t", "Content-Length:\r\n 5"])
-    func howABodyEndsIsSaidInOneLine(_ lines: String) throws {
-        let block = HeaderBlock(raw: Array("X: 1\r\n\(lines)\r\n".utf8))
-        if lines.hasSuffix("\t") {
-            // Nothing but blanks follows.
-            #expect(try BodyFraming.of(block, status: 200, method: "GET", version: .http1) == .chunked(announced: nil))
-            return
-        }
-        let error = #expect(throws: TransferError.self) {
-            try BodyFraming.of(block, status: 200, method: "GET", version: .http1)
-        }
-        #expect(error?.message.contains("over two lines") == true)
-        // Others may be folded.
-        let other = HeaderBlock(raw: Array("X: a\r\n b\r\nContent-Length: 5\r\n".utf8))
-        #expect(try BodyFraming.of(other, status: 200, method: "GET", version: .http1) == .length(5))
-    }
-
     @Test func someAnswersHaveNoBody() throws {
         let length = [("Content-Length", "100")]
         #expect(try framing(length, status: 204) == BodyFraming.none)

@@ -110,13 +110,14 @@ extension Engine {
 
     private func look(_ attempt: Attempt, _ answer: ExaminedAnswer, _ rules: AnswerRules) {
         let body = attempt.lastBody
-        guard rules.isHeavy(body.count) else {
-            answer.look(body)
+        let earlier = rules.hidesSomethingInBody ? attempt.earlierParts : []
+        guard rules.isHeavy(earlier.reduce(body.count) { $0 + $1.body.count }) else {
+            answer.look(body, after: earlier)
             return examined(attempt)
         }
         reports.append(.transferred(attempt.task))
         attempt.phase = .delivering
-        outbox.add(.examine(attempt.task, look: { answer.look(body) }))
+        outbox.add(.examine(attempt.task, look: { answer.look(body, after: earlier) }))
     }
 
     /// The same of a file before it gets its name. `false`: the headers alone tell that it is not the one wanted.

@@ -21,10 +21,13 @@ final class ExaminedAnswer: Sendable {
         self.source = source
     }
 
-    /// Gives back why it is not the one wanted, if so.
+    /// Gives back why it is not the one wanted, if so. `earlier`: the parts in whose place it stands, which may hold secrets.
     @discardableResult
-    func look(_ body: [UInt8]) -> TransferError? {
-        let findings = rules.examine(body, charset: charset, headers, hiding: redactor)
+    func look(_ body: [UInt8], after earlier: [AnswerPart] = []) -> TransferError? {
+        var findings = rules.examine(body, charset: charset, headers, hiding: redactor)
+        for part in earlier {
+            findings.secrets += rules.secrets(ofPart: part.body, charset: Engine.charset(part.headers))
+        }
         found.withLock { $0 = findings }
         return findings.error
     }

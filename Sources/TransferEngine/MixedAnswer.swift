@@ -48,6 +48,15 @@ extension Attempt {
     }
 }
 
+extension Attempt {
+    /// Those in whose place the last one stands.
+    var earlierParts: [AnswerPart] {
+        (mixed?.scanner.parts.dropLast() ?? []).compactMap { part in
+            part.end.map { AnswerPart(headers: part.headers, body: Array(kept[part.start..<$0])) }
+        }
+    }
+}
+
 extension Engine {
     /// As in the guide each part is a response of its own: the answer's headers, over them the part's.
     func tellParts(_ attempt: Attempt) {

@@ -46,6 +46,23 @@ import TransferModel
         #expect(try run.task("a", "captures") == #"{"part":"2","all":"all","type":"application/json"}"#)
     }
 
+    /// The last part's is captured; those before hold one of their own, as a token that is renewed.
+    @Test func aSecretOfAnEarlierPartIsHiddenToo() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let bodies = ["{\"t\": \"first-secret-1\"}", "no token here", "{\"t\": \"third-secret-3\"}"]
+        let parts = bodies.map { "--next one\r\n\r\n\($0)\r\n" }.joined()
+        server.on("/a", .respond(200, headers: Self.type, body: parts + "--next one--"))
+        let run = try Stage().run(
+            """
+            tasks: [{ id: a, url: "\(server.url("/a"))", capture: { t: { json: $.t, secret: true } } }]
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        let told = [run.report.plainText ?? "", run.errorText] + run.events.compactMap { $0.plainText }
+        for text in told { #expect(!text.contains("-secret-"), "\(text)") }
+        #expect(try run.values("$.tasks[0].parts[*].text") == [#"{"t": "***"}"#, "no token here", #"{"t": "***"}"#])
+    }
+
     @Test func aPartIsToldWhenItsHeadersAreThere() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

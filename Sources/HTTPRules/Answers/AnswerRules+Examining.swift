@@ -40,6 +40,17 @@ extension AnswerRules {
         return findings.secrets
     }
 
+    /// The secrets of a part before the last: they may be there, and need not.
+    package func secrets(ofPart body: [UInt8], charset: String?) -> [KnownSecret] {
+        guard failure == nil else { return [] }
+        var findings = AnswerFindings()
+        let answer = ReadAnswer(body, charset: charset, .empty)
+        for (capture, source) in captures where capture.isSecret && !source.isHeader {
+            _ = take(capture, source, answer, &findings)
+        }
+        return findings.secrets
+    }
+
     /// A path through a body of the job's own making takes far fewer; a second or so at worst.
     private static let steps = 5_000_000
 

@@ -20,11 +20,10 @@ static inline int tr_sqlite_set_flag(sqlite3 *database, int option, int value) {
 enum { tr_sqlite_patience = 10000 };
 
 // Takes the log into the file and empties it. Nobody is waited for: while others read or write, what can be is taken.
-static inline int tr_sqlite_empty_log(sqlite3 *database) {
+static inline void tr_sqlite_empty_log(sqlite3 *database) {
     sqlite3_busy_timeout(database, 0);
-    int result = sqlite3_wal_checkpoint_v2(database, "main", SQLITE_CHECKPOINT_TRUNCATE, (int *)0, (int *)0);
+    sqlite3_wal_checkpoint_v2(database, "main", SQLITE_CHECKPOINT_TRUNCATE, (int *)0, (int *)0);
     sqlite3_busy_timeout(database, tr_sqlite_patience);
-    return result;
 }
 
 static inline int tr_sqlite_committed(void *most, sqlite3 *database, const char *name, int pages) {

@@ -1,11 +1,7 @@
 /// A header is made of bytes, not of characters: a `/` or `,` that a combining mark follows is still one.
 extension Collection where Element == UInt8 {
     /// Without the blanks at both ends; those inside stay.
-    func trimmed() -> [UInt8] {
-        var bytes = Array(drop { $0 == 0x20 || $0 == 0x09 })
-        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
-        return bytes
-    }
+    func trimmed() -> [UInt8] { Array(Array(self)[...].withoutBlanks) }
 }
 
 extension ArraySlice<UInt8> {

@@ -32,20 +32,17 @@ extension AnswerRules {
 
     /// The secrets that headers bring, before anything is told of them.
     package func secrets(in headers: HeaderBlock) -> [KnownSecret] {
-        var findings = AnswerFindings()
-        let answer = ReadAnswer([], charset: nil, headers)
-        for (capture, source) in captures where capture.isSecret && source.isHeader {
-            _ = take(capture, source, answer, &findings)
-        }
-        return findings.secrets
+        secrets(ReadAnswer([], charset: nil, headers), inHeaders: true)
     }
 
     /// The secrets of a part before the last: they may be there, and need not.
     package func secrets(ofPart body: [UInt8], charset: String?) -> [KnownSecret] {
-        guard failure == nil else { return [] }
+        failure == nil ? secrets(ReadAnswer(body, charset: charset, .empty), inHeaders: false) : []
+    }
+
+    private func secrets(_ answer: borrowing ReadAnswer, inHeaders: Bool) -> [KnownSecret] {
         var findings = AnswerFindings()
-        let answer = ReadAnswer(body, charset: charset, .empty)
-        for (capture, source) in captures where capture.isSecret && !source.isHeader {
+        for (capture, source) in captures where capture.isSecret && source.isHeader == inHeaders {
             _ = take(capture, source, answer, &findings)
         }
         return findings.secrets

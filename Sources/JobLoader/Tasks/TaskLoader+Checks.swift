@@ -84,7 +84,7 @@ extension TaskLoader {
         guard case .multipart = body else { return }
         var types = values.headers.filter { $0.isNamed("content-type") }.map(\.value)
         if let type = values.contentType { types.append(type) }
-        for type in types.map({ $0.redacted.lowercased() }) where !type.hasPrefix("multipart/") || type.contains(";") {
+        for type in types where !RequestBody.isMultipart(type: type.redacted) {
             reader.error(
                 "invalid-value", "the type of a `multipart` body is a `multipart/…` without parameters",
                 hint: "leave it out for `multipart/form-data`; the boundary is added", at: place)

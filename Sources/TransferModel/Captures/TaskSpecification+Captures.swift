@@ -64,14 +64,19 @@ extension TaskOptions.Values {
     private func refuseBoundaries() throws(TransferError) {
         let types = headers.filter { $0.isNamed("content-type") }.map(\.value) + [contentType].compactMap { $0 }
         for type in types {
-            let text = type.revealed.lowercased()
-            guard !text.hasPrefix("multipart/") || text.utf8.contains(where: { ";, \t\"".utf8.contains($0) }) else {
-                continue
-            }
+            guard !RequestBody.isMultipart(type: type.revealed) else { continue }
             throw TransferError(
                 .captureUnusable,
                 "`\(type.redacted)` is not the type of a `multipart` body: a `multipart/…` without parameters")
         }
+    }
+}
+
+extension RequestBody {
+    /// Whether a `multipart` body may call itself so. It adds the one parameter that there is.
+    package static func isMultipart(type: String) -> Bool {
+        let text = type.lowercased()
+        return text.hasPrefix("multipart/") && !text.utf8.contains { ";, \t\"".utf8.contains($0) }
     }
 }
 

@@ -9,8 +9,11 @@ extension Engine {
     /// How a request is said to an ftp server; `nil` for http.
     func access(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> FTPAccess? {
         guard request.url.isFTP else { return nil }
-        guard ["GET", "HEAD", "PUT", "POST"].contains(request.method) else {
-            throw TransferError(.unsupportedURL, "`\(request.method)` means nothing to an ftp server")
+        // A file is asked for or stored: of a `HEAD` libcurl would make headers up, of a `POST` without a body a file.
+        let methods = attempt.specification.type == .upload ? ["PUT", "POST"] : ["GET"]
+        guard methods.contains(request.method) else {
+            let means = attempt.specification.type == .upload ? "storing a file on" : "asking for a file of"
+            throw TransferError(.unsupportedURL, "`\(request.method)` does not mean \(means) an ftp server")
         }
         if request.sendsBody, request.url.path.hasSuffix("/") {
             throw TransferError(.badURL, "an upload to an ftp server needs the file's name in the URL")

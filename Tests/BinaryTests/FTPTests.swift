@@ -139,6 +139,17 @@ import TransferModel
         #expect(try server.folder.text("up.txt") == "hello")
     }
 
+    /// A file is asked for or stored, and nothing else is put into ftp's words.
+    @Test(arguments: ["method: HEAD", "method: POST", "method: PUT", "type: data, body: { data: x }", "method: DELETE"])
+    func otherMethodsAreRefused(_ keys: String) throws {
+        let server = try FTPServer()
+        try server.folder.write("note.txt", "a note")
+        let run = try Stage().run("tasks: [{ id: a, url: \"\(server.url("note.txt"))\", \(keys) }]")
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "unsupportedURL")
+        #expect(try server.folder.text("note.txt") == "a note")
+    }
+
     @Test func anUploadThatMayNotBeIsAnError() throws {
         let server = try FTPServer()
         let run = try Stage().run(

@@ -143,6 +143,41 @@ struct MergingTests {
         #expect(refusing.summary == ["1:47 warning no-effect", "5:71 warning no-effect"])
     }
 
+    /// `contentType` and a header of that name say one thing: the nearer word counts.
+    @Test func theNearerTypeOfABodyCounts() throws {
+        let loaded = load(
+            """
+            sessions: { s: { headers: { content-type: of/session, A: a } } }
+            defaults: { session: s, type: data, body: { data: x }, contentType: of/defaults }
+            tasks:
+              - { id: a, url: https://example.org/ }
+              - { id: b, url: https://example.org/, contentType: of/task }
+              - { id: c, url: https://example.org/, headers: { Content-Type: of/header } }
+              - { id: "d-${n}", forEach: { n: [1] }, url: https://example.org/, contentType: "of/${n}" }
+            """)
+        let values = try #require(loaded.job).tasks.map(\.options.values)
+        func types(_ values: TaskOptions.Values) -> [String?] {
+            [values.contentType?.revealed]
+                + values.headers.filter { $0.isNamed("content-type") }.map(\.value.revealed)
+        }
+        #expect(values.map(types) == [["of/defaults"], ["of/task"], [nil, "of/header"], ["of/1"]])
+        #expect(values.allSatisfy { $0.headers.contains { $0.isNamed("a") } })
+        #expect(loaded.summary.isEmpty)
+    }
+
+    @Test func oneMapSaysTheTypeOfABodyInOneWay() {
+        let twice = "contentType: a/b, headers: { CONTENT-TYPE: c/d }"
+        let body = "url: https://example.org/, type: data, body: { data: x }"
+        #expect(load("tasks:\n  - { id: a, \(body), \(twice) }").summary == ["2:72 conflicting-keys"])
+        #expect(
+            load("defaults: { \(twice) }\ntasks:\n  - { id: a, \(body) }").summary
+                == ["1:13 conflicting-keys"])
+        let none = load("tasks:\n  - { id: a, url: https://example.org/, contentType: a/b }")
+        #expect(none.summary == ["2:41 warning no-effect"])
+        let ofDefaults = load("defaults: { contentType: a/b }\ntasks:\n  - { id: a, url: https://example.org/ }")
+        #expect(ofDefaults.summary.isEmpty)
+    }
+
     @Test func reportsGoToTheWorkingFolder() throws {
         #expect(try #require(load(task(head: "report: r.json\n")).job).report.json == .path("/here/r.json"))
         #expect(try #require(load(task(head: "report: none\n")).job).report.json == .none)

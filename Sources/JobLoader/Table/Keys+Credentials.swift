@@ -133,6 +133,7 @@ extension Reader {
         if let helper = draft.helper { sources.append(.helper(helper)) }
         if draft.netrc { sources.append(.netrc) }
         if sources.count == 1 {
+            refuseHalves(draft, node)
             refuseUnusable(draft, node)
             return sources[0]
         }
@@ -148,6 +149,19 @@ extension Reader {
             error("conflicting-keys", "a credential has one source", hint: hint, at: beginning(node))
         }
         return nil
+    }
+
+    /// Half of a name and password says nothing beside another source.
+    private func refuseHalves(_ draft: CredentialDraft, _ node: NodeID) {
+        let half: (name: String, other: String)
+        switch (draft.user != nil, draft.password != nil) {
+        case (true, false): half = ("user", "password")
+        case (false, true): half = ("password", "user")
+        case (true, true), (false, false): return
+        }
+        error(
+            "conflicting-keys", "`\(half.name)` goes with `\(half.other)`, and this credential has another source",
+            hint: "leave it out", at: beginning(node))
     }
 
     /// What no server that asks by this method could be shown.
@@ -189,6 +203,12 @@ extension Reader {
                 "`method: awsSigV4` signs each request to its servers; it goes with no `realm`, no `proxy` and nothing "
                     + "else to show", at: beginning(node))
             return nil
+        }
+        let ofChallenges = ["preemptive", "maximumFailures", "persistence"]
+        if let name = ofChallenges.first(where: writtenKeys(node).contains) {
+            error(
+                "conflicting-keys", "`\(name)` is about servers that ask, and `method: awsSigV4` signs unasked",
+                hint: "leave it out", at: beginning(node))
         }
         return .aws(
             accessKey: access, secretKey: secret, sessionToken: draft.sessionToken, region: region, service: service)

@@ -91,7 +91,10 @@ extension Sections {
             body.decode(node, into: &draft, reader)
             return draft.body.map { .some($0) }
         },
-        Key("contentType", \.contentType, .text, default: "from the kind of body", "the body's `Content-Type`") {
+        Key(
+            "contentType", \.contentType, .text, default: "from the kind of body",
+            "the body's `Content-Type`, before one that the session's or the defaults' `headers` say"
+        ) {
             $1.secretText($0, .text, place: .header, captures: true).map { .some($0) }
         },
         .boolean(

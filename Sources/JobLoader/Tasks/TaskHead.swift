@@ -51,8 +51,8 @@ struct TaskTable: Sendable {
     let names: [String]
     /// Bit sets of row numbers.
     let headRows: UInt64
-    let id, type, session, url, urls, to, group, needs, forEach, body, query, headers, cellular, redirects, waits,
-        checksum: Int
+    let id, type, session, url, urls, to, group, needs, forEach, body, query, headers, contentType, cellular, redirects,
+        waits, checksum: Int
     private let rowsByType: [UInt64]
 
     private init() {
@@ -73,7 +73,7 @@ struct TaskTable: Sendable {
         (to, group, needs, forEach) = (number("to"), number("group"), number("needs"), number("forEach"))
         (body, query, redirects) = (number("body"), number("query"), number("redirects"))
         (cellular, waits) = (number("allowsCellularAccess"), number("waitsForConnectivity"))
-        (checksum, headers) = (number("checksum"), number("headers"))
+        (checksum, headers, contentType) = (number("checksum"), number("headers"), number("contentType"))
         rowsByType = [TypeSet.data, .download, .upload].map { type in
             documents.enumerated().reduce(0) { $1.element.types.contains(type) ? $0 | 1 << UInt64($1.offset) : $0 }
         }

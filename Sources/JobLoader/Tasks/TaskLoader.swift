@@ -164,6 +164,7 @@ final class TaskLoader {
             if case .options(let shared) = table.rows[row] { shared.key.reset(&values) }
         }
         for row in Bits(written.present & ~table.headRows) { apply(row, written, to: &values) }
+        settleBodyType(&values, ofTask: true)
         if isBackground(session), !values.policies.waitsForConnectivity {
             values.policies.waitsForConnectivity = true
             if written.has(table.waits) {
@@ -214,6 +215,7 @@ final class TaskLoader {
         for row in Bits(defaults.written.present & ~defaults.dynamic & ~table.headRows) {
             apply(row, defaults.written, to: &values)
         }
+        settleBodyType(&values, ofTask: false)
         if isBackground(session), !values.policies.waitsForConnectivity {
             values.policies.waitsForConnectivity = true
             defaults.refusesToWait = defaults.written.has(table.waits)

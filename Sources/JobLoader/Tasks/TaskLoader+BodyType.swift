@@ -1,0 +1,34 @@
+import TransferModel
+import YAMLTree
+
+/// `contentType` and a header `Content-Type` are two ways to say one thing: the nearer word counts, and one map says it
+/// in one way.
+extension TaskLoader {
+    /// `ofTask`: the task's own word stands before that of `defaults`. What neither says is the session's.
+    func settleBodyType(_ values: inout TaskOptions.Values, ofTask: Bool) {
+        guard values.contentType != nil, values.headers.contains(where: \.isBodyType) else { return }
+        for level in ofTask ? [written, defaults.written] : [defaults.written] {
+            switch (level.has(table.contentType), namesBodyType(level)) {
+            case (true, true):
+                return reader.error(
+                    "conflicting-keys", "`contentType` and a header `Content-Type` say the same thing",
+                    hint: "keep one of them", at: reader.tree.span(level.key(table.contentType)))
+            case (true, false): return values.headers.removeAll(where: \.isBodyType)
+            case (false, true): return values.contentType = nil
+            case (false, false): continue
+            }
+        }
+    }
+
+    private func namesBodyType(_ level: WrittenKeys) -> Bool {
+        let tree = reader.tree
+        guard level.has(table.headers), tree.kind(level.value(table.headers)) == .mapping else { return false }
+        return tree.entries(level.value(table.headers)).contains { key, value in
+            tree.kind(key) == .scalar && !reader.isNull(value) && Reader.sameHeader(tree.text(key), "Content-Type")
+        }
+    }
+}
+
+extension HeaderField {
+    fileprivate var isBodyType: Bool { isNamed("content-type") }
+}

@@ -28,6 +28,8 @@ struct MirrorRound: Sendable {
     private var kept = 0
     private var isTried: [Bool]
     private var isMet: [Bool]
+    /// The place that it ran at last holds what may be sent only once.
+    var mustStay = false
 
     init(_ origins: [OriginID?]) {
         self.origins = origins
@@ -45,7 +47,7 @@ struct MirrorRound: Sendable {
     var canHeal: Bool { failures.contains { $0.canHeal } }
 
     /// The places that the round has still to try, as written.
-    var untried: some Sequence<Int> { origins.indices.lazy.filter { !isTried[$0] } }
+    var untried: some Sequence<Int> { origins.indices.lazy.filter { !isTried[$0] && (!mustStay || $0 == current) } }
 
     /// What the task fails with: the last failure that could have healed, because waiting or another day may help
     /// there; when none could, the first, because that place was preferred.

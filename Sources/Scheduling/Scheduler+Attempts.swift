@@ -16,6 +16,10 @@ extension Scheduler {
         stopCounting(task)
         if !conditions.discretionary.isEmpty { conditions.ended(task) }
         let meant = endings.isEmpty ? nil : endings.removeValue(forKey: task)
+        if isMirrored(task) {
+            let mustStay = verdict.mayOnlyGoOn && !policy(of: task).retry.nonIdempotent
+            mirrors[task]?.mustStay = mustStay
+        }
         if case .failed = verdict.outcome {} else { tellsNothing(task) }
         switch verdict.outcome {
         case .succeeded: succeed(task, meant, verdict.status)
@@ -96,7 +100,7 @@ extension Scheduler {
             tellsNothing(task)
         }
         noteForgiven(task, error)
-        if isMirrored(task) {
+        if isMirrored(task), mirrors[task]?.mustStay == false {
             return failedAtMirror(task, error, verdict, meant, loss, asked: asked, backoff: backoff)
         }
         if loss == .noRoute { return finish(task, .failed, error.asRefusal, verdict.status) }

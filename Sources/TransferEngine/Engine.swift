@@ -660,6 +660,7 @@ package final class Engine {
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential
+        verdict.mayOnlyGoOn = attempt.life.mayOnlyGoOn
         if attempt.parts != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
             forgetLabel(of: attempt.staging)

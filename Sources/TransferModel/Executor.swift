@@ -111,6 +111,8 @@ package struct Verdict: Sendable {
     package var isIdempotent: Bool
     /// A request before the last one was answered, and must not be sent again, however busy the server says it is now.
     package var tookEffect = false
+    /// The server holds what may be sent only once: another attempt goes on with it there, not at another of its `urls`.
+    package var mayOnlyGoOn = false
     /// The attempt was ended because the network it used went away, or is none that its task may use any more: no fault
     /// of its host's.
     package var lostNetwork = false

@@ -240,6 +240,33 @@ import TransferModel
         #expect(try assembled(server, from: server.requests()[0]) == bytes)
     }
 
+    /// A POST that one place of several has begun to take is not sent to the next as well.
+    @Test(arguments: [true, false]) func aPOSTGoesOnAtThePlaceThatHasIt(_ isCut: Bool) throws {
+        let model = Server(version: 6)
+        let server = try model.server.get()
+        defer { server.stop() }
+        let bytes = Script.patternBytes(100_000)
+        server.on(
+            "POST /up", isCut ? model.cut(after: 50_000) : [model.interim(), .readBody, .bytes(Script.head(500, [("Content-Length", "0")]))])
+        server.on("HEAD /uploads/1", .respond(204, headers: model.state(50_000)))
+        server.on("PATCH /uploads/1", .respond(201))
+        server.on("POST /other", .respond(201))
+        let stage = try Stage()
+        try stage.folder.write("data.zip", bytes)
+        let run = try stage.run(
+            """
+            sessions: { default: { \(Self.quick) } }
+            tasks:
+              - id: a
+                type: upload
+                urls: ["\(server.url("/up"))", "\(server.url("/other"))"]
+                body: { file: data.zip }
+                resumable: true
+            """)
+        #expect(run.status == 0)
+        #expect(server.requests().map(\.target) == ["/up", "/uploads/1", "/uploads/1"])
+    }
+
     /// All arrived, and only the answer was lost.
     @Test func whatIsCompleteIsNotSentAgain() throws {
         let model = Server(version: 6)

@@ -48,6 +48,25 @@ struct MirrorTests {
         #expect(stage.scheduler.hosts(of: SessionIndex(raw: 0)).map(\.tasks) == [1, 1, 1])
     }
 
+    /// What one place holds of a POST is gone on with there: at another it would be sent a second time.
+    @Test func whatMayBeSentOnlyOnceStaysWhereItIs() {
+        var stage = mirrored()
+        var cut = answered(500)
+        cut.mayOnlyGoOn = true
+        stage.end(0, cut)
+        #expect(stage.turn() == [])
+        #expect(stage.backoffs == [.seconds(1)])
+        #expect(stage.turn(after: .seconds(1)) == [0])
+        stage.end(0, cut)
+        stage.turn()
+        #expect(stage.turn(after: .seconds(2)) == [0])
+        #expect(stage.mirrors == [0, 0, 0])
+        // It is lost there, and may have been done all the same.
+        stage.end(0, answered(404, isIdempotent: false))
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .failed && stage.mirrors == [0, 0, 0])
+    }
+
     /// Three attempts are three rounds over two places, and a pause comes after each round but the last.
     @Test func attemptsCountRounds() {
         var stage = mirrored(at: [0, 1])

@@ -11,15 +11,20 @@ extension Engine {
         reports.append(.needsGrant(attempt.task, origin, isAlone: standsAlone(request, origin)))
     }
 
+    func tell(_ record: RedirectRecord, _ attempt: Attempt) {
+        holdBackIfHiding(attempt)
+        emit(.redirect(record), attempt)
+    }
+
     /// Tells the redirect that leads there, if one does. A server that was shown a secret may write it into the address
     /// that it sends us to: nobody else is to learn it from us.
     func mayFollow(_ record: RedirectRecord?, to url: ResourceURL, _ attempt: Attempt) -> Bool {
         guard let record else { return true }
         guard let barred = boundSecrets.barred(from: url) else {
-            emit(.redirect(record), attempt)
+            tell(record, attempt)
             return true
         }
-        emit(.redirect(record.refused), attempt)
+        tell(record.refused, attempt)
         let reason = "the server's redirect holds the secret `\(barred.secret)`, which must not go to \(barred.place)"
         fail(attempt, TransferError(.secretBarred, reason))
         return false

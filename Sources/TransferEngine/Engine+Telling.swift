@@ -32,11 +32,39 @@ extension Engine {
         return verdict
     }
 
+    /// A redirect, or an answer's headers, may repeat what is a secret in the body that is still to come.
+    func holdBackIfHiding(_ attempt: Attempt) {
+        if attempt.rules.answer?.hidesSomethingInBody == true, attempt.heldEvents == nil { attempt.heldEvents = [] }
+    }
+
     /// The secrets in its body are known, or will not be.
     func tellHeld(_ attempt: Attempt) {
         let held = attempt.heldEvents ?? []
         attempt.heldEvents = nil
-        for kind in held { emit(kind, attempt) }
+        let isWithheld = withholdsBody(attempt)
+        for kind in held {
+            if isWithheld, case .response(let record) = kind {
+                emit(.response(Self.withoutHeaders(record)), attempt)
+            } else {
+                emit(kind, attempt)
+            }
+        }
+    }
+
+    /// Whether the body was to hold a secret that nobody found. An error's page need not hold what the answer would have held,
+    /// and tells what went wrong.
+    func withholdsBody(_ attempt: Attempt) -> Bool {
+        guard attempt.rules.answer?.hidesSomethingInBody == true, !attempt.life.isDeclined else { return false }
+        return attempt.answer?.isDone != true || attempt.answer?.findings.withholdsBody == true
+    }
+
+    private static func withoutHeaders(_ record: ResponseRecord) -> ResponseRecord {
+        let isNamed = record.headers.first("content-disposition") != nil
+        return ResponseRecord(
+            status: record.status, url: record.url, method: record.method, mimeType: record.mimeType,
+            charset: record.charset, expectedLength: record.expectedLength,
+            suggestedFilename: isNamed ? nil : record.suggestedFilename, contentEncoding: record.contentEncoding,
+            headers: HeaderMask.masked(record.headers))
     }
 
     func reportProgress(_ attempt: Attempt) {
@@ -126,10 +154,7 @@ extension Engine {
             let progress = Event.Progress(bytes: attempt.life.offset, expected: attempt.life.announcedLength)
             emit(.resumedAtOffset(progress), attempt)
         }
-        // Its headers may repeat what is a secret in its body.
-        if attempt.rules.answer?.hidesSomethingInBody == true, attempt.mixed == nil, attempt.heldEvents == nil {
-            attempt.heldEvents = []
-        }
+        holdBackIfHiding(attempt)
         // Of an answer in parts each part's headers are told, the first's too when they are there.
         if attempt.mixed == nil { emit(response(attempt, head, head.headers, attempt.life.announcedLength), attempt) }
         noteBecoming(attempt)

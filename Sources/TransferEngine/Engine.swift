@@ -579,12 +579,12 @@ package final class Engine {
             discardBody(attempt)
             goOn(attempt, request)
         case .deliver(let unverified, let record):
-            if let record { emit(.redirect(record), attempt) }
+            if let record { tell(record, attempt) }
             attempt.lengthUnverified = unverified
             deliver(attempt)
         case .keep: confirm(attempt)
         case .fail(let error, let record):
-            if let record { emit(.redirect(record), attempt) }
+            if let record { tell(record, attempt) }
             fail(attempt, error)
         case .ask, .cancel: break
         }
@@ -681,7 +681,7 @@ package final class Engine {
         attempt.ownPool = nil
         if let refused = attempt.life.refusals { refusals[attempt.task] = refused }
         let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
-        let body = toldBody(attempt, verdict, source)
+        let (body, parts) = (toldBody(attempt, verdict, source), toldParts(attempt))
         keepCaptures(attempt, verdict)
         attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
@@ -691,7 +691,7 @@ package final class Engine {
             credentialWait: attempt.credentialWait,
             resumedFrom: max(attempt.life.offset, attempt.life.uploadResumedFrom),
             startedOver: attempt.life.startedOver.map { told($0) }, cache: attempt.cacheNote,
-            captures: captures(attempt), parts: toldParts(attempt))
+            captures: captures(attempt), parts: parts)
         attempt.parts = nil
         reports.append(.ended(attempt.task, verdict))
     }

@@ -121,6 +121,33 @@ import TransferModel
         #expect(run.story(of: "a").contains("response"))
     }
 
+    /// What leads to the answer, and what stands around its parts, is told after it as well.
+    @Test func itIsMaskedInWhatCameBeforeIt() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let secret = "b0dy-s3cret-token"
+        let body = #"{"token": "\#(secret)"}"#
+        server.on("/login", .respond(302, headers: [("Location", "/cb?code=\(secret)")]))
+        server.on("/cb?code=\(secret)", .respond(200, headers: Self.json, body: body))
+        server.on(
+            "/parts",
+            .respond(
+                200, headers: [("Content-Type", "multipart/x-mixed-replace; boundary=b"), ("X-Token", secret)],
+                body: "--b\r\nX-Part: \(secret)\r\n\r\n{}\r\n--b\r\n\r\n\(body)\r\n--b--\r\n"))
+        let run = try Stage().run(
+            """
+            defaults: { capture: { t: { json: $.token, secret: true } } }
+            tasks:
+              - { id: a, url: "\(server.url("/login"))" }
+              - { id: b, url: "\(server.url("/parts"))" }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.task("a", "redirects[0].to") == server.url("/cb?code=***"))
+        #expect(run.story(of: "a").contains("redirect"))
+        let told = (run.report.plainText ?? "") + run.events.compactMap { $0.plainText }.joined()
+        #expect(!told.contains(secret) && told.contains("X-Token") && told.contains("X-Part"))
+    }
+
     /// A server that repeats what it was shown is no way out for what is bound to it.
     @Test func aBoundSecretIsNotCapturedIntoAnotherRequest() throws {
         let (home, other) = (try ScriptedServer(), try ScriptedServer())
@@ -190,8 +217,11 @@ import TransferModel
         let server = try ScriptedServer()
         defer { server.stop() }
         let secret = Self.secret
-        server.on("/cut", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"token\": \"\(secret)\""), .cut])
-        server.on("/other", .respond(200, headers: Self.json, body: #"{"access": "\#(secret)"}"#))
+        let head = "HTTP/1.1 200 OK\r\nX-Token: \(secret)\r\nContent-Length: 100\r\n\r\n"
+        server.on("/cut", [.send("\(head){\"token\": \"\(secret)\""), .cut])
+        let echo = [("X-Token", secret), ("Content-Disposition", "attachment; filename=\"\(secret)\"")]
+        server.on("/other", .respond(200, headers: Self.json + echo, body: #"{"access": "\#(secret)"}"#))
+        server.on("/right", .respond(200, headers: Self.json + echo, body: #"{"token": "\#(secret)"}"#))
         server.on("/refused", .respond(401, headers: Self.json, body: #"{"error": "no", "token": "\#(secret)"}"#))
         var utf16: [UInt8] = [0xFF, 0xFE]
         for unit in #"{"token": "\#(secret)"}"#.utf16 { utf16 += [UInt8(unit & 255), UInt8(unit >> 8)] }
@@ -204,8 +234,13 @@ import TransferModel
               - { id: other, url: "\(server.url("/other"))" }
               - { id: refused, url: "\(server.url("/refused"))" }
               - { id: utf16, url: "\(server.url("/utf16"))" }
+              - { id: long, url: "\(server.url("/right"))", maximumSize: 5 }
+              - { id: size, url: "\(server.url("/right"))", expect: { size: 4 } }
+              - { id: stopped, url: "\(server.url("/right"))", onResponse: [{ do: cancel }] }
+              - { id: wrong, url: "\(server.url("/right"))", to: f, checksum: "md5:00000000000000000000000000000000" }
             """)
-        #expect(run.status == 0)
+        // A cancelled one is not tolerated.
+        #expect(run.status == 1)
         #expect(try run.task("cut", "body") == nil)
         #expect(try run.task("other", "body") == nil)
         #expect(try run.task("other", "error.name") == "captureNotFound")

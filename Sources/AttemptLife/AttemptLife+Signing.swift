@@ -17,14 +17,32 @@ extension AttemptLife {
         return signer(of: request)
     }
 
+    /// SHA-256 of what one request sends of the body.
+    struct BodyDigest {
+        /// `nil`: all of it.
+        let range: Range<Int64>?
+        let bytes: [UInt8]
+    }
+
     /// Whether a body that lies in a file must be read before the request can be signed. An object store takes one
     /// unseen, where nobody can change it on the way.
     package func needsBodyDigest(_ request: OutgoingRequest) -> Bool {
-        guard rules.challenges.signsRequests, request.sendsBody, request.bodyRange == nil, bodyDigest == nil,
-            rules.entity() == nil,
+        guard rules.challenges.signsRequests, request.sendsBody, digest(of: request) == nil,
             let signature = signature(for: request)
         else { return false }
         return !(signature.maySignUnseen && request.url.isSecure)
+    }
+
+    package func learnDigest(of request: OutgoingRequest, _ bytes: [UInt8]) {
+        bodyDigest = BodyDigest(range: request.bodyRange, bytes: bytes)
+    }
+
+    private func digest(of request: OutgoingRequest) -> [UInt8]? {
+        if let bodyDigest, bodyDigest.range == request.bodyRange { return bodyDigest.bytes }
+        return rules.entity().map { entity in
+            let range = request.bodyRange ?? 0..<Int64(entity.count)
+            return AWSSignature.sha256(Array(entity[Int(range.lowerBound)..<Int(range.upperBound)]))
+        }
     }
 
     /// Whether whoever signs the last request signs bodies unseen.
@@ -55,10 +73,7 @@ extension AttemptLife {
 
     private func payload(_ request: OutgoingRequest) -> AWSSignature.Payload {
         guard request.sendsBody else { return .sha256(AWSSignature.sha256([])) }
-        // A part of a body is sent on, and its digest is nobody's.
-        if request.bodyRange != nil { return .unsigned }
-        if let bodyDigest { return .sha256(bodyDigest) }
-        return rules.entity().map { .sha256(AWSSignature.sha256($0)) } ?? .unsigned
+        return digest(of: request).map { .sha256($0) } ?? .unsigned
     }
 
     /// Whether what the request sends is held against what an object store says it took.

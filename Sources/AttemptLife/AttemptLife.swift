@@ -68,8 +68,8 @@ package final class AttemptLife {
     private var takenSum: Checksum?
     /// What the signature added to the last request that was signed.
     var signatureLines: [HeaderField] = []
-    /// SHA-256 of a body that lies in a file, once somebody read it for a signature.
-    package var bodyDigest: [UInt8]?
+    /// Of a body that is long or lies in a file, once somebody read it for a signature.
+    var bodyDigest: BodyDigest?
     /// What is there of an earlier attempt, as long as it may be of use.
     package private(set) var resume: ResumePoint?
     /// Why all of the file is asked for although a part is there. That goes when all of it comes, and not before.

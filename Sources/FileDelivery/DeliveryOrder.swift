@@ -55,7 +55,8 @@ package struct Destination: Sendable {
 /// A piece of what is to be hashed.
 package enum DigestedPiece: Sendable {
     case bytes([UInt8])
-    case file(path: String)
+    /// All of it, where no range is named.
+    case file(path: String, Range<Int64>? = nil)
 }
 
 /// What the loop asks of a delivery thread. Orders of one staging are carried out in the order given.

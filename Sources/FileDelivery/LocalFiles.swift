@@ -52,15 +52,16 @@ enum LocalFiles {
         }
     }
 
-    /// Hands over the file piece by piece; one that gets shorter meanwhile is an error. A size of 0 says nothing
-    /// (`/proc` has such files): those are read to their end.
+    /// Hands over the file piece by piece, or the range of it; one that gets shorter meanwhile is an error. A size of 0
+    /// says nothing (`/proc` has such files): those are read to their end.
     static func read(
-        _ file: borrowing OpenFile, _ path: String, maximum: Int64?, _ piece: (UnsafeRawBufferPointer) -> Void
+        _ file: borrowing OpenFile, _ path: String, _ range: Range<Int64>? = nil, maximum: Int64?,
+        _ piece: (UnsafeRawBufferPointer) -> Void
     ) throws(TransferError) {
-        let end = file.facts.size == 0 ? Int64.max : file.facts.size
+        let end = range?.upperBound ?? (file.facts.size == 0 ? Int64.max : file.facts.size)
         if file.facts.size > maximum ?? .max { throw tooLong(path, maximum) }
         var buffer = [UInt8](repeating: 0, count: file.facts.size == 0 ? 64 << 10 : Int(min(Int64(pieceSize), end)))
-        var offset: Int64 = 0
+        var offset = range?.lowerBound ?? 0
         while offset < end {
             let count: Int
             do throws(SystemError) {
@@ -84,7 +85,8 @@ enum LocalFiles {
         for piece in pieces {
             switch piece {
             case .bytes(let bytes): bytes.withUnsafeBytes { digest.update($0) }
-            case .file(let path): try read(try open(path), path, maximum: nil) { digest.update($0) }
+            case .file(let path, let range):
+                try read(try open(path), path, range, maximum: nil) { digest.update($0) }
             }
         }
         return digest.finish()

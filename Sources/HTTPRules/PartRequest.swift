@@ -82,7 +82,7 @@ package struct PartRequest: Hashable, Sendable {
                 why: "the server sent bytes \(sent.first) to \(sent.last), asked for were \(range.lowerBound) to "
                     + "\(range.upperBound - 1)")
         }
-        if let coding = headers.first("content-encoding"), coding.lowercased() != "identity" {
+        if let coding = Resuming.coding(headers) {
             return .noRanges(why: "the server packed the range (\(coding))")
         }
         return .part

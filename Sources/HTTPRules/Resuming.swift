@@ -214,9 +214,10 @@ package enum Resuming {
         return storable.keeping { storable.lowerName($0) != "set-cookie" }
     }
 
-    private static let ofTheMessage: Set<String> = [
-        "content-length", "content-range", "transfer-encoding", "content-digest", "content-md5", "digest",
-    ]
+    private static let ofTheMessage = Set(["content-length", "content-range", "transfer-encoding"])
+        .union(digestsOfTheMessage)
+    /// They are of the bytes of one message: of another with other bytes they say nothing.
+    static let digestsOfTheMessage: Set<String> = ["content-digest", "content-md5", "digest"]
 
     private static func part(_ point: ResumePoint, _ headers: HeaderBlock, isProven: Bool) -> Verdict {
         if headers.first("content-type")?.lowercased().hasPrefix("multipart/byteranges") == true {

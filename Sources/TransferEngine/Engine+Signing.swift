@@ -9,14 +9,15 @@ extension Engine {
     /// Whether the request goes on later, or not at all. It keeps its slot: files are read fast.
     func digestsBody(_ request: OutgoingRequest, _ attempt: Attempt) -> Bool {
         switch attempt.plannedBody?.content {
-        case .sections(let sections, _):
+        case .sections(let sections, let starts):
+            let pieces = Self.pieces(sections, starts, request.bodyRange)
             // Long, but it lies in memory.
-            if sections.count == 1, case .bytes(let bytes) = sections[0] {
-                attempt.life.bodyDigest = AWSSignature.sha256(bytes)
+            if pieces.count == 1, case .bytes(let bytes) = pieces[0] {
+                attempt.life.learnDigest(of: request, AWSSignature.sha256(bytes))
                 return false
             }
             attempt.phase = .digesting(request)
-            outbox.add(.digest(attempt.task, sections.map(\.digested), .sha256))
+            outbox.add(.digest(attempt.task, pieces, .sha256))
             return true
         case .stream, nil:
             // It cannot be read twice. An object store takes it unsigned.
@@ -32,16 +33,27 @@ extension Engine {
     func digested(_ task: TaskIndex, _ digest: Checksum) {
         guard let attempt = attempt(of: task), case .digesting(let request) = attempt.phase else { return }
         attempt.phase = .transferring
-        attempt.life.bodyDigest = digest.bytes
+        attempt.life.learnDigest(of: request, digest.bytes)
         send(request, attempt)
+    }
+
+    /// What lies in the range, of all sections.
+    private static func pieces(
+        _ sections: [PlannedBody.Section], _ starts: [Int64], _ range: Range<Int64>?
+    ) -> [DigestedPiece] {
+        zip(sections, starts).compactMap { section, start in
+            guard let range else { return section.digested(nil) }
+            let part = range.clamped(to: start..<start + section.length)
+            return part.isEmpty ? nil : section.digested(part.lowerBound - start..<part.upperBound - start)
+        }
     }
 }
 
 extension PlannedBody.Section {
-    fileprivate var digested: DigestedPiece {
+    fileprivate func digested(_ range: Range<Int64>?) -> DigestedPiece {
         switch self {
-        case .bytes(let bytes): .bytes(bytes)
-        case .file(let file): .file(path: file.path)
+        case .bytes(let bytes): .bytes(range.map { Array(bytes[Int($0.lowerBound)..<Int($0.upperBound)]) } ?? bytes)
+        case .file(let file): .file(path: file.path, range)
         }
     }
 }

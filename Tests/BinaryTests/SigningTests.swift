@@ -250,4 +250,33 @@ import TransferModel
         #expect(run.status == 0, "\(run.errorText)")
         #expect(try stage.folder.bytes("a") == whole)
     }
+
+    /// The rest of an upload is signed with its own digest, like all that can be read before it is sent.
+    @Test(arguments: ["data: \(String(repeating: "x", count: 3_000))", "file: data.bin"])
+    func theRestOfAnUpload(_ body: String) throws {
+        let version: [Script.Header] = [("Upload-Draft-Interop-Version", "6")]
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on(
+            "PUT /up",
+            [
+                .bytes(Script.head(104, version + [("Location", "/uploads/1")])), .wait(.milliseconds(40)),
+                .readPart(1_000), .reset,
+            ])
+        server.on(
+            "HEAD /uploads/1",
+            .respond(204, headers: version + [("Upload-Offset", "1000"), ("Upload-Complete", "?0")]))
+        server.on("PATCH /uploads/1", .respond(201))
+        let stage = try Stage()
+        try stage.folder.write("data.bin", Script.patternBytes(200_000))
+        let credential = Self.credential.replacing("service: s3", with: "service: execute-api")
+        let run = try stage.run(
+            job(
+                "  - { id: a, type: upload, method: PUT, url: \"\(server.url("/up"))\", body: { \(body) }, "
+                    + "resumable: true, retry: { backoff: { initial: 10ms } } }", credential))
+        #expect(run.status == 0, "\(run.errorText)")
+        let rest = server.requests("/uploads/1")
+        #expect(rest.map(\.method) == ["HEAD", "PATCH"])
+        #expect(rest.allSatisfy { Self.isSigned($0, as: "execute-api") })
+    }
 }

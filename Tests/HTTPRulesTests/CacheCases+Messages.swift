@@ -279,6 +279,42 @@ extension CacheCases {
                 CacheStep(request: "Range: bytes=3-6", outcome: .cached, clientStatus: 206, clientBody: "3456"),
             ]),
         CacheCase(
+            name: "a digest of one message says nothing of other bytes", kind: .required,
+            steps: [
+                CacheStep(
+                    request: "Range: bytes=0-4", status: 206,
+                    answer:
+                        "Cache-Control: max-age=99 | Content-Range: bytes 0-4/10 | ETag: \"e\" | Content-Digest: sha-256=:AA==:",
+                    body: "01234"),
+                CacheStep(
+                    request: "Range: bytes=5-9", status: 206,
+                    answer:
+                        "Cache-Control: max-age=99 | Content-Range: bytes 5-9/10 | ETag: \"e\" | Content-Digest: sha-256=:AB==: | Content-MD5: AA==",
+                    body: "56789", outcome: .network),
+                CacheStep(
+                    outcome: .cached, clientStatus: 200, clientBody: "0123456789", shows: "Content-Length: 10",
+                    hides: ["Content-Digest", "Content-MD5"]),
+            ]),
+        CacheCase(
+            name: "a digest of the whole says nothing of a part", kind: .required,
+            steps: [
+                CacheStep(answer: "Cache-Control: max-age=99 | Content-Digest: sha-256=:AA==:", body: "0123456789"),
+                CacheStep(
+                    request: "Range: bytes=3-6", outcome: .cached, clientStatus: 206, clientBody: "3456",
+                    hides: ["Content-Digest"]),
+            ]),
+        CacheCase(
+            name: "a digest of no bytes does not replace that of the bytes that are held", kind: .required,
+            steps: [
+                CacheStep(
+                    answer: "Cache-Control: max-age=0 | ETag: \"e\" | Content-Digest: sha-256=:AA==:",
+                    body: "0123456789"),
+                CacheStep(
+                    status: 304, answer: "Cache-Control: max-age=99 | ETag: \"e\" | Content-Digest: sha-256=:AB==:",
+                    outcome: .asksByTag, clientStatus: 200, clientBody: "0123456789",
+                    shows: "Content-Digest: sha-256=:AA==:"),
+            ]),
+        CacheCase(
             name: "two parts of two things stay two", kind: .required,
             steps: [
                 CacheStep(

@@ -46,7 +46,15 @@ struct PartRequestTests {
         (206, ["Content-Range: bytes 1000-4999/5000"]), (206, ["Content-Length: 1000"]),
         (206, ["Content-Range: bytes 1000-1999/5000", "Content-Range: bytes 0-1/5000"]),
         (206, ["Content-Type: multipart/byteranges; boundary=x", "Content-Range: bytes 1000-1999/5000"]),
-        (206, ["Content-Range: bytes 1000-1999/5000", "Content-Encoding: gzip"]), (200, ["ETag: \"a\""]),
+        (206, ["Content-Range: bytes 1000-1999/5000", "Content-Encoding: gzip", "ETag: \"a\""]),
+        (
+            206,
+            [
+                "Content-Range: bytes 1000-1999/5000", "ETag: \"a\"", "Content-Encoding: identity",
+                "Content-Encoding: gzip",
+            ]
+        ),
+        (200, ["ETag: \"a\""]),
         (200, ["ETag: \"b\""]), (416, ["Content-Range: bytes */5000"]),
         (302, ["Location: /elsewhere"]), (403, []), (404, []), (501, []),
     ])

@@ -247,9 +247,6 @@ extension CacheUse {
             return
         }
         status = 206
-        self.headers = headers.keeping(
-            { !headers.isNamed($0, "content-length") && !headers.isNamed($0, "content-range") },
-            adding: HeaderBlock([("Content-Length", "\(part.length)"), ("Content-Range", part.contentRange)]),
-            { _ in true })
+        self.headers = headers.describing(length: part.length, range: part.contentRange)
     }
 }

@@ -79,7 +79,10 @@ package enum CacheUpdate {
         }
     }
 
-    private static let ofTheBody: Set<String> = ["content-length", "content-encoding", "content-range"]
+    /// A `Content-Digest` is of the bytes that came with it, and of a 304 there are none.
+    private static let ofTheBody: Set<String> = [
+        "content-length", "content-encoding", "content-range", "content-digest",
+    ]
 }
 
 /// An answer from the network, as far as the cache looks at it.

@@ -91,11 +91,17 @@ package enum PartialContent {
 
     /// Lengths and ranges are of what was joined.
     private static func described(_ joined: StoredResponse) -> HeaderBlock {
-        var lines = [("Content-Length", "\(joined.bodyLength)")]
-        if let part = joined.part { lines.append(("Content-Range", part.text)) }
-        return joined.headers.keeping(
-            { !joined.headers.isNamed($0, "content-length") && !joined.headers.isNamed($0, "content-range") },
-            adding: HeaderBlock(lines), { _ in true })
+        joined.headers.describing(length: joined.bodyLength, range: joined.part?.text)
+    }
+}
+
+extension HeaderBlock {
+    /// The same headers for other bytes of the same: what said something of the message that they came with is left out.
+    func describing(length: Int64, range: String?) -> HeaderBlock {
+        var lines = [("Content-Length", "\(length)")]
+        if let range { lines.append(("Content-Range", range)) }
+        let replaced = Resuming.digestsOfTheMessage.union(["content-length", "content-range"])
+        return keeping({ !replaced.contains(lowerName($0)) }, adding: HeaderBlock(lines), { _ in true })
     }
 }
 

@@ -27,8 +27,8 @@ extension AttemptLife {
     /// Whether a body that lies in a file must be read before the request can be signed. An object store takes one
     /// unseen, where nobody can change it on the way.
     package func needsBodyDigest(_ request: OutgoingRequest) -> Bool {
-        guard rules.challenges.signsRequests, request.sendsBody, digest(of: request) == nil,
-            let signature = signature(for: request)
+        guard rules.challenges.signsRequests, request.sendsBody, knownDigest(of: request) == nil,
+            rules.entity() == nil, let signature = signature(for: request)
         else { return false }
         return !(signature.maySignUnseen && request.url.isSecure)
     }
@@ -37,12 +37,8 @@ extension AttemptLife {
         bodyDigest = BodyDigest(range: request.bodyRange, bytes: bytes)
     }
 
-    private func digest(of request: OutgoingRequest) -> [UInt8]? {
-        if let bodyDigest, bodyDigest.range == request.bodyRange { return bodyDigest.bytes }
-        return rules.entity().map { entity in
-            let range = request.bodyRange ?? 0..<Int64(entity.count)
-            return AWSSignature.sha256(Array(entity[Int(range.lowerBound)..<Int(range.upperBound)]))
-        }
+    private func knownDigest(of request: OutgoingRequest) -> [UInt8]? {
+        bodyDigest.flatMap { $0.range == request.bodyRange ? $0.bytes : nil }
     }
 
     /// Whether whoever signs the last request signs bodies unseen.
@@ -73,7 +69,10 @@ extension AttemptLife {
 
     private func payload(_ request: OutgoingRequest) -> AWSSignature.Payload {
         guard request.sendsBody else { return .sha256(AWSSignature.sha256([])) }
-        return digest(of: request).map { .sha256($0) } ?? .unsigned
+        if let known = knownDigest(of: request) { return .sha256(known) }
+        guard let entity = rules.entity() else { return .unsigned }
+        let range = request.bodyRange ?? 0..<Int64(entity.count)
+        return .sha256(AWSSignature.sha256(Array(entity[Int(range.lowerBound)..<Int(range.upperBound)])))
     }
 
     /// Whether what the request sends is held against what an object store says it took.

@@ -41,7 +41,8 @@ extension Engine {
     func tellHeld(_ attempt: Attempt) {
         let held = attempt.heldEvents ?? []
         attempt.heldEvents = nil
-        let isWithheld = withholdsBody(attempt)
+        // An error's page need not hold what the answer would have held, and tells what went wrong.
+        let isWithheld = lacksSecret(attempt) && !attempt.life.isDeclined
         for kind in held {
             if isWithheld, case .response(let record) = kind {
                 emit(.response(Self.withoutHeaders(record)), attempt)
@@ -51,10 +52,9 @@ extension Engine {
         }
     }
 
-    /// Whether the body was to hold a secret that nobody found. An error's page need not hold what the answer would have held,
-    /// and tells what went wrong.
-    func withholdsBody(_ attempt: Attempt) -> Bool {
-        guard attempt.rules.answer?.hidesSomethingInBody == true, !attempt.life.isDeclined else { return false }
+    /// Whether the body was to hold a secret, and nobody found it there.
+    func lacksSecret(_ attempt: Attempt) -> Bool {
+        guard attempt.rules.answer?.hidesSomethingInBody == true else { return false }
         return attempt.answer?.isDone != true || attempt.answer?.findings.withholdsBody == true
     }
 

@@ -86,11 +86,7 @@ extension Engine {
         if mixed.told == 0, let head = attempt.head {
             emit(response(attempt, head, head.headers, nil), attempt)
         }
-        if attempt.rules.answer?.hidesSomethingInBody == true,
-            attempt.answer?.isDone != true || attempt.answer?.findings.withholdsBody == true
-        {
-            return []
-        }
+        if lacksSecret(attempt) { return [] }
         return mixed.scanner.parts.compactMap { part in
             part.end.map { end in
                 let body = readable(Array(attempt.kept[part.start..<end]), Self.charset(part.headers))

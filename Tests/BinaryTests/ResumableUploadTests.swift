@@ -246,8 +246,8 @@ import TransferModel
         let server = try model.server.get()
         defer { server.stop() }
         let bytes = Script.patternBytes(100_000)
-        server.on(
-            "POST /up", isCut ? model.cut(after: 50_000) : [model.interim(), .readBody, .bytes(Script.head(500, [("Content-Length", "0")]))])
+        let fails: Script = [model.interim(), .readBody, .bytes(Script.head(500, [("Content-Length", "0")]))]
+        server.on("POST /up", isCut ? model.cut(after: 50_000) : fails)
         server.on("HEAD /uploads/1", .respond(204, headers: model.state(50_000)))
         server.on("PATCH /uploads/1", .respond(201))
         server.on("POST /other", .respond(201))

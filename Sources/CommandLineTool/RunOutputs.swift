@@ -132,6 +132,7 @@ struct RunOutputs {
     func write() throws(OutputProblem) {
         events?.finish()
         var problem = events?.problem
+        if problem != nil { report.runnerFailed() }
         // Nobody asked for it by name: that it cannot be written fails no run.
         do throws(OutputProblem) { try summary?.write() } catch {
             try? DescriptorSink.standardError.write(Array("warning: the step's summary: \(error)\n".utf8))

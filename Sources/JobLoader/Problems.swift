@@ -11,12 +11,13 @@ struct Problems {
         let code: String
         let file: String?
         let span: SourceSpan?
-        /// Only what has no place of its own is told apart by its words.
+        /// Only what has no place of its own is told apart by its words: several keys may be missing in one map.
         let message: String?
     }
 
     private mutating func isNew(_ code: String, _ message: String, _ span: SourceSpan?, _ source: SourceText?) -> Bool {
-        let place = Place(code: code, file: source?.name, span: span, message: span == nil ? message : nil)
+        let isToldApart = span == nil || code == "missing-key"
+        let place = Place(code: code, file: source?.name, span: span, message: isToldApart ? message : nil)
         return seen.insert(place).inserted
     }
 

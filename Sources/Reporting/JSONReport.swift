@@ -25,6 +25,11 @@ package final class JSONReport: EventConsumer {
     package var hooks: [HookResult] = []
     /// What the report says instead of what `runFinished` said: a hook that failed turns 0 into 1.
     package var correction: (outcome: RunOutcome, exitStatus: Int)?
+    /// Whatever the tasks came to: something else that was asked for is missing.
+    package func runnerFailed() {
+        guard let outcome = correction?.outcome ?? run?.outcome else { return }
+        correction = (outcome, Int(ExitStatus.runnerFailed.code))
+    }
 
     package init(job: Job, runner: RunnerFacts, redactor: Redactor? = nil) {
         self.job = job

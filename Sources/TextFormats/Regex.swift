@@ -37,6 +37,13 @@ package final class Regex: @unchecked Sendable {
 
     deinit { pcre2_code_free_8(code) }
 
+    /// How many groups it has, whether or not they take part in a match.
+    package var groupCount: Int {
+        var count: UInt32 = 0
+        pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_CAPTURECOUNT), &count)
+        return Int(count)
+    }
+
     /// The first match and its groups as ranges of bytes (nil: a group that took no part), or nil for no match. Throws
     /// when the match gives up at a limit: "no match" would be a lie.
     package func firstMatch(in bytes: [UInt8]) throws(Problem) -> [Range<Int>?]? {

@@ -234,7 +234,7 @@ import TextFormats
             """
             tasks:
               - { id: a, url: '\(server.url("/a"))', to: a }
-              - { id: b, url: '\(server.url("/b"))', to: b, method: HEAD }
+              - { id: b, url: '\(server.url("/b"))', method: HEAD, onResponse: [{ do: download, to: b }] }
               - { id: c, url: '\(server.url("/a"))', to: c, expect: { status: \(status) } }
             """)
         #expect(run.status == 1)

@@ -15,6 +15,7 @@
     X(size_t *, pcre2_get_ovector_pointer_8, (pcre2_match_data_8 *a), (a)) \
     X(int, pcre2_match_8, (const pcre2_code_8 *a, PCRE2_SPTR8 b, size_t c, size_t d, uint32_t e, \
       pcre2_match_data_8 *f, pcre2_match_context_8 *g), (a, b, c, d, e, f, g)) \
+    X(int, pcre2_pattern_info_8, (const pcre2_code_8 *a, uint32_t b, void *c), (a, b, c)) \
     X(pcre2_match_context_8 *, pcre2_match_context_create_8, (pcre2_general_context_8 *a), (a)) \
     X(void, pcre2_match_context_free_8, (pcre2_match_context_8 *a), (a)) \
     X(pcre2_match_data_8 *, pcre2_match_data_create_from_pattern_8, (const pcre2_code_8 *a, \

@@ -23,11 +23,12 @@ extension Reader {
     /// Reports go to the working folder, not to the job's: a job file may lie where nobody can write.
     func outputPath(_ node: NodeID) -> String? {
         guard let text = text(node, .path, place: .path) else { return nil }
-        guard !text.isEmpty, !text.utf8.contains(0), text == "-" || !text.hasSuffix("/") else {
-            error("invalid-value", "`\(key)` must be a path of a file, not `\(Self.short(text))`", node)
+        guard !text.isEmpty, !text.utf8.contains(0), text != "-", !text.hasSuffix("/") else {
+            let hint = text == "-" ? "standard output is asked for on the command line, as `--report -`" : nil
+            error("invalid-value", "`\(key)` must be a path of a file, not `\(Self.short(text))`", hint: hint, node)
             return nil
         }
-        return text == "-" ? text : Paths.absolute(text, in: resources.workingDirectory)
+        return Paths.absolute(text, in: resources.workingDirectory)
     }
 
     func moment(_ node: NodeID) -> Moment? {
@@ -53,7 +54,13 @@ extension Reader {
     }
 
     func hostLimits(_ node: NodeID) -> [RunLimits.HostLimit]? {
-        named(node, .map(.object("hostLimit"))).compactMap { name, key, value in
+        var names: [String: String] = [:]
+        return named(node, .map(.object("hostLimit"))).compactMap { name, key, value in
+            if let first = names.updateValue(name, forKey: name.lowercased()) {
+                error(
+                    "duplicate-key", "the host `\(name)` is `\(first)` once more: letter case makes no other name",
+                    hint: "write one of them", key)
+            }
             guard let pattern = HostPattern(name) else {
                 error(
                     "invalid-value", "`\(Self.short(name))` is no host pattern",

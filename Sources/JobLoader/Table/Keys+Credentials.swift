@@ -164,8 +164,18 @@ extension Reader {
             hint: "leave it out", at: beginning(node))
     }
 
-    /// What no server that asks by this method could be shown.
+    /// What no server that asks by this method could be shown, and what cannot be shown before one asks.
     private func refuseUnusable(_ draft: CredentialDraft, _ node: NodeID) {
+        if draft.preemptive, draft.realm != nil {
+            error(
+                "conflicting-keys", "`preemptive` and `realm` exclude each other",
+                hint: "which realm it is a server only says when it asks", at: beginning(node))
+        }
+        if draft.preemptive, draft.method == .digest {
+            error(
+                "conflicting-keys", "`preemptive` and `method: digest` exclude each other",
+                hint: "a digest is of what the server says when it asks", at: beginning(node))
+        }
         guard let method = draft.method, method != .any else { return }
         if draft.token != nil, method != .bearer {
             error(

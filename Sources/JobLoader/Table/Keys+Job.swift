@@ -194,8 +194,9 @@ extension Sections {
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<ReportPlan, String?>, _ meaning: String
     ) -> Key<ReportPlan> {
         let isLater = name.description != "events"
-        return Key(name, path(), .path, default: "none", meaning, isLater ? .later : .built) {
-            $1.outputPath($0).map { .some($0) }
+        return Key(name, path(), .path, default: "none", meaning, isLater ? .later : .built) { node, reader in
+            if reader.isWord(node, "none") { return .some(nil) }
+            return reader.outputPath(node).map { .some($0) }
         }
     }
 }

@@ -84,6 +84,7 @@ enum Sections {
                 "rewrite", \.rewrite, .list(.object("rewrite")), default: "none", "sends a redirect elsewhere"
             ) { node, reader in
                 reader.maps(node, rewrite, .blank)?.map { RedirectPolicy.Rewrite(match: $0.match, to: $0.to) }
+                    .filter { reader.hasGroups($0, node) }
             },
             .choice(
                 "onRefuse", \.onRefuse, default: "fail",

@@ -42,6 +42,17 @@ extension TaskLoader {
                 "conflicting-keys", "`expect` wants \(size) bytes and no fewer than \(least)",
                 hint: "leave `size` or `minimumSize` out", at: reader.beginning(draft.node))
         }
+        let expected = max(options.values.expect.size ?? 0, options.values.expect.minimumSize ?? 0)
+        if let most = options.values.maximumSize, most < expected {
+            reader.error(
+                "conflicting-keys", "`expect` wants \(expected) bytes, and `maximumSize` allows \(most)",
+                hint: "raise `maximumSize`", at: reader.beginning(draft.node))
+        }
+        if draft.type == .download, options.values.method == "HEAD" {
+            reader.error(
+                "conflicting-keys", "a HEAD brings no content to make a file of",
+                hint: "leave `method` out, or leave `to` out and look at the headers", at: reader.beginning(draft.node))
+        }
         if draft.head.mirrors.count > 1 {
             var changed = task.options.values
             changed.mirrors = draft.head.mirrors.map { withQuery($0, draft.head) }

@@ -300,7 +300,7 @@ final class TaskLoader {
         }
         if !isDeferred, let first = ids.insert(id, owner: number) {
             let line = tasks[Int(first)].line
-            let isSameTask = line == UInt32(reader.tree.span(node).line)
+            let isSameTask = !reader.bindings.isEmpty && line == UInt32(reader.tree.span(node).line)
             reader.error(
                 "duplicate-id",
                 isSameTask

@@ -145,9 +145,6 @@ extension AttemptLife {
     /// A POST was answered, and its answer led to another request: whatever comes of that, it must not be sent again.
     package var tookEffect: Bool { hasTakenEffect && openUpload?.point == nil }
 
-    /// Another attempt does no harm where it goes on with what the server holds, and only there.
-    package var mayOnlyGoOn: Bool { openUpload?.point != nil && !HTTPMethod.isIdempotent(rules.method) }
-
     /// Whether another attempt does no harm: sends the same once more, or only what is missing.
     package var mayBeRepeated: Bool {
         guard let upload = openUpload, upload.isAtPlace || upload.point != nil else {

@@ -47,6 +47,14 @@ package struct RedirectRewrites: Sendable {
         }
     }
 
+    /// The first group that a rule's `to` names and its `match` lacks: that would be sent as it is written.
+    package static func missingGroup(_ rule: RedirectPolicy.Rewrite) -> (group: Int, of: Int)? {
+        guard let count = (try? TextFormats.Regex(rule.match))?.groupCount else { return nil }
+        let text = Array(rule.to.utf8)
+        return zip(text, text.dropFirst()).lazy.filter { $0.0 == UInt8(ascii: "$") }.map { Int($0.1) - 0x30 }
+            .first { (0...9).contains($0) && $0 > count }.map { ($0, count) }
+    }
+
     /// `$1` is the first group, `$0` all that matched; another `$` is itself.
     private static func fill(_ template: String, _ groups: [Range<Int>?], _ bytes: [UInt8]) -> String {
         var filled: [UInt8] = []

@@ -88,7 +88,7 @@ extension Scheduler {
         }
         let policy = policy(of: task).retry
         let loss = networkLoss(of: task, error, verdict)
-        if let loss, waitsForNetwork(task), loss == .gone || !isMirrored(task) {
+        if let loss, waitsForNetwork(task), loss == .gone || !mayGoElsewhere(task) {
             tellsNothing(task)
             return goOnWithNetwork(task, error, verdict, meant, loss)
         }
@@ -100,7 +100,7 @@ extension Scheduler {
             tellsNothing(task)
         }
         noteForgiven(task, error)
-        if isMirrored(task), mirrors[task]?.mustStay == false {
+        if mayGoElsewhere(task) {
             return failedAtMirror(task, error, verdict, meant, loss, asked: asked, backoff: backoff)
         }
         if loss == .noRoute { return finish(task, .failed, error.asRefusal, verdict.status) }
@@ -154,7 +154,7 @@ extension Scheduler {
         let index = Int(task.raw)
         guard isForgiven(task, error) else { return tasks[index].networkFailures = 0 }
         // A round over several `urls` counts as a whole.
-        guard tasks[index].tries > 0, !isMirrored(task) else { return }
+        guard tasks[index].tries > 0, !mayGoElsewhere(task) else { return }
         tasks[index].tries -= 1
         tasks[index].networkFailures += 1
     }

@@ -8,6 +8,9 @@ extension Scheduler {
 
     func isMirrored(_ task: TaskIndex) -> Bool { !mirrors.isEmpty && mirrors[task] != nil }
 
+    /// Whether the next attempt may be at another place: else a failure is what it is for a task with one.
+    func mayGoElsewhere(_ task: TaskIndex) -> Bool { isMirrored(task) && mirrors[task]?.mustStay == false }
+
     /// Nothing of its round was tried before: what begins now counts as one of `retry.attempts`.
     func isFreshRound(_ task: TaskIndex) -> Bool { mirrors.isEmpty || mirrors[task]?.isFresh ?? true }
 

@@ -660,7 +660,6 @@ package final class Engine {
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential
-        verdict.mayOnlyGoOn = attempt.life.mayOnlyGoOn
         if attempt.parts != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
             forgetLabel(of: attempt.staging)
@@ -669,7 +668,10 @@ package final class Engine {
         }
         releaseSlot(attempt)
         if case .failed = verdict.outcome, attempt.head != nil { answeredTasks.insert(attempt.task) }
-        if attempt.specification.options.values.resumable { endUpload(attempt) }
+        if attempt.specification.options.values.resumable {
+            endUpload(attempt)
+            verdict.mayOnlyGoOn = mayOnlyGoOn(attempt)
+        }
         lostChecksums(attempt, verdict)
         if case .succeeded = verdict.outcome, let file = attempt.file {
             checksumFiles.succeeded(attempt.task, at: file.path)

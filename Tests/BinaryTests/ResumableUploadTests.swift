@@ -46,6 +46,18 @@ import TransferModel
         """
     }
 
+    private func twoPlaces(_ server: ScriptedServer, method: String) -> String {
+        """
+        sessions: { default: { \(Self.quick) } }
+        tasks:
+          - id: a
+            method: \(method)
+            urls: ["\(server.url("/up"))", "\(server.url("/other"))"]
+            body: { file: data.zip }
+            resumable: true
+        """
+    }
+
     /// What the server was brought, piece by piece, each at the place that it had said.
     private func assembled(_ server: ScriptedServer, from first: ReceivedRequest) throws -> [UInt8] {
         var held = first.body
@@ -253,17 +265,7 @@ import TransferModel
         server.on("POST /other", .respond(201))
         let stage = try Stage()
         try stage.folder.write("data.zip", bytes)
-        let run = try stage.run(
-            """
-            sessions: { default: { \(Self.quick) } }
-            tasks:
-              - id: a
-                type: upload
-                urls: ["\(server.url("/up"))", "\(server.url("/other"))"]
-                body: { file: data.zip }
-                resumable: true
-            """)
-        #expect(run.status == 0)
+        #expect(try stage.run(twoPlaces(server, method: "POST")).status == 0)
         #expect(server.requests().map(\.target) == ["/up", "/uploads/1", "/uploads/1"])
     }
 
@@ -581,16 +583,7 @@ import TransferModel
         server.on("HEAD /uploads/1", .respond(204, headers: model.state(100_000, complete: true)))
         let stage = try Stage()
         try stage.folder.write("data.zip", Script.patternBytes(100_000))
-        let job = """
-            sessions: { default: { \(Self.quick) } }
-            tasks:
-              - id: a
-                method: PUT
-                urls: ["\(server.url("/up"))", "\(server.url("/other"))"]
-                body: { file: data.zip }
-                resumable: true
-            """
-        for _ in 0..<2 { #expect(try stage.run(job).status == 0) }
+        for _ in 0..<2 { #expect(try stage.run(twoPlaces(server, method: "PUT")).status == 0) }
         #expect(server.requests().map(\.target) == ["/up", "/other", "/up"])
     }
 

@@ -67,6 +67,20 @@ struct MirrorTests {
         #expect(stage.ends[0]?.outcome == .failed && stage.mirrors == [0, 0, 0])
     }
 
+    /// Where no network leads there any more it waits for one, as a task with one place does.
+    @Test func whatStaysWaitsForANetwork() {
+        var stage = mirrored {
+            $0.mind(.wired, terms: NetworkTerms(allowsCellular: false))
+            $0.policies[0].retry.attempts = 1
+        }
+        var verdict = Verdict.noRoute()
+        verdict.mayOnlyGoOn = true
+        stage.end(0, verdict)
+        #expect(stage.turn() == [] && stage.told[0] == .network && stage.ends[0] == nil)
+        stage.change(.metered)
+        #expect(stage.turn() == [0] && stage.mirrors == [0, 0])
+    }
+
     /// Three attempts are three rounds over two places, and a pause comes after each round but the last.
     @Test func attemptsCountRounds() {
         var stage = mirrored(at: [0, 1])

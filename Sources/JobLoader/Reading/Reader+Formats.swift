@@ -16,21 +16,6 @@ extension Reader {
         }
     }
 
-    /// Whether `match` has the groups that `to` names: another would be sent as it is written.
-    func hasGroups(_ rewrite: RedirectPolicy.Rewrite, _ node: NodeID) -> Bool {
-        guard let count = (try? TextFormats.Regex(rewrite.match))?.groupCount else { return true }
-        let text = Array(rewrite.to.utf8)
-        for (place, byte) in text.enumerated() where byte == UInt8(ascii: "$") && place + 1 < text.count {
-            let group = Int(text[place + 1]) - 0x30
-            guard (0...9).contains(group), group > count else { continue }
-            error(
-                "invalid-value", "`to` names the group `$\(group)`, and `match` has \(count)",
-                hint: "groups are counted by their opening parentheses, from `$1`", at: beginning(node))
-            return false
-        }
-        return true
-    }
-
     /// What answers' types are held against.
     func mimeType(_ node: NodeID) -> String? {
         guard let text = text(node, .text) else { return nil }

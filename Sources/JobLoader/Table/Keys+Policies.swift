@@ -1,4 +1,6 @@
+import HTTPRules
 import TransferModel
+import YAMLTree
 
 extension RetryPolicy: Blank { static var blank: RetryPolicy { RetryPolicy() } }
 extension RedirectPolicy: Blank { static var blank: RedirectPolicy { RedirectPolicy() } }
@@ -83,8 +85,16 @@ enum Sections {
             Key(
                 "rewrite", \.rewrite, .list(.object("rewrite")), default: "none", "sends a redirect elsewhere"
             ) { node, reader in
-                reader.maps(node, rewrite, .blank)?.map { RedirectPolicy.Rewrite(match: $0.match, to: $0.to) }
-                    .filter { reader.hasGroups($0, node) }
+                let drafts = reader.maps(node, rewrite, .blank)
+                let rules = drafts?.map { RedirectPolicy.Rewrite(match: $0.match, to: $0.to) }
+                for (rule, place) in zip(rules ?? [], reader.tree.children(node)) {
+                    guard let missing = RedirectRewrites.missingGroup(rule) else { continue }
+                    reader.error(
+                        "invalid-value", "`to` names the group `$\(missing.group)`, and `match` has \(missing.of)",
+                        hint: "groups are counted by their opening parentheses, from `$1`",
+                        at: reader.beginning(place))
+                }
+                return rules
             },
             .choice(
                 "onRefuse", \.onRefuse, default: "fail",

@@ -95,6 +95,11 @@ extension Engine {
         }
     }
 
+    /// Whether another attempt may only go on with what the server holds.
+    func mayOnlyGoOn(_ attempt: Attempt) -> Bool {
+        uploads[attempt.task]?.point != nil && !HTTPMethod.isIdempotent(attempt.rules.method)
+    }
+
     /// The task has ended. What is there stays for the next run, unless it was given up for good, or the task has succeeded at
     /// another of its places.
     func uploadEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {

@@ -187,6 +187,7 @@ let package = Package(
             ["JobLoader", "YAMLTree", "Diagnostics", "Records", "TextFormats", "TransferModel", "TestSupport"]),
         tests("HTTPRulesTests", ["HTTPRules", "TextFormats", "TransferModel", "TestSupport"]),
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
+        tests("CurlCoreTests", ["CurlCore", "TestSupport"]),
         tests("TransferEngineTests", ["TransferEngine", "HTTPRules", "Stores", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),

@@ -25,8 +25,7 @@ package import TransferModel
     private var standstillEnd = Instant(nanoseconds: 0)
     /// Read once per turn, so that a byte costs no system call.
     private var turnTime = Clocks.instant()
-    /// For no longer than a turn.
-    var headHold = HeadHold()
+    var sockets = SocketCalls()
 
     package let waker = LoopWaker()
 
@@ -165,8 +164,8 @@ package import TransferModel
         turnTime = Clocks.instant()
         if !held.isEmpty { releaseEnds() }
         var running: Int32 = 0
-        unsafe curl_multi_perform(multi, &running)
-        headHold.release()
+        owningSockets { unsafe curl_multi_perform(multi, &running) }
+        sockets.headHold.release()
         collect()
         readmit()
         defer { completions.removeAll(keepingCapacity: true) }

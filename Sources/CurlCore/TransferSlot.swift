@@ -41,6 +41,7 @@ import TransferModel
     var lastReply = ""
     var endedLongWait = false
     var fileEnd = FileEnd()
+    var direct = DirectBody()
     private var lastLikeness: AnyObject?
     private var headerBytes: [UInt8] = []
     private(set) var status = 0
@@ -48,6 +49,8 @@ import TransferModel
     var isHeadComplete = false
     /// After the body. libcurl bounds a line of it, and keeps each.
     private var trailerBytes = 0
+    /// Nothing but the body's own bytes comes after it, and how many.
+    private(set) var isLengthTold = false
     static let longestTrailer = 300 << 10
     /// Where the last line that was not folded begins.
     private var lastLine = 0
@@ -110,6 +113,7 @@ import TransferModel
         headerBytes.removeAll(keepingCapacity: false)
         status = 0
         (isHeadComplete, trailerBytes) = (false, 0)
+        (isLengthTold, direct) = (false, DirectBody())
         (lastLine, breaksFraming) = (0, false)
         tlsVersion = 0
         tlsCipher = 0
@@ -280,7 +284,9 @@ import TransferModel
         let ssl = unsafe secureStream()
         if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return }
         isUnanswered = true
-        if sendsBody, let usedSocket { loop.headHold.hold(usedSocket) }
+        guard let usedSocket else { return }
+        if sendsBody { loop.sockets.headHold.hold(usedSocket) }
+        if unsafe ssl == nil, pool?.proxy?.isSecure != true { loop.sockets.read(usedSocket, self) }
     }
 
     /// What was sent before counts as well.
@@ -338,7 +344,10 @@ import TransferModel
     }
 
     private func leaveSocket() {
-        if let usedSocket { pool?.sockets.left(usedSocket, self) }
+        if let usedSocket {
+            pool?.sockets.left(usedSocket, self)
+            loop.sockets.leave(usedSocket, self)
+        }
         usedSocket = nil
     }
 
@@ -385,6 +394,7 @@ import TransferModel
         isHeadComplete = true
         let block = HeaderBlock(raw: headerBytes)
         headerBytes = []
+        isLengthTold = block.has("content-length") && !block.has("transfer-encoding")
         var head = ResponseHead(status: status, version: version, headers: block)
         head.wasAskedForCertificate = wasAskedForCertificate
         if answersChallenges, status == 401 || status == 407 {
@@ -448,7 +458,7 @@ import TransferModel
         headerBytes.removeAll(keepingCapacity: true)
         headerBytes.reserveCapacity(384)
         lastLine = 0
-        isHeadComplete = false
+        (isHeadComplete, isLengthTold) = (false, false)
         heldHead = nil
         version = unsafe line.count > 5 && line[5] == 0x32 ? .http2 : .http1
         status = 0
@@ -467,6 +477,7 @@ import TransferModel
     func receive(body bytes: UnsafeRawBufferPointer) -> BodyReply {
         lastActivity = loop.clock()
         if heldHead != nil, !handOverHeldHead() { return .stop }
+        if !direct.isEmpty { return unsafe receive(direct: bytes) }
         guard ftp != nil else { return unsafe receiver?.received(body: bytes) ?? .stop }
         if !announceFile() { return .stop }
         if let reply = heldBack(before: bytes.count) { return reply }

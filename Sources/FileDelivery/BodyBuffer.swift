@@ -16,10 +16,15 @@ package final class BodyBuffer: @unchecked Sendable {
 
     package var space: Int { Self.capacity - count }
 
-    /// `bytes` must fit.
+    /// Where the next bytes go.
+    package var room: UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(start: memory + count, count: space)
+    }
+
+    /// `bytes` must fit. They may have been put into ``room`` already.
     package func append(_ bytes: UnsafeRawBufferPointer) {
         precondition(bytes.count <= space, "a body buffer was overfilled")
-        Memory.copy(bytes, to: memory + count)
+        if bytes.baseAddress != UnsafeRawPointer(memory + count) { Memory.copy(bytes, to: memory + count) }
         count += bytes.count
     }
 

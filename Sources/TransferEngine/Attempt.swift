@@ -510,8 +510,18 @@ final class Attempt: TransferReceiver {
     /// Of the answer's body.
     var handedOver: Int64 { received - Int64(start.count + (buffer?.count ?? 0)) }
 
-    /// The one copy a body byte makes in this process. A long body is handed over in whole buffers: one that
-    /// begins at 0 writes each page of the file once.
+    /// What is handed over is never more than was received into it.
+    func room() -> UnsafeMutableRawBufferPointer? {
+        guard decision == .keep, let current = buffer else { return nil }
+        if current.space > 0 { return current.room }
+        hand(.buffer(current))
+        let next = pool.take()
+        buffer = next
+        return next.room
+    }
+
+    /// The one copy that a byte of a body makes in this process, where it was not put there (``room()``). A long body is
+    /// handed over in whole buffers: one that begins at 0 writes each page of the file once.
     func coalesce(_ bytes: UnsafeRawBufferPointer) {
         if buffer == nil, start.count + bytes.count <= BodyBuffer.capacity { return start.append(copying: bytes) }
         var rest = bytes

@@ -175,7 +175,7 @@ package final class Engine {
         }
         self.sessions = sessions
         isMetered = Self.isMetered(job)
-        receiveBuffer = min(concurrency, job.tasks.count) > 2 ? 32 << 10 : 512 << 10
+        receiveBuffer = min(concurrency, job.tasks.count) > 2 ? 64 << 10 : 512 << 10
         groups = EngineGroup.all(of: job)
         checksumFiles = ChecksumFiles(job)
         let waker = loop.waker

@@ -103,6 +103,13 @@ final class Segment: TransferReceiver {
         return .stop
     }
 
+    func room() -> UnsafeMutableRawBufferPointer? {
+        guard verdict == .part else { return nil }
+        let current = buffer ?? attempt.takeBuffer()
+        buffer = current
+        return current.room
+    }
+
     private func keep(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes
         while rest.count > 0 {

@@ -80,6 +80,8 @@ package struct HeaderBlock: Hashable, Sendable {
         lines.first { isNamed($0, name) }.map { value($0) }
     }
 
+    package func has(_ name: StaticString) -> Bool { lines.contains { isNamed($0, name) } }
+
     /// Every value under `name` in the order sent.
     package func all(_ name: StaticString) -> [String] {
         lines.filter { isNamed($0, name) }.map { value($0) }

@@ -118,6 +118,25 @@ import TransferModel
         for file in stage.files { #expect(try stage.folder.bytes(file) == body) }
     }
 
+    /// The system puts what comes of such a body where it is to be, and libcurl keeps what comes too soon.
+    @Test(arguments: [1, 4]) func aLongBodyThatHasToWaitComesWhole(segments: Int) throws {
+        let resource = ServedResource(Script.patternBytes(1_500_000))
+        let server = try ScriptedServer { request in resource.answer(request) }
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            limits: { bandwidth: 6MB/s }
+            tasks:
+              - { id: "t-${n}", forEach: { n: 1..3 }, url: "\(server.origin)/${n}", to: "t${n}", segments: \(segments) }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.values("$.tasks[*].attempts[*].number") == ["1", "1", "1"])
+        #expect(try run.values("$.tasks[*].waits[?@.reason=='bandwidth'].duration").count == 3)
+        for file in stage.files { #expect(try stage.folder.bytes(file) == Script.patternBytes(1_500_000)) }
+        #expect(stage.files.count == 3)
+    }
+
     @Test func uploadsAreUnderTheBandwidthToo() throws {
         let server = try ScriptedServer { _ in .respond(201, body: "") }
         defer { server.stop() }

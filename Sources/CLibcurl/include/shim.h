@@ -2,6 +2,7 @@
 #define TRANSFER_RUN_CURL_SHIM_H
 #include <curl/curl.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 // libcurl itself is part of the program, and the libraries that it needs are loaded when it calls them (needs.S): with all
 // of them that is most of what a short command takes. What is not there when libcurl calls it ends the process, so whoever
@@ -10,6 +11,12 @@
 const char *tr_curl_lacks(int count);
 enum { tr_curl_secure = 3, tr_curl_sign_in = 4 };
 extern const int tr_curl_libraries;
+
+// What libcurl receives and sends while an owner is set, on the thread that set it, passes by these calls (sockets.c). They
+// return what `recv` and `send` would, or `tr_not_taken`, and then nothing was done.
+typedef ssize_t (*tr_socket_call)(void *owner, int socket, void *bytes, size_t count);
+enum { tr_not_taken = -2 };
+void tr_own_sockets(void *owner, tr_socket_call receive, tr_socket_call send);
 
 // curl_easy_setopt, curl_multi_setopt, curl_share_setopt and curl_easy_getinfo are variadic, which Swift cannot
 // call: one typed wrapper per kind of argument, so that a value of the wrong width does not compile.

@@ -1,0 +1,81 @@
+import CurlCore
+import TestSupport
+import Testing
+
+/// libcurl is played: it asks for bytes in its own memory, which stays as it was, hands that over in pieces of up to 16 KiB,
+/// and keeps what nobody took.
+@Suite struct DirectBodyTests {
+    @Test func whatIsHandedOverIsWhatCame() {
+        var random = Seeded("whatIsHandedOverIsWhatCame")
+        for _ in 0..<Rounds.scaled(200) {
+            let body = random.bytes(1 + random.below(200_000))
+            #expect(Played(body).receive(&random) == body)
+        }
+    }
+
+    @Test func otherBytesThanThoseThatCameAreRefused() {
+        let line = Memory(count: 100)
+        let place = Memory(count: 100)
+        var direct = DirectBody()
+        direct.came(100, in: place.start, for: line.start)
+        #expect(direct.bytes(of: line[1..<100]) == nil)
+        #expect(direct.bytes(of: place[0..<100]) == nil)
+        #expect(direct.bytes(of: UnsafeRawBufferPointer(start: line.start, count: 101)) == nil)
+        #expect(direct.bytes(of: line[0..<40])?.baseAddress == UnsafeRawPointer(place.start))
+        direct.taken(40)
+        #expect(direct.bytes(of: line[0..<40]) == nil)
+        #expect(direct.bytes(of: line[40..<100])?.baseAddress == UnsafeRawPointer(place.start + 40))
+        #expect(!direct.isEmpty)
+        direct.taken(60)
+        #expect(direct.isEmpty)
+    }
+
+    private final class Memory {
+        let start: UnsafeMutableRawPointer
+        let count: Int
+        init(count: Int) {
+            self.count = count
+            start = .allocate(byteCount: count, alignment: 16)
+            start.initializeMemory(as: UInt8.self, repeating: 0xEE, count: count)
+        }
+        deinit { start.deallocate() }
+        subscript(range: Range<Int>) -> UnsafeRawBufferPointer {
+            UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count)
+        }
+    }
+
+    private struct Played {
+        private let body: [UInt8]
+        private let line = Memory(count: 64 << 10)
+
+        init(_ body: [UInt8]) { self.body = body }
+
+        func receive(_ random: inout Seeded) -> [UInt8] {
+            var (taken, sent) = ([UInt8](), 0)
+            while sent < body.count {
+                let place = Memory(count: 1 + random.below(80_000))
+                let count = min(place.count, line.count, body.count - sent, 1 + random.below(64 << 10))
+                body[sent..<sent + count].withUnsafeBytes { place.start.copyMemory(from: $0.baseAddress!, byteCount: count) }
+                sent += count
+                var direct = DirectBody()
+                direct.came(count, in: place.start, for: line.start)
+                var handed = 0
+                while handed < count {
+                    let piece = line[handed..<min(handed + (16 << 10), count)]
+                    if random.below(8) == 0 {
+                        // Nobody takes it: libcurl keeps all that is left, and hands over its own bytes later.
+                        direct.giveBack()
+                        taken += line[handed..<count]
+                        break
+                    }
+                    taken += direct.bytes(of: piece) ?? UnsafeRawBufferPointer(start: nil, count: 0)
+                    direct.taken(piece.count)
+                    handed += piece.count
+                }
+                if !direct.isEmpty { return [] }
+                line.start.initializeMemory(as: UInt8.self, repeating: 0xEE, count: line.count)
+            }
+            return taken
+        }
+    }
+}

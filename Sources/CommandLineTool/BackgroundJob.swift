@@ -107,8 +107,8 @@ struct BackgroundJob {
         }
         return AcceptedRun(
             identifiers: used.sorted().compactMap { job.sessions[Int($0.raw)].identifier }, job: job.name,
-            file: job.file, folder: working, report: place(RunOutputs.reportPath(job, options)),
-            events: place(RunOutputs.eventsPath(job, options)), createdAt: Clocks.wall(),
+            file: job.file, folder: working, report: place(RunOutputs.reportPath(job, options.report)),
+            events: place(RunOutputs.eventsPath(job, options.events)), createdAt: Clocks.wall(),
             boot: Surroundings.bootID() ?? "")
     }
 

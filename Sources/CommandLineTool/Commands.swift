@@ -2,6 +2,7 @@ import CurlCore
 import Diagnostics
 import JobLoader
 import Stores
+import TransferModel
 import YAMLTree
 
 // The commands that look at a job and transfer nothing.
@@ -22,8 +23,13 @@ extension CommandLineTool {
                         source: SourceText(withheld: path)))
                 hasErrors = true
             case .success(let loaded):
-                found += loaded.result.diagnostics.sorted()
-                hasErrors = hasErrors || loaded.result.diagnostics.hasErrors
+                var diagnostics = loaded.result.diagnostics
+                // A job with errors has places enough to look at.
+                if !diagnostics.hasErrors, let job = loaded.result.job, let conflict = OutputPlaces.conflict(of: job) {
+                    diagnostics.append(Self.diagnostic(conflict, job, loaded.text))
+                }
+                found += diagnostics.sorted()
+                hasErrors = hasErrors || diagnostics.hasErrors
             }
         }
         switch options.format {
@@ -34,6 +40,13 @@ extension CommandLineTool {
         case .github: console.output(DiagnosticRenderer.github(found))
         }
         return hasErrors ? 2 : 0
+    }
+
+    private static func diagnostic(_ conflict: OutputPlaces.Conflict, _ job: Job, _ text: SourceText) -> Diagnostic {
+        let task = conflict.task.map { job.tasks[Int($0.raw)] }
+        return Diagnostic(
+            severity: .error, code: "place-taken", message: conflict.message, source: text,
+            span: task.map { SourceSpan(line: Int($0.line), column: 1) })
     }
 
     static func schema(_ console: Console) -> Int32 {

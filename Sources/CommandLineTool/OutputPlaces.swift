@@ -5,14 +5,39 @@ import TransferModel
 
 /// Where a run writes beside what its tasks fetch: no two of these may become one file, of which only the last is left.
 enum OutputPlaces {
-    /// `job` has all that is reserved, what the run itself writes too.
+    struct Conflict: Error {
+        let message: String
+        /// Who would write over what is not its own.
+        var task: TaskIndex?
+    }
+
+    /// Before a run begins. `job` has all that is reserved, what the run itself writes too.
     static func check(_ job: Job, report: String?, events: String?) throws(OutputProblem) {
+        do throws(Conflict) {
+            try look(job, report: report, events: events)
+        } catch {
+            throw OutputProblem(error.message)
+        }
+    }
+
+    /// What would end a run of this job that is told nothing else.
+    static func conflict(of job: Job) -> Conflict? {
+        let (report, events) = (RunOutputs.reportPath(job), RunOutputs.eventsPath(job))
+        do throws(Conflict) {
+            try look(RunOutputs.reserving(job, report: report, events: events), report: report, events: events)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private static func look(_ job: Job, report: String?, events: String?) throws(Conflict) {
         var taken: [(place: RawName, what: String)] = []
         if job.file != "-", let place = Folders.resolved(job.file) { taken.append((place, "the job itself")) }
         for (path, what) in [(events, "the events"), (report, "the report")] {
             guard let path, let place = place(path) else { continue }
             if let other = taken.first(where: { $0.place == place }) {
-                throw OutputProblem("cannot write \(what) to \(path): it is the place of \(other.what)")
+                throw Conflict(message: "cannot write \(what) to \(path): it is the place of \(other.what)")
             }
             taken.append((place, what))
         }
@@ -22,7 +47,7 @@ enum OutputPlaces {
 
     /// Neither what the job is made of nor what the run writes is to be replaced by what a task fetches. By names first: the
     /// tasks may be many.
-    private static func checkInputs(_ job: Job) throws(OutputProblem) {
+    private static func checkInputs(_ job: Job) throws(Conflict) {
         var inputs: [String: [(place: RawName, input: Job.Reserved)]] = [:]
         for input in job.reserved {
             guard let place = place(input.path) else { continue }
@@ -35,21 +60,24 @@ enum OutputPlaces {
             guard let destination = job.tasks[index].destination, let alike = inputs[Folders.split(destination).name],
                 let place = place(destination), let input = alike.first(where: { $0.place == place })?.input
             else { continue }
-            throw OutputProblem(
-                "the task `\(job.tasks[index].id)` would write over \(input.what), \(input.path): give it another `to`")
+            throw Conflict(
+                message:
+                    "the task `\(job.tasks[index].id)` would write over \(input.what), \(input.path): give it another `to`",
+                task: TaskIndex(raw: UInt32(index)))
         }
     }
 
     /// Nor is it to go with what no member of a group names.
-    private static func checkGroups(_ job: Job) throws(OutputProblem) {
+    private static func checkGroups(_ job: Job) throws(Conflict) {
         for (number, group) in job.groups.enumerated() where group.extraneous == .remove {
             let index = GroupIndex(raw: UInt16(number))
             guard job.tasks.contains(where: { $0.group == index }),
                 let folder = Folders.resolved(group.to.revealed),
                 let held = ReservedPlaces(job.reserved + sent(in: folder, index, job)).first(inResolved: folder)
             else { continue }
-            throw OutputProblem(
-                "the group `\(group.name)` with `extraneous: remove` would take \(held.what) away, \(held.path): "
+            throw Conflict(
+                message:
+                    "the group `\(group.name)` with `extraneous: remove` would take \(held.what) away, \(held.path): "
                     + "keep that outside the group's folder")
         }
     }

@@ -22,9 +22,9 @@ struct RunOutputs {
         report = JSONReport(job: job, runner: RunnerFacts.here)
         reportsToStandardOutput = options.report == .standardOutput
         isDurable = job.sessions.contains { $0.durability == .flush }
-        reportPath = Self.reportPath(job, options)
+        reportPath = Self.reportPath(job, options.report)
         try OutputPlaces.check(
-            Self.reserving(job, options, environment), report: reportPath, events: Self.eventsPath(job, options))
+            Self.reserving(job, options, environment), report: reportPath, events: Self.eventsPath(job, options.events))
         if let reportPath {
             try JSONReport.preflight(reportPath)
             report.grow(at: reportPath)
@@ -41,8 +41,8 @@ struct RunOutputs {
     }
 
     /// `nil` when none is wanted, or none in a file.
-    static func reportPath(_ job: Job, _ options: RunOptions) -> String? {
-        switch options.report {
+    static func reportPath(_ job: Job, _ meant: RunOptions.Report = .asJobSays) -> String? {
+        switch meant {
         case .none, .standardOutput: return nil
         case .path(let path): return path
         case .asJobSays:
@@ -55,11 +55,17 @@ struct RunOutputs {
     }
 
     /// What the run itself writes is no task's file.
-    static func reserving(_ job: Job, _ options: RunOptions, _ environment: [String: String]) -> Job {
+    static func reserving(_ job: Job, report: String?, events: String?) -> Job {
         var job = job
-        for (path, what) in [(reportPath(job, options), "the report"), (eventsPath(job, options), "the events")] {
+        for (path, what) in [(report, "the report"), (events, "the events")] {
             if let path { job.reserved.append(Job.Reserved(path: path, what: what)) }
         }
+        return job
+    }
+
+    static func reserving(_ job: Job, _ options: RunOptions, _ environment: [String: String]) -> Job {
+        var job = reserving(
+            job, report: reportPath(job, options.report), events: eventsPath(job, options.events))
         if let folder = try? StateFolder(options.stateDirectory, environment).state {
             // Of what lies there the databases alone: somebody's state folder may be the folder that he works in.
             job.reserved += ["store.sqlite", "journal.sqlite"].flatMap { name in
@@ -81,13 +87,13 @@ struct RunOutputs {
 
     private static func eventSink(_ job: Job, _ options: RunOptions) throws(OutputProblem) -> DescriptorSink? {
         if options.events == .standardOutput { return .standardOutput }
-        guard let path = eventsPath(job, options) else { return nil }
+        guard let path = eventsPath(job, options.events) else { return nil }
         return try DescriptorSink(creating: path)
     }
 
     /// `nil` when none are wanted, or none in a file.
-    static func eventsPath(_ job: Job, _ options: RunOptions) -> String? {
-        switch options.events {
+    static func eventsPath(_ job: Job, _ meant: RunOptions.Events = .asJobSays) -> String? {
+        switch meant {
         case .standardOutput: nil
         case .path(let path): path
         case .asJobSays: job.report.events

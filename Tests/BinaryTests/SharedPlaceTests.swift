@@ -55,6 +55,24 @@ import Testing
         #expect(try binary.folder.text("list") == "q\n")
     }
 
+    /// What a run would refuse is found before it.
+    @Test(arguments: [
+        ("report: { json: out/same.json }\n", 3, "the task `a` would write over the report, "),
+        ("report: { events: ./e, json: e }\n", 0, "cannot write the report to"),
+        ("report: { json: job.yaml }\n", 0, "it is the place of the job itself"),
+        ("report: { json: out/other.json }\n", 0, ""),
+    ]) func aCheckFindsItToo(_ report: String, _ line: Int, _ why: String) throws {
+        try #require(mkdir(binary.folder.path("out"), 0o755) == 0)
+        let tasks = "tasks: [{ id: a, url: \"data:,x\", to: out/same.json }]\n"
+        try binary.folder.write("job.yaml", "version: 1\n\(report)\(tasks)")
+        let check = try binary.start(["check", "job.yaml"]).wait()
+        let run = try binary.start(["job.yaml"]).wait()
+        #expect(check.exitStatus == (why.isEmpty ? 0 : 2) && run.exitStatus == (why.isEmpty ? 0 : 4))
+        #expect(check.errorText.contains(why) && run.errorText.contains(why), "\(check.errorText)\n\(run.errorText)")
+        #expect(check.errorText.contains("[place-taken]") == !why.isEmpty)
+        #expect(line == 0 || check.errorText.contains("job.yaml:\(line):1: error: "))
+    }
+
     @Test func nowhereIsNoPlace() throws {
         let result = try binary.start(["job.yaml", "--report", "/dev/null", "--events", "/dev/null"]).wait()
         #expect(result.exitStatus == 0)

@@ -55,7 +55,9 @@ import Testing
             while sent < body.count {
                 let place = Memory(count: 1 + random.below(80_000))
                 let count = min(place.count, line.count, body.count - sent, 1 + random.below(64 << 10))
-                body[sent..<sent + count].withUnsafeBytes { place.start.copyMemory(from: $0.baseAddress!, byteCount: count) }
+                body[sent..<sent + count].withUnsafeBytes {
+                    UnsafeMutableRawBufferPointer(start: place.start, count: count).copyMemory(from: $0)
+                }
                 sent += count
                 var direct = DirectBody()
                 direct.came(count, in: place.start, for: line.start)

@@ -172,7 +172,11 @@ package struct CurlMetrics: Sendable {
     package var connect: Int64 = 0
     package var secureConnect: Int64 = 0
     package var preTransfer: Int64 = 0
+    /// Of a request without a body; of one with a body libcurl means by it the first byte in either direction.
     package var startTransfer: Int64 = 0
+    /// Of a request with a body: when its last byte went out, and when its answer began, as the loop's turns saw it.
+    package var sent: Int64?
+    package var answered: Int64?
     package var total: Int64 = 0
     package var isReused = false
     package var openedConnections = 0

@@ -45,7 +45,7 @@ extension TransferSlot {
             errno = EIO
             return -1
         }
-        guard isHeadComplete, isLengthTold, let room = unsafe receiver?.room(), let place = room.baseAddress
+        guard isPlain, isHeadComplete, isLengthTold, let room = unsafe receiver?.room(), let place = room.baseAddress
         else { return nil }
         let came = unsafe recvfrom(socket, place, min(count, room.count), 0, nil, nil)
         if came > 0 { unsafe direct.came(came, in: place, for: bytes) }

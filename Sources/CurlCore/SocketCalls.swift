@@ -4,24 +4,24 @@ import Glibc
 /// libcurl's calls of `recv` and `send`, which pass by here (Sources/CLibcurl/sockets.c) during the loop's turn: what is
 /// received need not be copied from libcurl's memory, and what is sent need not leave at once.
 struct SocketCalls {
-    /// By socket: whose answer comes over it in the clear, and nobody else's.
-    private var readers: [TransferSlot?] = []
+    /// By socket: whose request goes over it, and nobody else's.
+    private var users: [TransferSlot?] = []
     /// For no longer than a turn.
     var headHold = HeadHold()
 
-    mutating func read(_ socket: Int32, _ slot: TransferSlot) {
+    mutating func use(_ socket: Int32, _ slot: TransferSlot) {
         let index = Int(socket)
-        if index >= readers.count { readers += Array(repeating: nil, count: index + 1 - readers.count) }
-        readers[index] = slot
+        if index >= users.count { users += Array(repeating: nil, count: index + 1 - users.count) }
+        users[index] = slot
     }
 
-    /// Another may read from it already: a socket's number is used again.
+    /// Another may use it already: a socket's number is given again.
     mutating func leave(_ socket: Int32, _ slot: TransferSlot) {
-        if reader(of: socket) === slot { readers[Int(socket)] = nil }
+        if user(of: socket) === slot { users[Int(socket)] = nil }
     }
 
-    func reader(of socket: Int32) -> TransferSlot? {
-        socket >= 0 && Int(socket) < readers.count ? readers[Int(socket)] : nil
+    func user(of socket: Int32) -> TransferSlot? {
+        socket >= 0 && Int(socket) < users.count ? users[Int(socket)] : nil
     }
 }
 
@@ -43,13 +43,19 @@ private func receive(
     _ owner: UnsafeMutableRawPointer?, _ socket: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int
 ) -> Int {
     let notTaken = Int(tr_not_taken)
-    guard let slot = unsafe loop(owner)?.sockets.reader(of: socket), let bytes = unsafe bytes else { return notTaken }
+    guard let slot = unsafe loop(owner)?.sockets.user(of: socket), let bytes = unsafe bytes else { return notTaken }
     return unsafe slot.receiveDirectly(over: socket, for: bytes, count) ?? notTaken
 }
 
 private func send(
     _ owner: UnsafeMutableRawPointer?, _ socket: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int
 ) -> Int {
-    guard unsafe loop(owner)?.sockets.headHold.holds(socket) == true else { return Int(tr_not_taken) }
-    return unsafe sendto(socket, bytes, count, Int32(MSG_NOSIGNAL) | Int32(MSG_MORE), nil, 0)
+    guard let loop = unsafe loop(owner), let slot = loop.sockets.user(of: socket), slot.sendsBody else {
+        return Int(tr_not_taken)
+    }
+    let more = loop.sockets.headHold.holds(socket) ? Int32(MSG_MORE) : 0
+    let sent = unsafe sendto(socket, bytes, count, Int32(MSG_NOSIGNAL) | more, nil, 0)
+    // After the answer it may be the connection's end.
+    if sent > 0, !slot.isHeadComplete { slot.sentAt = loop.clock() }
+    return sent
 }

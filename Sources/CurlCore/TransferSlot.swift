@@ -49,6 +49,8 @@ import TransferModel
     var isHeadComplete = false
     /// After the body. libcurl bounds a line of it, and keeps each.
     private var trailerBytes = 0
+    /// What goes over its connection is the request and the answer, and nothing around them.
+    private(set) var isPlain = false
     /// Nothing but the body's own bytes comes after it, and how many.
     private(set) var isLengthTold = false
     static let longestTrailer = 300 << 10
@@ -74,7 +76,10 @@ import TransferModel
     private var isUnanswered = false
     private var mayRepeat = false
     private var hasBegunAgain = false
-    private var sendsBody = false
+    private(set) var sendsBody = false
+    /// When something of a request with a body last went out, and when its answer began.
+    var sentAt: Instant?
+    private(set) var answeredAt: Instant?
     private var mayUseHTTP2 = false
     /// What was sent in vain.
     private var swallowed: [CurlMetrics] = []
@@ -113,7 +118,7 @@ import TransferModel
         headerBytes.removeAll(keepingCapacity: false)
         status = 0
         (isHeadComplete, trailerBytes) = (false, 0)
-        (isLengthTold, direct) = (false, DirectBody())
+        (isPlain, isLengthTold, direct) = (false, false, DirectBody())
         (lastLine, breaksFraming) = (0, false)
         tlsVersion = 0
         tlsCipher = 0
@@ -129,6 +134,7 @@ import TransferModel
         (mayRepeat, hasBegunAgain) = (!request.needsFreshConnection, false)
         if !swallowed.isEmpty { swallowed = [] }
         (bodyBytes, swallowedBody) = (0, 0)
+        (sentAt, answeredAt) = (nil, nil)
         (beganAt, beganAfter) = (loop.clock(), .zero)
         (tunnelHead, hasReachedServer) = (nil, false)
         tunnels = request.pool.proxy?.speaksHTTP == true && !request.url.hasPrefix("http:")
@@ -254,6 +260,7 @@ import TransferModel
     func prepareAgain() {
         leaveSocket()
         (metStaleConnection, metUnreadyConnection, isUnanswered) = (false, false, false)
+        (sentAt, answeredAt) = (nil, nil)
         beganAfter = loop.clock() - beganAt
         easy.clearMessage()
     }
@@ -286,12 +293,16 @@ import TransferModel
         isUnanswered = true
         guard let usedSocket else { return }
         if sendsBody { loop.sockets.headHold.hold(usedSocket) }
-        if unsafe ssl == nil, pool?.proxy?.isSecure != true { loop.sockets.read(usedSocket, self) }
+        isPlain = unsafe ssl == nil && pool?.proxy?.isSecure != true && url.hasPrefix("http:")
+        loop.sockets.use(usedSocket, self)
     }
 
     /// What was sent before counts as well.
     func addSwallowed(to metrics: inout CurlMetrics) {
         metrics.swallowed = swallowed
+        let began = beganAt + beganAfter
+        metrics.sent = sentAt.map { ($0 - began).nanoseconds / 1_000 }
+        metrics.answered = answeredAt.map { ($0 - began).nanoseconds / 1_000 }
         metrics.beganAfter = beganAfter.nanoseconds / 1_000
     }
 
@@ -459,6 +470,7 @@ import TransferModel
         headerBytes.reserveCapacity(384)
         lastLine = 0
         (isHeadComplete, isLengthTold) = (false, false)
+        if sendsBody { answeredAt = loop.clock() }
         heldHead = nil
         version = unsafe line.count > 5 && line[5] == 0x32 ? .http2 : .http1
         status = 0
@@ -492,6 +504,7 @@ import TransferModel
         let fill = unsafe receiver?.fillBody(buffer) ?? .stop
         guard case .bytes(let count) = fill else { return fill }
         bodyBytes += Int64(count)
+        sentAt = loop.clock()
         return ftp != nil && count == 0 ? endOfBody() : fill
     }
 

@@ -29,8 +29,12 @@ extension Attempt {
         if !metrics.isReused { transaction.notePhases(metrics, start) }
         transaction.requestStart = at(metrics.preTransfer)
         if head != nil {
-            transaction.requestEnd = transaction.requestStart
-            transaction.responseStart = at(metrics.startTransfer)
+            // By another clock than libcurl's, and at a turn's beginning.
+            func between(_ microseconds: Int64) -> Int64 {
+                min(max(microseconds, metrics.preTransfer), max(metrics.total, metrics.preTransfer))
+            }
+            transaction.requestEnd = at(metrics.sent.map(between) ?? metrics.preTransfer)
+            transaction.responseStart = at(metrics.answered.map(between) ?? metrics.startTransfer)
             transaction.responseEnd = at(metrics.total)
         }
         transaction.networkProtocolName = head.map { $0.isHTTP ? ($0.version == .http2 ? "h2" : "http/1.1") : "ftp" }

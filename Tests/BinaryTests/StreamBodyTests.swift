@@ -2,6 +2,7 @@ import Glibc
 import SystemIO
 import TestSupport
 import Testing
+import TextFormats
 import TransferModel
 
 /// Bodies that a command writes, or that come in on standard input.
@@ -12,6 +13,31 @@ import TransferModel
         tasks:
           - { id: a, type: upload, method: PUT, url: "\(server.url("/a"))", body: { stream: { \(stream) } } \(more) }
         """
+    }
+
+    /// Whoever asks where the time went is told: until the body was sent, until there was an answer, until that was over.
+    @Test(arguments: Transport.allCases) func theReportTellsHowLongTheBodyTook(_ transport: Transport) throws {
+        let server = try transport.server()
+        defer { server.stop() }
+        let pause = Script.Step.wait(.milliseconds(300))
+        server.on("/a", [pause] + .headOnly(200, length: 2) + [pause, .bytes([1, 2])])
+        let run = try Stage().run(
+            """
+            \(transport.session(server))
+            tasks:
+              - id: a
+                type: upload
+                method: PUT
+                url: "\(server.url("/a"))"
+                body: { stream: { command: [sh, -c, "printf a; sleep 0.3; printf b"] } }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        let times = try ["requestStart", "requestEnd", "responseStart", "responseEnd"].map {
+            let text = try run.value("$.tasks[0].attempts[0].transactions[0].\($0)Date")
+            return try #require(text.flatMap { RFC3339.parse($0) })
+        }
+        for (then, now) in zip(times, times.dropFirst()) { #expect((now - then).seconds > 0.2) }
+        #expect((times[3] - times[0]).seconds < 60)
     }
 
     /// Whatever goes wrong with the command, no server is told that this was all.

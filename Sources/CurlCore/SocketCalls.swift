@@ -2,7 +2,7 @@ internal import CLibcurl
 import Glibc
 
 /// libcurl's calls of `recv` and `send`, which pass by here (Sources/CLibcurl/sockets.c) during the loop's turn: what is
-/// received need not be copied from libcurl's memory, and what is sent need not leave at once.
+/// received need not be copied from libcurl's memory, what is sent need not leave at once, and it shows when the last of it went.
 struct SocketCalls {
     /// By socket: whose request goes over it, and nobody else's.
     private var users: [TransferSlot?] = []

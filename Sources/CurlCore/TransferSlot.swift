@@ -504,6 +504,7 @@ import TransferModel
         let fill = unsafe receiver?.fillBody(buffer) ?? .stop
         guard case .bytes(let count) = fill else { return fill }
         bodyBytes += Int64(count)
+        // Where others send over the same connection, or an answer came already, this is all that is known of it.
         sentAt = loop.clock()
         return ftp != nil && count == 0 ? endOfBody() : fill
     }

@@ -510,14 +510,18 @@ final class Attempt: TransferReceiver {
     /// Of the answer's body.
     var handedOver: Int64 { received - Int64(start.count + (buffer?.count ?? 0)) }
 
-    /// What is handed over is never more than was received into it.
     func room() -> UnsafeMutableRawBufferPointer? {
-        guard decision == .keep, let current = buffer else { return nil }
-        if current.space > 0 { return current.room }
-        hand(.buffer(current))
-        let next = pool.take()
-        buffer = next
-        return next.room
+        guard decision == .keep, let buffer else { return nil }
+        let current = withRoom(buffer)
+        self.buffer = current
+        return current.room
+    }
+
+    /// The same while there is room in it, else another: a full one goes to a delivery thread.
+    private func withRoom(_ buffer: BodyBuffer) -> BodyBuffer {
+        if buffer.space > 0 { return buffer }
+        hand(.buffer(buffer))
+        return pool.take()
     }
 
     /// The one copy that a byte of a body makes in this process, where it was not put there (``room()``). A long body is
@@ -537,10 +541,7 @@ final class Attempt: TransferReceiver {
             current = pool.take()
         }
         while rest.count > 0 {
-            if current.space == 0 {
-                hand(.buffer(current))
-                current = pool.take()
-            }
+            current = withRoom(current)
             rest = current.fill(rest)
         }
         buffer = current

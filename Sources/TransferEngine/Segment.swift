@@ -104,18 +104,20 @@ final class Segment: TransferReceiver {
     }
 
     func room() -> UnsafeMutableRawBufferPointer? {
-        guard verdict == .part else { return nil }
-        let current = buffer ?? attempt.takeBuffer()
-        buffer = current
-        return current.room
+        verdict == .part ? openBuffer().room : nil
+    }
+
+    private func openBuffer() -> BodyBuffer {
+        let open = buffer ?? attempt.takeBuffer()
+        buffer = open
+        return open
     }
 
     private func keep(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes
         while rest.count > 0 {
-            let current = buffer ?? attempt.takeBuffer()
+            let current = openBuffer()
             rest = current.fill(rest)
-            buffer = current
             if current.space == 0 { handOver() }
         }
     }

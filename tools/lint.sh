@@ -14,7 +14,7 @@ room_share=20
 
 # Which targets may see a C module: docs/architecture.md says why.
 declare -A c_rooms=(
-    [CLibcurl]="CurlCore TransferModelTests"
+    [CLibcurl]="CurlCore CurlCoreTests TransferModelTests"
     [CLibYAML]="YAMLTree"
     [CSQLite]="Stores"
     [CLibSSL]="Digests CurlCore TestSupport"

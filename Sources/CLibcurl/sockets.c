@@ -10,6 +10,8 @@ void tr_own_sockets(void *owner, tr_socket_call receive, tr_socket_call send) {
     sends = send;
 }
 
+void *tr_socket_owner(void) { return present; }
+
 // These stand in the place of the C library's for all of the program, in which only libcurl has them called back.
 __attribute__((visibility("hidden"))) ssize_t recv(int socket, void *bytes, size_t count, int flags) {
     if (present && !flags) {

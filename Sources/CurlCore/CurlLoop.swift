@@ -165,7 +165,7 @@ package import TransferModel
         if !held.isEmpty { releaseEnds() }
         var running: Int32 = 0
         owningSockets { unsafe curl_multi_perform(multi, &running) }
-        sockets.headHold.release()
+        sockets.sender.release()
         collect()
         readmit()
         defer { completions.removeAll(keepingCapacity: true) }

@@ -1,38 +1,66 @@
+internal import CLibcurl
 import Glibc
 
-/// The connection on which the head of a request waits for its body: libcurl sends the two by two calls, which would
-/// leave as two packets, and wake the server twice. It sends what there is of a body right after the head, before it
-/// turns to the next transfer.
+/// The head of a request that waits for its body: libcurl sends the two by two calls, which would leave as two packets, and
+/// wake the server twice. It sends what there is of a body right after the head, before it turns to the next transfer.
 struct HeadHold {
-    private enum State {
-        case free, awaitsHead(Int32), awaitsBody(Int32)
-    }
-    private var state = State.free
+    /// On which connection a head comes next, or waits.
+    private var socket: Int32 = -1
+    private var isAwaited = false
+    private var head: [UInt8] = []
+    /// A connection that carries nothing yet has always room for so many bytes.
+    private static let longest = 2_048
 
-    mutating func hold(_ socket: Int32) {
+    mutating func awaitHead(over socket: Int32) {
         release()
-        state = .awaitsHead(socket)
+        (self.socket, isAwaited) = (socket, true)
     }
 
-    /// Whether what is sent now is such a head. What comes after it takes it along.
-    mutating func holds(_ socket: Int32) -> Bool {
-        switch state {
-        case .awaitsHead(socket):
-            state = .awaitsBody(socket)
-            return true
-        case .awaitsBody(socket):
-            state = .free
-            return false
-        default: return false
+    /// Whether `piece` is such a head, and kept.
+    mutating func keeps(_ piece: UnsafeRawBufferPointer, for socket: Int32) -> Bool {
+        guard isAwaited, socket == self.socket else { return false }
+        isAwaited = false
+        guard piece.count <= Self.longest else { return false }
+        unsafe head.append(contentsOf: piece)
+        return true
+    }
+
+    /// Sends what came after the head along with it, and says how much of that went, or as `send` does what is in the way.
+    mutating func send(_ piece: UnsafeRawBufferPointer, over socket: Int32) -> Int {
+        let flags = Int32(MSG_NOSIGNAL)
+        guard !head.isEmpty, socket == self.socket else {
+            return unsafe sendto(socket, piece.baseAddress, piece.count, flags, nil, 0)
         }
+        defer { head.removeAll(keepingCapacity: true) }
+        let kept = head.count
+        let sent = unsafe head.withUnsafeMutableBytes { head in
+            unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
+                unsafe parts[0] = iovec(iov_base: head.baseAddress, iov_len: head.count)
+                unsafe parts[1] = iovec(
+                    iov_base: UnsafeMutableRawPointer(mutating: piece.baseAddress), iov_len: piece.count)
+                var message = unsafe msghdr()
+                unsafe (message.msg_iov, message.msg_iovlen) = (parts.baseAddress, parts.count)
+                return unsafe sendmsg(socket, &message, flags)
+            }
+        }
+        guard sent < kept else { return sent - kept }
+        // libcurl believes that the head is gone: nothing may come after a part of it.
+        if sent >= 0 || errno == EAGAIN { errno = EIO }
+        return -1
     }
 
-    /// What waits goes out, were it the head alone. That the socket was closed meanwhile, or its number is another's by now,
-    /// does no harm: nothing waits there.
+    /// What waits goes out, were it the head alone.
     mutating func release() {
-        defer { state = .free }
-        guard case .awaitsBody(let socket) = state else { return }
-        var value: Int32 = 0
-        unsafe setsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
+        isAwaited = false
+        guard !head.isEmpty else { return }
+        let none = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+        if unsafe send(none, over: socket) < 0 { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
+
+    /// Its number may be another's in a moment.
+    mutating func forget(_ socket: Int32) {
+        guard socket == self.socket else { return }
+        (self.socket, isAwaited) = (-1, false)
+        head.removeAll(keepingCapacity: true)
     }
 }

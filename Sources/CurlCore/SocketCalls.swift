@@ -6,8 +6,7 @@ import Glibc
 struct SocketCalls {
     /// By socket: whose request goes over it, and nobody else's.
     private var users: [TransferSlot?] = []
-    /// For no longer than a turn.
-    var headHold = HeadHold()
+    var sender = Sender()
 
     mutating func use(_ socket: Int32, _ slot: TransferSlot) {
         let index = Int(socket)
@@ -17,7 +16,9 @@ struct SocketCalls {
 
     /// Another may use it already: a socket's number is given again.
     mutating func leave(_ socket: Int32, _ slot: TransferSlot) {
-        if user(of: socket) === slot { users[Int(socket)] = nil }
+        guard user(of: socket) === slot else { return }
+        users[Int(socket)] = nil
+        sender.forget(socket)
     }
 
     func user(of socket: Int32) -> TransferSlot? {
@@ -33,6 +34,9 @@ extension CurlLoop {
         tr_own_sockets(nil, nil, nil)
     }
 }
+
+/// Whose turn it is on this thread.
+func loopOfTurn() -> CurlLoop? { unsafe loop(tr_socket_owner()) }
 
 private func loop(_ owner: UnsafeMutableRawPointer?) -> CurlLoop? {
     guard let owner = unsafe owner else { return nil }
@@ -53,8 +57,7 @@ private func send(
     guard let loop = unsafe loop(owner), let slot = loop.sockets.user(of: socket), slot.sendsBody else {
         return Int(tr_not_taken)
     }
-    let more = loop.sockets.headHold.holds(socket) ? Int32(MSG_MORE) : 0
-    let sent = unsafe sendto(socket, bytes, count, Int32(MSG_NOSIGNAL) | more, nil, 0)
+    let sent = unsafe loop.sockets.sender.send(UnsafeRawBufferPointer(start: bytes, count: count), over: socket)
     // After the answer it may be the connection's end.
     if sent > 0, !slot.isHeadComplete { slot.sentAt = loop.clock() }
     return sent

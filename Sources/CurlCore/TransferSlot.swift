@@ -77,6 +77,7 @@ import TransferModel
     private var mayRepeat = false
     private var hasBegunAgain = false
     private(set) var sendsBody = false
+    private var isBodyShort = false
     /// When something of a request with a body last went out, and when its answer began.
     var sentAt: Instant?
     private(set) var answeredAt: Instant?
@@ -145,6 +146,7 @@ import TransferModel
         if ftp != nil || request.ftp != nil { fileEnd = FileEnd() }
         ftp = request.ftp
         (lastReply, endedLongWait) = ("", false)
+        isBodyShort = (1...Int64(Sender.longestBody)).contains(request.bodyLength ?? 0)
         (sendsBody, mayUseHTTP2) = (request.bodyLength ?? 0 != 0, Self.version(of: request) == .http2OverTLS)
         if let likeness = request.likeness, likeness === lastLikeness {
             easy.clearMessage()
@@ -292,7 +294,7 @@ import TransferModel
         if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return }
         isUnanswered = true
         guard let usedSocket else { return }
-        if sendsBody { loop.sockets.headHold.hold(usedSocket) }
+        if sendsBody { loop.sockets.sender.awaitHead(over: usedSocket) }
         isPlain = unsafe ssl == nil && pool?.proxy?.isSecure != true && url.hasPrefix("http:")
         loop.sockets.use(usedSocket, self)
     }
@@ -509,6 +511,18 @@ import TransferModel
         return ftp != nil && count == 0 ? endOfBody() : fill
     }
 
+    /// Where libcurl looks at nothing of the body, and sends at once what it got of it; else `nil`.
+    func sendDirectly(insteadOf memory: UnsafeMutableRawBufferPointer) -> BodyFill? {
+        guard isBodyShort, isPlain, Sender.knowsLibcurl, let usedSocket, loopOfTurn() === loop,
+            let place = unsafe loop.sockets.sender.place(insteadOf: memory)
+        else { return nil }
+        let fill = unsafe send(into: place)
+        if case .bytes(let count) = fill {
+            unsafe loop.sockets.sender.filled(count, insteadOf: memory, over: usedSocket)
+        }
+        return fill
+    }
+
     func rewindBody(to offset: Int64) -> Bool {
         (swallowedBody, bodyBytes) = (bodyBytes, 0)
         return receiver?.rewindBody(to: offset, isUnanswered: isUnanswered) == true
@@ -554,7 +568,7 @@ private func sendBody(
 ) -> Int {
     guard let slot = unsafe slot(user), let bytes = unsafe bytes else { return Int(tr_read_abort) }
     let buffer = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-    switch unsafe slot.send(into: buffer) {
+    switch unsafe slot.sendDirectly(insteadOf: buffer) ?? slot.send(into: buffer) {
     case .bytes(let count): return count
     case .pause: return Int(tr_read_pause)
     case .stop: return Int(tr_read_abort)
@@ -593,5 +607,6 @@ private func openSocket(
 
 private func closeSocket(_ user: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
     if let user = unsafe user { unsafe Unmanaged<PoolSockets>.fromOpaque(user).takeUnretainedValue().closed(socket) }
+    loopOfTurn()?.sockets.sender.forget(socket)
     return close(socket)
 }

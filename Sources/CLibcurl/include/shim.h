@@ -1,6 +1,8 @@
 #ifndef TRANSFER_RUN_CURL_SHIM_H
 #define TRANSFER_RUN_CURL_SHIM_H
 #include <curl/curl.h>
+#include <curl/mprintf.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,6 +19,14 @@ extern const int tr_curl_libraries;
 typedef ssize_t (*tr_socket_call)(void *owner, int socket, void *bytes, size_t count);
 enum { tr_not_taken = -2 };
 void tr_own_sockets(void *owner, tr_socket_call receive, tr_socket_call send);
+void *tr_socket_owner(void);
+// From 8.7 on it gathers before it sends. (To ask it for its version costs what all its libraries cost.)
+enum { tr_curl_sends_what_it_reads = LIBCURL_VERSION_NUM < 0x080700 };
+
+// What libcurl's `curl_mvaprintf` and `curl_mvsnprintf` do, sooner where the format is simple: libcurl itself formats by
+// these (formats.c).
+char *tr_formatted(const char *format, va_list arguments);
+int tr_formatted_into(char *place, size_t room, const char *format, va_list arguments);
 
 // curl_easy_setopt, curl_multi_setopt, curl_share_setopt and curl_easy_getinfo are variadic, which Swift cannot
 // call: one typed wrapper per kind of argument, so that a value of the wrong width does not compile.

@@ -1,7 +1,7 @@
 import Diagnostics
 
 /// One node in 32 bytes. Children follow their parent at once, so `next` is all it takes to walk.
-struct NodeRecord: Sendable {
+struct NodeRecord: Hashable, Sendable {
     enum Form: UInt8 {
         case scalar, sequence, mapping, alias
     }

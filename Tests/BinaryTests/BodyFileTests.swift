@@ -88,8 +88,9 @@ import TextFormats
               - { id: t\($0), url: "\(server.url("/\($0)"))", body: { file: "\($0)" } }
             """
         }
+        let defaults = "defaults: { type: upload, method: PUT, headers: { X: \(header) } }"
         let run = try stage.run(
-            "defaults: { type: upload, method: PUT, headers: { X: \(header) } }\ntasks:\n" + tasks.joined(separator: "\n"),
+            "\(defaults)\ntasks:\n\(tasks.joined(separator: "\n"))",
             under: Strace().command(trace: trace, calls: ["sendto", "sendmsg", "open", "openat"]))
         #expect(run.status == 0, "\(run.errorText)")
         for size in sizes {

@@ -1,49 +1,85 @@
-internal import TransferModel
+internal import TextFormats
+package import TransferModel
 
 /// Numbers as people read them.
 package enum HumanText {
     /// `512 B`, `12.3 MiB`.
-    package static func size(_ bytes: Int64) -> String {
-        if bytes < 1024 { return String(bytes) + " B" }
+    package static func size(_ bytes: Int64) -> String { text { append(size: bytes, to: &$0) } }
+
+    /// `0.34s`, `12.3s`, `5m03s`, `2h05m`.
+    package static func duration(_ span: TimeSpan) -> String { text { append(duration: span, to: &$0) } }
+
+    // Each finished task has three of these, put together where its line stands.
+
+    static func append(size bytes: Int64, to line: inout [UInt8]) {
+        if bytes < 1024 {
+            append(bytes, to: &line)
+            return line.append(contentsOf: " B".utf8)
+        }
         var unit = 0
         var scaled = Double(bytes) / 1024
         while scaled >= 1023.95, unit < units.count - 1 {
             scaled /= 1024
             unit += 1
         }
-        // Put together from pieces: what is interpolated is made in the heap first, and each finished task has two of these.
-        return tenths(scaled) + " " + units[unit]
+        append(tenths: scaled, to: &line)
+        line.append(contentsOf: units[unit].utf8)
     }
 
-    private static let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+    private static let units = [" KiB", " MiB", " GiB", " TiB", " PiB", " EiB"]
 
-    static func rate(_ bytes: Int64, in span: TimeSpan) -> String? {
+    /// In a second; `nil` where that is nothing that could be told.
+    static func rate(_ bytes: Int64, in span: TimeSpan) -> Int64? {
         guard span.nanoseconds > 0, bytes > 0 else { return nil }
         let rate = Double(bytes) / span.seconds
-        return rate < 1e18 ? size(Int64(rate)) + "/s" : nil
+        return rate < 1e18 ? Int64(rate) : nil
     }
 
-    /// `0.34s`, `12.3s`, `5m03s`, `2h05m`.
-    static func duration(_ span: TimeSpan) -> String {
+    static func append(duration span: TimeSpan, to line: inout [UInt8]) {
         let seconds = max(0, span.seconds)
         if seconds < 9.995 {
-            let hundredths = Int((seconds * 100).rounded())
-            return String(hundredths / 100) + "." + twoDigits(hundredths % 100) + "s"
+            let hundredths = Int64((seconds * 100).rounded())
+            append(hundredths / 100, to: &line)
+            line.append(UInt8(ascii: "."))
+            append(twoDigits: hundredths % 100, to: &line)
+            return line.append(UInt8(ascii: "s"))
         }
-        if seconds < 59.95 { return "\(tenths(seconds))s" }
-        let whole = Int(seconds.rounded())
-        if whole < 3600 { return "\(whole / 60)m\(twoDigits(whole % 60))s" }
-        return "\(whole / 3600)h\(twoDigits(whole / 60 % 60))m"
+        if seconds < 59.95 {
+            append(tenths: seconds, to: &line)
+            return line.append(UInt8(ascii: "s"))
+        }
+        let whole = Int64(seconds.rounded())
+        let isLong = whole >= 3600
+        append(isLong ? whole / 3600 : whole / 60, to: &line)
+        line.append(isLong ? UInt8(ascii: "h") : UInt8(ascii: "m"))
+        append(twoDigits: isLong ? whole / 60 % 60 : whole % 60, to: &line)
+        line.append(isLong ? UInt8(ascii: "m") : UInt8(ascii: "s"))
     }
 
     static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
-    private static func tenths(_ value: Double) -> String {
-        let tenths = Int((value * 10).rounded())
-        return String(tenths / 10) + "." + String(tenths % 10)
+    private static func text(_ write: (inout [UInt8]) -> Void) -> String {
+        var bytes: [UInt8] = []
+        write(&bytes)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func twoDigits(_ value: Int) -> String { value < 10 ? "0" + String(value) : String(value) }
+    private static func append(_ number: Int64, to line: inout [UInt8]) {
+        if number < 0 { line.append(UInt8(ascii: "-")) }
+        DecimalDigits.append(number.magnitude, to: &line)
+    }
+
+    private static func append(tenths value: Double, to line: inout [UInt8]) {
+        let tenths = Int64((value * 10).rounded())
+        append(tenths / 10, to: &line)
+        line.append(UInt8(ascii: "."))
+        append(tenths % 10, to: &line)
+    }
+
+    private static func append(twoDigits value: Int64, to line: inout [UInt8]) {
+        if value < 10 { line.append(UInt8(ascii: "0")) }
+        append(value, to: &line)
+    }
 
     /// A word as a POSIX shell reads it back.
     static func shellWord(_ word: String) -> String {

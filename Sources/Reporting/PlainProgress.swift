@@ -122,10 +122,18 @@ package final class PlainProgress: EventConsumer {
         word.append(to: &lines, color: style.color)
         column(id(task))
         if record.outcome == .succeeded {
-            if bytes > 0 { column(HumanText.size(bytes)) }
-            if let rate = rate(bytes, running, record) { column(rate) }
+            if bytes > 0 {
+                gap()
+                HumanText.append(size: bytes, to: &lines)
+            }
+            if let rate = rate(bytes, running, record) {
+                gap()
+                HumanText.append(size: rate, to: &lines)
+                lines.append(contentsOf: "/s".utf8)
+            }
         }
-        column(HumanText.duration(record.duration))
+        gap()
+        HumanText.append(duration: record.duration, to: &lines)
         if running.attempts > 1 { column("\(running.attempts) attempts") }
         if let error = record.error { column(error.message) }
         lines.append(UInt8(ascii: "\n"))
@@ -133,7 +141,7 @@ package final class PlainProgress: EventConsumer {
     }
 
     /// An attempt's own time is without what its `bandwidth` held it up. Of several attempts nobody knows whose wait that was.
-    private func rate(_ bytes: Int64, _ running: Running, _ record: TaskRecord) -> String? {
+    private func rate(_ bytes: Int64, _ running: Running, _ record: TaskRecord) -> Int64? {
         guard record.source == .network || record.source == .resumed else { return nil }
         let held = record.waits.first { $0.reason == .bandwidth }?.duration ?? .zero
         if held > .zero, running.attempts > 1 { return nil }
@@ -161,10 +169,16 @@ package final class PlainProgress: EventConsumer {
         lines.append(UInt8(ascii: "\n"))
     }
 
-    /// A part of a line, after two blanks.
+    /// A part of a line.
     private func column(_ text: String) {
-        lines.append(contentsOf: [UInt8(ascii: " "), UInt8(ascii: " ")])
+        gap()
         add(text)
+    }
+
+    /// Before each part.
+    private func gap() {
+        lines.append(UInt8(ascii: " "))
+        lines.append(UInt8(ascii: " "))
     }
 
     private func add(_ text: String) {

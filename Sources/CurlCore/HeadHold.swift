@@ -8,7 +8,8 @@ struct HeadHold {
     private var socket: Int32 = -1
     private var isAwaited = false
     private var head: [UInt8] = []
-    /// A connection that carries nothing yet has always room for so many bytes.
+    /// What the system had no room for, which a connection that carries nothing yet nearly always has; by connection.
+    private var rests: [Int32: [UInt8]] = [:]
     private static let longest = 2_048
 
     mutating func awaitHead(over socket: Int32) {
@@ -27,38 +28,51 @@ struct HeadHold {
 
     /// Sends what came after the head along with it, and says how much of that went, or as `send` does what is in the way.
     mutating func send(_ piece: UnsafeRawBufferPointer, over socket: Int32) -> Int {
-        let flags = Int32(MSG_NOSIGNAL)
+        if !rests.isEmpty, let rest = rests.removeValue(forKey: socket) { return unsafe send(rest, piece, socket) }
         guard !head.isEmpty, socket == self.socket else {
-            return unsafe sendto(socket, piece.baseAddress, piece.count, flags, nil, 0)
+            return unsafe sendto(socket, piece.baseAddress, piece.count, Int32(MSG_NOSIGNAL), nil, 0)
         }
         defer { head.removeAll(keepingCapacity: true) }
-        let kept = head.count
-        let sent = unsafe head.withUnsafeMutableBytes { head in
+        return unsafe send(head, piece, socket)
+    }
+
+    private mutating func send(_ kept: [UInt8], _ piece: UnsafeRawBufferPointer, _ socket: Int32) -> Int {
+        let sent = unsafe kept.withUnsafeBytes { kept in
             unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
-                unsafe parts[0] = iovec(iov_base: head.baseAddress, iov_len: head.count)
-                unsafe parts[1] = iovec(
-                    iov_base: UnsafeMutableRawPointer(mutating: piece.baseAddress), iov_len: piece.count)
+                unsafe parts[0] = Self.part(kept)
+                unsafe parts[1] = Self.part(piece)
                 var message = unsafe msghdr()
                 unsafe (message.msg_iov, message.msg_iovlen) = (parts.baseAddress, parts.count)
-                return unsafe sendmsg(socket, &message, flags)
+                return unsafe sendmsg(socket, &message, Int32(MSG_NOSIGNAL))
             }
         }
-        guard sent < kept else { return sent - kept }
-        // libcurl believes that the head is gone: nothing may come after a part of it.
-        if sent >= 0 || errno == EAGAIN { errno = EIO }
+        guard sent < kept.count else { return sent - kept.count }
+        // libcurl believes that the head is gone: nothing else goes before the rest of it.
+        if sent >= 0 || errno == EAGAIN {
+            rests[socket] = Array(kept[max(0, sent)...])
+            errno = EAGAIN
+        }
         return -1
+    }
+
+    private static func part(_ bytes: UnsafeRawBufferPointer) -> iovec {
+        unsafe iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
     }
 
     /// What waits goes out, were it the head alone.
     mutating func release() {
         isAwaited = false
         guard !head.isEmpty else { return }
-        let none = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-        if unsafe send(none, over: socket) < 0 { shutdown(socket, Int32(SHUT_RDWR)) }
+        // Nobody would come for a rest.
+        if unsafe send(UnsafeRawBufferPointer(start: nil, count: 0), over: socket) < 0 {
+            rests[socket] = nil
+            shutdown(socket, Int32(SHUT_RDWR))
+        }
     }
 
     /// Its number may be another's in a moment.
     mutating func forget(_ socket: Int32) {
+        if !rests.isEmpty { rests[socket] = nil }
         guard socket == self.socket else { return }
         (self.socket, isAwaited) = (-1, false)
         head.removeAll(keepingCapacity: true)

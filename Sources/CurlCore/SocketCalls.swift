@@ -58,6 +58,7 @@ private func send(
         return Int(tr_not_taken)
     }
     let sent = unsafe loop.sockets.sender.send(UnsafeRawBufferPointer(start: bytes, count: count), over: socket)
+    slot.hasRest = sent < count
     // After the answer it may be the connection's end.
     if sent > 0, !slot.isHeadComplete { slot.sentAt = loop.clock() }
     return sent

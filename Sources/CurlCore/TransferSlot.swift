@@ -78,6 +78,8 @@ import TransferModel
     private var hasBegunAgain = false
     private(set) var sendsBody = false
     private var isBodyShort = false
+    /// libcurl has something left to send, of the head or the body, and adds to it what it reads.
+    var hasRest = false
     /// When something of a request with a body last went out, and when its answer began.
     var sentAt: Instant?
     private(set) var answeredAt: Instant?
@@ -146,6 +148,7 @@ import TransferModel
         if ftp != nil || request.ftp != nil { fileEnd = FileEnd() }
         ftp = request.ftp
         (lastReply, endedLongWait) = ("", false)
+        hasRest = false
         isBodyShort = (1...Int64(Sender.longestBody)).contains(request.bodyLength ?? 0)
         (sendsBody, mayUseHTTP2) = (request.bodyLength ?? 0 != 0, Self.version(of: request) == .http2OverTLS)
         if let likeness = request.likeness, likeness === lastLikeness {
@@ -513,7 +516,7 @@ import TransferModel
 
     /// Where libcurl looks at nothing of the body, and sends at once what it got of it; else `nil`.
     func sendDirectly(insteadOf memory: UnsafeMutableRawBufferPointer) -> BodyFill? {
-        guard isBodyShort, isPlain, Sender.knowsLibcurl, let usedSocket, loopOfTurn() === loop,
+        guard isBodyShort, isPlain, !hasRest, Sender.knowsLibcurl, let usedSocket, loopOfTurn() === loop,
             let place = unsafe loop.sockets.sender.place(insteadOf: memory)
         else { return nil }
         let fill = unsafe send(into: place)

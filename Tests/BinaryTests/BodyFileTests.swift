@@ -293,3 +293,44 @@ import TextFormats
         #expect(kibibytes <= 48 << 10, "\(kibibytes) KiB")
     }
 }
+
+/// Where the system takes little at once.
+@Suite(.enabled(if: NetworkNamespace.isAllowed)) struct NarrowSendingTests {
+    /// Heads leave in pieces, and libcurl puts the body behind what is left of them.
+    @Test func whatLeavesInPiecesArrivesWhole() throws {
+        let space = try NetworkNamespace()
+        try space.ip("link set lo mtu 1500")
+        try space.ip("link set lo up")
+        let narrow = ["tcp_wmem", "tcp_rmem"].map { "echo 4096 4096 8192 > /proc/sys/net/ipv4/\($0)" }
+        let ip = space.wrapper + ["/bin/sh", "-c", narrow.joined(separator: "; ")]
+        #expect(try Binary(program: ip[0]).run(arguments: Array(ip.dropFirst())).exitStatus == 0)
+        let server = try space.inside { try ScriptedServer { _ in .respond(200) } }
+        defer { server.stop() }
+        let stage = try Stage()
+        let bodies = [5, 3_000, 30_000, 65_536, 200_000].map { Script.patternBytes($0) }
+        for body in bodies { try stage.folder.write("\(body.count)", body) }
+        var tasks = "sessions: { default: { maximumConnectionsPerHost: 2 } }\ntasks:\n"
+        let heads = [10] + Array(stride(from: 1_700, through: 17_000, by: 300))
+        for (index, length) in heads.enumerated() {
+            // Servers take no line of more than 8 KiB.
+            let headers = stride(from: 0, to: length, by: 990).map { start in
+                "X\(start): \(String(repeating: "x", count: min(990, length - start)))"
+            }
+            tasks += """
+                  - id: t\(index)
+                    type: upload
+                    method: POST
+                    url: "\(server.url("/\(index)"))"
+                    body: { file: "\(bodies[index % bodies.count].count)" }
+                    headers: { \(headers.joined(separator: ", ")) }
+
+                """
+        }
+        let run = try stage.run(tasks, under: space.wrapper)
+        #expect(run.status == 0, "\(run.errorText)")
+        for index in heads.indices {
+            let received = server.requests("/\(index)")
+            #expect(received.map(\.body) == [bodies[index % bodies.count]], "\(heads[index])")
+        }
+    }
+}

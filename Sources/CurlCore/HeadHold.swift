@@ -10,6 +10,7 @@ struct HeadHold {
     private var head: [UInt8] = []
     /// What the system had no room for, which a connection that carries nothing yet nearly always has; by connection.
     private var rests: [Int32: [UInt8]] = [:]
+    /// A longer one is more than what a call costs.
     private static let longest = 2_048
 
     mutating func awaitHead(over socket: Int32) {

@@ -72,7 +72,6 @@ import TextFormats
         if change == .replaced { #expect(message.contains("another file") || message.contains("attributes")) }
     }
 
-    /// Also one that was empty: there is nothing to read of it.
     /// A short body leaves with its head, by one call, and for plain HTTP none of the libraries is loaded that TLS needs.
     @Test(.enabled(if: Strace.isUsable), arguments: [10, 4_000])
     func aShortBodyLeavesWithItsHead(lengthOfAHeader: Int) throws {
@@ -104,6 +103,7 @@ import TextFormats
         #expect(!calls.contains { $0.contains("libssl") || $0.contains("libnghttp2") })
     }
 
+    /// Also one that was empty: there is nothing to read of it.
     @Test func anEmptyFileThatIsFilledIsAnother() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -7,9 +7,7 @@ import Testing
 @Suite struct SenderTests {
     @Test func aHeadLeavesWithItsBodyInOnePacket() throws {
         let line = try Line(SOCK_SEQPACKET)
-        var sender = Sender()
-        sender.awaitHead(over: line.near)
-        #expect(sender.send("HEAD", over: line.near) == 4)
+        var sender = Self.sender(withHeadFor: line)
         #expect(line.receive() == nil)
         #expect(sender.send("body", over: line.near) == 4)
         #expect(line.receive() == "HEADbody")
@@ -20,9 +18,7 @@ import Testing
     @Test func aHeadWithoutABodyLeavesAtTheEndOfTheTurn() throws {
         let line = try Line(SOCK_SEQPACKET)
         let other = try Line(SOCK_SEQPACKET)
-        var sender = Sender()
-        sender.awaitHead(over: line.near)
-        #expect(sender.send("HEAD", over: line.near) == 4)
+        var sender = Self.sender(withHeadFor: line)
         #expect(sender.send("else", over: other.near) == 4)
         #expect(other.receive() == "else")
         #expect(line.receive() == nil)
@@ -39,9 +35,7 @@ import Testing
 
     @Test func theNextHeadDoesNotTakeThePlaceOfOneThatWaits() throws {
         let (line, other) = (try Line(SOCK_SEQPACKET), try Line(SOCK_SEQPACKET))
-        var sender = Sender()
-        sender.awaitHead(over: line.near)
-        #expect(sender.send("HEAD", over: line.near) == 4)
+        var sender = Self.sender(withHeadFor: line)
         sender.awaitHead(over: other.near)
         #expect(line.receive() == "HEAD")
         #expect(sender.send("NEXT", over: other.near) == 4)
@@ -51,9 +45,7 @@ import Testing
 
     @Test func nothingWaitsForAConnectionThatWasClosed() throws {
         let line = try Line(SOCK_SEQPACKET)
-        var sender = Sender()
-        sender.awaitHead(over: line.near)
-        #expect(sender.send("HEAD", over: line.near) == 4)
+        var sender = Self.sender(withHeadFor: line)
         sender.forget(line.near)
         sender.release()
         #expect(line.receive() == nil)
@@ -65,9 +57,7 @@ import Testing
     @Test func ofAHeadThatDoesNotFitTheRestGoesFirst() throws {
         let line = try Line(SOCK_STREAM)
         line.fillUp()
-        var sender = Sender()
-        sender.awaitHead(over: line.near)
-        #expect(sender.send("HEAD", over: line.near) == 4)
+        var sender = Self.sender(withHeadFor: line)
         #expect(sender.send("body", over: line.near) == -1)
         #expect(errno == EAGAIN)
         sender.release()
@@ -84,9 +74,7 @@ import Testing
     @Test func aHeadThatDoesNotFitAloneEndsItsConnection() throws {
         let line = try Line(SOCK_STREAM)
         line.fillUp()
-        var sender = Sender()
-        sender.awaitHead(over: line.near)
-        #expect(sender.send("HEAD", over: line.near) == 4)
+        var sender = Self.sender(withHeadFor: line)
         sender.release()
         line.empty()
         #expect(sender.send("body", over: line.near) == -1)
@@ -122,6 +110,14 @@ import Testing
             }
             for transfer in transfers { #expect(transfer.arrived == transfer.head + transfer.body) }
         }
+    }
+
+    /// It keeps a head that waits for its body.
+    private static func sender(withHeadFor line: Line) -> Sender {
+        var sender = Sender()
+        sender.awaitHead(over: line.near)
+        #expect(sender.send("HEAD", over: line.near) == 4)
+        return sender
     }
 
     /// One request, as libcurl sends it.

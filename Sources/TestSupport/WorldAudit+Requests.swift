@@ -284,10 +284,10 @@ extension WorldAudit {
         guard let error = conclusion.error, error.name == .networkConnectionLost, conclusion.attempts == 0,
             pages[Int(task.raw)].mirrors == nil, let origin = facts(task).origin.map({ origins[Int($0.raw)] })
         else { return true }
-        // It may have been given up before it answered, in one and the same turn.
-        if origin.heardAt == now.instant {
-            return origin.unheardBefore >= min(plan.ownTries.answered, plan.ownTries.unanswered)
-        }
+        let least = min(plan.ownTries.answered, plan.ownTries.unanswered)
+        // It may have been given up before it answered, in one and the same moment; or after that, in which much happens
+        // that takes no time.
+        if origin.heardAt == now.instant, origin.unheardBefore >= least { return true }
         return origin.unheard >= (origin.hasAnswered ? plan.ownTries.answered : plan.ownTries.unanswered)
     }
 

@@ -12,7 +12,8 @@ struct StoryTeller: SimulationObserver {
         let plan = world.setting.plan
         print(
             "run: \(plan.maximumConcurrentTasks) tasks at once, timeout \(text(plan.timeout)), finishBy "
-                + "\(plan.finishBy.map { "\($0)" } ?? "none"), most bytes \(plan.maximumBytes ?? -1), failFast \(plan.failFast)"
+                + "\(plan.finishBy.map { "\($0)" } ?? "none"), most bytes \(plan.maximumBytes ?? -1), "
+                + "failFast \(plan.failFast), own tries \(plan.ownTries)"
         )
         for (index, session) in plan.sessions.enumerated() { print("session \(index): \(session)") }
         for (index, policy) in plan.policies.enumerated() { print("policy \(index): \(policy)") }

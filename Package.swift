@@ -82,6 +82,8 @@ let package = Package(
         cLibrary("CLibYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
         cLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         cLibrary("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+        // Nothing but a header of it is used.
+        .target(name: "CXXHash", path: "Sources/CXXHash"),
         .target(name: "CLateBinding", path: "Sources/CLateBinding"),
         // But for its SHA-256: a release has that in itself (`linking`).
         lateLibrary("CLibSSL", linking: [.linkedLibrary("crypto", .when(configuration: .debug))]),
@@ -99,7 +101,7 @@ let package = Package(
         room("TransferModel", ["CLibIDN2"]),
         room("TextFormats", ["CPCRE2", "TransferModel"]),
         room("Records", ["TransferModel"]),
-        room("Digests", ["CLibSSL", "TransferModel"], pointers: true),
+        room("Digests", ["CLibSSL", "CXXHash", "TransferModel"], pointers: true),
         room("Codecs", ["CZlib", "CBrotli", "CZstd", "TransferModel"], pointers: true),
         room("Diagnostics", ["TextFormats"]),
         room("SystemIO", ["CLinuxShims", "TransferModel"], pointers: true),

@@ -18,6 +18,7 @@ declare -A c_rooms=(
     [CLibYAML]="YAMLTree"
     [CSQLite]="Stores"
     [CLibSSL]="Digests CurlCore TestSupport"
+    [CXXHash]="Digests"
     [CLibIDN2]="TransferModel"
     [CLibPSL]="HTTPRules"
     [CPCRE2]="TextFormats"

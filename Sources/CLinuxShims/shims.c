@@ -42,6 +42,10 @@ void tr_begin_write_out(int descriptor, int64_t offset, int64_t count) {
     (void)sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE);
 }
 
+int tr_take_room(int descriptor, int64_t offset, int64_t count) {
+    return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, count);
+}
+
 // Younger than the C library's headers.
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80

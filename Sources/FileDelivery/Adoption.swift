@@ -33,15 +33,15 @@ final class Adoption {
         _ algorithms: BodyDigests.Algorithms
     ) throws(Problem) {
         guard part.name.hasPrefix(TemporaryNames.prefix), !part.name.utf8.contains(UInt8(ascii: "/")),
-            keeping >= 0, keeping <= part.size, let noted = QuickSum(), let kept = QuickSum()
+            keeping >= 0, keeping <= part.size
         else { throw Problem(reason: "what was noted of the half-done file makes no sense", isOurs: false) }
         self.id = id
         self.task = task
         self.part = part
         self.keeping = keeping
         self.algorithms = algorithms
-        self.noted = noted
-        self.kept = keeping == part.size ? noted : kept
+        noted = QuickSum()
+        kept = keeping == part.size ? noted : QuickSum()
         let file = try Self.open(part, in: folder)
         staging = Staging(adopting: file, in: folder, part.name, size: keeping, self.kept)
         staging.hash(algorithms, isPacked: false)

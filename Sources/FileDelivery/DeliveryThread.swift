@@ -24,8 +24,6 @@ final class DeliveryThread: Sendable {
         orders = Mailbox(wake: { wake.signal() })
         let name = number == 0 ? "delivery" : "delivery \(number + 1)"
         try thread.start(named: name, standsBack: standsBack) { [self] in
-            // A download may need sums and digests at any time.
-            if !standsBack { QuickSum.prepare() }
             var worker = DeliveryWorker(commons, reports, pool, sweeps: number == 0, groupHook: groupHook)
             work(&worker)
         }

@@ -9,7 +9,8 @@ final class FolderCache {
         let device: UInt64
         let inode: UInt64
         /// Whether a write there that went well may have been lost; nobody but whoever writes there asks.
-        private(set) lazy var tellsLate = FilesystemKind.of(descriptor).tellsLate
+        private(set) lazy var tellsLate = kind.tellsLate
+        private(set) lazy var kind = FilesystemKind.of(descriptor)
         /// Set once the filesystem turned out not to know unnamed files.
         var lacksUnnamedFiles: Bool
         /// The batch of orders in which it was last seen at its path.

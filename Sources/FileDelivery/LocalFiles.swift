@@ -165,8 +165,8 @@ enum LocalFiles {
 
     /// Of what is in it, as `FileRecord` tells it; `nil` when it cannot be read.
     static func sum(_ path: String) -> Int64? {
-        guard let file = try? open(path), let sum = QuickSum(),
-            (try? read(file, path, maximum: nil) { sum.update($0) }) != nil
+        let sum = QuickSum()
+        guard let file = try? open(path), (try? read(file, path, maximum: nil) { sum.update($0) }) != nil
         else { return nil }
         return sum.shortSoFar
     }

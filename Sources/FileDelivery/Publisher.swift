@@ -59,6 +59,8 @@ final class Publisher {
     private(set) var failures: [StagingID: TransferError] = [:]
     /// Whom to tell at once when a body is lost.
     private var announced: [StagingID: TaskIndex] = [:]
+    /// How long bodies become of which nothing was written yet.
+    private var lengths: [StagingID: Int64] = [:]
     /// Announced bodies whose failure was told.
     private var told: Set<StagingID> = []
     private var decoders = BodyDecoders()
@@ -115,12 +117,23 @@ final class Publisher {
         do throws(TransferError) {
             announced[id] = task
             try space.announce(id, folder, length: length, reserve: reserve)
+            expect(id, length)
             if let path { try refuseOdd(path) }
         } catch {
             lose(id, error)
             told.insert(id)
             throw error
         }
+    }
+
+    /// `nil` where what comes is not what is written.
+    private func expect(_ id: StagingID, _ length: Int64?) {
+        guard let length, !decoders.unpacks(id) else {
+            lengths[id] = nil
+            stagings[id]?.expectNothing()
+            return
+        }
+        if let staging = stagings[id] { staging.expect(length) } else { lengths[id] = length }
     }
 
     /// What stands there and is no file is not replaced by one.
@@ -151,6 +164,7 @@ final class Publisher {
     /// or with the end.
     func decode(_ id: StagingID, _ task: TaskIndex, _ decoding: BodyDecoding) {
         announced[id] = task
+        expect(id, nil)
         do throws(TransferError) { try decoders.begin(id, decoding) } catch { lose(id, error) }
     }
 
@@ -184,7 +198,7 @@ final class Publisher {
         try piece.withBytes { bytes throws(TransferError) in
             staging.noteSent(bytes)
             try decoders.unpack(id, bytes) { bytes throws(TransferError) in
-                if bytes.count > 0 { try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve) }
+                try takeRoom(for: bytes.count, in: staging, id, place)
                 staging.append(bytes, writer)
                 if let failure = staging.failure { throw writingError(failure, place.folder) }
             }
@@ -197,7 +211,7 @@ final class Publisher {
     ) throws(TransferError) {
         staging.hash(place.algorithms, isPacked: false)
         try piece.withBytes { bytes throws(TransferError) in
-            try space.willWrite(id, place.folder, bytes.count, reserve: place.reserve)
+            try takeRoom(for: bytes.count, at: offset, in: staging, id, place)
             staging.write(bytes, at: offset, writer)
         }
         // What can be hashed by now is, a part at a time: others wait for this thread.
@@ -206,6 +220,16 @@ final class Publisher {
     }
 
     private static let hashedAtOnce: Int64 = 4 << 20
+
+    /// What is to be written takes its room, or more than that if it goes on for long.
+    private func takeRoom(
+        for count: Int, at offset: Int64? = nil, in staging: Staging, _ id: StagingID, _ place: Place
+    ) throws(TransferError) {
+        guard count > 0 else { return }
+        let step = staging.roomStep(for: count, at: offset)
+        if step.count > 0 { try space.willWrite(id, place.folder, Int(step.count), reserve: place.reserve) }
+        if let asked = step.asked { staging.takeRoom(asked) }
+    }
 
     func settle(_ id: StagingID) { stagings[id]?.settle() }
 
@@ -221,6 +245,7 @@ final class Publisher {
         if let known = stagings[id] { return known }
         let made = try open(place, mode: mode)
         if makesSums || !kept.isEmpty && kept[id] != nil { made.beginSum() }
+        if let length = lengths.removeValue(forKey: id) { made.expect(length) }
         stagings[id] = made
         return made
     }
@@ -277,6 +302,7 @@ final class Publisher {
         if !told.isEmpty { told.remove(id) }
         if !concealed.isEmpty { concealed.remove(id) }
         if !announced.isEmpty { announced[id] = nil }
+        if !lengths.isEmpty { lengths[id] = nil }
         decoders.end(id)
         space.end(id)
     }
@@ -297,7 +323,7 @@ final class Publisher {
         do throws(TransferError) {
             try write(rest, to: staging, id, place)
             try decoders.finish(id, endIsProven: !lengthUnverified)
-            staging.catchUp()
+            staging.end()
             if let failure = staging.failure { throw writingError(failure, place.folder) }
             if staging.hasHole { throw TransferError(.unknown, "a part of the body was never written") }
             return try finish(staging, task, destination, lengthUnverified)

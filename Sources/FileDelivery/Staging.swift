@@ -20,6 +20,7 @@ final class Staging {
     private(set) var size: Int64 = 0
     /// What was written beyond that, and what of it is part of `size` by now but was not hashed.
     private var ahead = WrittenAhead()
+    private var room = RoomAhead()
     private var digests = BodyDigests()
     /// Of all that was appended, while it is to be found by a later run.
     private var sum: QuickSum?
@@ -97,6 +98,37 @@ final class Staging {
         sum?.update(bytes)
     }
 
+    // MARK: Room on the disk
+
+    /// So many bytes are to come.
+    func expect(_ length: Int64) {
+        guard home.kind.findsRoomByBlock, length >= RoomAhead.smallest else { return }
+        room.expect(size + length)
+    }
+
+    /// Nobody knows how many are to come.
+    func expectNothing() { room.expect(0) }
+
+    /// Before `count` bytes are appended, or written at `offset`.
+    func roomStep(for count: Int, at offset: Int64? = nil) -> RoomAhead.Step {
+        let start = offset ?? size
+        return room.step(to: start..<(start + Int64(count)))
+    }
+
+    /// Where there is none, the write that needs it says so.
+    func takeRoom(_ range: Range<Int64>) {
+        guard failure == nil else { return }
+        do throws(SystemError) { try file.takeRoom(range) } catch { room.isRefusedRoom() }
+    }
+
+    /// What was taken and not needed is given back.
+    private func giveBackRoom() {
+        guard failure == nil, room.goesBeyond(size) else { return }
+        // It is no less whole with it.
+        try? file.cut(at: size)
+        room.wasCut(at: size)
+    }
+
     // MARK: Pieces in any order
 
     /// A piece of a body that comes in several streams. No byte may come twice.
@@ -159,6 +191,7 @@ final class Staging {
         guard failure == nil, !ahead.isEmpty else { return }
         ahead.removeAll()
         do throws(SystemError) { try file.cut(at: size) } catch { failure = error }
+        room.wasCut(at: size)
     }
 
     /// Bytes that are there already and belong to the whole.
@@ -189,12 +222,21 @@ final class Staging {
     }
 
     /// It keeps its temporary name, and is ours no more.
-    func leave() { temporary = nil }
+    func leave() {
+        giveBackRoom()
+        temporary = nil
+    }
 
     /// Its filesystem may have lost what it took.
     var mayHaveLostWrites: Bool { home.tellsLate }
 
     // MARK: The name
+
+    /// All of it is there.
+    func end() {
+        catchUp()
+        giveBackRoom()
+    }
 
     /// Of all that was appended; a digest that is not the one expected is an error.
     func verifiedChecksum(_ destination: Destination) throws(TransferError) -> Checksum? {

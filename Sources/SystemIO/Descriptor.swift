@@ -124,6 +124,12 @@ package struct Descriptor: ~Copyable, Sendable {
         try Syscall.check("seek") { lseek(raw, Int(size), SEEK_SET) < 0 ? -1 : 0 }
     }
 
+    /// Room on the disk for what will be written there. The file is as long as before.
+    package borrowing func takeRoom(_ range: Range<Int64>) throws(SystemError) {
+        let raw = raw
+        try Syscall.check("fallocate") { tr_take_room(raw, range.lowerBound, Int64(range.count)) }
+    }
+
     package borrowing func facts() throws(SystemError) -> FileFacts {
         var facts = tr_file_facts()
         let raw = raw

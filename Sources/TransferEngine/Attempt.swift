@@ -395,6 +395,7 @@ final class Attempt: TransferReceiver {
             if leavesPart, continuation != nil, (life.announcedLength ?? .max) >= PartFile.smallest {
                 outbox.add(.keepPart(staging, task))
             }
+            announceLength()
             let length = life.announcedLength ?? (16 << 10)
             if length >= Self.longBody { Memory.forgetCode() }
             if length > BodyBuffer.capacity {
@@ -463,6 +464,17 @@ final class Attempt: TransferReceiver {
         }
     }
 
+    /// A body for which there is no room fails before any of it is written.
+    private func announceLength() {
+        guard !isLookingUp, let destination, let length = life.announcedLength,
+            length >= 1 << 20 || destination.reserve > 0
+        else { return }
+        outbox.add(
+            .announce(
+                staging, task, folder: destination.folder, path: destination.group == nil ? destination.path : nil,
+                length: length - life.offset, reserve: destination.reserve))
+    }
+
     private func noteContinuation(_ head: ResponseHead) {
         let options = specification.options
         guard specification.type == .download, life.target == nil, options.values.resume, !options.values.decompress,
@@ -506,9 +518,6 @@ final class Attempt: TransferReceiver {
 
     /// Everything received is handed over; the staging stays.
     func handOverRest() { hand(takeRest()) }
-
-    /// Of the answer's body.
-    var handedOver: Int64 { received - Int64(start.count + (buffer?.count ?? 0)) }
 
     func room() -> UnsafeMutableRawBufferPointer? {
         guard decision == .keep, let buffer else { return nil }

@@ -55,18 +55,6 @@ extension Engine {
         return destination
     }
 
-    /// A body for which there is no room fails before it is received. What of it came with its head takes its room already.
-    func announceLength(_ attempt: Attempt) {
-        guard attempt.isDownload, let destination = attempt.destination, let length = attempt.life.announcedLength,
-            length >= 1 << 20 || destination.reserve > 0
-        else { return }
-        outbox.add(
-            .announce(
-                attempt.staging, attempt.task, folder: destination.folder,
-                path: destination.group == nil ? destination.path : nil,
-                length: length - attempt.life.offset - attempt.handedOver, reserve: destination.reserve))
-    }
-
     /// The body is whole: it becomes the file, or the answer in the report.
     func deliver(_ attempt: Attempt) {
         releaseSlot(attempt)

@@ -145,7 +145,6 @@ extension Engine {
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         learnSecrets(attempt, head.headers)
         inspectName(attempt)
-        announceLength(attempt)
         if !attempt.isFromCache {
             considerSegments(attempt)
             labelPart(attempt)

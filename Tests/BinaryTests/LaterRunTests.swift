@@ -466,7 +466,7 @@ import TransferModel
     }
 
     private func sum(_ bytes: [UInt8]) -> [UInt8]? {
-        guard let sum = QuickSum() else { return nil }
+        let sum = QuickSum()
         bytes.withUnsafeBytes { sum.update($0) }
         return sum.soFar
     }

@@ -30,17 +30,6 @@
     X(int, EVP_DigestFinal_ex, (EVP_MD_CTX *ctx, unsigned char *md, unsigned int *s), (ctx, md, s)) \
     X(int, EVP_DigestInit_ex2, (EVP_MD_CTX *ctx, const EVP_MD *type, const OSSL_PARAM *params), (ctx, type, params)) \
     X(int, EVP_DigestUpdate, (EVP_MD_CTX *ctx, const void *d, size_t cnt), (ctx, d, cnt)) \
-    X(EVP_MAC_CTX *, EVP_MAC_CTX_dup, (const EVP_MAC_CTX *src), (src)) \
-    X(void, EVP_MAC_CTX_free, (EVP_MAC_CTX *ctx), (ctx)) \
-    X(EVP_MAC_CTX *, EVP_MAC_CTX_new, (EVP_MAC *mac), (mac)) \
-    X(EVP_MAC *, EVP_MAC_fetch, (OSSL_LIB_CTX *libctx, const char *algorithm, const char *properties), \
-      (libctx, algorithm, properties)) \
-    X(int, EVP_MAC_final, (EVP_MAC_CTX *ctx, unsigned char *out, size_t *outl, size_t outsize), \
-      (ctx, out, outl, outsize)) \
-    X(void, EVP_MAC_free, (EVP_MAC *mac), (mac)) \
-    X(int, EVP_MAC_init, (EVP_MAC_CTX *ctx, const unsigned char *key, size_t keylen, const OSSL_PARAM *params), \
-      (ctx, key, keylen, params)) \
-    X(int, EVP_MAC_update, (EVP_MAC_CTX *ctx, const unsigned char *data, size_t datalen), (ctx, data, datalen)) \
     X(int, EVP_MD_CTX_copy_ex, (EVP_MD_CTX *out, const EVP_MD_CTX *in), (out, in)) \
     X(void, EVP_MD_CTX_free, (EVP_MD_CTX *ctx), (ctx)) \
     X(EVP_MD_CTX *, EVP_MD_CTX_new, (void), ()) \

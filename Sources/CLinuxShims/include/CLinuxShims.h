@@ -21,6 +21,8 @@ int tr_renameat2(int old_folder, const char *old_path, int new_folder, const cha
 int tr_write_out(int descriptor, int64_t offset, int64_t count);
 // The same, and nobody waits.
 void tr_begin_write_out(int descriptor, int64_t offset, int64_t count);
+// Blocks of the disk for a part of the file, which is not longer for that.
+int tr_take_room(int descriptor, int64_t offset, int64_t count);
 // Writes like pwrite, goes on to the disk at once, and keeps nothing of it in memory (Linux 6.14).
 int64_t tr_write_through(int descriptor, const void *bytes, size_t count, int64_t offset);
 // 0, or -1 and errno: ETIMEDOUT when the monotonic clock reached the time first. `semaphore` is a sem_t.

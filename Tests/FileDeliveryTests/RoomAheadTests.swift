@@ -1,0 +1,188 @@
+import FileDelivery
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+import TransferModel
+
+/// Room on the disk that is taken before the bytes come.
+@Suite struct RoomAheadTests {
+    /// Whatever comes in whatever order, each byte of the disk is counted once, none is asked for beyond what was announced,
+    /// and no stream takes more than a piece ahead of itself.
+    @Test func eachByteIsTakenOnce() throws {
+        var random = Seeded("eachByteIsTakenOnce")
+        for _ in 0..<Rounds.scaled(300) {
+            let length = Int64(1 + random.below(64 << 20))
+            var room = RoomAhead()
+            room.expect(length)
+            let refusedAt = random.oneIn(4) ? random.below(40) : Int.max
+            // As many streams as a download in segments has, each with its own stretch of the file.
+            let bounds = [0] + (0..<random.below(4)).map { _ in Int64(random.below(Int(length))) }.sorted() + [length]
+            var streams = zip(bounds, bounds.dropFirst()).map { $0..<$1 }.filter { !$0.isEmpty }
+            var taken: Int64 = 0
+            var asked: [Range<Int64>] = []
+            var steps = 0
+            while let index = streams.indices.randomElement(using: &random) {
+                if steps == refusedAt { room.isRefusedRoom() }
+                let stream = streams[index]
+                let end = min(stream.upperBound, stream.lowerBound + Int64(1 + random.below(600_000)))
+                let step = room.step(to: stream.lowerBound..<end)
+                taken += step.count
+                if let new = step.asked {
+                    #expect(steps < refusedAt)
+                    #expect(new.upperBound <= length && Int64(new.count) == step.count)
+                    #expect(new.count >= RoomAhead.smallest && new.count <= RoomAhead.piece + RoomAhead.smallest)
+                    #expect(new.upperBound >= end, "what is asked for holds what is written")
+                    #expect(asked.allSatisfy { !$0.overlaps(new) })
+                    asked.append(new)
+                }
+                streams[index] = end..<stream.upperBound
+                if streams[index].isEmpty { streams.remove(at: index) }
+                steps += 1
+            }
+            #expect(taken == length)
+            #expect(!room.goesBeyond(length))
+        }
+    }
+
+    @Test func whatNobodyAnnouncedTakesWhatItWrites() {
+        var room = RoomAhead()
+        #expect(room.step(to: 0..<(1 << 20)) == RoomAhead.Step(count: 1 << 20))
+        room.expect(3 << 20)
+        // A server that sends more than it said.
+        #expect(room.step(to: (1 << 20)..<(2 << 20)) == RoomAhead.Step(count: 2 << 20, asked: (1 << 20)..<(3 << 20)))
+        #expect(room.step(to: (2 << 20)..<(4 << 20)) == RoomAhead.Step(count: 1 << 20))
+        #expect(room.goesBeyond(3 << 20) && !room.goesBeyond(4 << 20))
+        room.wasCut(at: 1 << 20)
+        #expect(!room.goesBeyond(1 << 20))
+    }
+
+    // MARK: On a disk
+
+    private static let mebibyte = 1 << 20
+
+    /// On an ext4 of so many mebibytes.
+    private func onDisk(_ size: Int, _ body: (_ tree: TemporaryTree) throws -> Void) throws {
+        let images = try TemporaryTree("image")
+        try MountedFolder.makeImage(images.path("disk"), size: size * Self.mebibyte)
+        let tree = try TemporaryTree("room")
+        let disk = try MountedFolder.image(images.path("disk"), at: tree.path)
+        try withExtendedLifetime(disk) { try body(tree) }
+    }
+
+    private func append(_ id: StagingID, _ tree: TemporaryTree, _ count: Int, at offset: Int? = nil) -> DeliveryOrder {
+        .append(
+            id, folder: tree.path, algorithm: nil, at: offset.map { Int64($0) },
+            .bytes([UInt8](repeating: 7, count: count)))
+    }
+
+    private func announce(_ id: StagingID, _ tree: TemporaryTree, _ length: Int) -> DeliveryOrder {
+        .announce(id, TaskIndex(raw: 1), folder: tree.path, length: Int64(length), reserve: 0)
+    }
+
+    /// Bytes that nobody has by now; what was ordered before is done.
+    private func free(_ tree: TemporaryTree, _ desk: Desk) throws -> Int {
+        desk.submit(.inspect(TaskIndex(raw: 999), path: "/none", nil))
+        guard case .inspected = try desk.next() else { throw Desk.Silence() }
+        return Int(try FreeSpace.at(tree.path).bytes)
+    }
+
+    private func blocks(_ path: String) -> Int {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? Int(facts.st_blocks) * 512 : -1
+    }
+
+    private func publish(_ id: StagingID, _ tree: TemporaryTree, _ name: String, _ desk: Desk) throws -> FileRecord {
+        desk.submit(
+            .publish(
+                TaskIndex(raw: 1), id, Destination(path: tree.path(name)), rest: .none, lengthUnverified: false))
+        return try desk.outcome().get()
+    }
+
+    /// A piece at a time, and of a length that nobody keeps to, nothing in the end.
+    @Test(.enabled(if: MountedFolder.takesImages)) func aPieceIsTakenAhead() throws {
+        try onDisk(64) { tree in
+            let desk = try Desk()
+            let before = try free(tree, desk)
+            let id = desk.staging()
+            desk.submit(announce(id, tree, 40 * Self.mebibyte), append(id, tree, Self.mebibyte))
+            let taken = before - (try free(tree, desk))
+            let slack = Self.mebibyte / 4
+            #expect(abs(taken - Int(RoomAhead.piece)) < slack)
+            for _ in 0..<10 { desk.submit(append(id, tree, Self.mebibyte)) }
+            #expect(abs(before - (try free(tree, desk)) - 2 * Int(RoomAhead.piece)) < slack)
+            // As if it had said less: what comes with no length proves nothing.
+            let record = try publish(id, tree, "f", desk)
+            #expect(record.bytes == Int64(11 * Self.mebibyte))
+            #expect(abs(blocks(tree.path("f")) - 11 * Self.mebibyte) < slack)
+            #expect(try tree.bytes("f") == [UInt8](repeating: 7, count: 11 * Self.mebibyte))
+            let other = desk.staging()
+            desk.submit(announce(other, tree, 30 * Self.mebibyte), append(other, tree, Self.mebibyte), .discard(other))
+            #expect(abs(before - (try free(tree, desk)) - 11 * Self.mebibyte) < slack)
+        }
+    }
+
+    /// What is taken ahead is not counted again as what is still to come.
+    @Test(.enabled(if: MountedFolder.takesImages)) func theDiskMayBecomeFull() throws {
+        try onDisk(48) { tree in
+            let desk = try Desk()
+            let rest = try free(tree, desk) - 24 * Self.mebibyte - Self.mebibyte / 2
+            try #require(rest > 0)
+            let ids = (0..<2).map { _ in desk.staging() }
+            for id in ids {
+                desk.submit(announce(id, tree, 12 * Self.mebibyte), append(id, tree, Self.mebibyte))
+            }
+            // There is room for them and for this, and for nothing else.
+            let last = desk.staging()
+            desk.submit(announce(last, tree, rest), append(last, tree, rest))
+            let tooMuch = desk.staging()
+            desk.submit(announce(tooMuch, tree, Self.mebibyte))
+            guard case .failed(_, let error) = try desk.next() else { throw Desk.Silence() }
+            #expect(error.name == .notEnoughDiskSpace && error.message.contains("promised"))
+            for id in ids { desk.submit(append(id, tree, 11 * Self.mebibyte)) }
+            for id in ids + [last] { _ = try publish(id, tree, "f\(id.raw)", desk) }
+        }
+    }
+
+    /// What a later run goes on with takes no more than it holds.
+    @Test(.enabled(if: MountedFolder.takesImages)) func whatIsLeftGivesItsRoomBack() throws {
+        try onDisk(64) { tree in
+            let desk = try Desk()
+            let id = desk.staging()
+            desk.submit(
+                .keepPart(id, TaskIndex(raw: 1)), announce(id, tree, 40 * Self.mebibyte),
+                append(id, tree, 3 * Self.mebibyte), .leave(id, TaskIndex(raw: 1)))
+            guard case .part(_, _, let part?) = try desk.next() else { throw Desk.Silence() }
+            #expect(part.size == Int64(3 * Self.mebibyte))
+            #expect(abs(blocks(tree.path(part.name)) - 3 * Self.mebibyte) < Self.mebibyte / 4)
+            // The rest of it takes its room from there.
+            let next = desk.staging()
+            desk.submit(
+                .adopt(
+                    next, TaskIndex(raw: 1), folder: tree.path, part, keeping: part.size, algorithm: nil, sent: nil))
+            guard case .adopted(_, nil) = try desk.next() else { throw Desk.Silence() }
+            desk.submit(announce(next, tree, 20 * Self.mebibyte))
+            for _ in 0..<20 { desk.submit(append(next, tree, Self.mebibyte)) }
+            #expect(try publish(next, tree, "f", desk).bytes == Int64(23 * Self.mebibyte))
+            #expect(abs(blocks(tree.path("f")) - 23 * Self.mebibyte) < Self.mebibyte / 4)
+        }
+    }
+
+    /// Streams that write further on take their own pieces.
+    @Test(.enabled(if: MountedFolder.takesImages)) func segmentsTakeTheirs() throws {
+        try onDisk(64) { tree in
+            let desk = try Desk()
+            let before = try free(tree, desk)
+            let id = desk.staging()
+            desk.submit(announce(id, tree, 40 * Self.mebibyte))
+            for start in [0, 20] { desk.submit(append(id, tree, Self.mebibyte, at: start * Self.mebibyte)) }
+            #expect(abs(before - (try free(tree, desk)) - 2 * Int(RoomAhead.piece)) < Self.mebibyte / 4)
+            for start in 1..<40 where start != 20 {
+                desk.submit(append(id, tree, Self.mebibyte, at: start * Self.mebibyte))
+            }
+            _ = try publish(id, tree, "f", desk)
+            #expect(try tree.bytes("f") == [UInt8](repeating: 7, count: 40 * Self.mebibyte))
+            #expect(abs(blocks(tree.path("f")) - 40 * Self.mebibyte) < Self.mebibyte / 4)
+        }
+    }
+}

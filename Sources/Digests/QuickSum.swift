@@ -8,8 +8,9 @@ internal import CXXHash
     private let state: OpaquePointer
 
     package init() {
-        guard let state = unsafe tr_sum_begin() else { fatalError("there is no memory for a sum") }
-        unsafe self.state = state
+        let made = unsafe tr_sum_begin()
+        precondition(unsafe made != nil, "there is no memory for a sum")
+        unsafe state = made.unsafelyUnwrapped
     }
 
     deinit { unsafe tr_sum_end(state) }

@@ -116,7 +116,8 @@ final class Publisher {
     ) throws(TransferError) {
         do throws(TransferError) {
             announced[id] = task
-            try space.announce(id, folder, length: length, reserve: reserve)
+            let held = stagings[id]?.roomHeld(for: length) ?? 0
+            try space.announce(id, folder, length: length - held, reserve: reserve)
             expect(id, length)
             if let path { try refuseOdd(path) }
         } catch {

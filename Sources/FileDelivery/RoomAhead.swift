@@ -53,6 +53,11 @@ package struct RoomAhead {
     /// The filesystem has no such room, or does not know how to give it: each write sees for itself.
     package mutating func isRefusedRoom() { isRefused = true }
 
+    /// So much of `range` was taken already.
+    package func held(of range: Range<Int64>) -> Int64 {
+        taken.ranges.reduce(0) { $0 + Int64($1.clamped(to: range).count) }
+    }
+
     /// Whether something was taken beyond `size`.
     package func goesBeyond(_ size: Int64) -> Bool { (taken.ranges.last?.upperBound ?? 0) > size }
 

@@ -106,6 +106,9 @@ final class Staging {
         room.expect(size + length)
     }
 
+    /// For so many of those that are to come there is room already, from an attempt before.
+    func roomHeld(for length: Int64) -> Int64 { room.held(of: size..<(size + length)) }
+
     /// Nobody knows how many are to come.
     func expectNothing() { room.expect(0) }
 

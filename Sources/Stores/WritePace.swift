@@ -1,11 +1,9 @@
 package import TransferModel
 
-/// When what is to be kept is written; pure. Soon, for what is not written when the process is killed was fetched for
-/// nothing, and with so long a pause after each time that all the writing takes one part in twenty of a processor, but for
+/// When what is to be kept is written; pure. At once, for what is not written when the process is killed was fetched for
+/// nothing; but with so long a pause after each time that all the writing takes one part in twenty of a processor, but for
 /// a pause that would cost more than it is worth.
 package struct WritePace {
-    /// What comes together is written together.
-    package static let least = TimeSpan.milliseconds(10)
     package static let most = TimeSpan.milliseconds(200)
     private static let share: Int64 = 20
     /// So many changes are written whenever they come.
@@ -21,7 +19,7 @@ package struct WritePace {
     /// One more change is to be written.
     package mutating func noted(_ now: Instant) {
         count += 1
-        due = count >= Self.many ? now : due ?? max(now + Self.least, notBefore)
+        due = count >= Self.many ? now : due ?? max(now, notBefore)
     }
 
     /// A kill from now on is not to cost what was told.

@@ -395,7 +395,7 @@ final class Attempt: TransferReceiver {
             if leavesPart, continuation != nil, (life.announcedLength ?? .max) >= PartFile.smallest {
                 outbox.add(.keepPart(staging, task))
             }
-            announceLength()
+            if !asksForItsName { announceLength() }
             let length = life.announcedLength ?? (16 << 10)
             if length >= Self.longBody { Memory.forgetCode() }
             if length > BodyBuffer.capacity {
@@ -464,15 +464,22 @@ final class Attempt: TransferReceiver {
         }
     }
 
-    /// A body for which there is no room fails before any of it is written.
-    private func announceLength() {
+    /// What stands under the name that the answer gives is to stay: that is asked first (`Engine.inspectName`).
+    var asksForItsName: Bool {
+        guard let destination, destination.path.hasSuffix("/") else { return false }
+        return destination.existing == .skip || destination.existing == .fail
+    }
+
+    /// A body for which there is no room fails before it is received. What of it was handed over takes its room already.
+    func announceLength() {
         guard !isLookingUp, let destination, let length = life.announcedLength,
             length >= 1 << 20 || destination.reserve > 0
         else { return }
+        let handedOver = received - Int64(start.count + (buffer?.count ?? 0))
         outbox.add(
             .announce(
                 staging, task, folder: destination.folder, path: destination.group == nil ? destination.path : nil,
-                length: length - life.offset, reserve: destination.reserve))
+                length: length - life.offset - handedOver, reserve: destination.reserve))
     }
 
     private func noteContinuation(_ head: ResponseHead) {

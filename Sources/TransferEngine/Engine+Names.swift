@@ -26,10 +26,8 @@ extension Engine {
 
     /// What `existing` protects is not to be fetched to the end: asked at the headers, while the body comes.
     func inspectName(_ attempt: Attempt) {
-        guard attempt.isDownload, attempt.decision == .keep, let destination = attempt.destination,
-            destination.path.hasSuffix("/"),
-            destination.existing == .skip || destination.existing == .fail,
-            let path = pathInFolder(destination.path, attempt)
+        guard attempt.isDownload, attempt.decision == .keep, attempt.asksForItsName,
+            let destination = attempt.destination, let path = pathInFolder(destination.path, attempt)
         else { return }
         let checksum = destination.existing == .skip ? attempt.checksum : nil
         outbox.add(
@@ -40,9 +38,10 @@ extension Engine {
 
     /// What stands there. Once all of the body is with a delivery thread, that decides.
     func inspectedName(_ attempt: Attempt, _ path: String, _ size: Int64?, _ matches: Bool?) {
-        guard let size, case .transferring = attempt.phase, let destination = attempt.destination,
+        guard case .transferring = attempt.phase, let destination = attempt.destination,
             path == pathInFolder(destination.path, attempt), attempt.life.isFinalAnswer
         else { return }
+        guard let size else { return attempt.announceLength() }
         stopTransfer(attempt)
         guard destination.existing == .skip else {
             return lose(attempt, TransferError(.destinationExists, "\(path) is there already"))

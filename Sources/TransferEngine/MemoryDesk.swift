@@ -14,9 +14,11 @@ final class MemoryDesk {
     private let reports: Mailbox<MemoryReport>
     private let keeper: MemoryKeeper
     private var orders: [MemoryOrder] = []
-    /// When what lies here is to be handed over at the latest: the thread is not woken for each file.
+    /// When what lies here is to be handed over at the latest: at once, for a kill would cost it, but the thread is not woken
+    /// for each of many files.
     private(set) var due = Instant.distantFuture
-    private static let patience = TimeSpan.milliseconds(10)
+    private var notBefore = Instant(nanoseconds: 0)
+    private static let pause = TimeSpan.milliseconds(10)
     private static let many = 256
     /// There was no store when the run began.
     let isEmpty: Bool
@@ -160,7 +162,7 @@ final class MemoryDesk {
 
     private func add(_ order: MemoryOrder, at now: Instant) {
         orders.append(order)
-        due = orders.count >= Self.many ? Instant(nanoseconds: 0) : min(due, now + Self.patience)
+        due = orders.count >= Self.many ? Instant(nanoseconds: 0) : min(due, max(now, notBefore))
     }
 
     /// Somebody waits for what is looked up; the rest can wait.
@@ -176,7 +178,7 @@ final class MemoryDesk {
 
     func handOver(at now: Instant) {
         guard due <= now else { return }
-        due = .distantFuture
+        (due, notBefore) = (.distantFuture, now + Self.pause)
         keeper.submit(orders)
         orders = []
     }

@@ -2,6 +2,7 @@ import Glibc
 import SystemIO
 import TestSupport
 import Testing
+import TransferModel
 
 /// Filesystems and limits as they really are: full, closed, failing at the last moment, or never large enough.
 @Suite struct DiskLimitTests {
@@ -99,6 +100,34 @@ import Testing
             #expect(run.status == 0, "\(run.errorText)")
             withExtendedLifetime(small) {}
         }
+    }
+
+    /// What stands there and is to stay needs no room for another, also where the server's answer names it.
+    @Test(.enabled(if: MountedFolder.isAllowed), arguments: ["skip", "fail"])
+    func whatIsToStayNeedsNoRoom(_ existing: String) throws {
+        let piece = [Script.Step.pattern(count: 1_000_000), .wait(.milliseconds(20))]
+        let name = "attachment; filename=kept"
+        let head = Script.head(200, [("Content-Length", "20000000"), ("Content-Disposition", name)])
+        let answer = Script([.bytes(head)] + Array(repeating: piece, count: 20).joined())
+        let server = try ScriptedServer { _ in answer }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.makeFolder("small")
+        let small = try MountedFolder.memory(at: stage.folder.path("small"), size: "7m")
+        try stage.folder.write("small/kept", "old")
+        let task = "id: a, url: '\(server.url("/x"))'"
+        let run = try stage.run("tasks: [{ \(task), to: small/, existing: \(existing) }]")
+        if existing == "skip" {
+            #expect(run.status == 0, "\(run.errorText)")
+        } else {
+            #expect(try run.task("a", "error.name") == "destinationExists")
+        }
+        #expect(try stage.text("small/kept") == "old")
+        // Another that would have to be written has none.
+        try stage.folder.makeFolder("small/other")
+        let other = try stage.run("tasks: [{ \(task), to: small/other/, existing: \(existing) }]")
+        #expect(try other.task("a", "error.name") == "notEnoughDiskSpace")
+        withExtendedLifetime(small) {}
     }
 
     /// Bytes are free, and no file can be made.

@@ -144,6 +144,25 @@ import TransferModel
         }
     }
 
+    /// An attempt that goes on where another was cut needs no more than what that one had not taken yet.
+    @Test(.enabled(if: MountedFolder.takesImages), arguments: [1, 9, 20])
+    func anotherAttemptTakesTheRest(_ cut: Int) throws {
+        try onDisk(48) { tree in
+            let desk = try Desk()
+            let (first, second) = (desk.staging(), desk.staging())
+            let rest = try free(tree, desk) - 24 * Self.mebibyte - Self.mebibyte / 2
+            try #require(rest > 0)
+            desk.submit(announce(first, tree, 24 * Self.mebibyte))
+            for _ in 0..<cut { desk.submit(append(first, tree, Self.mebibyte)) }
+            desk.submit(.settle(first), announce(first, tree, (24 - cut) * Self.mebibyte))
+            // There is room for both, and both find it.
+            desk.submit(announce(second, tree, rest), append(second, tree, rest))
+            for _ in cut..<24 { desk.submit(append(first, tree, Self.mebibyte)) }
+            #expect(try publish(second, tree, "second", desk).bytes == Int64(rest))
+            #expect(try publish(first, tree, "first", desk).bytes == Int64(24 * Self.mebibyte))
+        }
+    }
+
     /// What a later run goes on with takes no more than it holds.
     @Test(.enabled(if: MountedFolder.takesImages)) func whatIsLeftGivesItsRoomBack() throws {
         try onDisk(64) { tree in

@@ -7,15 +7,20 @@ import TransferModel
 @Suite struct WritePaceTests {
     private let start = Instant(nanoseconds: 5_000_000_000)
 
-    @Test func whatComesAloneIsWrittenSoon() {
+    @Test func whatComesAloneIsWrittenAtOnce() {
         var pace = WritePace()
         #expect(pace.due == nil && !pace.isDue(start))
         pace.noted(start)
-        #expect(pace.due == start + WritePace.least && !pace.isDue(start))
-        pace.noted(start + .milliseconds(9))
-        #expect(pace.isDue(start + WritePace.least), "the first of them counts")
-        pace.wrote(start + WritePace.least, start + WritePace.least)
+        #expect(pace.due == start && pace.isDue(start))
+        let end = start + .milliseconds(1)
+        pace.wrote(start, end)
         #expect(pace.due == nil && !pace.isDue(start + .seconds(1)))
+        // What comes together after that is written together.
+        for late in 1..<19 {
+            pace.noted(end + .milliseconds(Int64(late)))
+            #expect(!pace.isDue(end + .milliseconds(Int64(late))))
+        }
+        #expect(pace.due == end + .milliseconds(19))
     }
 
     @Test func whoeverMustNotBeLostHurries() {
@@ -35,9 +40,9 @@ import TransferModel
             pace.noted(start + .seconds(1))
         }
         #expect(pace.isDue(start + .seconds(1)))
-        pace.wrote(start, start)
-        pace.noted(start)
-        #expect(!pace.isDue(start), "it counts anew")
+        pace.wrote(start, start + .seconds(1))
+        pace.noted(start + .seconds(1))
+        #expect(!pace.isDue(start + .seconds(1)), "it counts anew")
     }
 
     /// However long it takes: one part in twenty of the time, or all that there is no more than 200 ms apart.

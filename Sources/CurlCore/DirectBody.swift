@@ -7,6 +7,8 @@ import Glibc
     private var handed: UnsafeMutableRawPointer?
     private var place: UnsafeRawPointer?
     private var count = 0
+    /// So many of these were taken before libcurl hands them over.
+    private var ahead = 0
 
     /// libcurl has handed over everything.
     package var isEmpty: Bool { count == 0 }
@@ -15,18 +17,25 @@ import Glibc
 
     package mutating func came(_ count: Int, in place: UnsafeMutableRawPointer, for handed: UnsafeMutableRawPointer) {
         unsafe (self.handed, self.place) = (handed, UnsafeRawPointer(place))
-        self.count = count
+        (self.count, ahead) = (count, 0)
     }
 
-    /// What libcurl handed over, from where it lies; `nil` where that is not what came last.
-    package func bytes(of piece: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    /// What libcurl handed over, from where it lies, and what it will hand over after that, up to `most`: it does so by 16 KiB.
+    /// Nothing where that was taken already; `nil` where it is not what came last.
+    package func bytes(of piece: UnsafeRawBufferPointer, most: Int = 0) -> UnsafeRawBufferPointer? {
         guard unsafe piece.baseAddress == UnsafeRawPointer(handed), piece.count <= count else { return nil }
-        return unsafe UnsafeRawBufferPointer(start: place, count: piece.count)
+        guard ahead == 0 else {
+            return unsafe piece.count <= ahead ? UnsafeRawBufferPointer(start: place, count: 0) : nil
+        }
+        return unsafe UnsafeRawBufferPointer(start: place, count: max(piece.count, min(count, most)))
     }
 
-    package mutating func taken(_ piece: Int) {
+    package mutating func taken(_ count: Int) { taken(count, handed: count) }
+
+    /// libcurl has handed over `piece` bytes; `bytes` of them and of those that follow were taken now.
+    package mutating func taken(_ bytes: Int, handed piece: Int) {
         unsafe (handed, place) = (handed.map { unsafe $0 + piece }, place.map { unsafe $0 + piece })
-        count -= piece
+        (count, ahead) = (count - piece, ahead + bytes - piece)
     }
 
     /// libcurl keeps what nobody took, and hands it over later: it must have that.
@@ -53,10 +62,10 @@ extension TransferSlot {
     }
 
     func receive(direct piece: UnsafeRawBufferPointer) -> BodyReply {
-        guard let bytes = unsafe direct.bytes(of: piece) else { return .stop }
-        let reply = unsafe receiver?.received(body: bytes) ?? .stop
+        guard let bytes = unsafe direct.bytes(of: piece, most: Int(clamping: bodyLeft)) else { return .stop }
+        let reply = unsafe bytes.isEmpty ? .taken : receiver?.received(body: bytes) ?? .stop
         switch reply {
-        case .taken: direct.taken(piece.count)
+        case .taken: direct.taken(bytes.count, handed: piece.count)
         case .pause: direct.giveBack()
         case .stop: break
         }

@@ -53,6 +53,8 @@ import TransferModel
     private(set) var isPlain = false
     /// Nothing but the body's own bytes comes after it, and how many.
     private(set) var isLengthTold = false
+    /// Of that length, what libcurl has not handed over. More than that is no part of the body.
+    private(set) var bodyLeft: Int64 = 0
     static let longestTrailer = 300 << 10
     /// Where the last line that was not folded begins.
     private var lastLine = 0
@@ -411,6 +413,7 @@ import TransferModel
         let block = HeaderBlock(raw: headerBytes)
         headerBytes = []
         isLengthTold = block.has("content-length") && !block.has("transfer-encoding")
+        bodyLeft = isLengthTold ? block.first("content-length").flatMap { Int64($0) } ?? 0 : 0
         var head = ResponseHead(status: status, version: version, headers: block)
         head.wasAskedForCertificate = wasAskedForCertificate
         if answersChallenges, status == 401 || status == 407 {
@@ -494,8 +497,11 @@ import TransferModel
     func receive(body bytes: UnsafeRawBufferPointer) -> BodyReply {
         lastActivity = loop.clock()
         if heldHead != nil, !handOverHeldHead() { return .stop }
-        if !direct.isEmpty { return unsafe receive(direct: bytes) }
-        guard ftp != nil else { return unsafe receiver?.received(body: bytes) ?? .stop }
+        guard ftp != nil else {
+            let reply = unsafe direct.isEmpty ? receiver?.received(body: bytes) ?? .stop : receive(direct: bytes)
+            if reply == .taken { bodyLeft -= Int64(bytes.count) }
+            return reply
+        }
         if !announceFile() { return .stop }
         if let reply = heldBack(before: bytes.count) { return reply }
         let reply = unsafe receiver?.received(body: bytes) ?? .stop

@@ -29,6 +29,8 @@ package struct CacheBypass {
     /// So many judgements in a row must say that memory is dear: one may have met an interrupt, whose time counts as the
     /// thread's own.
     private static let judgements = 3
+    /// After one that says it is not, so many bytes are not weighed: to ask for the time takes some as well.
+    private static let calmFor: Int64 = 4 << 20
     /// So many bytes pass before memory and disk are looked at again: some disks are fast for a while.
     private static let passesFor: Int64 = 64 << 20
     /// After so many a disk that was slow is; twice as many each time that it still is.
@@ -45,7 +47,7 @@ package struct CacheBypass {
         /// A page in memory costs `page`. The disk was looked at before, and found slower, so many times.
         case proving(page: TimeSpan, slow: Int)
         case passing(left: Int64)
-        /// Nothing is asked meanwhile.
+        /// Nothing is asked meanwhile: the disk was found slow, or memory at hand a moment ago.
         case resting(left: Int64)
         case unknownThere
 
@@ -67,6 +69,10 @@ package struct CacheBypass {
         }
     }
 
+    /// Whether it matters what keeping takes now.
+    package var isWeighing: Bool { if case .weighing = state { true } else { false } }
+
+    /// `time` counts while it is weighed.
     package mutating func wasKept(_ count: Int, took time: TimeSpan) {
         switch state {
         case .weighing(let before, let sum, let most, let dear):
@@ -75,7 +81,7 @@ package struct CacheBypass {
             guard bytes >= Self.window else {
                 return state = .weighing(bytes: bytes, time: time, bound: bound, dear: dear)
             }
-            guard time > bound else { return state = .fresh }
+            guard time > bound else { return state = .resting(left: Self.calmFor) }
             guard dear + 1 >= Self.judgements else { return state = .weighing(dear: dear + 1) }
             state = .proving(page: TimeSpan(nanoseconds: time.nanoseconds / (bytes / Self.page)), slow: 0)
         case .resting(let left): state = left > Int64(count) ? .resting(left: left - Int64(count)) : .fresh

@@ -10,6 +10,7 @@ import Testing
         for _ in 0..<Rounds.scaled(200) {
             let body = random.bytes(1 + random.below(200_000))
             #expect(Played(body).receive(&random) == body)
+            #expect(Played(body).receive(&random, ahead: true) == body)
         }
     }
 
@@ -27,6 +28,28 @@ import Testing
         #expect(direct.bytes(of: line[40..<100])?.baseAddress == UnsafeRawPointer(place.start + 40))
         #expect(!direct.isEmpty)
         direct.taken(60)
+        #expect(direct.isEmpty)
+    }
+
+    /// All that came is taken with the first piece, but for what is no part of the body.
+    @Test func whatFollowsMayBeTakenBefore() {
+        let line = Memory(count: 100)
+        let place = Memory(count: 100)
+        var direct = DirectBody()
+        direct.came(100, in: place.start, for: line.start)
+        let first = direct.bytes(of: line[0..<40], most: 70)
+        #expect(first?.baseAddress == UnsafeRawPointer(place.start) && first?.count == 70)
+        direct.taken(70, handed: 40)
+        #expect(direct.bytes(of: line[40..<71], most: 30) == nil, "more than what was the body's")
+        #expect(direct.bytes(of: line[41..<60], most: 30) == nil)
+        #expect(direct.bytes(of: line[40..<60], most: 30)?.count == 0, "it was taken")
+        direct.taken(0, handed: 20)
+        #expect(direct.bytes(of: line[60..<70], most: 10)?.count == 0)
+        direct.taken(0, handed: 10)
+        // What libcurl hands over all the same is what came.
+        let rest = direct.bytes(of: line[70..<100], most: 0)
+        #expect(rest?.baseAddress == UnsafeRawPointer(place.start + 70) && rest?.count == 30)
+        direct.taken(30)
         #expect(direct.isEmpty)
     }
 
@@ -50,7 +73,7 @@ import Testing
 
         init(_ body: [UInt8]) { self.body = body }
 
-        func receive(_ random: inout Seeded) -> [UInt8] {
+        func receive(_ random: inout Seeded, ahead: Bool = false) -> [UInt8] {
             var (taken, sent) = ([UInt8](), 0)
             while sent < body.count {
                 let place = Memory(count: 1 + random.below(80_000))
@@ -64,14 +87,16 @@ import Testing
                 var handed = 0
                 while handed < count {
                     let piece = line[handed..<min(handed + (16 << 10), count)]
-                    if random.below(8) == 0 {
+                    let bytes = direct.bytes(of: piece, most: ahead ? body.count - taken.count : 0)
+                    // What was taken before cannot be left.
+                    if random.below(8) == 0, bytes?.isEmpty != true {
                         // Nobody takes it: libcurl keeps all that is left, and hands over its own bytes later.
                         direct.giveBack()
                         taken += line[handed..<count]
                         break
                     }
-                    taken += direct.bytes(of: piece) ?? UnsafeRawBufferPointer(start: nil, count: 0)
-                    direct.taken(piece.count)
+                    taken += bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
+                    direct.taken(bytes?.count ?? 0, handed: piece.count)
                     handed += piece.count
                 }
                 if !direct.isEmpty { return [] }

@@ -116,6 +116,7 @@ final class Publisher {
     ) throws(TransferError) {
         do throws(TransferError) {
             announced[id] = task
+            let length = max(0, length)
             let held = stagings[id]?.roomHeld(for: length) ?? 0
             try space.announce(id, folder, length: length - held, reserve: reserve)
             expect(id, length)

@@ -103,11 +103,14 @@ final class Staging {
     /// So many bytes are to come.
     func expect(_ length: Int64) {
         guard home.kind.findsRoomByBlock, length >= RoomAhead.smallest else { return }
-        room.expect(size + length)
+        room.expect(end(after: length))
     }
 
     /// For so many of those that are to come there is room already, from an attempt before.
-    func roomHeld(for length: Int64) -> Int64 { room.held(of: size..<(size + length)) }
+    func roomHeld(for length: Int64) -> Int64 { room.held(of: size..<end(after: length)) }
+
+    /// Servers announce what no number holds.
+    private func end(after length: Int64) -> Int64 { length > .max - size ? .max : size + length }
 
     /// Nobody knows how many are to come.
     func expectNothing() { room.expect(0) }

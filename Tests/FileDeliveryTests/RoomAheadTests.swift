@@ -163,6 +163,17 @@ import TransferModel
         }
     }
 
+    /// More than the longest file, and less than nothing.
+    @Test(.enabled(if: MountedFolder.takesImages)) func lengthsThatNoFileHas() throws {
+        try onDisk(16) { tree in
+            let desk = try Desk()
+            let id = desk.staging()
+            desk.submit(append(id, tree, Self.mebibyte), announce(id, tree, -1), announce(id, tree, .max))
+            guard case .failed(_, let error) = try desk.next() else { throw Desk.Silence() }
+            #expect(error.name == .notEnoughDiskSpace && error.message.contains("\(Int.max)"))
+        }
+    }
+
     /// What a later run goes on with takes no more than it holds.
     @Test(.enabled(if: MountedFolder.takesImages)) func whatIsLeftGivesItsRoomBack() throws {
         try onDisk(64) { tree in

@@ -39,6 +39,7 @@ extension RecordWriter {
             $0.put($1.headers)
             $0.put($1.body)
         }
+        if record.hidesOfParts { for part in record.parts { put(part.size) } }
     }
 
     mutating func put(_ record: SessionRecord) {
@@ -89,6 +90,10 @@ extension RecordWriter {
     }
 }
 
+extension TaskRecord {
+    var hidesOfParts: Bool { parts.contains { $0.size != $0.body.count } }
+}
+
 extension RecordReader {
     mutating func attemptRecord() throws(RecordProblem) -> AttemptRecord {
         AttemptRecord(
@@ -105,7 +110,7 @@ extension RecordReader {
         try optional { (reader) throws(RecordProblem) in try reader.transferError() }
     }
 
-    mutating func taskRecord() throws(RecordProblem) -> TaskRecord {
+    mutating func taskRecord(hasPartSizes: Bool) throws(RecordProblem) -> TaskRecord {
         let outcome = try one(of: Coded.taskOutcomes)
         let tolerated = try flag()
         let changed = try optional { (reader) throws(RecordProblem) in try reader.flag() }
@@ -124,8 +129,13 @@ extension RecordReader {
         let cache = try optional { (reader) throws(RecordProblem) in
             CacheRecord(refusal: try reader.optionalText())
         }
-        let parts = try list { (reader) throws(RecordProblem) in
+        var parts = try list { (reader) throws(RecordProblem) in
             AnswerPart(headers: try reader.headers(), body: try reader.blob())
+        }
+        if hasPartSizes {
+            for (index, part) in parts.enumerated() {
+                parts[index] = AnswerPart(headers: part.headers, body: part.body, size: try int64())
+            }
         }
         return TaskRecord(
             outcome: outcome, tolerated: tolerated, changed: changed, source: source, waits: waits, error: error,

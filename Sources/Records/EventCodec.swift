@@ -9,6 +9,8 @@ package enum EventCodec {
         case first = 1
         /// The beginning of an attempt tells of the files that it sends.
         case bodyFiles
+        /// The end of a task tells how long parts of its answer were of which something is hidden.
+        case partSizes
     }
 
     package static func encode(_ event: Event) -> [UInt8] {
@@ -30,6 +32,7 @@ package enum EventCodec {
 
     private static func version(of event: Event) -> Version {
         if case .attemptStarted(let record) = event.kind, !record.bodyFiles.isEmpty { return .bodyFiles }
+        if case .taskFinished(let record) = event.kind, record.hidesOfParts { return .partSizes }
         return .first
     }
 
@@ -37,7 +40,7 @@ package enum EventCodec {
         var reader = RecordReader(bytes)
         let number = try reader.byte()
         guard let version = Version(rawValue: number) else {
-            throw reader.problem(.unknown, "events of format \(number) are unknown, only 1 and 2 are")
+            throw reader.problem(.unknown, "events of format \(number) are unknown, only 1 to 3 are")
         }
         let event = Event(
             time: WallTime(nanoseconds: try reader.int64()), sequence: try reader.unsigned(),
@@ -123,7 +126,7 @@ extension RecordReader {
         case .cacheStored: return .cacheStored
         case .fileFinished: return .fileFinished(try fileRecord())
         case .attemptFinished: return .attemptFinished(try attemptRecord())
-        case .taskFinished: return .taskFinished(try taskRecord())
+        case .taskFinished: return .taskFinished(try taskRecord(hasPartSizes: version == .partSizes))
         case .sessionFinishedEvents: return .sessionFinishedEvents
         case .sessionInvalidated: return .sessionInvalidated(try sessionRecord())
         case .runFinished: return .runFinished(try runRecord())

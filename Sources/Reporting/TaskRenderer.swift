@@ -103,7 +103,7 @@ struct TaskRenderer {
         for part in record.parts {
             writer.beginObject()
             writer.member("headers", headers: part.headers)
-            writer.member("bytes", Int64(part.body.count))
+            writer.member("bytes", part.size)
             TaskBody.writeMembers(part.body, to: &writer)
             writer.endObject()
         }

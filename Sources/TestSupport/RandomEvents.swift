@@ -28,7 +28,7 @@ package struct RandomEvents: Sendable {
     }
 
     /// One of each kind, in which every field says something: no zero, no empty text, nothing missing.
-    package static func filled(format: Int = 2) -> [Event] {
+    package static func filled(format: Int = 3) -> [Event] {
         var full = RandomEvents(Seeded(seed: 1))
         full.isFilled = true
         full.format = format
@@ -45,7 +45,7 @@ package struct RandomEvents: Sendable {
 
     private var isFilled = false
     /// Of the events' bytes: a sample for an older one has nothing of what came later.
-    private var format = 2
+    private var format = 3
 
     private mutating func isThere() -> Bool { isFilled || random.oneIn(2) }
 
@@ -246,7 +246,13 @@ package struct RandomEvents: Sendable {
                 Job.Variable(name: $0.text(), value: $0.isFilled ? .list([.string($0.text())]) : $0.value())
             },
             duration: span(), explanation: text(), cache: maybe { CacheRecord(refusal: $0.text()) },
-            parts: some { AnswerPart(headers: $0.headers(), body: $0.bytes()) })
+            parts: some { AnswerPart(headers: $0.headers(), body: $0.bytes(), size: $0.partSize()) })
+    }
+
+    /// As it is with `bodyFiles`.
+    private mutating func partSize() -> Int64? {
+        if isFilled { return format < 3 ? nil : 1_234_567 }
+        return random.oneIn(3) ? number() : nil
     }
 
     private mutating func session() -> SessionRecord {

@@ -138,7 +138,8 @@ extension TaskRecord {
             duration: duration, explanation: redactor.redacted(explanation),
             cache: cache.map { CacheRecord(refusal: redactor.redacted($0.refusal)) },
             parts: parts.map {
-                AnswerPart(headers: $0.headers.redacted(by: redactor), body: redactor.redacted(body: $0.body))
+                AnswerPart(
+                    headers: $0.headers.redacted(by: redactor), body: redactor.redacted(body: $0.body), size: $0.size)
             })
     }
 }

@@ -221,10 +221,16 @@ package struct CacheRecord: Hashable, Sendable {
 /// One part of an answer that came in several, each in the place of the one before.
 package struct AnswerPart: Sendable {
     package let headers: HeaderBlock
+    /// What of it is shown.
     package let body: [UInt8]
-    package init(headers: HeaderBlock, body: [UInt8]) {
+    /// Of it as it came.
+    package let size: Int64
+
+    /// `size` where what is shown has another.
+    package init(headers: HeaderBlock, body: [UInt8], size: Int64? = nil) {
         self.headers = headers
         self.body = body
+        self.size = size ?? Int64(body.count)
     }
 }
 

@@ -61,6 +61,8 @@ import TransferModel
         let told = [run.report.plainText ?? "", run.errorText] + run.events.compactMap { $0.plainText }
         for text in told { #expect(!text.contains("-secret-"), "\(text)") }
         #expect(try run.values("$.tasks[0].parts[*].text") == [#"{"t": "***"}"#, "no token here", #"{"t": "***"}"#])
+        // They are as long as they came.
+        #expect(try run.values("$.tasks[0].parts[*].bytes") == bodies.map { "\($0.utf8.count)" })
     }
 
     @Test func aPartIsToldWhenItsHeadersAreThere() throws {

@@ -77,10 +77,14 @@ import TransferModel
             }
             (machine.short, machine.long) = (600, 400)
             machine.write(bytes: 3 * WriteStep.longestStay)
-            #expect(machine.step.isLong)
+            var before = machine.longBytes
+            machine.write(bytes: 128 << 20)
+            #expect(machine.longBytes - before > 100 << 20, "but for what is weighed")
             (machine.short, machine.long) = (600, 3_000)
-            machine.write(bytes: 2 << 20)
-            #expect(!machine.step.isLong)
+            machine.write(bytes: 4 << 20)
+            before = machine.longBytes
+            machine.write(bytes: 16 << 20)
+            #expect(machine.longBytes == before)
         }
     }
 }

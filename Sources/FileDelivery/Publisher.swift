@@ -128,13 +128,9 @@ final class Publisher {
         }
     }
 
-    /// `nil` where what comes is not what is written.
-    private func expect(_ id: StagingID, _ length: Int64?) {
-        guard let length, !decoders.unpacks(id) else {
-            lengths[id] = nil
-            stagings[id]?.expectNothing()
-            return
-        }
+    private func expect(_ id: StagingID, _ length: Int64) {
+        // Nobody knows how long it is once it is unpacked.
+        if decoders.unpacks(id) { return }
         if let staging = stagings[id] { staging.expect(length) } else { lengths[id] = length }
     }
 
@@ -166,7 +162,6 @@ final class Publisher {
     /// or with the end.
     func decode(_ id: StagingID, _ task: TaskIndex, _ decoding: BodyDecoding) {
         announced[id] = task
-        expect(id, nil)
         do throws(TransferError) { try decoders.begin(id, decoding) } catch { lose(id, error) }
     }
 

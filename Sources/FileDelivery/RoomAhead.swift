@@ -1,7 +1,7 @@
 /// Room on the disk that a long body is given in large pieces, before its bytes come.
 ///
-/// ext4 looks for room block by block while a file is written, which is a third of what writing takes; asked for a piece,
-/// it finds all of it at once, and in one place. What a server says of a length is not believed: no more than a piece is
+/// ext4 looks for room block by block while a file is written, which is a good part of what writing takes; asked for a
+/// piece, it finds all of it at once, and in one place. What a server says of a length is not believed: no more than a piece is
 /// taken beyond what has come.
 package struct RoomAhead {
     package static let piece: Int64 = 8 << 20

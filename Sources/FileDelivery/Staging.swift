@@ -112,9 +112,6 @@ final class Staging {
     /// Servers announce what no number holds.
     private func end(after length: Int64) -> Int64 { length > .max - size ? .max : size + length }
 
-    /// Nobody knows how many are to come.
-    func expectNothing() { room.expect(0) }
-
     /// Before `count` bytes are appended, or written at `offset`.
     func roomStep(for count: Int, at offset: Int64? = nil) -> RoomAhead.Step {
         let start = offset ?? size

@@ -211,7 +211,9 @@ let package = Package(
                 "BackgroundService", "service-check", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel",
                 "TestSupport",
             ]),
-        tests("JobRunnerTests", ["JobRunner", "CurlCore", "Stores", "SystemIO", "TransferModel", "TestSupport"]),
+        tests(
+            "JobRunnerTests",
+            ["JobRunner", "CurlCore", "Scheduling", "Stores", "SystemIO", "TransferModel", "TestSupport"]),
         tests("CommandLineToolTests", ["CommandLineTool", "JobRunner", "Stores", "TransferModel", "TestSupport"]),
         tests(
             "BinaryTests",

@@ -73,7 +73,7 @@ struct RunningJob {
         try LinkedPlaces.check(job)
         try WorkingFolder.check(RunOutputs.reportPath(job, options.report), RunOutputs.eventsPath(job, options.events))
         if let maximum = options.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
-        if let bandwidth = options.bandwidth { job.limits.bandwidth = bandwidth }
+        if let bandwidth = options.bandwidth { job.limits.bandwidth = .steady(bandwidth) }
         return (job, loaded)
     }
 

@@ -1,6 +1,6 @@
-import Scheduling
+package import Scheduling
 import TextFormats
-import TransferModel
+package import TransferModel
 
 /// A job turned into the scheduler's numbers.
 struct RunPlan {
@@ -14,7 +14,7 @@ struct RunPlan {
         scheduling.waitsForResume = settings.waitsForResume
         scheduling.tellsLimitWaits = settings.tellsLimitWaits
         scheduling.maximumConcurrentTasks = job.limits.maximumConcurrentTasks
-        scheduling.bandwidth = job.limits.bandwidth
+        scheduling.bandwidth = job.limits.bandwidth.map { RateRule($0) }
         scheduling.timeout = job.limits.timeout
         scheduling.finishBy = job.limits.finishBy
         scheduling.maximumBytes = job.limits.maximumBytes
@@ -30,7 +30,7 @@ struct RunPlan {
             streamsPerConnection: session.http.maximumStreamsPerConnection,
             cancelsOnInvalidation: session.onInvalidate == .cancel)
         plan.requestsPerSecond = session.requestsPerSecond
-        plan.bandwidth = session.bandwidth
+        plan.bandwidth = session.bandwidth.map { RateRule($0) }
         plan.window = session.window.map { rule(of: $0) }
         plan.waitsForCredentials = session.kind == .background
         plan.isPatient = session.kind == .background
@@ -38,7 +38,7 @@ struct RunPlan {
     }
 
     private static func rule(of window: TimeWindow) -> WindowRule {
-        let hours = WindowHours(window, zone: window.timezone.map { TimeZoneFile.load($0) } ?? TimeZoneFile.local())
+        let hours = WindowHours(inItsZone: window)
         return WindowRule { date in
             WindowRule.State(isOpen: hours.isOpen(at: date), changesAt: hours.nextChange(after: date))
         }
@@ -102,13 +102,36 @@ struct RunPlan {
         policy.retry = options.policies.retry
         policy.timeoutForResource = options.policies.timeoutForResource
         policy.allowFailure = options.allowFailure
-        policy.bandwidth = options.bandwidth
+        policy.bandwidth = options.bandwidth.map { RateRule($0) }
         policy.earliestBegin = options.earliestBegin
         policy.isSuspended = options.suspended
         policy.terms = options.policies.networkTerms
         policy.waitsForConnectivity = options.policies.waitsForConnectivity
         policy.isDiscretionary = session.discretionary == true
         return policy
+    }
+}
+
+extension WindowHours {
+    /// The window in the time zone that it names, or the machine's.
+    fileprivate init(inItsZone window: TimeWindow) {
+        self.init(window, zone: window.timezone.map { TimeZoneFile.load($0) } ?? TimeZoneFile.local())
+    }
+}
+
+extension RateRule {
+    /// The rule in the time zones that its hours name, or the machine's.
+    package init(_ bandwidth: Bandwidth) {
+        switch bandwidth {
+        case .steady(let rate): self = .steady(rate)
+        case .byTimeOfDay(let entries):
+            let hours = entries.map { (hours: WindowHours(inItsZone: $0.window), rate: $0.rate) }
+            self.init { date in
+                State(
+                    rate: hours.first { $0.hours.isOpen(at: date) }?.rate,
+                    changesAt: hours.compactMap { $0.hours.nextChange(after: date) }.min())
+            }
+        }
     }
 }
 

@@ -246,7 +246,7 @@ extension Scheduler {
     }
 
     mutating func shareBandwidth() {
-        guard let shares = bandwidth?.tick(now.instant) else { return }
+        guard let shares = bandwidth?.tick(now) else { return }
         for share in shares { actions.append(.perform(.credit(share.task, bytes: share.bytes))) }
     }
 }

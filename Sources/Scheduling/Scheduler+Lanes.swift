@@ -179,10 +179,9 @@ extension Scheduler {
         tasks[index].hasNoRoute = false
         tasks[index].conditionsMet = conditions.number
         if plan.policies[policyNumber(of: task)].isDiscretionary { conditions.began(task) }
-        if let rate = plan.policies[policyNumber(of: task)].bandwidth {
-            bandwidth?.add(task, session: session, rate: rate, now.instant)
-        } else if bandwidth?.limits(session) == true {
-            bandwidth?.add(task, session: session, rate: nil, now.instant)
+        let ownRule = plan.policies[policyNumber(of: task)].bandwidth
+        if ownRule != nil || bandwidth?.limits(session) == true {
+            bandwidth?.add(task, session: session, rule: ownRule, now.instant)
         }
         actions.append(.perform(.start(task, attempt: Int(tasks[index].attempt), mirror: mirror)))
         takeSlot(task, lane)

@@ -34,8 +34,8 @@ package struct SchedulingPlan: Sendable {
         package var timeoutForResource = TimeSpan.seconds(7 * 86_400)
         /// Tolerated whatever happened, or when the answer had one of these statuses.
         package var allowFailure = AllowFailure.no
-        /// Bytes a second for each of these tasks.
-        package var bandwidth: Int64?
+        /// For each of these tasks.
+        package var bandwidth: RateRule?
         package var earliestBegin: Moment?
         /// The job file says `suspended: true`.
         package var isSuspended = false
@@ -55,7 +55,7 @@ package struct SchedulingPlan: Sendable {
         package var cancelsOnInvalidation: Bool
         /// To one host, over all tasks.
         package var requestsPerSecond: RequestRate?
-        package var bandwidth: Int64?
+        package var bandwidth: RateRule?
         package var window: WindowRule?
         /// What the network does to a task uses up none of its tries: it is tried again until `timeoutForResource`.
         package var isPatient = false
@@ -85,8 +85,8 @@ package struct SchedulingPlan: Sendable {
     /// What is suspended is waited for, whoever suspended it: it is never deferred for that.
     package var waitsForResume = false
     package var maximumConcurrentTasks = 64
-    /// Bytes a second over all sessions.
-    package var bandwidth: Int64?
+    /// Over all sessions.
+    package var bandwidth: RateRule?
     package var timeout: TimeSpan?
     package var finishBy: Moment?
     package var maximumBytes: Int64?

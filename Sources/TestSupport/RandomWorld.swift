@@ -105,7 +105,7 @@ package struct RandomWorld: Sendable {
         setting.plan.failFast = random.oneIn(8)
         setting.plan.tellsLimitWaits = random.oneIn(2)
         setting.plan.maximumConcurrentTasks = 1 + random.below(10)
-        if random.oneIn(6) { setting.plan.bandwidth = Int64(20_000 + random.below(400_000)) }
+        if random.oneIn(6) { setting.plan.bandwidth = rateRule(&random, below: 400_000) }
         if random.oneIn(12) { setting.plan.timeout = Self.span(&random, below: 20_000) }
         if random.oneIn(12) { setting.plan.finishBy = moment(&random, below: 20_000) }
         if random.oneIn(8) { setting.plan.maximumBytes = Int64(random.below(500_000)) }
@@ -137,7 +137,7 @@ package struct RandomWorld: Sendable {
             maximumConcurrentTasks: random.oneIn(2) ? 1 + random.below(6) : nil,
             streamsPerConnection: 1 + random.below(12), cancelsOnInvalidation: random.oneIn(2))
         if random.oneIn(5) { session.requestsPerSecond = Self.rate(&random) }
-        if random.oneIn(6) { session.bandwidth = Int64(20_000 + random.below(400_000)) }
+        if random.oneIn(6) { session.bandwidth = rateRule(&random, below: 400_000) }
         if random.oneIn(6) { session.window = window(&random) }
         return session
     }
@@ -152,6 +152,18 @@ package struct RandomWorld: Sendable {
             let isOpen = place < open
             let rest = isOpen ? open - place : period - place
             return WindowRule.State(isOpen: isOpen, changesAt: date + TimeSpan(nanoseconds: rest))
+        }
+    }
+
+    /// One rate, or two that take turns every few seconds, one of which may be no limit at all.
+    private func rateRule(_ random: inout Seeded, below most: Int) -> RateRule {
+        let rate = Int64(20_000 + random.below(most))
+        if !random.oneIn(3) { return .steady(rate) }
+        let other = random.oneIn(3) ? nil : Int64(20_000 + random.below(most))
+        let hours = window(&random)
+        return RateRule { date in
+            let state = hours.state(at: date)
+            return RateRule.State(rate: state.isOpen ? rate : other, changesAt: state.changesAt)
         }
     }
 
@@ -171,7 +183,7 @@ package struct RandomWorld: Sendable {
         case 1: policy.allowFailure = .statuses(StatusSet(404, 503))
         default: break
         }
-        if random.oneIn(8) { policy.bandwidth = Int64(20_000 + random.below(200_000)) }
+        if random.oneIn(8) { policy.bandwidth = rateRule(&random, below: 200_000) }
         if random.oneIn(8) { policy.earliestBegin = moment(&random, below: 8_000) }
         policy.isSuspended = random.oneIn(16)
         return policy

@@ -129,8 +129,8 @@ package struct WorldAudit: SimulationObserver {
     /// Counts their changes, and those told since the last turn.
     var conditionsNumber = 0
     var changes = 0
-    var runBytes: AuditBucket?
-    var sessionBytes: [AuditBucket?]
+    var runBytes: AuditBytes?
+    var sessionBytes: [AuditBytes?]
     var bytesMoved: Int64 = 0
     /// Answers that were put off at their head, for what is left of the run is too little.
     var answersTooLong = 0
@@ -184,8 +184,8 @@ package struct WorldAudit: SimulationObserver {
         }
         sessionRunning = Array(repeating: 0, count: plan.sessions.count)
         let debt = Double(model.readAtOnce) * Double(plan.tasks.count)
-        runBytes = plan.bandwidth.map { AuditBucket(bytes: $0, debt, begin) }
-        sessionBytes = plan.sessions.map { $0.bandwidth.map { AuditBucket(bytes: $0, debt, begin) } }
+        runBytes = plan.bandwidth.map { AuditBytes($0, debt, setting.start) }
+        sessionBytes = plan.sessions.map { $0.bandwidth.map { AuditBytes($0, debt, setting.start) } }
         openNetworkPages(begin)
     }
 
@@ -279,7 +279,9 @@ package struct WorldAudit: SimulationObserver {
         case .perform(.lend(let task, let origin)): lend(task, origin, now)
         case .perform(.recall(let task, let origin)): recall(task, origin, now)
         case .perform(.credit(let task, let bytes)):
-            hold(bytes > 0 && pages[Int(task.raw)].phase == .running, now, "credit for task \(task.raw), which is idle")
+            hold(pages[Int(task.raw)].phase == .running, now, "credit for task \(task.raw), which is idle")
+            let isRightSign = bytes > 0 || bytes < 0 && !hasSteadyRates(task)
+            hold(isRightSign, now, "task \(task.raw) is given \(bytes) bytes of credit")
         case .perform(.publish(let group)): publish(group, now)
         case .perform(.giveUp(let group)):
             // What was done in the same moment is done.
@@ -301,10 +303,16 @@ package struct WorldAudit: SimulationObserver {
         bytesMoved += bytes
         if pages[Int(task.raw)].sentBody == .goesElsewhere { pages[Int(task.raw)].sentBody = .no }
         let session = Int(facts(task).session.raw)
-        let isWithin = runBytes?.take(Double(bytes), now.instant) ?? true
+        let isWithin = runBytes?.take(Double(bytes), now) ?? true
         hold(isWithin, now, "more bytes than `limits.bandwidth`")
-        let isSessionWithin = sessionBytes[session]?.take(Double(bytes), now.instant) ?? true
+        let isSessionWithin = sessionBytes[session]?.take(Double(bytes), now) ?? true
         hold(isSessionWithin, now, "more bytes than the bandwidth of session \(session)")
+    }
+
+    /// Whether no `bandwidth` of the task changes with the time of day: then credit is never taken back.
+    private func hasSteadyRates(_ task: TaskIndex) -> Bool {
+        let rules = [plan.bandwidth, plan.sessions[Int(facts(task).session.raw)].bandwidth, policy(task).bandwidth]
+        return rules.allSatisfy { $0 == nil || $0?.steadyRate != nil }
     }
 
     mutating func stopCounting(_ task: TaskIndex) {
@@ -325,15 +333,6 @@ struct AuditBucket {
     init(_ rate: RequestRate, _ now: Instant) {
         self.rate = rate.perSecond
         burst = Double(max(1, rate.burst))
-        level = burst
-        at = now
-    }
-
-    /// What came together in a second may come at once, as slow transfers tell late of what they moved; so may a quarter
-    /// of a second's that nobody was given yet. What is read at once may go beyond it.
-    init(bytes: Int64, _ debt: Double, _ now: Instant) {
-        rate = Double(bytes)
-        burst = Double(bytes) * 1.25 + debt + 1_000
         level = burst
         at = now
     }

@@ -123,6 +123,9 @@ final class Attempt: TransferReceiver {
     /// The present one, or the last.
     var requestWasSent = false
 
+    /// Where its task has a `minimumRate`.
+    var rateFloor: RateFloor?
+
     // Under a `bandwidth`.
     /// Bytes that it may still move; `nil` is any number. What was read at once may exceed it.
     private(set) var credit: Int64?
@@ -224,6 +227,7 @@ final class Attempt: TransferReceiver {
         requestStartedAt = now.wall
         lastProgressAt = now.instant
         idleLimit = specification.options.values.policies.timeoutForRequest
+        rateFloor = specification.options.values.policies.minimumRate.map { RateFloor($0) }
         if rate != nil { credit = 0 }
     }
 
@@ -321,6 +325,7 @@ final class Attempt: TransferReceiver {
 
     /// Ready for the next request of the same attempt.
     func beginRequest(at now: Now) {
+        rateFloor?.restart()
         (head, refusedTunnel) = (nil, nil)
         (received, arrived) = (0, 0)
         endedByUs = false

@@ -52,6 +52,7 @@ extension Attempt {
     /// Bytes of a body moved, either way.
     func count(moved bytes: Int) {
         unreportedBytes += Int64(bytes)
+        rateFloor?.moved(Int64(bytes))
         ledger?.budget.moved(task, Int64(bytes))
     }
 

@@ -31,7 +31,7 @@ extension Engine {
     /// The lowest rate that the task is under.
     func rate(_ task: TaskSpecification) -> Int64? {
         let session = sessions[Int(task.session.raw)].configuration.bandwidth
-        return [job.limits.bandwidth, session, task.options.values.bandwidth].compactMap { $0 }.min()
+        return [job.limits.bandwidth, session, task.options.values.bandwidth].compactMap { $0?.lowest }.min()
     }
 
     func newStaging(_ specification: TaskSpecification, _ task: TaskIndex) -> StagingID {

@@ -33,6 +33,12 @@ extension Engine {
         var next = Instant.distantFuture
         for attempt in segmented {
             guard let parts = attempt.parts else { continue }
+            if let error = attempt.slowness(at: now.instant, nextLook: &next) {
+                for stream in liveStreams(attempt, parts) where attempt.parts === parts {
+                    stop(stream.id, .failed, error, attempt, parts)
+                }
+                continue
+            }
             if attempt.pausedAt != nil {
                 next = min(next, now.instant + attempt.idleLimit)
                 continue

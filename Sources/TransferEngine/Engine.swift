@@ -417,6 +417,7 @@ package final class Engine {
         attempt.place = transferring.count
         transferring.append(attempt)
         nextIdleCheck = min(nextIdleCheck, now.instant + attempt.idleLimit)
+        _ = attempt.slowness(at: now.instant, nextLook: &nextIdleCheck)
     }
 
     /// What all requests of the attempt have in common; the headers are left out.
@@ -538,6 +539,11 @@ package final class Engine {
         for attempt in transferring.reversed() {
             guard attempt.parts == nil, let transfer = attempt.transfer, let last = loop.lastActivity(of: transfer)
             else { continue }
+            if let error = attempt.slowness(at: now.instant, nextLook: &next) {
+                stopTransfer(attempt)
+                ended(attempt, error, sawCloseNotify: false)
+                continue
+            }
             // That it stands still is our doing.
             if attempt.pausedAt != nil {
                 next = min(next, now.instant + attempt.idleLimit)

@@ -78,8 +78,8 @@ package struct RunLimits: Hashable, Sendable {
     package var maximumConcurrentTasks = 64
     /// What a job, a session or a command may say of that.
     package static let concurrentTasks: ClosedRange<Int64> = 1...1_000_000
-    /// Bytes a second over all sessions.
-    package var bandwidth: Int64?
+    /// Over all sessions.
+    package var bandwidth: Bandwidth?
     package var timeout: TimeSpan?
     package var finishBy: Moment?
     package var minimumFreeDisk: Int64?

@@ -23,7 +23,7 @@ package struct SessionConfiguration: Sendable {
     /// `nil` is not written: then `--detach` makes a background session discretionary.
     package var discretionary: Bool?
     package var window: TimeWindow?
-    package var bandwidth: Int64?
+    package var bandwidth: Bandwidth?
     package var durability = Durability.none
     package var onFinish: [SecretText]?
     /// What a task starts from for the keys it shares with its session.
@@ -50,6 +50,7 @@ package struct TransferPolicies: Sendable {
     package var cachePolicy = CachePolicy.useProtocolCachePolicy
     package var timeoutForRequest = TimeSpan.seconds(60)
     package var timeoutForResource = TimeSpan.seconds(7 * 86_400)
+    package var minimumRate: MinimumRate?
     package var retry = RetryPolicy()
     package var redirects = RedirectPolicy()
     package var credentials: [Credential] = []

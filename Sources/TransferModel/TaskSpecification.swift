@@ -124,7 +124,7 @@ package final class TaskOptions: Sendable {
         package var expect = Expectations()
         package var captures: [Capture] = []
         package var policies: TransferPolicies
-        package var bandwidth: Int64?
+        package var bandwidth: Bandwidth?
         package var cookies = true
         package var mainDocument: ResourceURL?
         package var suspended = false

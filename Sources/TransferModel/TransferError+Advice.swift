@@ -28,6 +28,9 @@ extension TransferError {
         if message.contains("`timeoutForRequest`") {
             return "Raise `timeoutForRequest`, or see whether the server answers at all."
         }
+        if message.contains("`minimumRate`") {
+            return "Lower `minimumRate`, or use another server or network."
+        }
         if message.contains("`timeoutForResource`") {
             return "Raise `timeoutForResource`, or see in the report what its attempts and waits took so long for."
         }

@@ -140,7 +140,7 @@ import TransferModel
 
     @Test func bodiesUnderABandwidthWaitForTheirCredit() {
         var scene = Scene(tasks: 4, size: 25_000, bandwidth: nil)
-        scene.setting.plan.bandwidth = 10_000
+        scene.setting.plan.bandwidth = .steady(10_000)
         let (history, result) = scene.run()
         #expect(history.bytes == [25_000, 25_000, 25_000, 25_000])
         #expect(result.duration.seconds > 9 && result.duration.seconds < 11)

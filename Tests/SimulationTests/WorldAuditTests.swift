@@ -195,8 +195,8 @@ import TransferModel
             }.joined(separator: "; ")
         }
         #expect(found { _ in } == "")
-        #expect(found { $0.bandwidth = 50_000 }.contains("`limits.bandwidth`"))
-        #expect(found { $0.sessions[0].bandwidth = 50_000 }.contains("bandwidth of session 0"))
+        #expect(found { $0.bandwidth = .steady(50_000) }.contains("`limits.bandwidth`"))
+        #expect(found { $0.sessions[0].bandwidth = .steady(50_000) }.contains("bandwidth of session 0"))
         #expect(found { $0.maximumBytes = 50_000 }.contains("after `limits.maximumBytes`"))
     }
 

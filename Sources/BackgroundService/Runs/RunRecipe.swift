@@ -61,7 +61,7 @@ package struct RunRecipe: Sendable {
     package func changed(_ job: Job) -> Job {
         var job = job
         if let maximum = changes.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
-        if let bandwidth = changes.bandwidth { job.limits.bandwidth = bandwidth }
+        if let bandwidth = changes.bandwidth { job.limits.bandwidth = .steady(bandwidth) }
         guard isDetached else { return job }
         // Nobody waits for what was handed over and left: it goes when it costs nobody, unless its session says otherwise.
         for index in job.sessions.indices where job.sessions[index].kind == .background {

@@ -40,6 +40,39 @@ extension Reader {
         return rate
     }
 
+    func minimumRate(_ node: NodeID) -> MinimumRate? {
+        guard tree.kind(node) == .mapping else {
+            wrongType(node, .object("minimumRate"))
+            return nil
+        }
+        var floor = MinimumRate.blank
+        Sections.minimumRate.decode(node, into: &floor, self)
+        return floor.rate > 0 && floor.over > .zero ? floor : nil
+    }
+
+    /// One rate, or a list of rates with their hours.
+    func bandwidth(_ node: NodeID) -> Bandwidth? {
+        guard tree.kind(node) == .sequence else { return rate(node).map { .steady($0) } }
+        if tree.count(node) == 0 {
+            error("invalid-value", "`bandwidth` has no entry", hint: "leave it out where there is no limit", node)
+            return nil
+        }
+        let hours = tree.children(node).compactMap { bandwidthHours($0) }
+        return hours.isEmpty ? nil : .byTimeOfDay(hours)
+    }
+
+    private func bandwidthHours(_ node: NodeID) -> Bandwidth.Hours? {
+        var draft = Sections.BandwidthDraft()
+        let known = problems.count
+        Sections.bandwidthHours.decode(node, into: &draft, self)
+        if problems.count == known, draft.from == draft.to {
+            error(
+                "empty-window", "these hours end when they begin",
+                hint: "for one rate at all times write `bandwidth: 10MiB/s`", at: beginning(node))
+        }
+        return problems.count == known ? draft.hours : nil
+    }
+
     func window(_ node: NodeID, into window: inout TimeWindow?) {
         var draft = window ?? TimeWindow(from: 0, to: 0)
         let known = problems.count

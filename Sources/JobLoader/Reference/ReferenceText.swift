@@ -166,5 +166,13 @@ enum ReferenceText {
         "window": """
         window: { from: "22:00", to: "06:00", days: [monday, tuesday], timezone: Europe/Berlin }
         """,
+        "bandwidthHours": """
+        bandwidth:
+          - { from: "08:00", to: "18:00", days: [monday, tuesday, wednesday, thursday, friday], rate: 1MiB/s }
+          - { from: "18:00", to: "08:00", rate: 20MiB/s }
+        """,
+        "minimumRate": """
+        minimumRate: { rate: 1kB/s, over: 30s }
+        """,
     ]
 }

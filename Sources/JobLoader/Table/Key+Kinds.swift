@@ -55,6 +55,15 @@ extension Key where Target: Blank {
         Key(name, path(), .rate, default: "none", meaning, availability) { $1.rate($0).map { .some($0) } }
     }
 
+    /// One rate, or a list of rates by time of day.
+    static func bandwidth(
+        _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, Bandwidth?>, _ meaning: String
+    ) -> Key {
+        Key(name, path(), .either([.rate, .list(.object("bandwidthHours"))]), default: "none", meaning) {
+            $1.bandwidth($0).map { .some($0) }
+        }
+    }
+
     static func choice<Value: RawRepresentable & CaseIterable & SendableMetatype>(
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, Value>, default standard: String,
         _ meaning: String, _ availability: Availability<Target> = .built

@@ -104,7 +104,9 @@ extension Sections {
             .integer(
                 "maximumConcurrentTasks", \.maximumConcurrentTasks, RunLimits.concurrentTasks, default: "64",
                 "running tasks"),
-            .rate("bandwidth", \.bandwidth, "bytes a second of bodies, either way; transfers then use HTTP/1.1"),
+            .bandwidth(
+                "bandwidth", \.bandwidth,
+                "bytes a second of bodies, either way, always or by time of day; transfers then use HTTP/1.1"),
             Key(
                 "timeout", \.timeout, .duration, default: "none",
                 "then what is unfinished is cancelled (`timedOut`) and the run ends with 1"

@@ -119,6 +119,10 @@ enum Sections {
             "timeoutForResource", \.timeoutForResource, default: "7d",
             "for the whole task, from the moment nothing but the network holds it back; retries and waits count",
             positive: true),
+        Key(
+            "minimumRate", \.minimumRate, .object("minimumRate"), default: "none",
+            "a transfer that is slower fails `timedOut`, and its next attempt resumes"
+        ) { $1.minimumRate($0).map { .some($0) } },
         Key("retry", \.retry, section: retry, default: "see `retry`", "what happens after a failed attempt"),
         Key("redirects", \.redirects, section: redirects, default: "see `redirects`", "which redirects are followed"),
         Key(

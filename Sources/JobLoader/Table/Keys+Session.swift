@@ -171,7 +171,9 @@ extension Sections {
             .either([.number(0.001...1_000_000), .object("requestRate")]),
             default: "none", "to one host, over all tasks: evenly spaced, or with a burst"
         ) { $1.requestRate($0).map { .some($0) } },
-        .rate("bandwidth", \.configuration.bandwidth, "bytes a second for the session; its transfers use HTTP/1.1"),
+        .bandwidth(
+            "bandwidth", \.configuration.bandwidth,
+            "bytes a second for the session, always or by time of day; its transfers use HTTP/1.1"),
     ]
 
     private static let sessionNetwork: [Key<SessionDraft>] = [

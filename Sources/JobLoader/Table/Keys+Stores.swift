@@ -219,10 +219,58 @@ extension Sections {
             },
         ])
 
+    static let bandwidthHours = Section<BandwidthDraft>(
+        "bandwidthHours", in: "`bandwidth`", title: "`bandwidth` by time of day",
+        """
+        The first entry whose hours hold the present time applies, to transfers under way too. Outside all of them nothing \
+        is limited. Over midnight when `to` is earlier than `from`.
+        """,
+        keys: [
+            Key("from", \.from, .timeOfDay, default: "required", "when the rate begins to apply") { $1.timeOfDay($0) },
+            Key("to", \.to, .timeOfDay, default: "required", "when it ends") { $1.timeOfDay($0) },
+            Key("days", \.days, .list(.choice(dayNames)), default: "every day", "on which days it begins") {
+                $1.days($0)
+            },
+            Key("timezone", \.timezone, .timeZone, default: "the machine's", "an IANA name") {
+                $1.timeZone($0).map { .some($0) }
+            },
+            Key("rate", \.rate, .rate, default: "required", "bytes a second") { $1.rate($0) },
+        ])
+
+    struct BandwidthDraft: Blank, Sendable {
+        var from = 0
+        var to = 0
+        var days: Set<Int> = []
+        var timezone: String?
+        var rate: Int64 = 0
+        static var blank: BandwidthDraft { BandwidthDraft() }
+
+        var hours: Bandwidth.Hours {
+            var window = TimeWindow(from: from, to: to)
+            (window.days, window.timezone) = (days, timezone)
+            return Bandwidth.Hours(window: window, rate: rate)
+        }
+    }
+
+    static let minimumRate = Section<MinimumRate>(
+        "minimumRate", in: "`minimumRate`",
+        """
+        Counts from the first byte of a body, in either direction. Time in which a transfer stands still for a `bandwidth` or \
+        another limit of the run does not count, nor does sending what a command makes, nor the wait for an answer after a \
+        body was sent (`timeoutForRequest` bounds that).
+        """,
+        keys: [
+            Key("rate", \.rate, .rate, default: "required", "bytes a second") { $1.rate($0) },
+            Key("over", \.over, .duration, default: "required", "the time over which the rate is taken") {
+                $1.duration($0, positive: true)
+            },
+        ])
+
     static let dayNames = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 }
 
 extension RequestRate: Blank { static var blank: RequestRate { RequestRate(perSecond: 1) } }
+extension MinimumRate: Blank { static var blank: MinimumRate { MinimumRate(rate: 0, over: .zero) } }
 extension TimeWindow: Blank { static var blank: TimeWindow { TimeWindow(from: 0, to: 0) } }
 
 extension Reader {

@@ -138,7 +138,9 @@ extension Sections {
         },
         .boolean(
             "suspended", \.suspended, default: "false", "starts suspended: nothing is sent until it is resumed"),
-        .rate("bandwidth", \.bandwidth, "bytes a second for this task, which then uses HTTP/1.1"),
+        .bandwidth(
+            "bandwidth", \.bandwidth,
+            "bytes a second for this task, always or by time of day; it then uses HTTP/1.1"),
         Key(
             "onResponse", \.onResponse, .list(.object("onResponse")), default: "allow",
             "rules asked when the headers are there"

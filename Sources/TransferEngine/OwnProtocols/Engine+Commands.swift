@@ -58,16 +58,21 @@ extension Engine {
         var next = leavingCommands.reduce(Instant.distantFuture) { min($0, $1.killDue) }
         for transfer in commandTransfers where transfer.attempt.pausedAt == nil {
             next = min(next, transfer.lastActivity + transfer.attempt.idleLimit)
+            _ = transfer.attempt.slowness(at: now.instant, nextLook: &next)
         }
         return next
     }
 
     func moveCommands() {
+        var ignored = Instant.distantFuture
         for transfer in commandTransfers {
             if !transfer.move(at: now.instant) {
                 stopped(transfer)
             } else if transfer.program.output == nil, transfer.hasEnded {
                 ended(transfer)
+            } else if let error = transfer.attempt.slowness(at: now.instant, nextLook: &ignored) {
+                leave(transfer)
+                ended(transfer.attempt, error, sawCloseNotify: false)
             } else if transfer.attempt.pausedAt == nil,
                 transfer.lastActivity + transfer.attempt.idleLimit <= now.instant
             {

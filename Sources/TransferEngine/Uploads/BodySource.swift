@@ -82,6 +82,12 @@ final class BodySource {
         Int64(max(1, (Int.bitWidth - count.leadingZeroBitCount + 3) / 4)) + 4
     }
 
+    /// Whether all of it was handed over.
+    var isSent: Bool { saidEnd || length.map { sent >= $0 } ?? false }
+
+    /// Whether it is made by a command that has nothing to give at the moment, or may not have.
+    var waitsForCommand: Bool { stream != nil && !isSent }
+
     /// Of the whole body.
     var total: Int64? { plan.length }
 

@@ -1,0 +1,28 @@
+import TransferModel
+
+// Transfers that are slower than their `minimumRate`.
+
+extension Attempt {
+    /// Time in which the attempt did not stand still for want of bandwidth.
+    func ownTime(at now: Instant) -> TimeSpan {
+        now - startedAt.instant - bandwidthWait - (pausedAt.map { now - $0 } ?? .zero)
+    }
+
+    /// What is wrong with an attempt that has been too slow for too long; `nextLook` is brought forward to when that is to
+    /// be asked again.
+    func slowness(at now: Instant, nextLook: inout Instant) -> TransferError? {
+        guard rateFloor != nil else { return nil }
+        // The server has all of the body, or its command has nothing to give: neither is the line's fault.
+        if received == 0, head == nil, let body, body.isSent || body.waitsForCommand { rateFloor?.restart() }
+        switch rateFloor?.look(at: ownTime(at: now)) {
+        case .holds(let span)?:
+            nextLook = min(nextLook, now + span)
+            return nil
+        case .isTooSlow(let bytes, let span)?:
+            nextLook = min(nextLook, now)
+            let seconds = (span.seconds * 10).rounded() / 10
+            return TransferError(.timedOut, "\(bytes) B moved in \(seconds) s, less than `minimumRate` allows")
+        case nil: return nil
+        }
+    }
+}

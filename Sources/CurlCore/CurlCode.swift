@@ -24,7 +24,8 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
         case CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP2:
             .networkConnectionLost
         case CURLE_GOT_NOTHING: .networkConnectionLost
-        case CURLE_WEIRD_SERVER_REPLY: .cannotParseResponse
+        // Older versions say the second of a header line that is none, newer ones the first.
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_FUNCTION_ARGUMENT: .cannotParseResponse
         case CURLE_BAD_CONTENT_ENCODING: .cannotDecodeRawData
         case CURLE_SEND_FAIL_REWIND: .requestBodyStreamExhausted
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND: .secureConnectionFailed
@@ -55,6 +56,7 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
             "the chunks of the body are malformed: \(message)"
         case CURLE_RECV_ERROR where message.hasPrefix("Too large response headers"):
             "the headers of the answer are too long: \(message)"
+        case CURLE_BAD_FUNCTION_ARGUMENT: "a header line of the answer is malformed"
         default: nil
         }
     }

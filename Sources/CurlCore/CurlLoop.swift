@@ -80,7 +80,10 @@ package import TransferModel
             try CurlLibrary.prepare(for: .handshake)
         }
         let slot = try freeSlot()
-        slot.configure(request, receiver: receiver)
+        guard slot.configure(request, receiver: receiver) else {
+            recycle(slot)
+            throw TransferError(.unknown, "libcurl: no memory")
+        }
         slot.lastActivity = turnTime
         if let failure = slot.easy.firstFailure {
             recycle(slot)
@@ -88,7 +91,7 @@ package import TransferModel
                 .unknown, "libcurl refused option \(failure.option): \(CurlCode(failure.code).text)",
                 curl: Int32(failure.code.rawValue))
         }
-        let added = unsafe curl_multi_add_handle(multi, slot.easy.raw)
+        let added = unsafe slot.begin(in: multi)
         guard added == CURLM_OK else {
             recycle(slot)
             throw TransferError(.unknown, "libcurl: \(unsafe String(cString: curl_multi_strerror(added)))")
@@ -255,13 +258,12 @@ package import TransferModel
     /// Nothing came back, and nobody was told anything.
     private func beginAgain(_ slot: TransferSlot) -> Bool {
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
-        slot.beginAgain()
-        return unsafe curl_multi_add_handle(multi, slot.easy.raw) == CURLM_OK
+        return unsafe slot.beginAgain() && slot.begin(in: multi) == CURLM_OK
     }
 
     private func wait(_ slot: TransferSlot) {
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
-        slot.prepareAgain()
+        guard slot.prepareAgain() else { return complete(slot, CURLE_OUT_OF_MEMORY) }
         waiting.append(slot)
     }
 
@@ -274,7 +276,7 @@ package import TransferModel
         guard !waiting.isEmpty else { return }
         let admitted = waiting
         waiting = []
-        for slot in admitted where unsafe curl_multi_add_handle(multi, slot.easy.raw) != CURLM_OK {
+        for slot in admitted where unsafe slot.begin(in: multi) != CURLM_OK {
             complete(slot, CURLE_OUT_OF_MEMORY)
         }
     }

@@ -43,9 +43,6 @@ package struct CurlRequest {
     package var receiveBuffer = 64 << 10
     /// Of a file on an ftp server; `nil` for http.
     package var ftp: FTPAccess?
-    /// Requests with the same object here differ in nothing but the path of their URL and the length of their body: a handle
-    /// that carried one is not set up anew for the next.
-    package var likeness: AnyObject?
     package var login: CurlLogin?
     /// To the proxy, and to nobody else: what stands after `Proxy-Authorization:` in the place of the proxy's own, or who
     /// libcurl proves the connection to it as.

@@ -14,6 +14,7 @@ internal import CLibcurl
         unsafe self.raw = raw
         unsafe errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        unsafe note(CURLOPT_ERRORBUFFER, tr_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer))
     }
 
     deinit {
@@ -21,25 +22,6 @@ internal import CLibcurl
         unsafe curl_slist_free_all(headerList)
         unsafe curl_slist_free_all(proxyHeaderList)
         unsafe errorBuffer.deallocate()
-    }
-
-    /// Forgets every option; keeps connections, TLS sessions and DNS answers.
-    func reset() {
-        unsafe curl_easy_reset(raw)
-        unsafe curl_slist_free_all(headerList)
-        unsafe headerList = nil
-        if let list = unsafe proxyHeaderList {
-            unsafe curl_slist_free_all(list)
-            unsafe proxyHeaderList = nil
-        }
-        firstFailure = nil
-        unsafe errorBuffer[0] = 0
-        unsafe note(CURLOPT_ERRORBUFFER, tr_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer))
-    }
-
-    func clearMessage() {
-        firstFailure = nil
-        unsafe errorBuffer[0] = 0
     }
 
     /// libcurl's message about the last failure; empty when it had none.
@@ -51,9 +33,7 @@ internal import CLibcurl
     }
 
     func set(_ option: CURLoption, _ value: Int) { unsafe note(option, tr_easy_set_long(raw, option, value)) }
-    /// A handle whose last transfer left its buffer in place refuses another size and keeps a smaller one: slower for
-    /// once, not wrong.
-    func set(bufferSize: Int) { unsafe tr_easy_set_long(raw, CURLOPT_BUFFERSIZE, bufferSize) }
+    func set(bufferSize: Int) { set(CURLOPT_BUFFERSIZE, bufferSize) }
     func set(_ option: CURLoption, _ value: Bool) { set(option, value ? 1 : 0) }
     func set(_ option: CURLoption, offset value: Int64) { unsafe note(option, tr_easy_set_offset(raw, option, value)) }
     func set(_ option: CURLoption, _ value: String?) {

@@ -43,7 +43,7 @@ extension TransferSlot {
     /// What the end of a transfer means. That an ftp server cannot begin in the middle is an answer and no failure.
     func ended(_ result: CURLcode) -> CURLcode {
         if isLoginEndless { return CURLE_LOGIN_DENIED }
-        if isTrailerEndless || breaksFraming { return CURLE_WEIRD_SERVER_REPLY }
+        if isTrailerEndless || breaksFraming || beginsFolded { return CURLE_WEIRD_SERVER_REPLY }
         if metStaleConnection { return CURLE_GOT_NOTHING }
         if endedLongWait, result == CURLE_ABORTED_BY_CALLBACK { return CURLE_PARTIAL_FILE }
         if ftp != nil, fileEnd.isLonger { return CURLE_PARTIAL_FILE }
@@ -78,6 +78,7 @@ extension TransferSlot {
         let own = easy.message
         if isLoginEndless { return "the login never came to its end: it was asked for again and again" }
         if breaksFraming { return "the server broke how its body ends over two lines" }
+        if beginsFolded { return "the headers of the answer begin with a continuation line" }
         if isTrailerEndless { return "more than \(Self.longestTrailer) bytes of headers came after the body" }
         if metStaleConnection { return "the connection ended before an answer came" }
         if ftp != nil, endedLongWait { return "the server did not say that all of the file was sent" }

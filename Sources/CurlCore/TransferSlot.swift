@@ -4,9 +4,15 @@ import Glibc
 import TransferModel
 
 /// An easy handle and the transfer it carries. Callbacks find it through their user pointer and touch only it and
-/// its receiver. Slots are reused: `generation` tells a transfer from the next one in the same slot.
+/// its receiver. Slots are reused: `generation` tells a transfer from the next one in the same slot. Handles are not:
+/// libcurl keeps the headers of an answer in its handle, and some versions still write to them, freed, when the next answer
+/// begins with a folded line. So no server finds in a handle what another answer left there.
 @safe final class TransferSlot {
-    let easy: EasyHandle
+    private(set) var easy: EasyHandle
+    /// Whether the handle was given to the multi, and may hold what an answer left.
+    private var isSpent = false
+    /// What the handle is set up for; kept to set up another when the request goes out again.
+    private var request: CurlRequest?
     unowned let loop: CurlLoop
     let index: Int
     var generation: UInt32 = 0
@@ -42,7 +48,6 @@ import TransferModel
     var endedLongWait = false
     var fileEnd = FileEnd()
     var direct = DirectBody()
-    private var lastLikeness: AnyObject?
     private var headerBytes: [UInt8] = []
     private(set) var status = 0
     private var version = HTTPProtocol.http1
@@ -60,6 +65,8 @@ import TransferModel
     private var lastLine = 0
     /// The server broke what says how its body ends over two lines. libcurl reads the first of them alone, and we both.
     private(set) var breaksFraming = false
+    /// The first header line is a continuation of none.
+    private(set) var beginsFolded = false
     var isTrailerEndless: Bool { trailerBytes > Self.longestTrailer }
     /// libcurl may answer a challenge itself: then the next answer takes this one's place.
     private var answersChallenges = false
@@ -115,16 +122,33 @@ import TransferModel
 
     var userPointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
-    /// Tells libcurl all about the request. Whatever it could do by itself is switched off.
-    func configure(_ request: CurlRequest, receiver: any TransferReceiver) {
+    /// Makes sure that the handle has carried no transfer; `false` when there is no memory for another one.
+    private func renewHandle() -> Bool {
+        guard isSpent else { return true }
+        guard let fresh = EasyHandle() else { return false }
+        (easy, isSpent) = (fresh, false)
+        return true
+    }
+
+    /// Adds the transfer to the loop's multi.
+    func begin(in multi: UnsafeMutableRawPointer?) -> CURLMcode {
+        isSpent = true
+        return unsafe curl_multi_add_handle(multi, easy.raw)
+    }
+
+    /// Tells libcurl all about the request. Whatever it could do by itself is switched off. `false` when there is no memory
+    /// for a handle.
+    func configure(_ request: CurlRequest, receiver: any TransferReceiver) -> Bool {
+        guard renewHandle() else { return false }
         self.receiver = receiver
+        self.request = request
         pool = request.pool
         generation &+= 1
         headerBytes.removeAll(keepingCapacity: false)
         status = 0
         (isHeadComplete, trailerBytes) = (false, 0)
         (isPlain, isLengthTold, direct) = (false, false, DirectBody())
-        (lastLine, breaksFraming) = (0, false)
+        (lastLine, breaksFraming, beginsFolded) = (0, false, false)
         tlsVersion = 0
         tlsCipher = 0
         tlsFingerprint = nil
@@ -153,14 +177,11 @@ import TransferModel
         hasRest = false
         isBodyShort = (1...Int64(Sender.longestBody)).contains(request.bodyLength ?? 0)
         (sendsBody, mayUseHTTP2) = (request.bodyLength ?? 0 != 0, Self.version(of: request) == .http2OverTLS)
-        if let likeness = request.likeness, likeness === lastLikeness {
-            easy.clearMessage()
-            easy.set(CURLOPT_URL, request.url)
-            if let length = request.bodyLength, ftp == nil { easy.set(CURLOPT_INFILESIZE_LARGE, offset: length) }
-            return
-        }
-        lastLikeness = request.likeness
-        easy.reset()
+        setUp(request)
+        return true
+    }
+
+    private func setUp(_ request: CurlRequest) {
         setBasics(request)
         if let ftp = request.ftp { set(ftp) }
         setSecurity(request)
@@ -176,11 +197,8 @@ import TransferModel
     func leavePool() {
         leaveSocket()
         if wasAskedForCertificate || secureContexts > 0 { pool?.secureEnds.forget(self) }
-        if pool?.isPassing == true {
-            easy.leaveShare()
-            lastLikeness = nil
-        }
-        pool = nil
+        if pool?.isPassing == true { easy.leaveShare() }
+        (pool, request) = (nil, nil)
     }
 
     private func setBasics(_ request: CurlRequest) {
@@ -255,21 +273,23 @@ import TransferModel
         return mayRepeat && isCut && easy.message.hasPrefix("Connection died, tried")
     }
 
-    /// Once more from the beginning, on a connection of its own.
-    func beginAgain() {
-        prepareAgain()
+    /// Once more from the beginning, on a connection of its own; `false` when there is no memory for it.
+    func beginAgain() -> Bool {
+        guard prepareAgain() else { return false }
         hasBegunAgain = true
-        lastLikeness = nil
         easy.set(CURLOPT_FRESH_CONNECT, true)
+        return true
     }
 
     /// Once more from the beginning, on whatever connection there is then.
-    func prepareAgain() {
+    func prepareAgain() -> Bool {
+        guard let request, renewHandle() else { return false }
         leaveSocket()
         (metStaleConnection, metUnreadyConnection, isUnanswered) = (false, false, false)
         (sentAt, answeredAt) = (nil, nil)
         beganAfter = loop.clock() - beganAt
-        easy.clearMessage()
+        setUp(request)
+        return true
     }
 
     // MARK: Called by libcurl
@@ -400,7 +420,7 @@ import TransferModel
         if unsafe bytes[0] != 0x0D, unsafe bytes[0] != 0x0A {
             if !isHeadComplete {
                 unsafe note(headerLine: bytes)
-                return !breaksFraming
+                return !breaksFraming && !beginsFolded
             }
             // What comes after the body is no part of the head.
             trailerBytes += bytes.count
@@ -428,6 +448,8 @@ import TransferModel
     private func note(headerLine bytes: UnsafeRawBufferPointer) {
         if unsafe bytes[0] != 0x20, unsafe bytes[0] != 0x09 {
             lastLine = headerBytes.count
+        } else if headerBytes.isEmpty {
+            beginsFolded = true
         } else {
             let name = headerBytes.dropFirst(lastLine).prefix { $0 != 0x3A }
             let lower = String(decoding: name, as: UTF8.self).lowercased()
@@ -441,7 +463,6 @@ import TransferModel
     /// the next request for it. A new connection costs less.
     func closeAfterwards() {
         guard version == .http1 else { return }
-        lastLikeness = nil
         easy.set(CURLOPT_FORBID_REUSE, true)
     }
 
@@ -460,6 +481,7 @@ import TransferModel
         if unsafe bytes.starts(with: [0x48, 0x54, 0x54, 0x50, 0x2F]) {
             unsafe beginHead(bytes)
         } else if unsafe bytes[0] != 0x0D, unsafe bytes[0] != 0x0A {
+            beginsFolded = unsafe headerBytes.isEmpty && (bytes[0] == 0x20 || bytes[0] == 0x09)
             unsafe headerBytes.append(contentsOf: bytes)
         } else {
             tunnelHead = ResponseHead(status: status, version: .http1, headers: HeaderBlock(raw: headerBytes))
@@ -467,7 +489,7 @@ import TransferModel
             headerBytes = []
             status = 0
         }
-        return headerBytes.count <= Self.longestTunnelHead && !isLoginEndless
+        return headerBytes.count <= Self.longestTunnelHead && !isLoginEndless && !beginsFolded
     }
 
     /// libcurl bounds a line of it, and not how many there are.

@@ -406,9 +406,6 @@ package final class Engine {
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
             attempt.body = nil
             if request.sendsBody { try openBody(request, attempt, &curl) }
-            if isPlain, attempt.body?.stream == nil, curl.proxyAuthorization == nil, let origin = attempt.origin {
-                curl.likeness = attempt.session.likeness(rules: attempt.rules, origin: origin)
-            }
             attempt.transfer = try loop.start(curl, receiver: attempt)
         } catch {
             tellOfTrust(attempt, request.url)

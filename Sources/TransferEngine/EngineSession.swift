@@ -110,24 +110,6 @@ final class EngineSession {
         if let pool { sparePools[pool.key, default: []].append(pool.pool) }
     }
 
-    private final class Likeness {
-        let rules: AttemptRules
-        let origin: OriginID
-        init(_ rules: AttemptRules, _ origin: OriginID) {
-            self.rules = rules
-            self.origin = origin
-        }
-    }
-    private var lastLikeness: Likeness?
-
-    /// One object for all first requests under the same rules at the same origin, for as long as no other come between.
-    func likeness(rules: AttemptRules, origin: OriginID) -> AnyObject {
-        if let last = lastLikeness, last.rules === rules, last.origin == origin { return last }
-        let likeness = Likeness(rules, origin)
-        lastLikeness = likeness
-        return likeness
-    }
-
     /// The rules of a task. Tasks that say nothing of their own, or all the same, share their options, and so their rules:
     /// of which file a body is they only say its kind.
     func rules(for task: TaskSpecification, _ index: TaskIndex, isMetered: Bool) -> AttemptRules {

@@ -183,6 +183,9 @@ extension AttemptLife {
         return step.action
     }
 
+    /// Whether a server was answered who asks, in this attempt.
+    package var hasAnsweredChallenge: Bool { (openState?.answers ?? 0) > 0 }
+
     // MARK: Questions
 
     /// Whether what the last answer means waits for what somebody else knows.

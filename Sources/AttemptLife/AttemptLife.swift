@@ -421,7 +421,9 @@ package final class AttemptLife {
         let unknownCoding = readCodings(headers, framing)
         // A part that was asked for to complete what is there stands for the whole.
         let isAccepted = accepted != nil
-        if let miss = rules.missedStatus(offset > 0 ? 200 : status, isAccepted: isAccepted, asker: asker(status)) {
+        if let miss = rules.missedStatus(
+            offset > 0 ? 200 : status, isAccepted: isAccepted, asker: asker(status), to: request)
+        {
             missesWhatIsNamed = rules.expect.status != .success
             return decline(rules.withAllMisses(miss, headers), accepted)
         }
@@ -481,11 +483,11 @@ package final class AttemptLife {
 
     private var provesByDigest: Bool { rules.hasChecksum || sentDigest != nil }
 
-    /// An answer that is not the one expected. Its body may be worth telling in the report, but never becomes a file.
+    /// An answer that is not the one expected. Its body says why, and is told in the report; it never becomes a file.
     private func decline(_ miss: TransferError, _ accepted: RedirectRecord?) -> HeadDecision {
         answer = .failure(miss, accepted)
         (target, isDeclined) = (nil, true)
-        return rules.type == .download ? .discard : .keep
+        return .keep
     }
 
     /// The rest fits and is not as expected. All of the file may be: with the same part, it would be the same each time.

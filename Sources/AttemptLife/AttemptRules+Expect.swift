@@ -6,13 +6,19 @@ package import TransferModel
 extension AttemptRules {
     /// Whoever accepts a refused redirect means its status too, unless the job asks for others by itself. `asker` is the
     /// proxy that wants to know who asks, where the answer is that.
-    func missedStatus(_ status: Int, isAccepted: Bool, asker: Origin? = nil) -> TransferError? {
+    func missedStatus(
+        _ status: Int, isAccepted: Bool, asker: Origin? = nil, to request: OutgoingRequest? = nil
+    ) -> TransferError? {
         let isMeant = isAccepted && expect.status == .success
         if isMeant || expect.status.contains(status) { return nil }
-        let answer =
-            asker.map { "the proxy \($0.host):\($0.port) answered \(status): it wants to know who asks" }
-            ?? "the server answered \(status)"
-        return TransferError(.unexpectedResponse, "expected status \(expect.status.words), \(answer)")
+        if let asker {
+            return TransferError(
+                .unexpectedResponse,
+                "the proxy \(asker.host):\(asker.port) answered \(status): it wants to know who asks")
+        }
+        let what = request.map { "\($0.method) \($0.url.text)" } ?? "the request"
+        let wanted = expect.status == .success ? "" : " (expected \(expect.status.words))"
+        return TransferError(.unexpectedResponse, "\(what): \(StatusReason.text(status))\(wanted)")
     }
 
     /// A job that names a status may name more of the same answer.

@@ -137,7 +137,7 @@ package enum FlagTable {
             unbuilt: ["bar"]),
         flag(.color, .choice(["auto", "always", "never"]), "colour on standard error", [.run, .check, .attach]),
         flag(.verbose, .toggle, "tell each attempt, redirect and wait as well", following, short: "v"),
-        flag(.quiet, .toggle, "show failures and the summary only", following, short: "q"),
+        flag(.quiet, .toggle, "show the summary only", following, short: "q"),
     ]
 
     private static let otherCommands: [Flag] = [

@@ -35,7 +35,7 @@ struct RunOutputs {
             guard isOneOfSeveral, error.isTaken else { throw error }
             events = nil
         }
-        progress = Self.progress(job, options, environment)
+        progress = Self.progress(job, options, environment, reportPath: reportPath)
         let step = options.isGitHub ? environment["GITHUB_STEP_SUMMARY"] ?? "" : ""
         summary = step.isEmpty ? nil : GitHubSummary(job: job, path: step)
     }
@@ -100,7 +100,9 @@ struct RunOutputs {
         }
     }
 
-    private static func progress(_ job: Job, _ options: RunOptions, _ environment: [String: String]) -> PlainProgress? {
+    private static func progress(
+        _ job: Job, _ options: RunOptions, _ environment: [String: String], reportPath: String?
+    ) -> PlainProgress? {
         guard options.progress != .none else { return nil }
         let amount: PlainProgress.Amount =
             switch options.amount {
@@ -108,11 +110,14 @@ struct RunOutputs {
             case .normal: .normal
             case .verbose: .verbose
             }
-        let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
+        let isWatched = Terminal.isTerminal(2)
+        let color = options.color.isOn(isTerminal: isWatched, environment: environment)
         return PlainProgress(
             job: job, sink: DescriptorSink.standardError,
             style: PlainProgress.Style(
-                amount: amount, color: color, isGitHub: options.isGitHub, advice: options.advice))
+                amount: amount, color: color, isGitHub: options.isGitHub, advice: options.advice,
+                width: isWatched ? Terminal.width(2) : nil, report: reportPath,
+                heartbeat: isWatched ? nil : .seconds(30)))
     }
 
     /// Somebody listens to every event, not only to the end of a task.

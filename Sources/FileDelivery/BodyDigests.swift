@@ -44,7 +44,7 @@ struct BodyDigests {
         (written, sent) = (nil, nil)
         if let expected = destination.checksum, ofWritten != expected {
             throw TransferError(
-                .checksumMismatch, "expected \(expected), the bytes are \(ofWritten?.description ?? "unknown")")
+                .checksumMismatch, "expected \(expected), the file is \(ofWritten?.description ?? "unknown")")
         }
         if let told = destination.sent, ofSent != told.checksum {
             throw TransferError(

@@ -1,8 +1,8 @@
 import TextFormats
 package import TransferModel
 
-/// `redirects.rewrite`, ready for the redirects of a task: the first rule whose `match` is found in the URL says where
-/// the redirect really goes.
+/// `redirects.rewrite`, ready for the redirects of a task: the first rule whose `match` is found in the redirect's URL
+/// replaces what matched, once, and the redirect goes to the URL that this makes.
 package struct RedirectRewrites: Sendable {
     private struct Rule {
         let regex: TextFormats.Regex
@@ -26,9 +26,12 @@ package struct RedirectRewrites: Sendable {
         let bytes = Array(url.text.utf8)
         for rule in rules {
             guard let groups = try match(rule, bytes) else { continue }
-            let text = Self.fill(rule.to, groups, bytes)
+            guard let matched = groups.first ?? nil else { continue }
+            let filled = Self.fill(rule.to, groups, bytes)
+            let text = String(
+                decoding: bytes[..<matched.lowerBound] + filled + bytes[matched.upperBound...], as: UTF8.self)
             do throws(URLProblem) {
-                return try url.resolving(text)
+                return try ResourceURL.parse(text)
             } catch {
                 throw TransferError(
                     .redirectRefused,
@@ -56,7 +59,7 @@ package struct RedirectRewrites: Sendable {
     }
 
     /// `$1` is the first group, `$0` all that matched; another `$` is itself.
-    private static func fill(_ template: String, _ groups: [Range<Int>?], _ bytes: [UInt8]) -> String {
+    private static func fill(_ template: String, _ groups: [Range<Int>?], _ bytes: [UInt8]) -> [UInt8] {
         var filled: [UInt8] = []
         var place = template.utf8.startIndex
         while place < template.utf8.endIndex {
@@ -72,6 +75,6 @@ package struct RedirectRewrites: Sendable {
             if let range = groups[digit] { filled += bytes[range] }
             place = template.utf8.index(after: next)
         }
-        return String(decoding: filled, as: UTF8.self)
+        return filled
     }
 }

@@ -124,7 +124,21 @@ private final class EventThread: Sendable {
             }
             for batch in batches { consume(batch, consumers) }
             if isEnding, batches.isEmpty { return }
-            if batches.isEmpty { thread.wake.wait() }
+            if batches.isEmpty { wait(consumers) }
+        }
+    }
+
+    /// Until something was posted, or a consumer has something to say though nothing happened.
+    private func wait(_ consumers: [any EventConsumer]) {
+        guard let due = consumers.compactMap(\.nextTick).min() else { return thread.wake.wait() }
+        let now = Clocks.wall()
+        let left = due - now
+        if left > .zero {
+            _ = thread.wake.wait(nanoseconds: left.nanoseconds)
+            return
+        }
+        for consumer in consumers where consumer.nextTick.map({ $0 <= now }) == true {
+            do { try consumer.tick(now) } catch { note(error) }
         }
     }
 
@@ -134,8 +148,10 @@ private final class EventThread: Sendable {
             do {
                 try consumer.consume(batch[...])
             } catch {
-                failure.withLock { if $0 == nil { $0 = error } }
+                note(error)
             }
         }
     }
+
+    private func note(_ error: any Error) { failure.withLock { if $0 == nil { $0 = error } } }
 }

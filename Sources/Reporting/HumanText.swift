@@ -56,7 +56,18 @@ package enum HumanText {
         line.append(isLong ? UInt8(ascii: "m") : UInt8(ascii: "s"))
     }
 
-    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+    static func count(_ count: Int, _ noun: String) -> String { "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")" }
+
+    /// `3,011`.
+    static func grouped(_ count: Int) -> String {
+        let digits = Array(String(count.magnitude).utf8)
+        var text: [UInt8] = count < 0 ? [UInt8(ascii: "-")] : []
+        for (place, digit) in digits.enumerated() {
+            if place > 0, (digits.count - place).isMultiple(of: 3) { text.append(UInt8(ascii: ",")) }
+            text.append(digit)
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
 
     private static func text(_ write: (inout [UInt8]) -> Void) -> String {
         var bytes: [UInt8] = []

@@ -150,8 +150,18 @@ struct Totals {
     private func saved(_ fold: TaskFold, _ record: TaskRecord) -> Int64 {
         switch record.source {
         case .cache, .revalidated, .unchanged: fold.file?.bytes ?? record.body.map { Int64($0.count) } ?? 0
-        case .resumed: fold.attempts.last?.resumedFrom ?? 0
+        case .resumed: thereBefore(fold.attempts)
         case .network, .local, nil: 0
         }
+    }
+
+    /// What an earlier run had left. What an attempt of this run fetched for the next was counted when it came.
+    private func thereBefore(_ attempts: [AttemptRecord]) -> Int64 {
+        guard let first = attempts.first?.resumedFrom, first > 0 else { return 0 }
+        let beganAnew = attempts.dropFirst().contains { attempt in
+            attempt.startedOver != nil
+                || attempt.resumedFrom < first && attempt.transactions.contains { $0.responseBodyBytesReceived > 0 }
+        }
+        return beganAnew ? 0 : first
     }
 }

@@ -10,14 +10,24 @@ package final class PlainProgress: EventConsumer {
         /// Failures become annotations on the line where the task begins in the job file.
         package var isGitHub: Bool
         package var advice: RerunAdvice
+        /// The columns of the terminal; `nil` where lines are as long as they are.
+        package var width: Int?
+        /// Where the report is going to be, as it is told.
+        package var report: String?
+        /// How often a line says that the run goes on; `nil` where somebody sees that.
+        package var heartbeat: TimeSpan?
 
         package init(
-            amount: Amount = .normal, color: Bool = false, isGitHub: Bool = false, advice: RerunAdvice = RerunAdvice()
+            amount: Amount = .normal, color: Bool = false, isGitHub: Bool = false,
+            advice: RerunAdvice = RerunAdvice(), width: Int? = nil, report: String? = nil, heartbeat: TimeSpan? = nil
         ) {
             self.amount = amount
             self.color = color
             self.isGitHub = isGitHub
             self.advice = advice
+            self.width = width
+            self.report = report
+            self.heartbeat = heartbeat
         }
     }
 
@@ -26,21 +36,19 @@ package final class PlainProgress: EventConsumer {
     private let style: Style
     private let redactor: Redactor
     private var lines: [UInt8] = []
-    private var running: [TaskIndex: Running] = [:]
+    /// Lines so far: what was printed long ago has left the screen.
+    private var lineCount = 0
+    private var courses: [TaskIndex: TaskCourse] = [:]
     private var tally: RunTally
+    private var pulse: Heartbeat
     private var annotations = 0
+    private var hasBegun = false
     private var isStopped = false
+    /// The widest id, as far as columns go.
+    private let idWidth: Int
+    private var brokenPlaces: Set<String> = []
 
-    private struct Running {
-        var bytes: Int64 = 0
-        var attempts = 0
-        var lastAttempt = TimeSpan.zero
-
-        mutating func note(_ attempt: AttemptRecord, isUpload: Bool) {
-            lastAttempt = attempt.duration
-            if isUpload { bytes = attempt.bytesTaken }
-        }
-    }
+    private static let widestID = 32
 
     package init(job: Job, sink: any ByteSink, style: Style = Style(), redactor: Redactor? = nil) {
         self.job = job
@@ -48,6 +56,9 @@ package final class PlainProgress: EventConsumer {
         self.style = style
         self.redactor = redactor ?? Redactor(job.secrets)
         tally = RunTally(job: job, style.advice, self.redactor)
+        pulse = Heartbeat(every: style.amount == .quiet ? nil : style.heartbeat)
+        // Of a hundred thousand ids the first thousand tell how wide they are.
+        idWidth = job.tasks.prefix(1_000).reduce(0) { max($0, min(TextLayout.width(of: $1.id), Self.widestID)) }
     }
 
     /// Until something moves again.
@@ -55,10 +66,22 @@ package final class PlainProgress: EventConsumer {
 
     package func consume(_ events: ArraySlice<Event>) {
         guard !isStopped else { return }
+        if !hasBegun, let first = events.first { begin(at: first.time) }
         for event in events { consume(event) }
-        guard !lines.isEmpty else { return }
+        write()
+    }
+
+    private func write() {
+        guard !lines.isEmpty, !isStopped else { return }
         do { try sink.write(lines) } catch { isStopped = true }
         lines.removeAll(keepingCapacity: true)
+    }
+
+    private func begin(at time: WallTime) {
+        hasBegun = true
+        pulse.begin(at: time)
+        guard style.amount != .quiet, let text = StartLine.text(job) else { return }
+        append(text)
     }
 
     private func consume(_ event: Event) {
@@ -67,18 +90,38 @@ package final class PlainProgress: EventConsumer {
         switch event.kind {
         case .attemptStarted(let record):
             if !toldLacks.isEmpty { toldLacks = [] }
-            running[task, default: Running()].attempts = record.number
+            courses[task, default: TaskCourse()].begin(record)
+            pulse.began(task)
             tell(task, "attempt \(record.number)", record.url)
-        case .fileFinished(let record): running[task, default: Running()].bytes = record.bytes
+        case .response(let record): courses[task]?.answer(record)
+        case .resumedAtOffset(let progress): courses[task]?.resume(at: progress.bytes)
+        case .receivedData(let progress), .sentBodyData(let progress): courses[task]?.advance(to: progress.bytes)
+        case .fileFinished(let record): courses[task, default: TaskCourse()].name(record)
         case .attemptFinished(let record):
             let isUpload = job.tasks[Int(task.raw)].type == .upload
-            running[task, default: Running()].note(record, isUpload: isUpload)
+            courses[task, default: TaskCourse()].end(record, isUpload: isUpload)
+            pulse.ended(task)
             tellEnd(of: record, task)
         case .redirect(let record): tell(task, "\(record.status) \(record.action.rawValue)", "to \(record.to)")
-        case .waiting(let reason, let lacks): tellWait(task, reason, lacks)
+        case .waiting(let reason, let lacks):
+            pulse.waits(task, reason)
+            tellWait(task, reason, lacks)
         case .taskFinished(let record): finish(task, record)
         default: break
         }
+    }
+
+    // MARK: Time
+
+    /// When `tick` is due though nothing happened.
+    package var nextTick: WallTime? { pulse.due }
+
+    /// Says that the run goes on.
+    package func tick(_ now: WallTime) {
+        let moved = courses.values.reduce(tally.moved) { $0 + $1.movedSoFar }
+        guard let text = pulse.text(at: now, tasks: job.tasks.count, tally, moved: moved) else { return }
+        append(text)
+        write()
     }
 
     // MARK: Lines
@@ -110,88 +153,112 @@ package final class PlainProgress: EventConsumer {
     private func tellEnd(of record: AttemptRecord, _ task: TaskIndex) {
         guard style.amount == .verbose, let error = record.error else { return }
         let pause = record.backoff.map { "; tried again in \(HumanText.duration($0))" } ?? ""
-        append("  \(id(task)): attempt \(record.number) ended: \(error.message)\(pause)")
+        append("  \(id(task)): attempt \(record.number) ended: \(PeopleText.message(error.message))\(pause)")
     }
 
     private func finish(_ task: TaskIndex, _ record: TaskRecord) {
-        let running = self.running.removeValue(forKey: task) ?? Running()
-        tally.count(task, record)
+        let course = courses.removeValue(forKey: task) ?? TaskCourse()
+        pulse.finished(task)
         let word = OutcomeWord(record)
-        guard style.amount != .quiet || word.isTrouble else { return }
-        let bytes = running.bytes > 0 ? running.bytes : record.body.map { Int64($0.count) } ?? 0
+        let isShown = style.amount != .quiet && (style.amount == .verbose || !RunCauses.follows(record))
+        tally.count(task, record, course, shownAt: lineCount)
+        guard isShown else { return }
         word.append(to: &lines, color: style.color)
-        column(id(task))
         if record.outcome == .succeeded {
-            if bytes > 0 {
-                gap()
-                HumanText.append(size: bytes, to: &lines)
-            }
-            if let rate = rate(bytes, running, record) {
-                gap()
-                HumanText.append(size: rate, to: &lines)
-                lines.append(contentsOf: "/s".utf8)
-            }
+            column(TextLayout.padded(SafeText.line(id(task)), to: idWidth))
+            addAmounts(course, record)
+        } else {
+            column(TextLayout.padded(SafeText.line(id(task)), to: idWidth))
+            gap()
+            HumanText.append(duration: record.duration, to: &lines)
+            addAttempts(course)
+            if let error = record.error { column(PeopleText.message(error.message)) }
         }
-        gap()
-        HumanText.append(duration: record.duration, to: &lines)
-        if running.attempts > 1 { column("\(running.attempts) attempts") }
-        if let error = record.error { column(error.message) }
-        lines.append(UInt8(ascii: "\n"))
+        endLine()
+        if record.outcome == .succeeded { warnOfBrokenPlace(task, course) }
         if style.isGitHub, word.isTrouble { annotate(task, record) }
     }
 
-    /// An attempt's own time is without what its `bandwidth` held it up. Of several attempts nobody knows whose wait that was.
-    private func rate(_ bytes: Int64, _ running: Running, _ record: TaskRecord) -> Int64? {
-        guard record.source == .network || record.source == .resumed else { return nil }
-        let held = record.waits.first { $0.reason == .bandwidth }?.duration ?? .zero
-        if held > .zero, running.attempts > 1 { return nil }
-        return HumanText.rate(bytes, in: running.lastAttempt + held)
+    private func addAmounts(_ course: TaskCourse, _ record: TaskRecord) {
+        let bytes = course.bytes > 0 ? course.bytes : record.body.map { Int64($0.count) } ?? 0
+        if bytes > 0 {
+            gap()
+            HumanText.append(size: bytes, to: &lines)
+        }
+        if let rate = course.rate(record) ?? unmeasuredRate(bytes, course, record) {
+            gap()
+            HumanText.append(size: rate, to: &lines)
+            lines.append(contentsOf: "/s".utf8)
+        }
+        gap()
+        HumanText.append(duration: record.duration, to: &lines)
+        addAttempts(course)
+        if course.resumedFrom > 0 { column("resumed at \(HumanText.size(course.resumedFrom))") }
+    }
+
+    /// What comes from no connection has no transaction that counts its bytes.
+    private func unmeasuredRate(_ bytes: Int64, _ course: TaskCourse, _ record: TaskRecord) -> Int64? {
+        guard record.source == .network, course.moved == 0, course.resumedFrom == 0, course.attempts <= 1 else {
+            return nil
+        }
+        return HumanText.rate(bytes, in: record.duration)
+    }
+
+    private func addAttempts(_ course: TaskCourse) {
+        if course.attempts > 1 { column("\(course.attempts) attempts") }
+    }
+
+    /// One of a task's `urls` that failed while another did: whoever runs the job wants to know, once for each place.
+    private func warnOfBrokenPlace(_ task: TaskIndex, _ course: TaskCourse) {
+        guard let url = course.firstURL, let failure = course.firstFailure,
+            !job.tasks[Int(task.raw)].options.values.mirrors.isEmpty
+        else { return }
+        let place = String(url.prefix(while: { $0 != "?" }).split(separator: "/").prefix(2).joined(separator: "//"))
+        guard brokenPlaces.insert(place).inserted else { return }
+        append("  warning: \(place) is broken: \(PeopleText.message(failure.message)); another of the `urls` was used")
     }
 
     private func annotate(_ task: TaskIndex, _ record: TaskRecord) {
         guard record.outcome == .failed, annotations < GitHubAnnotation.most else { return }
         annotations += 1
-        let message = record.explanation ?? record.error?.message ?? "The task failed."
+        let message = PeopleText.message(record.explanation ?? record.error?.message ?? "The task failed.")
         let annotation = GitHubAnnotation.error(
             file: job.file, line: job.tasks[Int(task.raw)].line, title: "task \(id(task)) failed", message: message)
         lines += Array(annotation.utf8)
-        lines.append(UInt8(ascii: "\n"))
+        endLine()
     }
 
     private func summarize(_ record: RunRecord) {
-        for line in tally.summary(record, id: { self.id($0) }) { append(line) }
+        pulse.end()
+        for line in tally.summary(record, style, lines: lineCount) { append(line) }
     }
 
     private func id(_ task: TaskIndex) -> String { redactor.redacted(name: job.tasks[Int(task.raw)].id) }
 
     private func append(_ line: String) {
-        add(line)
+        let safe = style.isGitHub ? SafeText.gitHubLine(line) : SafeText.line(line)
+        let indent = String(safe.prefix { $0 == " " })
+        for part in TextLayout.wrapped(safe, width: style.width, indent: indent + "  ") {
+            lines.append(contentsOf: part.utf8)
+            endLine()
+        }
+    }
+
+    private func endLine() {
         lines.append(UInt8(ascii: "\n"))
+        lineCount += 1
     }
 
     /// A part of a line.
     private func column(_ text: String) {
         gap()
-        add(text)
+        lines.append(contentsOf: (style.isGitHub ? SafeText.gitHubLine(text) : SafeText.line(text)).utf8)
     }
 
     /// Before each part.
     private func gap() {
         lines.append(UInt8(ascii: " "))
         lines.append(UInt8(ascii: " "))
-    }
-
-    private func add(_ text: String) {
-        lines.append(contentsOf: (style.isGitHub ? SafeText.gitHubLine(text) : SafeText.line(text)).utf8)
-    }
-}
-
-extension AttemptRecord {
-    /// Of the body that was sent, what answers took: a request that was redirected or asked who it was had sent it too.
-    fileprivate var bytesTaken: Int64 {
-        transactions.reduce(0) { sum, transaction in
-            (200..<300).contains(transaction.status ?? 0) ? sum + transaction.requestBodyBytesBeforeEncoding : sum
-        }
     }
 }
 
@@ -201,6 +268,13 @@ struct OutcomeWord {
     /// Something that a person should look at.
     let isTrouble: Bool
     private let color: String
+
+    /// All of them, as they are counted at the end.
+    static let inOrder = [
+        "ok", "unchanged", "cached", "tolerated", "FAILED", "skipped", "cancelled", "deferred",
+    ]
+    /// Its place among these.
+    var place: Int { Self.inOrder.firstIndex(of: text) ?? 0 }
 
     init(_ record: TaskRecord) {
         switch record.outcome {

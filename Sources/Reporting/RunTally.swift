@@ -2,92 +2,183 @@ internal import TransferModel
 
 /// What the summary at the end of a run needs to know of its tasks.
 struct RunTally {
-    /// So many troubles are told one by one; the report has them all.
-    private static let told = 20
+    /// So many causes are told one by one; the report has them all.
+    private static let mostCauses = 20
+    /// So many ids stand beside a cause.
+    private static let mostIDs = 10
+    /// A failure that was printed so few lines ago still stands on the screen, and is not told again.
+    private static let screenful = 20
 
     private let job: Job
     private let advice: RerunAdvice
     private let redactor: Redactor
-    private var words: [(word: String, count: Int)] = []
-    private var troubles: [(task: TaskIndex, record: TaskRecord)] = []
-    private var troubleCount = 0
-    private var troubledTasks: [TaskIndex] = []
+    private var counts: [Int] = Array(repeating: 0, count: OutcomeWord.inOrder.count)
+    private var causes: RunCauses
+    private(set) var finished = 0
+    private var retries = 0
+    /// Bytes of bodies that tasks moved which have ended.
+    private(set) var moved: Int64 = 0
+    /// What half-done downloads left for the next run.
+    private var kept: Int64 = 0
 
     init(job: Job, _ advice: RerunAdvice, _ redactor: Redactor) {
         self.job = job
         self.advice = advice
         self.redactor = redactor
+        causes = RunCauses(job: job)
     }
 
-    mutating func count(_ task: TaskIndex, _ record: TaskRecord) {
+    /// How many did not succeed so far.
+    var troubled: Int { causes.causes.reduce(causes.followerCount) { $0 + $1.tasks.count } }
+
+    mutating func count(_ task: TaskIndex, _ record: TaskRecord, _ course: TaskCourse, shownAt lines: Int) {
+        finished += 1
+        retries += max(0, course.attempts - 1)
+        moved += course.moved
         let word = OutcomeWord(record)
-        if let place = words.firstIndex(where: { $0.word == word.text }) {
-            words[place].count += 1
-        } else {
-            words.append((word.text, 1))
-        }
+        counts[word.place] += 1
         guard word.isTrouble else { return }
-        troubledTasks.append(task)
-        // The tasks that failed tell why; those that were skipped for their sake only follow.
-        if troubles.count < Self.told || record.outcome == .failed {
-            if troubles.count == Self.told, let other = troubles.lastIndex(where: { $0.record.outcome != .failed }) {
-                troubles.remove(at: other)
-            }
-            if troubles.count < Self.told { troubles.append((task, record)) }
-        }
+        causes.add(task, record, shownAt: lines)
+        if record.outcome != .failed, course.isResumable, course.kept >= TaskCourse.leastKept { kept += course.kept }
     }
+
+    // MARK: The end
 
     /// What failed and why, the command that runs just that again, and one line of counts.
-    func summary(_ run: RunRecord, id: (TaskIndex) -> String) -> [String] {
+    mutating func summary(_ run: RunRecord, _ style: PlainProgress.Style, lines printed: Int) -> [String] {
         var lines: [String] = []
-        if !troubledTasks.isEmpty {
+        if troubled > 0 {
+            let unknown = causes.attribute()
             lines.append("")
-            lines.append("\(HumanText.count(troubledTasks.count, "task")) did not succeed:")
-            for (task, record) in troubles.sorted(by: { $0.task < $1.task }) {
-                lines.append("  \(id(task)) \(record.outcome.rawValue)\(reason(record))")
+            lines.append(heading)
+            for cause in causes.causes.prefix(Self.mostCauses) {
+                let isSeen = style.amount != .quiet && printed - cause.shownAt <= Self.screenful
+                lines += told(cause, isSeen: isSeen)
             }
-            let untold = troubledTasks.count - troubles.count
-            if untold > 0 { lines.append("  and \(untold) more, all in the report") }
-            lines.append(again(id))
+            let untold = causes.causes.count - Self.mostCauses
+            if untold > 0 { lines.append("  and \(HumanText.count(untold, "other cause")), all in the report") }
+            if unknown > 0 {
+                lines.append("  \(HumanText.grouped(unknown)) more were skipped or cancelled; the report says why")
+            }
+            if kept > 0 {
+                lines.append("\(HumanText.size(kept)) of half-done downloads is kept: the same command resumes them.")
+            }
+            lines.append(again)
         }
-        lines.append(counts(run))
+        lines.append(closing(run, style.report))
         return lines
     }
 
-    private func reason(_ record: TaskRecord) -> String {
+    /// `3 of 20 tasks failed, 12 were skipped or cancelled because of them:`
+    private var heading: String {
+        let all = counts.reduce(0, +)
+        let words = [("FAILED", "failed"), ("cancelled", "cancelled"), ("deferred", "deferred")]
+        let own = words.map { word, verb in
+            (causes.causes.reduce(0) { $0 + ($1.record.outcome.rawValue == verb ? $1.tasks.count : 0) }, verb)
+        }.filter { $0.0 > 0 }
+        let parts = own.enumerated().map { place, part in
+            place == 0
+                ? "\(HumanText.grouped(part.0)) of \(HumanText.count(all, "task")) \(Self.verb(part))"
+                : "\(HumanText.grouped(part.0)) \(Self.verb(part))"
+        }
+        let start =
+            parts.isEmpty ? "Not all of \(HumanText.count(all, "task")) succeeded" : parts.joined(separator: ", ")
+        guard causes.followerCount > 0 else { return start + ":" }
+        return "\(start), \(HumanText.grouped(causes.followerCount)) because of that:"
+    }
+
+    private static func verb(_ part: (count: Int, verb: String)) -> String {
+        part.verb == "failed" ? "failed" : part.count == 1 ? "was \(part.verb)" : "were \(part.verb)"
+    }
+
+    private func told(_ cause: RunCauses.Cause, isSeen: Bool) -> [String] {
+        let record = cause.record
+        let ids = cause.tasks.sorted().map { id($0) }
+        var lines: [String] = []
+        let reason = PeopleText.message(
+            record.error?.message ?? Explanation.withoutOutcome(record.explanation ?? "no reason is known"))
         let name = record.error.map { error in
             " (\(error.name.rawValue)\(error.name.code.map { " \($0)" } ?? ""))"
         }
-        let words =
-            record.explanation
-            ?? Explanation.sentence(outcome: record.outcome, error: record.error, waits: record.waits, attempts: 1)
-        return "\(name ?? ""): \(Self.withoutOutcome(words ?? ""))"
-    }
-
-    /// The outcome stands there already.
-    private static func withoutOutcome(_ sentence: String) -> String {
-        for word in ["Skipped: ", "Put off: ", "Cancelled: "] where sentence.hasPrefix(word) {
-            return String(sentence.dropFirst(word.count))
+        let isAlone = ids.count == 1
+        let who = isAlone ? ids[0] : HumanText.count(ids.count, "task")
+        let what = isSeen && isAlone ? "" : ": \(reason)"
+        lines.append("  \(who) \(record.outcome.rawValue)\(name ?? "")\(what)")
+        if !isAlone {
+            let more = ids.count > Self.mostIDs ? " and \(HumanText.grouped(ids.count - Self.mostIDs)) more" : ""
+            lines.append("    " + ids.prefix(Self.mostIDs).joined(separator: ", ") + more)
         }
-        return sentence
+        lines += consequences(of: cause).map { "    \($0)" }
+        // Why a task is put off, or was cancelled, says what helps, too.
+        if record.outcome == .failed, let error = record.error {
+            lines.append("    \(error.whatHelps(job.tasks[Int(cause.tasks[0].raw)].type))")
+        }
+        return lines
     }
 
-    /// With many tasks all that were chosen are named: what succeeded costs one conditional request or none.
-    private func again(_ id: (TaskIndex) -> String) -> String {
-        let ids = troubledTasks.count > Self.told ? nil : troubledTasks.sorted().map { id($0) }
-        let words = advice.words(job, tasks: ids, hiding: redactor)
+    private func consequences(of cause: RunCauses.Cause) -> [String] {
+        func words(_ count: Int, _ one: String, _ many: String) -> String? {
+            count == 0 ? nil : "\(HumanText.grouped(count)) \(count == 1 ? one : many)"
+        }
+        return [
+            words(
+                cause.unpublished, "other member of its group was not published",
+                "other members of its group were not published"),
+            words(cause.skipped, "task that needs it was skipped", "tasks that need it were skipped"),
+            words(cause.cancelled, "other task was cancelled (`failFast`)", "other tasks were cancelled (`failFast`)"),
+        ].compactMap { $0 }
+    }
+
+    private func id(_ task: TaskIndex) -> String { redactor.redacted(name: job.tasks[Int(task.raw)].id) }
+
+    // MARK: Again
+
+    private var again: String {
+        let troubled = causes.troubledTasks
+        let chosen = pattern(troubled)
+        let words = advice.words(job, tasks: chosen, hiding: redactor)
         let command = words.map { HumanText.shellWord($0) }.joined(separator: " ")
         var gaps = job.file == "-" ? ["the job on standard input"] : []
         if words.contains(where: { $0.contains(RerunAdvice.mask) }) { gaps.append("secrets in the place of `***`") }
         let given = gaps.isEmpty ? "" : ", with \(gaps.joined(separator: " and "))"
-        let what = ids == nil ? "the job" : troubledTasks.count == 1 ? "just it" : "just them"
+        let what = chosen == nil ? "the job" : troubled.count == 1 ? "just it" : "just them"
         return "Run \(what) again\(given): transfer-run run \(command)"
     }
 
-    private func counts(_ run: RunRecord) -> String {
-        let all = words.reduce(0) { $0 + $1.count }
-        let parts = words.map { "\($0.count) \($0.word.lowercased())" }
-        let listed = parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))"
-        return "\(HumanText.count(all, "task"))\(listed) in \(HumanText.duration(run.duration))"
+    /// Ids or one pattern that choose these tasks alone; `nil` where that takes too many words: to run the job again costs
+    /// what succeeded one conditional request or none.
+    private func pattern(_ tasks: [TaskIndex]) -> [String]? {
+        let ids = tasks.map { id($0) }
+        if ids.count <= 3 { return ids }
+        guard var start = ids.first.map({ Array($0.utf8) }) else { return nil }
+        var end = start
+        for id in ids.dropFirst() {
+            let bytes = Array(id.utf8)
+            start = Array(zip(start, bytes).prefix { $0 == $1 }.map(\.0))
+            end = Array(zip(end.reversed(), bytes.reversed()).prefix { $0 == $1 }.map(\.0).reversed())
+        }
+        let shortest = ids.map(\.utf8.count).min() ?? 0
+        guard !start.isEmpty || !end.isEmpty, start.count + end.count <= shortest,
+            let text = String(validating: start + [UInt8(ascii: "*")] + end, as: UTF8.self)
+        else { return nil }
+        let pattern = TaskPattern(text)
+        let chosen = job.tasks.indices.reduce(0) { $0 + (pattern.matches(job.tasks[$1].id) ? 1 : 0) }
+        return chosen == tasks.count ? [text] : nil
+    }
+
+    // MARK: The last line
+
+    /// `20 ok · 4.0 GiB · 94.0 MiB/s · 42.8s · 15 retries · report: data.report.json`
+    private func closing(_ run: RunRecord, _ report: String?) -> String {
+        let outcomes = zip(OutcomeWord.inOrder, counts).filter { $0.1 > 0 }
+            .map { "\(HumanText.grouped($0.1)) \($0.0.lowercased())" }
+        let rate = HumanText.rate(moved, in: run.duration).map { "\(HumanText.size($0))/s" }
+        let parts = [
+            outcomes.isEmpty ? "no task" : outcomes.joined(separator: ", "), moved > 0 ? HumanText.size(moved) : nil,
+            rate, HumanText.duration(run.duration),
+            retries == 0 ? nil : retries == 1 ? "1 retry" : "\(HumanText.grouped(retries)) retries",
+            report.map { "report: \($0)" },
+        ]
+        return parts.compactMap { $0 }.joined(separator: " · ")
     }
 }

@@ -1,5 +1,6 @@
 import AttemptLife
 import Codecs
+import CurlCore
 import FileDelivery
 import TransferModel
 
@@ -8,7 +9,7 @@ import TransferModel
 extension Attempt {
     /// The headers said that the body is worth keeping. `false` ends the transfer.
     func beginDecoding() -> Bool {
-        if isDownload {
+        if isDownload, !life.isDeclined {
             outbox.add(.decode(staging, task, BodyDecoding(life.codings, sizes: life.sizes)))
             return true
         }
@@ -20,6 +21,22 @@ extension Attempt {
             return false
         }
     }
+
+    /// Keeps a piece of what a server sent in the place of the file: the beginning of it is told.
+    func keepErrorPage(_ bytes: UnsafeRawBufferPointer) -> BodyReply {
+        if !keep(bytes) {
+            bodyFailure = nil
+            endedByUs = true
+        }
+        if kept.count >= Self.longestErrorPage {
+            kept.removeLast(kept.count - Self.longestErrorPage)
+            endedByUs = true
+        }
+        return endedByUs ? .stop : .taken
+    }
+
+    /// One byte more than the report shows: it says that there was more.
+    private static let longestErrorPage = (64 << 10) + 1
 
     /// Keeps a piece of an answer's body; `false` when what is left of it is not wanted any more.
     func keep(_ bytes: UnsafeRawBufferPointer) -> Bool {

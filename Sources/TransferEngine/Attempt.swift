@@ -382,8 +382,9 @@ final class Attempt: TransferReceiver {
         let hasLostPart = resume != nil && life.resume == nil
         if hasLostPart { outbox.add(.discard(staging)) }
         continuation = nil
-        if decision == .keep, life.type == .download, !isFromCache { noteContinuation(head) }
-        if decision == .keep, ledger != nil {
+        let bringsFile = decision == .keep && life.type == .download && !life.isDeclined
+        if bringsFile, !isFromCache { noteContinuation(head) }
+        if decision == .keep, !(isDownload && life.isDeclined), ledger != nil {
             bodyFailure = claimAnswer(
                 hasLostPart: hasLostPart && (continuation?.validator).isExactly(resume?.validator))
             if bodyFailure != nil { decision = .abort }
@@ -392,7 +393,7 @@ final class Attempt: TransferReceiver {
         if decision == .keep, !isDownload, life.hasBody { mixed = MixedAnswer(head.headers) }
         if decision == .abort { endedByUs = true }
         if cacheTurn != nil { prepareCacheCopy(head) }
-        if decision == .keep, life.type == .download {
+        if decision == .keep, bringsFile {
             if let target = life.target { destination?.path = target }
             destination?.sent = life.offset > 0 ? life.resume?.sent : life.sentDigest
             if life.offset > 0 { partDigest = PartDigest(head.headers, whole: life.resume?.sent) }
@@ -447,6 +448,7 @@ final class Attempt: TransferReceiver {
         partDigest?.update(bytes)
         cacheTurn?.copy?.append(contentsOf: bytes)
         switch decision {
+        case .keep where life.isDeclined && isDownload: return keepErrorPage(bytes)
         case .keep:
             if let most = life.receivableSize, life.offset + received > most {
                 endedByUs = true

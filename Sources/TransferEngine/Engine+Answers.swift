@@ -248,7 +248,8 @@ extension Engine {
     }
 
     private func reportedBody(_ attempt: Attempt, _ source: ResultSource) -> [UInt8]? {
-        if attempt.isDownload || attempt.head == nil && source == .network { return nil }
+        if attempt.isDownload, !attempt.life.isDeclined || attempt.kept.isEmpty { return nil }
+        if attempt.head == nil, source == .network { return nil }
         // Its parts are told.
         if attempt.mixed != nil { return nil }
         guard let rules = attempt.rules.answer, rules.hidesSomethingInBody, !attempt.kept.isEmpty else {

@@ -26,7 +26,7 @@ extension Engine {
 
     /// What `existing` protects is not to be fetched to the end: asked at the headers, while the body comes.
     func inspectName(_ attempt: Attempt) {
-        guard attempt.isDownload, attempt.decision == .keep, attempt.asksForItsName,
+        guard attempt.isDownload, attempt.decision == .keep, !attempt.life.isDeclined, attempt.asksForItsName,
             let destination = attempt.destination, let path = pathInFolder(destination.path, attempt)
         else { return }
         let checksum = destination.existing == .skip ? attempt.checksum : nil

@@ -155,8 +155,16 @@ extension Engine {
         }
         holdBackIfHiding(attempt)
         // Of an answer in parts each part's headers are told, the first's too when they are there.
-        if attempt.mixed == nil { emit(response(attempt, head, head.headers, attempt.life.announcedLength), attempt) }
+        if attempt.mixed == nil { emit(response(attempt, head, head.headers, announcedLength(attempt, head)), attempt) }
         noteBecoming(attempt)
+    }
+
+    /// The length of the body that the answer announces. To a HEAD no body comes, and the length is what was asked for.
+    private func announcedLength(_ attempt: Attempt, _ head: ResponseHead) -> Int64? {
+        guard head.isHTTP, attempt.life.request.method == "HEAD" else { return attempt.life.announcedLength }
+        return head.headers.first("content-length").flatMap { text in
+            text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
+        }
     }
 
     /// A rule of `onResponse` makes a download of it.

@@ -277,15 +277,6 @@ package final class Engine {
         }
     }
 
-    private func credit(_ task: TaskIndex, _ bytes: Int64) {
-        guard let attempt = attempt(of: task), attempt.add(credit: bytes, at: now.instant) else { return }
-        if let transfer = attempt.transfer { loop.resume(transfer) }
-        attempt.command?.goOn(at: now.instant)
-        for segment in attempt.parts?.segments ?? [] {
-            if let transfer = segment.transfer { loop.resume(transfer) }
-        }
-    }
-
     private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {
         guard let specification = filled(task, number, mirror), let url = specification.location(mirror: mirror).url
         else {
@@ -650,7 +641,7 @@ package final class Engine {
         let head = attempt.isFromCache ? nil : attempt.head ?? attempt.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         var verdict = Verdict(
-            .failed(attempt.life.explained(error)), status: attempt.life.lastStatus, retryAfter: retryAfter,
+            .failed(explained(error, attempt)), status: attempt.life.lastStatus, retryAfter: retryAfter,
             sentSomething: attempt.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.tookEffect = attempt.life.tookEffect
         verdict.lostNetwork = attempt.lostNetwork

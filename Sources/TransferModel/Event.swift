@@ -333,4 +333,12 @@ package final class RunRecord: Sendable {
 /// batches, always on one thread.
 package protocol EventConsumer: AnyObject {
     func consume(_ events: ArraySlice<Event>) throws
+    /// When `tick` is to be called though no event came.
+    var nextTick: WallTime? { get }
+    func tick(_ now: WallTime) throws
+}
+
+extension EventConsumer {
+    package var nextTick: WallTime? { nil }
+    package func tick(_ now: WallTime) {}
 }

@@ -101,6 +101,14 @@ package enum Explanation {
         }
     }
 
+    /// The same where the outcome is told already.
+    package static func withoutOutcome(_ sentence: String) -> String {
+        for word in ["Skipped: ", "Put off: ", "Cancelled: "] where sentence.hasPrefix(word) {
+            return String(sentence.dropFirst(word.count))
+        }
+        return sentence
+    }
+
     /// With a full stop, so that sentences can follow one another.
     private static func ended(_ message: String) -> String {
         guard let last = message.last else { return "no reason is known." }

@@ -9,6 +9,13 @@ extension TransferError {
             "Give the task a `to` of its own, or `needs` where it is to be another's."
         case .unexpectedResponse where message.contains(" answered 407: it wants to know who asks"):
             ErrorName.proxyAuthenticationRequired.whatHelps
+        case .unexpectedResponse: statusAdvice ?? name.whatHelps
+        case .checksumMismatch where type == .upload:
+            "See what the server stored; the upload may have been changed on its way."
+        case .secureConnectionFailed where message.contains("wrong version number"):
+            "This port may speak plain HTTP: try `http://`, or check the port."
+        case .badServerResponse where message.contains("HTTP/0.9"):
+            "This port may speak TLS, or no HTTP at all: try `https://`, or check the port."
         case .proxyAuthenticationRequired where message.contains("wants a client certificate"):
             "Use a proxy that asks for none: `tls.clientCertificates` are for servers."
         case .proxyCouldNotConnect where message.contains("asks to come again later"):
@@ -21,6 +28,37 @@ extension TransferError {
         case .cancelled where message.contains("a rule of `challenges`"):
             "Change that rule, or the trust that is asked for."
         default: name.whatHelps
+        }
+    }
+
+    /// The status of an answer that was not as expected, as its message tells it.
+    private var answeredStatus: Int? {
+        guard let scheme = message.firstRange(of: "://"),
+            let colon = message[scheme.upperBound...].firstRange(of: ": ")
+        else { return nil }
+        let digits = message[colon.upperBound...].prefix { $0.isASCII && $0.isNumber }
+        return digits.count == 3 ? Int(digits) : nil
+    }
+
+    private var statusAdvice: String? {
+        switch answeredStatus {
+        case 400, 422: "Compare `method`, `headers`, `query` and `body` with what the server's documentation asks for."
+        case 401:
+            message.contains("no credential was sent")
+                ? "Say who to be: `credentials`, or an `Authorization` header."
+                : "Check the token or the password, and whether it has expired."
+        case 403: "Check what the credential may do, and the URL: the server understood, and refuses."
+        case 404, 410: "Check the URL. If every URL of this host fails so, check the part that they share."
+        case 405, 501: "Check `method`, and whether the URL takes it."
+        case 408, 425, 429, 502, 503, 504:
+            "Run it again later; `requestsPerSecond` asks less often, `retry` waits longer."
+        case 409, 412, 423: "See what is at the URL now: it is in another state than the request expects."
+        case 411, 413: "Send less, or another kind of `body`: the server does not take one of this length."
+        case 415: "Set `contentType` to what the server takes."
+        case 500?, 505?, 506?, 507?, 508?: "The fault is the server's: tell its operator, or run it again later."
+        case let status? where (200..<300).contains(status): "Correct `expect.status` if this answer is as good."
+        case let status? where (300..<400).contains(status): "Name the URL that it leads to, or loosen `redirects`."
+        default: nil
         }
     }
 

@@ -128,7 +128,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
             "Check free space and the right to write in the destination's folder."
         case .unexpectedResponse: "Look at the response in the report, and at `expect`."
         case .checksumMismatch:
-            "Ask who published the file, or correct `checksum`; of an upload, see what the server stored."
+            "Correct `checksum` if the file was published anew; else tell whoever publishes it."
         case .magicMismatch: "See what the URL gives: it is another kind of file, or correct `expect.magic`."
         case .unexpectedHTML: "Open the URL in a browser: a login or error page stands where the file should be."
         case .checksumNotFound: "Look into the checksum file, and write `entry` or `algorithm` as they stand there."

@@ -279,7 +279,7 @@ struct AttemptLifeTests {
 
     @Test func anErrorPageNeverBecomesTheFile() throws {
         let download = try life(type: .download)
-        #expect(download.head(status: 404, version: .http1, headers: .empty) == .discard)
+        #expect(download.head(status: 404, version: .http1, headers: .empty) == .keep)
         #expect(
             failure(download.ended(TransportEnd(error: nil, received: 5, sawCloseNotify: true))) == .unexpectedResponse)
         let data = try life()

@@ -142,7 +142,7 @@ struct CommandAnswerTests {
     @Test(arguments: [301, 302, 307, 401, 407])
     func nothingIsFollowedAndNobodyAsked(_ status: Int) throws {
         let text = "Status: \(status)\nLocation: https://example.org/\nWWW-Authenticate: Basic realm=x\n\n"
-        guard case (.discard, .fail(let error, nil)) = try step(life(), text, received: 0) else {
+        guard case (.keep, .fail(let error, nil)) = try step(life(), text, received: 0) else {
             return #expect(Bool(false), "the answer is final")
         }
         #expect(error.name == .unexpectedResponse)

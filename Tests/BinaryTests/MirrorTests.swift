@@ -150,7 +150,8 @@ import TransferModel
         #expect(try run.values("$.tasks[0].attempts[*].url") == [first, second, first, second])
         #expect(try run.values("$.tasks[0].attempts[*].backoff") == [nil, "0.04", nil, nil])
         #expect(
-            try run.task("a", "error.message") == "expected status 2xx, the server answered 500; all 2 `urls` failed")
+            try run.task("a", "error.message")
+                == "GET \(first): 500 Internal Server Error; all 2 `urls` failed")
         #expect(try run.value("$.totals.attempts") == "4")
     }
 
@@ -171,7 +172,7 @@ import TransferModel
         #expect(run.status == 0 && run.result.duration < .seconds(10))
         #expect(
             try run.task("a", "attempts[0].error.message")
-                == "expected status 2xx, the server answered 503; it asks to wait 7200 s, longer than "
+                == "GET \(pair.first.url("/a")): 503 Service Unavailable; it asks to wait 7200 s, longer than "
                 + "`retry.retryAfter.maximum`: the next of `urls` is tried")
     }
 

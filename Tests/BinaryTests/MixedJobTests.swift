@@ -92,7 +92,7 @@ import TransferModel
         #expect(run.status == 1)
         let outcomes = ["failed", "succeeded", "succeeded", "cancelled", "cancelled"]
         #expect(try run.values("$.tasks[*].outcome") == outcomes)
-        #expect(try run.values("$.tasks[*].error.name") == ["unexpectedResponse", "runCancelled", "runCancelled"])
+        #expect(try run.values("$.tasks[*].error.name") == ["unexpectedResponse", "cancelled", "cancelled"])
         #expect(server.requests().count == 3)
     }
 

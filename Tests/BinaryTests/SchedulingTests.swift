@@ -82,7 +82,7 @@ import TransferModel
             try run.task("last", "explanation")
                 == "Skipped: `middle`, which it needs, was skipped because `broken` failed. "
                 + "Mend the task it needs; it runs again with that one.")
-        #expect(run.errorText.contains("`broken`, which it needs, failed\n"))
+        #expect(run.errorText.contains("    2 tasks that need it were skipped\n"))
         #expect(stage.files == ["after"])
     }
 

@@ -29,12 +29,16 @@ import TransferModel
 
     /// What is printed for tasks that end so, each after one attempt that brought 3 MiB in half a second.
     private func printed(
-        _ records: [TaskRecord], _ style: PlainProgress.Style = .init(), isSummed: Bool = true
+        _ records: [TaskRecord], _ style: PlainProgress.Style = .init(), isSummed: Bool = true,
+        change: (inout Job) -> Void = { _ in }
     ) throws -> String {
-        let job = try job(records.count)
+        var job = try job(records.count)
+        change(&job)
         let sink = MemorySink()
         let progress = PlainProgress(job: job, sink: sink, style: style)
         var events: [Event] = []
+        var transaction = TransactionMetrics(method: "GET", url: "u", fetchStart: WallTime(nanoseconds: 0))
+        (transaction.status, transaction.responseBodyBytesReceived) = (200, 3 << 20)
         for (index, record) in records.enumerated() {
             func add(_ kind: Event.Kind) {
                 events.append(
@@ -50,7 +54,7 @@ import TransferModel
                 .attemptFinished(
                     AttemptRecord(
                         number: 1, url: "u", outcome: .succeeded, resumedFrom: 0, startedAt: WallTime(nanoseconds: 0),
-                        duration: .milliseconds(500), error: nil, backoff: nil, transactions: [])))
+                        duration: .milliseconds(500), error: nil, backoff: nil, transactions: [transaction])))
             add(.taskFinished(record))
         }
         if isSummed {
@@ -66,26 +70,172 @@ import TransferModel
     @Test func oneLineATaskAndASummary() throws {
         let lost = TransferError(.networkConnectionLost, "the connection was reset")
         let needs = TransferError(.dependencyFailed, "task `t1` failed")
-        let text = try printed([
-            record(.succeeded), record(.failed, lost, explanation: "It broke."), record(.skipped, needs),
-            record(.succeeded, source: .unchanged), record(.failed, lost, tolerated: true),
-        ])
+        let text = try printed(
+            [
+                record(.succeeded), record(.failed, lost, explanation: "It broke."), record(.skipped, needs),
+                record(.succeeded, source: .unchanged), record(.failed, lost, tolerated: true),
+            ], .init(report: "jobs.report.json")
+        ) { $0.tasks[2].needs = [TaskIndex(raw: 1)] }
         let expected = """
+            5 tasks
             ok         t0  3.0 MiB  6.0 MiB/s  1.50s
             FAILED     t1  1.50s  the connection was reset
-            skipped    t2  1.50s  task `t1` failed
             unchanged  t3  3.0 MiB  1.50s
             tolerated  t4  1.50s  the connection was reset
 
-            2 tasks did not succeed:
-              t1 failed (networkConnectionLost -1005): It broke.
-              t2 skipped (dependencyFailed): task `t1` failed. \
-            Mend the task it needs; it runs again with that one.
+            1 of 5 tasks failed, 1 because of that:
+              t1 failed (networkConnectionLost -1005)
+                1 task that needs it was skipped
+                Run it again; the server or the network cut the connection.
             Run just them again: transfer-run run 'my jobs.yaml' --only t1 --only t2
-            5 tasks: 1 ok, 1 failed, 1 skipped, 1 unchanged, 1 tolerated in 1m15s
+            1 ok, 1 unchanged, 1 tolerated, 1 failed, 1 skipped · 15.0 MiB · 204.8 KiB/s · 1m15s · report: jobs.report.json
 
             """
         #expect(text == expected)
+    }
+
+    /// What 3,011 lines said.
+    @Test(arguments: [PlainProgress.Amount.normal, .quiet])
+    func groupThatMissesOneMember_isToldInAFewLines(_ amount: PlainProgress.Amount) throws {
+        let missing = TransferError(.unexpectedResponse, "GET https://example.org/99: 404 Not Found")
+        let others = TransferError(.runCancelled, "another member of its group did not succeed")
+        let text = try printed(
+            (0..<3_012).map { $0 == 99 ? record(.failed, missing) : record(.cancelled, others, source: nil) },
+            .init(amount: amount)
+        ) { job in
+            for index in job.tasks.indices { job.tasks[index].group = GroupIndex(raw: 0) }
+        }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        #expect(lines.count < 12)
+        #expect(lines.contains("1 of 3,012 tasks failed, 3,011 because of that:"))
+        #expect(lines.contains("    3,011 other members of its group were not published"))
+        #expect(text.ranges(of: "404 Not Found").count == 1)
+    }
+
+    /// A chain of needs leads back to the one that failed.
+    @Test func tasksThatAreSkipped_countUnderTheTaskThatFailed() throws {
+        let lost = TransferError(.timedOut, "late")
+        let needs = TransferError(.dependencyFailed, "task `t0` failed")
+        let text = try printed([record(.failed, lost)] + (0..<500).map { _ in record(.skipped, needs) }) { job in
+            for index in 1...500 { job.tasks[index].needs = [TaskIndex(raw: UInt32(index - 1))] }
+        }
+        #expect(text.contains("    500 tasks that need it were skipped\n"))
+        #expect(!text.contains("skipped  "))
+        #expect(text.contains("Run the job again: transfer-run run 'my jobs.yaml'\n") == false)
+        #expect(text.contains("--only 't*'"))
+    }
+
+    /// A failure that has left the screen is told again, at the end.
+    @Test func failureLongAgo_isToldAgain() throws {
+        let late = TransferError(.timedOut, "no byte moved for 60 s")
+        let text = try printed([record(.failed, late)] + (0..<40).map { _ in record(.succeeded) })
+        #expect(text.ranges(of: "no byte moved for 60 s").count == 2)
+        let few = try printed([record(.failed, late)] + (0..<4).map { _ in record(.succeeded) })
+        #expect(few.ranges(of: "no byte moved for 60 s").count == 1)
+    }
+
+    /// Two tasks that met the same thing, and one that met another.
+    @Test func equalCauses_areFolded() throws {
+        let text = try printed(
+            (0..<30).map { index in
+                index == 7
+                    ? record(.failed, TransferError(.timedOut, "late"))
+                    : record(
+                        .failed,
+                        TransferError(.unexpectedResponse, "GET https://example.org/\(index): 404 Not Found"))
+            }, .init(amount: .quiet))
+        #expect(text.contains("  29 tasks failed (unexpectedResponse): GET https://example.org/0: 404 Not Found\n"))
+        #expect(text.contains("    t0, t1, t2, t3, t4, t5, t6, t8, t9, t10 and 19 more\n"))
+        #expect(text.contains("  t7 failed (timedOut -1001): late\n"))
+    }
+
+    @Test func lines_areNoWiderThanTheTerminal_andWordsStayWhole() throws {
+        let long = TransferError(
+            .unexpectedResponse,
+            "GET https://example.org/a/very/long/path/that/cannot/be/broken: 404 Not Found: \"no such thing\"")
+        for width in [40, 60, 80, 200] {
+            let text = try printed([record(.failed, long), record(.succeeded)], .init(amount: .quiet, width: width))
+            for line in text.split(separator: "\n") {
+                #expect(line.count <= width || !line.contains(" ") || line.contains("://"), "\(width): \(line)")
+            }
+            #expect(text.contains("https://example.org/a/very/long/path/that/cannot/be/broken:"))
+        }
+    }
+
+    // MARK: The heartbeat
+
+    @Test func whereNobodyWatches_aLineEachHalfMinuteSaysHowFarItIs() throws {
+        let job = try job(20)
+        let sink = MemorySink()
+        let progress = PlainProgress(job: job, sink: sink, style: .init(heartbeat: .seconds(30)))
+        let start = WallTime(nanoseconds: 1_000_000_000_000)
+        func event(_ kind: Event.Kind, _ task: UInt32, after seconds: Int64) -> Event {
+            Event(
+                time: start + .seconds(seconds), sequence: 1, session: nil, task: TaskIndex(raw: task), kind: kind)
+        }
+        progress.consume([event(.attemptStarted(AttemptStart(number: 1, url: "https://example.org/0")), 0, after: 0)])
+        #expect(progress.nextTick == start + .seconds(30))
+        progress.tick(start + .seconds(29))
+        progress.consume([event(.receivedData(Event.Progress(bytes: 30 << 20, expected: nil)), 0, after: 20)])
+        progress.tick(start + .seconds(30))
+        progress.tick(start + .seconds(59))
+        progress.tick(start + .seconds(60))
+        #expect(
+            sink.text == """
+                20 tasks · 6 to a host
+                [30.0s] 0 of 20 tasks done, 1 running, 19 waiting · 30.0 MiB · 1.0 MiB/s
+                [1m00s] 0 of 20 tasks done, 1 running, 19 waiting · 30.0 MiB · 0 B/s
+
+                """)
+        let end = RunRecord(outcome: .failed, exitStatus: 1, duration: .seconds(75))
+        progress.consume([Event(time: start, sequence: 2, session: nil, task: nil, kind: .runFinished(end))])
+        #expect(progress.nextTick == nil)
+    }
+
+    // MARK: Rates
+
+    private func course(_ attempts: [(received: Int64, seconds: Int64, from: Int64)]) throws -> String {
+        let job = try job(1)
+        let sink = MemorySink()
+        let progress = PlainProgress(job: job, sink: sink)
+        let time = WallTime(nanoseconds: 0)
+        func event(_ kind: Event.Kind) -> Event {
+            Event(time: time, sequence: 1, session: nil, task: TaskIndex(raw: 0), kind: kind)
+        }
+        for (place, attempt) in attempts.enumerated() {
+            var transaction = TransactionMetrics(method: "GET", url: "u", fetchStart: time)
+            (transaction.status, transaction.responseBodyBytesReceived) = (
+                attempt.from > 0 ? 206 : 200, attempt.received
+            )
+            progress.consume([
+                event(.attemptStarted(AttemptStart(number: place + 1, url: "u"))),
+                event(
+                    .attemptFinished(
+                        AttemptRecord(
+                            number: place + 1, url: "u", outcome: .succeeded, resumedFrom: attempt.from,
+                            startedAt: time,
+                            duration: .seconds(attempt.seconds), error: nil, backoff: nil, transactions: [transaction]))
+                ),
+            ])
+        }
+        let bytes = attempts.reduce(0) { max($0, $1.from + $1.received) }
+        progress.consume([
+            event(
+                .fileFinished(
+                    FileRecord(path: "/x", bytes: bytes, checksum: nil, changed: true, lengthUnverified: false))),
+            event(.taskFinished(record(.succeeded, source: attempts.count > 1 ? .resumed : .network))),
+        ])
+        return sink.text
+    }
+
+    /// 10 of 40 MB were left, and the server gives 5 MB a second.
+    @Test func rateOfAResumedTask_isOfTheBytesThatMoved() throws {
+        let later = try course([(received: 10 << 20, seconds: 2, from: 30 << 20)])
+        #expect(later.contains("40.0 MiB  5.0 MiB/s  1.50s  resumed at 30.0 MiB"))
+        let both = try course([
+            (received: 30 << 20, seconds: 6, from: 0), (received: 10 << 20, seconds: 2, from: 30 << 20),
+        ])
+        #expect(both.contains("40.0 MiB  5.0 MiB/s  1.50s  2 attempts  resumed at 30.0 MiB"))
     }
 
     /// What a `bandwidth` lets through is what it says.
@@ -130,21 +280,21 @@ import TransferModel
         let text = try printed(
             [record(.succeeded), record(.failed, TransferError(.timedOut, "no byte for 60s"))], .init(amount: .quiet))
         #expect(!text.contains("t0"))
-        #expect(text.contains("FAILED     t1"))
-        #expect(text.contains("2 tasks: 1 ok, 1 failed"))
+        #expect(text.contains("  t1 failed (timedOut -1001): no byte for 60s\n"))
+        #expect(text.contains("1 ok, 1 failed · "))
     }
 
     @Test func allIsWell() throws {
         let text = try printed([record(.succeeded), record(.succeeded)])
-        #expect(text.hasSuffix("\n2 tasks: 2 ok in 1m15s\n"))
+        #expect(text.hasSuffix("\n2 ok · 6.0 MiB · 81.9 KiB/s · 1m15s\n"))
         #expect(!text.contains("again"))
     }
 
     @Test func manyFailuresAreNotAllTold() throws {
-        let text = try printed((0..<50).map { _ in record(.failed, TransferError(.timedOut, "late")) })
-        #expect(text.contains("50 tasks did not succeed:"))
-        #expect(text.contains("  and 30 more, all in the report"))
-        #expect(text.contains("again: transfer-run run 'my jobs.yaml'\n"))
+        let text = try printed((0..<50).map { record(.failed, TransferError(.timedOut, "late \($0)")) })
+        #expect(text.contains("50 of 50 tasks failed:"))
+        #expect(text.contains("  and 30 other causes, all in the report"))
+        #expect(text.contains("again: transfer-run run 'my jobs.yaml' --only 't*'\n"))
     }
 
     @Test func textFromServersStaysOnItsLine() throws {
@@ -195,6 +345,7 @@ import TransferModel
         let ids = story.job.tasks.map(\.id)
         #expect(
             String(decoding: sink.writes.joined(), as: UTF8.self) == """
+                3 tasks
                   \(ids[0]): waits for a network: there is none
                   \(ids[2]): waits for mains power or a fuller battery
                   \(ids[1]): waits for a network: there is none

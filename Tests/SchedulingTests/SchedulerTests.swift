@@ -359,7 +359,7 @@ struct SchedulerTests {
             })
         stage.end(0, Verdict(.failed(failed)))
         #expect(stage.turn() == [])
-        #expect(stage.ends[2]?.outcome == .cancelled && stage.ends[2]?.error?.name == .runCancelled)
+        #expect(stage.ends[2]?.outcome == .cancelled && stage.ends[2]?.error?.name == .cancelled)
         #expect(stage.ends[3]?.outcome == .skipped && stage.ends[4]?.outcome == .cancelled)
         #expect(stage.cancelled == (cancels ? [1] : []))
         stage.end(1, cancels ? Verdict(.cancelled(failed)) : Verdict(.failed(failed)))

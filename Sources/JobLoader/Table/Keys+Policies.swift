@@ -68,10 +68,16 @@ enum Sections {
 
     static let rewrite = Section<RewriteDraft>(
         "rewrite", in: "a rule of `rewrite`", title: "`redirects.rewrite`",
-        "Rules for where a redirect really goes; the first match wins.",
+        """
+        Rules for where a redirect really goes. The first that matches replaces what it matched, once; the others are not \
+        asked.
+        """,
         keys: [
-            Key("match", \.match, .regex, default: "required", "what the redirect's URL must match") { $1.regex($0) },
-            Key("to", \.to, .text, default: "required", "the new URL; `$1` is the first group") { $1.text($0) },
+            Key("match", \.match, .regex, default: "required", "what to look for in the redirect's URL") { $1.regex($0) },
+            Key(
+                "to", \.to, .text, default: "required",
+                "what goes in the place of what matched; `$1` is the first group, `$0` all that matched"
+            ) { $1.text($0) },
         ])
 
     static let redirects = Section<RedirectPolicy>(

@@ -204,7 +204,7 @@ extension Sections {
     private static let sessionTiming: [Key<SessionDraft>] = [
         Key(
             "discretionary", \.configuration.discretionary, .boolean, default: "false",
-            "run when it costs nobody: an unmetered network, mains power or a battery above 50 % that is not falling, inside `window`"
+            "run when it costs nobody: an unmetered network, mains power or a battery above 50 %, inside `window`"
         ) { $1.boolean($0).map { .some($0) } },
         Key(
             "window", over: \.configuration.window, .object("window"), default: "none",

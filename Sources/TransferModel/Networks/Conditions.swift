@@ -13,11 +13,12 @@ package struct PowerState: Hashable, Sendable {
         self.isFalling = isFalling
     }
 
-    /// Work that can wait may take it: a machine that tells nothing of its power is one that stands at a wall.
+    /// Whether discretionary work may use it. A battery above half is enough, falling or not: a laptop that is never plugged in
+    /// must not wait for ever. A machine that tells nothing of its power stands at a wall.
     package var isPlentiful: Bool {
         switch source {
         case .mains, .unknown: true
-        case .battery: (battery ?? 0) > 50 && !isFalling
+        case .battery: (battery ?? 0) > 50
         }
     }
 }

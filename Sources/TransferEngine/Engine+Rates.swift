@@ -1,6 +1,18 @@
 import TransferModel
 
-// Transfers that are slower than their `minimumRate`.
+// How fast transfers may be, and have to be: what a `bandwidth` gives them, and their `minimumRate`.
+
+extension Engine {
+    /// Lets a transfer that stood still go on, where it may move so many more bytes.
+    func credit(_ task: TaskIndex, _ bytes: Int64) {
+        guard let attempt = attempt(of: task), attempt.add(credit: bytes, at: now.instant) else { return }
+        if let transfer = attempt.transfer { loop.resume(transfer) }
+        attempt.command?.goOn(at: now.instant)
+        for segment in attempt.parts?.segments ?? [] {
+            if let transfer = segment.transfer { loop.resume(transfer) }
+        }
+    }
+}
 
 extension Attempt {
     /// Time in which the attempt did not stand still for want of bandwidth.

@@ -1,0 +1,71 @@
+import TextFormats
+package import TransferModel
+
+/// What a server says of an error in the body of its answer, for one line of a message.
+package enum ServerWords {
+    /// Members in which APIs say it: RFC 9457, and what is usual.
+    private static let members = ["detail", "message", "error_description", "error", "errors", "title", "reason"]
+    /// Of a longer page only the beginning is looked at.
+    private static let longest = 16 << 10
+
+    /// `nil` where nothing in it is for people. Not yet cut to a length: secrets are taken out first.
+    package static func of(_ body: [UInt8], _ headers: HeaderBlock) -> String? {
+        guard !body.isEmpty, let type = headers.first("content-type").flatMap({ MediaType($0) }) else { return nil }
+        let bytes = Array(body.prefix(longest))
+        let words: String?
+        if type.type.hasSuffix("/json") || type.type.hasSuffix("+json") {
+            words = (try? JSONParser.parse(bytes)).map { self.words($0, depth: 0) } ?? text(bytes, type)
+        } else if WebPage.isType(type.type) {
+            words = text(bytes, type).flatMap { title($0) }
+        } else if type.type.hasPrefix("text/") || type.type.hasSuffix("/xml") || type.type.hasSuffix("+xml") {
+            words = text(bytes, type)
+        } else {
+            words = nil
+        }
+        return words.flatMap { onOneLine($0) }
+    }
+
+    private static func text(_ bytes: [UInt8], _ type: MediaType) -> String? {
+        (try? BodyText(bytes, charset: type.charset)).map { String(decoding: $0.told, as: UTF8.self) }
+    }
+
+    /// The words of the member that has them; one that holds a map or a list is looked into. Of JSON without such a member
+    /// nothing is for people.
+    private static func words(_ value: JSONValue, depth: Int) -> String? {
+        switch value {
+        case .string(let text): return text.isEmpty ? nil : text
+        case .array(let elements) where depth < 4: return elements.first.flatMap { words($0, depth: depth + 1) }
+        case .object where depth < 4:
+            for member in members {
+                if let found = value[member].flatMap({ words($0, depth: depth + 1) }) { return found }
+            }
+            return nil
+        default: return nil
+        }
+    }
+
+    private static func title(_ page: String) -> String? {
+        let lower = page.lowercased()
+        guard lower.utf8.count == page.utf8.count, let start = lower.firstRange(of: "<title"),
+            let open = lower[start.upperBound...].firstIndex(of: ">"),
+            let end = lower[open...].firstRange(of: "</title")
+        else { return nil }
+        let from = lower.utf8.distance(from: lower.startIndex, to: lower.index(after: open))
+        let to = lower.utf8.distance(from: lower.startIndex, to: end.lowerBound)
+        return String(decoding: Array(page.utf8)[from..<to], as: UTF8.self)
+    }
+
+    /// Blanks and line ends are one space each; control characters are left out.
+    private static func onOneLine(_ text: String) -> String? {
+        var line = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if scalar.properties.isWhitespace {
+                if line.last != " ", !line.isEmpty { line.append(" ") }
+            } else if scalar.properties.generalCategory != .control, scalar.properties.generalCategory != .format {
+                line.append(scalar)
+            }
+        }
+        while line.last == " " { line.removeLast() }
+        return line.isEmpty ? nil : String(line)
+    }
+}

@@ -1,0 +1,104 @@
+import TestSupport
+import Testing
+
+/// What people and the report are told of an answer that was not as expected.
+@Suite struct FailureWordsTests {
+    private func failed(_ script: Script, _ keys: String = "to: f", job more: String = "") throws -> (
+        stage: Stage, run: Stage.Run, url: String
+    ) {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/f", script)
+        let stage = try Stage()
+        let url = server.url("/f")
+        let run = try stage.run("\(more)\ntasks: [{ id: t, url: \"\(url)\", retry: { attempts: 1 }, \(keys) }]")
+        #expect(run.status == 1)
+        return (stage, run, url)
+    }
+
+    private func answer(_ status: Int, _ type: String, _ body: String) -> Script {
+        .respond(status, headers: [("Content-Type", type)], body: body)
+    }
+
+    /// A download's too: the file is not made, and what the server said is not lost.
+    @Test(arguments: ["to: f", "method: GET", "to: f, decompress: true", "to: f, segments: 4"])
+    func httpFailure_saysMethodURLStatusAndTheServersWords(_ keys: String) throws {
+        let body = #"{"error": {"code": 42, "message": "quota exceeded\n for project 42"}}"#
+        let (stage, run, url) = try failed(answer(403, "application/json", body), keys)
+        #expect(try run.task("t", "error.message") == "GET \(url): 403 Forbidden: \"quota exceeded for project 42\"")
+        #expect(try run.task("t", "error.name") == "unexpectedResponse")
+        #expect(try run.task("t", "body.text") == body)
+        #expect(stage.files.isEmpty)
+        #expect(run.errorText.contains("GET \(url): 403 Forbidden: \"quota exceeded for project 42\""))
+        #expect(run.errorText.contains("Check what the credential may do"))
+    }
+
+    @Test(arguments: [
+        ("text/plain", "no such release", ": \"no such release\""),
+        ("text/html", "<html><head><title>Not\n here</title></head><body>lots</body></html>", ": \"Not here\""),
+        ("text/html", "<p>no title", ""),
+        ("application/problem+json", #"{"title": "Gone", "detail": "it left"}"#, ": \"it left\""),
+        ("application/json", #"{"errors": [{"message": "first"}, {"message": "second"}]}"#, ": \"first\""),
+        ("application/json", "{ broken", ": \"{ broken\""),
+        ("application/octet-stream", "bytes", ""),
+    ])
+    func theServersWords_areThoseForPeople(_ type: String, _ body: String, _ words: String) throws {
+        let (_, run, url) = try failed(answer(404, type, body))
+        #expect(try run.task("t", "error.message") == "GET \(url): 404 Not Found\(words)")
+    }
+
+    /// Two hundred characters, and nothing that moves a cursor.
+    @Test func theServersWords_areCutAndHarmless() throws {
+        let body = "a\u{1B}[2J\u{202E}b\r\n\tc " + String(repeating: "é", count: 300)
+        let (_, run, _) = try failed(answer(500, "text/plain; charset=utf-8", body))
+        let message = try #require(try run.task("t", "error.message"))
+        let words = try #require(message.firstRange(of: ": \"a")).lowerBound
+        #expect(message[words...].hasPrefix(": \"a[2Jb c éé") && message.hasSuffix("é...\""))
+        #expect(message[words...].unicodeScalars.count == 200 + 4)
+        #expect(!run.errorText.contains("\u{1B}"))
+    }
+
+    @Test func aLongErrorPage_isToldByItsBeginning() throws {
+        let body = "sorry " + String(repeating: "x", count: 300_000)
+        let (stage, run, _) = try failed(answer(503, "text/plain", body))
+        #expect(try run.task("t", "body.truncated") == "true")
+        #expect(stage.files.isEmpty)
+    }
+
+    /// A secret that the server repeats is hidden, also where the words are cut.
+    @Test func aSecretInTheServersWords_isHidden() throws {
+        let secret = "s3cr3t-" + String(repeating: "z", count: 60)
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/f", answer(401, "text/plain", String(repeating: "-", count: 170) + secret))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: t, url: "\(server.url("/f"))", to: f, headers: { Authorization: "Bearer ${secret.T}" } }
+            """, environment: ["T": secret])
+        let message = try #require(try run.task("t", "error.message"))
+        #expect(message.contains("401 Unauthorized; the `Authorization` header was refused"))
+        #expect(!"\(run.report)".contains("s3cr3t") && !run.errorText.contains("s3cr3t"))
+        #expect(run.errorText.contains("Check the token"))
+    }
+
+    @Test func nobodyAsked_saysThatNoCredentialWasSent() throws {
+        let (_, run, url) = try failed(.respond(401))
+        #expect(try run.task("t", "error.message") == "GET \(url): 401 Unauthorized; no credential was sent")
+    }
+
+    @Test func aStatusThatTheJobNames_isSaid() throws {
+        let (_, run, url) = try failed(.respond(200, body: "x"), "to: f, expect: { status: [201, 204] }")
+        #expect(try run.task("t", "error.message")?.hasPrefix("GET \(url): 200 OK (expected ") == true)
+    }
+
+    /// Two digests are told apart by twelve digits; the report has both.
+    @Test func aWrongChecksum_isShortForPeopleAndWholeInTheReport() throws {
+        let wanted = String(repeating: "ab", count: 32)
+        let (_, run, _) = try failed(.respond(200, body: "hello"), "to: f, checksum: sha256:\(wanted)")
+        #expect(try run.task("t", "error.message")?.contains(wanted) == true)
+        #expect(run.errorText.contains("expected sha256:abababababab…, the file is sha256:2cf24dba5fb0…"))
+        #expect(!run.errorText.contains(wanted) && !run.errorText.contains("upload"))
+    }
+}

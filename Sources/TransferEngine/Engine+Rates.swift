@@ -1,3 +1,4 @@
+import CurlCore
 import TransferModel
 
 // How fast transfers may be, and have to be: what a `bandwidth` gives them, and their `minimumRate`.

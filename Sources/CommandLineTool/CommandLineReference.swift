@@ -28,6 +28,26 @@ package enum CommandLineReference {
         `NO_COLOR` and `TERM=dumb` turn colour off. With `GITHUB_ACTIONS=true` failures are annotations on the line where
         the task begins in the job file.
 
+        ## What `check` tells
+
+        `check` reads a job and sends nothing, writes nothing and runs nothing. It ends with 2 where a run would refuse the
+        job. A secret or a variable of the environment without a value is a warning (`missing-value`): an editor, a hook before
+        a commit and the build of a fork need not have it. A run needs it, and refuses the job (2).
+
+        A job file is a program: run only what you trust. After the diagnostics `check` says what the job may do:
+        which commands it runs, which files outside its folder it reads and writes, in which folders it removes files, which variables
+        of the environment and secrets it uses, and which hosts it asks. `--explain-access` lists all of it on standard output, each with its
+        place ([security.md](security.md)). `--format json` prints one line:
+
+        ```
+        {"diagnostics":[{"severity","code","message","hint","file","line","column","endLine","endColumn"}],
+         "access":[{"file","commands","reads","writes","removes","environment","secrets","hosts","unlisted","mayBeRedirected"}]}
+        ```
+
+        `access` has an entry for each job without errors. Its lists hold `what`, `line` and `owner` (the task or session), at most
+        10,000 of a kind; `unlisted` says how many there are beyond that, `mayBeRedirected` whether servers may send a task to
+        hosts that are not listed.
+
         ## A run under way
 
         `suspend`, `resume` and `cancel` ask a run by its process's number, which stands in its report as `runner.pid`, and a

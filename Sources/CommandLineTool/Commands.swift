@@ -2,6 +2,7 @@ import CurlCore
 import Diagnostics
 import JobLoader
 import Stores
+import TextFormats
 import TransferModel
 import YAMLTree
 
@@ -10,8 +11,10 @@ import YAMLTree
 extension CommandLineTool {
     /// Every diagnostic, no network. What is not built yet is no mistake of the file's.
     static func check(_ options: CheckOptions, _ environment: [String: String], _ console: Console) -> Int32 {
-        let source = JobSource(arguments: options.arguments, environment: environment, isForRun: false)
+        let source = JobSource(
+            arguments: options.arguments, environment: environment, isForRun: false, isForCheck: true)
         var found: [Diagnostic] = []
+        var accesses: [AccessText] = []
         var hasErrors = false
         for path in options.arguments.jobs {
             switch source.load(path) {
@@ -29,6 +32,9 @@ extension CommandLineTool {
                     diagnostics.append(Self.diagnostic(conflict, job, loaded.text))
                 }
                 found += diagnostics.sorted()
+                if !diagnostics.hasErrors, let access = loaded.result.access {
+                    accesses.append(AccessText(file: path, access: access))
+                }
                 hasErrors = hasErrors || diagnostics.hasErrors
             }
         }
@@ -36,8 +42,19 @@ extension CommandLineTool {
         case .text:
             let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
             if !found.isEmpty { console.errors(DiagnosticRenderer.text(found, color: color)) }
-        case .json: console.output(String(decoding: DiagnosticRenderer.json(found), as: UTF8.self) + "\n")
+            if !options.explainsAccess { for access in accesses { console.errors(access.folded()) } }
+        case .json:
+            let json = DiagnosticRenderer.json(found) { json in
+                json.key("access")
+                json.beginArray()
+                for access in accesses { access.write(to: &json) }
+                json.endArray()
+            }
+            console.output(String(decoding: json, as: UTF8.self) + "\n")
         case .github: console.output(DiagnosticRenderer.github(found))
+        }
+        if options.explainsAccess, options.format != .json {
+            for access in accesses { console.output(access.whole()) }
         }
         return hasErrors ? 2 : 0
     }

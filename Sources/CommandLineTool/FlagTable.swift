@@ -5,7 +5,8 @@ package enum FlagName: String, CaseIterable, Sendable {
     case maxConcurrent = "max-concurrent", bandwidth, noWait = "no-wait", detach, newRun = "new-run"
     case failFast = "fail-fast", exitUnchanged = "exit-unchanged", network, confine, allowEnv = "allow-env"
     case allowAddress = "allow-address", policy, stateDir = "state-dir", progress, color, verbose, quiet
-    case format, online, json, model, seed, failed, changed, all, task, watch, resumable
+    case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, watch,
+        resumable
     case help, version
 }
 
@@ -142,6 +143,10 @@ package enum FlagTable {
 
     private static let otherCommands: [Flag] = [
         flag(.format, .choice(["text", "json", "github"]), "how diagnostics are written", [.check]),
+        flag(
+            .explainAccess, .toggle,
+            "list everything that the job may run, read, write, remove and ask, each with its place in the file",
+            [.check]),
         flag(.online, .toggle, "ask the servers for sizes and changes", [.plan], isBuilt: false),
         flag(.json, .toggle, "print JSON", [.plan, .status]),
         flag(.model, .value("FILE"), "the network to simulate", [.simulate], isBuilt: false),

@@ -13,6 +13,9 @@ struct JobSource {
     let environment: [String: String]
     /// A report tells its file's digest; a check needs none.
     let isForRun: Bool
+    /// A look at the job and nothing more: a value that is missing on this machine is a warning, and what the job may do
+    /// is noted.
+    var isForCheck = false
 
     private static let maximumBytes = 64 << 20
 
@@ -50,7 +53,9 @@ struct JobSource {
         let text = SourceText(name: path, bytes: bytes)
         let resources = resources(in: working)
         let recorder = isForRun ? InputRecorder(resources) : nil
-        var result = JobLoader.load(text, options: options, resources: recorder?.resources ?? resources)
+        var result = JobLoader.load(
+            text, options: options, resources: recorder?.resources ?? resources,
+            missingValues: isForCheck ? .tolerated : .refused, notesAccess: isForCheck)
         // libcrypto may still be on its way, and all that asks for this are the report and other processes.
         if isForRun { result.job?.sha256 = LateText { Self.digest(bytes) } }
         return .success(

@@ -138,11 +138,14 @@ package struct CheckOptions: Sendable {
     package var arguments: JobArguments
     package var format: Format
     package var color: ColorChoice
+    /// Tell all that the job may do, and where it says so.
+    package var explainsAccess: Bool
     package var resembledCommand: String?
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
         arguments = try JobArguments(typed, meant)
+        explainsAccess = meant.isSet(.explainAccess)
         format = meant.value(.format).flatMap { Format(rawValue: $0) } ?? .text
         color = meant.value(.color).flatMap { ColorChoice(rawValue: $0) } ?? .auto
         resembledCommand = typed.resembledCommand

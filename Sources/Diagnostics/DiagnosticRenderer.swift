@@ -1,4 +1,4 @@
-import TextFormats
+package import TextFormats
 
 /// The three forms a diagnostic has: for people, for programs, and for GitHub's annotations.
 package enum DiagnosticRenderer {
@@ -9,14 +9,15 @@ package enum DiagnosticRenderer {
         return page.text
     }
 
-    /// `{"diagnostics":[…]}`; what is unknown is null.
-    package static func json(_ items: [Diagnostic]) -> [UInt8] {
+    /// `{"diagnostics":[…]}`, and what `more` writes after it; what is unknown is null.
+    package static func json(_ items: [Diagnostic], more: (inout JSONWriter) -> Void = { _ in }) -> [UInt8] {
         var writer = JSONWriter(reserving: 256 * items.count + 32)
         writer.beginObject()
         writer.key("diagnostics")
         writer.beginArray()
         for item in items { append(item, to: &writer) }
         writer.endArray()
+        more(&writer)
         writer.endObject()
         return writer.bytes
     }

@@ -10,6 +10,8 @@ package struct LoadResult: Sendable {
     /// One located error `not-built-yet` for each key in use whose behaviour does not exist yet: `check` leaves them
     /// out, `run` refuses the job with them.
     package var notBuilt: [Diagnostic]
+    /// What the job may do, where the load was asked for it.
+    package var access: JobAccess?
 
     package init(job: Job?, diagnostics: DiagnosticList, notBuilt: [Diagnostic]) {
         self.job = job
@@ -21,19 +23,29 @@ package struct LoadResult: Sendable {
 /// Reads a job file: YAML to a tree, the tree through one table of keys to a `Job`. All problems of a file come at
 /// once, each at its place.
 package enum JobLoader {
-    package static func load(_ source: SourceText, options: LoadOptions, resources: Resources) -> LoadResult {
+    ///
+    /// With `.tolerated` a missing value of the environment or of a secret is a warning, and the rest is read around it.
+    /// With `notesAccess` the result says what the job may do.
+    package static func load(
+        _ source: SourceText, options: LoadOptions, resources: Resources, missingValues: MissingValues = .refused,
+        notesAccess: Bool = false
+    ) -> LoadResult {
         var parsed = DiagnosticList()
         guard let tree = YAMLTree.parse(source, into: &parsed) else {
             return LoadResult(job: nil, diagnostics: parsed, notBuilt: [])
         }
         let base = JobFile.baseDirectory(source.name, options, resources)
-        let names = NameStore(secrets: SecretStore(resources: resources))
+        let names = NameStore(secrets: SecretStore(resources: resources, missingValues: missingValues))
         let reader = Reader(tree: tree, source: source, resources: resources, baseDirectory: base, names: names)
+        reader.missingValues = missingValues
+        if notesAccess { reader.access = JobAccess() }
         reader.problems.append(contentsOf: parsed)
         let job = JobFile(reader: reader, options: options).read()
         let problems = reader.problems
-        return LoadResult(
+        var result = LoadResult(
             job: problems.list.hasErrors ? nil : job, diagnostics: problems.list, notBuilt: problems.notBuilt.sorted())
+        result.access = reader.access
+        return result
     }
 }
 
@@ -77,6 +89,8 @@ struct JobFile {
         job.sessions = sessions.configurations
         if job.sessions.contains(where: \.asksEnvironmentForProxy) { job.proxies = reader.proxyEnvironment() }
         job.tasks = tasks(draft, sessions)
+        reader.owner = "the job"
+        if reader.access != nil { reader.access?.mayBeRedirected = job.tasks.contains(where: Self.mayBeRedirected) }
         for name in reader.names.variableNames { _ = reader.names.variable(name, reader) }
         job.variables = reader.names.shown()
         reader.names.secrets.learnUnused()
@@ -89,6 +103,13 @@ struct JobFile {
         job.onFinish = draft.onFinish
         job.reserved = reserved + lists(of: job)
         return job
+    }
+
+    /// Whether a server may send a task to hosts that the job does not name.
+    private static func mayBeRedirected(_ task: TaskSpecification) -> Bool {
+        let redirects = task.options.values.policies.redirects
+        guard redirects.follow == .always, task.location.url?.isHTTP != false else { return false }
+        return redirects.allowHosts?.contains { $0.description == "*" } ?? true
     }
 
     /// What the job is made of: files that no task may write over.

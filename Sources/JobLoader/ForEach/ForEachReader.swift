@@ -222,6 +222,7 @@ struct ForEachReader {
         guard let text = reader.text(node, .text, place: .path) else { return nil }
         let glob = PathPattern(text)
         let root = Paths.absolute(glob.root.isEmpty ? "." : glob.root, in: reader.baseDirectory)
+        reader.noteFile(.read, root + "/", node)
         switch reader.resources.listFiles(root, glob.depth) {
         case .failure(let problem):
             reader.error(

@@ -20,7 +20,7 @@ extension Reader {
         guard let template = template(node) else { return nil }
         if let only = template.only {
             guard let value = value(of: only, node) else { return nil }
-            guard let scalar = value.scalar else {
+            guard let scalar = value.scalar(in: place) else {
                 notAScalar(only, value, node)
                 return nil
             }
@@ -57,7 +57,7 @@ extension Reader {
                     isWhole = false
                     continue
                 }
-                guard let scalar = value.scalar else {
+                guard let scalar = value.scalar(in: place) else {
                     notAScalar(reference, value, node)
                     isWhole = false
                     continue
@@ -139,6 +139,7 @@ extension Reader {
         }
         guard let fallback = reference.fallback else {
             if let found { return found }
+            if let missing = missingValue(reference, node) { return missing }
             unknownName(reference, node)
             return nil
         }
@@ -147,6 +148,7 @@ extension Reader {
         case .standard(let template): return fallbackValue(template, node)
         case .message(let template):
             let words = fallbackValue(template, node).flatMap { $0.scalar }.map { Self.words($0) } ?? ""
+            if let missing = missingValue(reference, node, words) { return missing }
             error(
                 "name-required", "`${\(reference.name.text)}`: \(words.isEmpty ? "it is not set or empty" : words)",
                 at: referenceSpan(node, reference.ordinal))
@@ -175,8 +177,11 @@ extension Reader {
     private func lookUp(_ reference: Template.Reference, _ node: NodeID) throws(NotText) -> Value? {
         switch reference.name {
         case .local(let name, let field): return local(name, field, reference, node)
-        case .environment(let name): return try resources.environment(name).map { .text(SecretText($0)) }
+        case .environment(let name):
+            note(.environment, name, at: referenceSpan(node, reference.ordinal))
+            return try resources.environment(name).map { .text(SecretText($0)) }
         case .secret(let name):
+            note(.secret, name, at: referenceSpan(node, reference.ordinal))
             return names.secret(name, self, at: referenceSpan(node, reference.ordinal)).map { .text($0) }
         case .capture(let task, let name):
             let span = referenceSpan(node, reference.ordinal)
@@ -216,6 +221,22 @@ extension Reader {
             return error("unknown-name", "the secret `\(name)` has no value", hint: hint, at: span)
         }
         error("unknown-name", "unknown name `\(Self.short(name))`", hint: hint, at: span)
+    }
+
+    /// Warns of a value that this machine does not have, where a check tolerates that. `words` are the job's own.
+    private func missingValue(_ reference: Template.Reference, _ node: NodeID, _ words: String = "") -> Value? {
+        guard missingValues == .tolerated, !names.isBroken(reference.name) else { return nil }
+        let (value, hint): (Value, String)
+        switch reference.name {
+        case .environment(let name): (value, hint) = (.missing, "the environment has no `\(name)`")
+        case .secret(let name): (value, hint) = (.text(names.secretPlaceholder(name)), names.secretHint(name))
+        case .local, .capture: return nil
+        }
+        let what = "`\(Self.short(reference.name.text))` has no value here, and a run needs one"
+        warning(
+            "missing-value", words.isEmpty ? what : "\(what): \(Self.short(words))", hint: hint,
+            at: referenceSpan(node, reference.ordinal))
+        return value
     }
 
     private func localHint(_ name: String, _ field: String?) -> String? {

@@ -13,6 +13,8 @@ enum Value {
     case record(text: String, fields: [(key: String, value: String)])
     /// Comes from a file that another task downloads.
     case unknown
+    /// A variable of the environment that is not set, in a check that tolerates it.
+    case missing
     /// Stands for all values that an unknown one may have, where ids are told apart.
     case wild
 
@@ -35,9 +37,18 @@ enum Value {
         case .number(let text): .number(text)
         case .text(let text): .text(text)
         case .record(let text, _): .text(SecretText(text))
-        case .unknown: .unknown
+        case .unknown, .missing: .unknown
         case .wild: .text("*")
         case .list, .map: nil
+        }
+    }
+
+    /// The same for the place where it stands: a missing value becomes a placeholder where any text will do.
+    func scalar(in place: Place) -> ScalarValue? {
+        guard case .missing = self else { return scalar }
+        switch place {
+        case .header, .url, .word, .body: return .text(SecretText(MissingValue.placeholder))
+        case .value, .path: return .unknown
         }
     }
 

@@ -35,7 +35,10 @@ final class NameStore {
         case .written: break
         case .broken, nil: return nil
         }
+        let owner = reader.owner
+        reader.owner = "`variables`"
         resolve(name, reader)
+        reader.owner = owner
         if case .known(let value) = variables[name] { return value }
         return nil
     }
@@ -52,6 +55,7 @@ final class NameStore {
         secrets.value(name, reader, at: span)
     }
     func secretHint(_ name: String) -> String { secrets.hint(name) }
+    func secretPlaceholder(_ name: String) -> SecretText { secrets.placeholder(name) }
     func declaresSecret(_ name: String) -> Bool { secrets.declares(name) }
 
     /// What the report shows, in the order of the file.

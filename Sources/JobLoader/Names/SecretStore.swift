@@ -17,9 +17,13 @@ final class SecretStore {
     /// From `--secrets-file`.
     var fromFile: [String: String] = [:]
     let resources: Resources
+    private let missingValues: MissingValues
     private(set) var known: [KnownSecret] = []
 
-    init(resources: Resources) { self.resources = resources }
+    init(resources: Resources, missingValues: MissingValues = .refused) {
+        self.resources = resources
+        self.missingValues = missingValues
+    }
 
     func declare(_ name: String, _ declaration: Declaration) { declarations[name] = declaration }
     /// Where the job says that secrets lie.
@@ -43,8 +47,14 @@ final class SecretStore {
 
     func declares(_ name: String) -> Bool { declarations[name] != nil }
 
+    /// The secret with a placeholder for its value, bound to the hosts it is declared for.
+    func placeholder(_ name: String) -> SecretText {
+        SecretText(pieces: [.secret(name: name, value: MissingValue.placeholder, hosts: declarations[name]?.hosts)])
+    }
+
     func hint(_ name: String) -> String {
         let declaration = declarations[name]
+        if let path = declaration?.file { return "it is declared to come from the file `\(path)`, which is not there" }
         if let variable = declaration?.environment {
             return "it is declared to come from the environment's `\(variable)`, which is not set"
         }
@@ -92,7 +102,9 @@ final class SecretStore {
             return found
         }
         let declaration = declarations[name]
-        if let path = declaration?.file, let found = read(path, mayBeMissing: false) { return found }
+        if let path = declaration?.file {
+            return read(path, mayBeMissing: missingValues == .tolerated) ?? .success(nil)
+        }
         return variable(declaration?.environment ?? name)
     }
 

@@ -129,6 +129,8 @@ struct SessionReader {
         var draft = base ?? .blank
         draft.configuration.name = entry.name
         draft.configuration.identifier = nil
+        reader.owner = "session `\(Reader.short(entry.name))`"
+        defer { reader.owner = "the job" }
         if !reader.isNull(entry.node) { Sections.session.decode(entry.node, into: &draft, reader) }
         check(draft, entry)
         return draft

@@ -48,7 +48,7 @@ extension Reader {
         case .list(let values): return .list(values.compactMap { template($0) })
         case .map(let entries):
             return .object(entries.compactMap { key, value in template(value).map { .init(name: key, value: $0) } })
-        case .unknown, .wild: return nil
+        case .unknown, .missing, .wild: return nil
         }
     }
 

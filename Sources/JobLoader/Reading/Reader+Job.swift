@@ -28,7 +28,9 @@ extension Reader {
             error("invalid-value", "`\(key)` must be a path of a file, not `\(Self.short(text))`", hint: hint, node)
             return nil
         }
-        return Paths.absolute(text, in: resources.workingDirectory)
+        let path = Paths.absolute(text, in: resources.workingDirectory)
+        noteFile(.write, path, node)
+        return path
     }
 
     func moment(_ node: NodeID) -> Moment? {
@@ -88,6 +90,7 @@ extension Reader {
             let to = draft.to ?? SecretText(Paths.absolute(name, in: baseDirectory))
             var group = GroupSpecification(name: name, to: to)
             group.extraneous = draft.extraneous
+            if group.extraneous == .remove { note(.remove, to.redacted, key) }
             return group
         }
     }

@@ -60,7 +60,12 @@ extension Reader {
             error("empty-command", "`\(key)` must name a program", node)
             return nil
         }
-        return words.count == tree.count(node) ? words : nil
+        guard words.count == tree.count(node) else {
+            note(.command, "one that a missing value is a part of", node)
+            return nil
+        }
+        noteCommand(words, node)
+        return words
     }
 
     private func warnOfSecret(_ word: SecretText, _ node: NodeID) {

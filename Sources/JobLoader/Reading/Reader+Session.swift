@@ -142,6 +142,7 @@ extension Reader {
 
     func proxyURL(_ node: NodeID) -> ProxyServer? {
         guard let text = urlText(node) else { return nil }
+        if missingValues == .tolerated, MissingValue.stands(in: text.revealed) { return nil }
         guard let proxy = try? ProxyServer.parse(text.revealed) else {
             let schemes = ProxyServer.Kind.allCases.map { "\($0.rawValue)://" }.joined(separator: ", ")
             error(
@@ -156,6 +157,7 @@ extension Reader {
             return nil
         }
         names.secrets.learn(proxy.secrets)
+        noteHost(proxy.origin, node)
         return proxy
     }
 

@@ -50,10 +50,16 @@ extension Reader {
     func location(_ node: NodeID) -> TaskSpecification.Location? {
         if tree.kind(node) == .scalar, !hasDollar(node) {
             let text = tree.text(node)
-            if let url = try? urls.parse(text) { return .url(url) }
+            if let url = try? urls.parse(text) {
+                noteHost(url, node)
+                return .url(url)
+            }
         }
         guard let text = urlText(node, captures: true) else { return nil }
-        if text.awaitsCapture { return .awaitingCapture(text) }
+        if text.awaitsCapture {
+            noteUnknownHost(text, node)
+            return .awaitingCapture(text)
+        }
         return parseURL(text, node).map { .url($0) }
     }
 

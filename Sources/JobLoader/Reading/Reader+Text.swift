@@ -78,12 +78,18 @@ extension Reader {
 
     /// An absolute path made of one that is relative to the job's folder.
     func path(_ node: NodeID) -> String? {
-        guard let text = text(node, .path, place: .path) else { return nil }
-        return absolute(text, node)
+        guard let text = text(node, .path, place: .path), let path = absolute(text, node) else { return nil }
+        noteFile(["path", "to"].contains(key.description) ? .write : .read, path, node)
+        return path
     }
 
     func pathText(_ node: NodeID) -> SecretText? {
-        guard let text = secretText(node, .path, place: .path) else { return nil }
+        guard let text = secretText(node, .path, place: .path), let path = absolute(text, node) else { return nil }
+        noteFile(key.description == "to" ? .write : .read, path.redacted, node)
+        return path
+    }
+
+    private func absolute(_ text: SecretText, _ node: NodeID) -> SecretText? {
         if let plain = text.plain { return absolute(plain, node).map { SecretText($0) } }
         if case .literal(let start)? = text.pieces.first, start.hasPrefix("/") { return text }
         return SecretText(pieces: [.literal(baseDirectory == "/" ? "/" : baseDirectory + "/")] + text.pieces)
@@ -110,14 +116,24 @@ extension Reader {
     func parseURL(_ text: SecretText, _ node: NodeID) -> ResourceURL? {
         do {
             let url = try urls.parse(text.plain ?? text.revealed)
+            // Which host that is will only be known with the value.
+            if missingValues == .tolerated, MissingValue.stands(in: url.host) {
+                noteUnknownHost("", node)
+                return nil
+            }
             if text.plain == nil, let name = text.secretBarred(from: url.origin) {
                 error(
                     "secret-elsewhere", "the secret `\(name)` may not be sent to `\(text.barredPlace(url.origin))`",
                     hint: "its `hosts` say where it may go", node)
                 return nil
             }
+            noteHost(url, node)
             return url
         } catch {
+            if missingValues == .tolerated, MissingValue.stands(in: text.revealed) {
+                noteUnknownHost("", node)
+                return nil
+            }
             let shown = text.isSecret ? text.redacted : (text.plain ?? text.redacted)
             let message = text.isSecret ? "a part of it is wrong" : error.message
             self.error("invalid-url", "`\(Self.short(shown))` is no URL: \(message)", at: urlSpan(node, error.offset))

@@ -13,6 +13,11 @@ final class Reader {
     let baseDirectory: String
     var problems = Problems()
     let names: NameStore
+    var missingValues = MissingValues.refused
+    /// What the job may do; `nil` where nobody asks.
+    var access: JobAccess?
+    /// Whose values are being read, for `access`.
+    var owner = "the job"
     /// What `forEach` binds just now.
     var bindings: [Binding] = []
     /// What a name stands for that nothing else binds, while a `forEach` is wrong in a way that hides its names.

@@ -131,7 +131,10 @@ extension Reader {
         }
         if let token = draft.token { sources.append(.token(token)) }
         if let helper = draft.helper { sources.append(.helper(helper)) }
-        if draft.netrc { sources.append(.netrc) }
+        if draft.netrc {
+            sources.append(.netrc)
+            note(.read, "the user's .netrc", node)
+        }
         if sources.count == 1 {
             refuseHalves(draft, node)
             refuseUnusable(draft, node)

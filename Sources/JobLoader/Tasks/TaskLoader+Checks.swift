@@ -7,7 +7,7 @@ extension TaskLoader {
     /// Keys that are written in a task of a type they are not for. A default that does not fit is left out silently.
     func checkKeys(_ draft: TaskDraft) {
         let misplaced = written.present & ~table.rows(for: draft.type)
-        guard misplaced != 0 else { return }
+        guard misplaced != 0, draft.head.type != nil || !written.has(table.type) else { return }
         for row in Bits(misplaced) {
             let document = table.rows[row].document
             reader.error(
@@ -99,11 +99,15 @@ extension TaskLoader {
         guard case .multipart = body else { return }
         var types = values.headers.filter { $0.isNamed("content-type") }.map(\.value)
         if let type = values.contentType { types.append(type) }
-        for type in types where !RequestBody.isMultipart(type: type.redacted) {
+        for type in types where !RequestBody.isMultipart(type: type.redacted) && !isMissing(type) {
             reader.error(
                 "invalid-value", "the type of a `multipart` body is a `multipart/…` without parameters",
                 hint: "leave it out for `multipart/form-data`; the boundary is added", at: place)
         }
+    }
+
+    private func isMissing(_ text: SecretText) -> Bool {
+        reader.missingValues == .tolerated && MissingValue.stands(in: text.revealed)
     }
 
     private func checkStandardInput(_ body: RequestBody, at place: SourceSpan) {

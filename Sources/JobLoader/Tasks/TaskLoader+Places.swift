@@ -84,8 +84,11 @@ extension TaskLoader {
             let isAbsolute = to.pieces.first.map {
                 if case .literal(let text) = $0 { text.hasPrefix("/") } else { false }
             }
-            values.awaitedDestination =
+            let whole =
                 isAbsolute == true ? to : SecretText(pieces: [.literal(folder == "/" ? "/" : folder + "/")] + to.pieces)
+            values.awaitedDestination = whole
+            let row = written.has(table.to) ? written : defaults.written
+            reader.noteFile(.write, whole.redacted, row.value(table.to))
         }
         return TaskOptions(values)
     }
@@ -137,6 +140,8 @@ extension TaskLoader {
         }
         let folder = folder(draft.head.group)
         let path = Paths.absolute(to, in: folder)
+        let row = written.has(table.to) ? written : defaults.written
+        reader.noteFile(.write, path, row.value(table.to))
         // A group's tree is made anew, without a symlink in it: there `..` is what it looks like.
         return draft.head.group == nil ? path : Paths.resolvingDots(path, below: folder)
     }

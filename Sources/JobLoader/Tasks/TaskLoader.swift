@@ -56,6 +56,7 @@ final class TaskLoader {
 
     func read(_ node: NodeID) {
         guard gather(node, into: &written, isDefaults: false) else { return }
+        if reader.access != nil { reader.owner = owner() }
         if written.has(table.forEach)
             || (defaults.written.has(table.forEach) && written.nulls & bit(table.forEach) == 0)
         {
@@ -64,6 +65,12 @@ final class TaskLoader {
             var shared: TaskOptions?
             makeTask(node, isShared: false, &shared)
         }
+    }
+
+    /// The task as it is written, `${…}` and all: what `forEach` makes of it has one owner.
+    private func owner() -> String {
+        guard written.has(table.id), reader.tree.kind(written.value(table.id)) == .scalar else { return "a task" }
+        return "task `\(Reader.short(reader.tree.text(written.value(table.id))))`"
     }
 
     func bit(_ row: Int) -> UInt64 { 1 << UInt64(row) }
@@ -90,6 +97,7 @@ final class TaskLoader {
 
     func readDefaults(_ node: NodeID) {
         guard gather(node, into: &defaults.written, isDefaults: true) else { return }
+        reader.owner = "`defaults`"
         reader.isInTask = true
         defer { reader.isInTask = false }
         for row in Bits(defaults.written.present) where reader.hasDollarBelow(defaults.written.value(row)) {
@@ -292,6 +300,10 @@ final class TaskLoader {
 
     func checkID(_ head: TaskHead, _ number: UInt32, _ node: NodeID) {
         guard let id = head.id else {
+            // Which id it is will only be known with the value: whatever others name may be this task.
+            if reader.missingValues == .tolerated, written.has(table.id), reader.hasDollar(written.value(table.id)) {
+                checks.deferredIDs.append("*")
+            }
             if !written.has(table.id) {
                 let hint = "an id is letters, digits, `.`, `_` and `-`, and no other task has it"
                 reader.error("missing-key", "a task needs an `id`", hint: hint, at: reader.beginning(node))

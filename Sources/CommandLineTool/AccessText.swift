@@ -1,0 +1,114 @@
+import Diagnostics
+import JobLoader
+import TextFormats
+
+/// What `check` says about what a job may do: folded for people, whole for `--explain-access`, and as JSON.
+struct AccessText {
+    /// The job file as it was named.
+    let file: String
+    let access: JobAccess
+
+    /// How many things of a kind the folded form names.
+    private static let named = 3
+
+    private struct Heading {
+        let kind: JobAccess.Kind
+        /// ``run 1 command``, ``run 2 commands``
+        let one: String
+        let many: String
+        let member: StaticString
+    }
+
+    private static let headings = [
+        Heading(kind: .command, one: "run 1 command", many: "run % commands", member: "commands"),
+        Heading(
+            kind: .read, one: "read 1 file outside its folder", many: "read % files outside its folder",
+            member: "reads"),
+        Heading(
+            kind: .write, one: "write 1 place outside its folder", many: "write % places outside its folder",
+            member: "writes"),
+        Heading(
+            kind: .remove, one: "remove what it does not name in 1 folder",
+            many: "remove what it does not name in % folders", member: "removes"),
+        Heading(
+            kind: .environment, one: "read 1 variable of the environment", many: "read % variables of the environment",
+            member: "environment"),
+        Heading(kind: .secret, one: "use 1 secret", many: "use % secrets", member: "secrets"),
+        Heading(kind: .host, one: "ask 1 host", many: "ask % hosts", member: "hosts"),
+    ]
+
+    /// One line for a job that does nothing unusual, else one for each kind of thing that it may do.
+    func folded() -> String {
+        let name = Visible.text(file)
+        guard !access.isOrdinary else {
+            let hosts = access.names(.host)
+            let asks = hosts.isEmpty ? "asks no host" : "asks \(Self.list(hosts))\(redirects)"
+            return "\(name) runs no command, keeps to its folder, uses no secret, and \(asks)\n"
+        }
+        var text = "\(name) may\n"
+        for heading in Self.headings {
+            let names = access.names(heading.kind)
+            guard !names.isEmpty else { continue }
+            text += "  \(title(heading, names.count)): \(Self.list(names))"
+            text += (heading.kind == .host ? redirects : "") + "\n"
+        }
+        return text + "  `--explain-access` says where each of them is written\n"
+    }
+
+    /// Every thing with the place where the job says it.
+    func whole() -> String {
+        var text = "\(Visible.text(file)) may\n"
+        for heading in Self.headings {
+            let entries = access.entries.filter { $0.kind == heading.kind }
+            guard !entries.isEmpty else { continue }
+            text += "  \(title(heading, access.names(heading.kind).count))\(heading.kind == .host ? redirects : "")\n"
+            for entry in entries {
+                let place = "\(Visible.text(file)):\(entry.line): \(Visible.text(entry.owner))"
+                text += "    \(Visible.text(entry.what))  (\(place))\n"
+            }
+            if let more = access.unlisted[heading.kind] { text += "    and \(more) more\n" }
+        }
+        return access.entries.isEmpty ? folded() : text
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("file", file)
+        for heading in Self.headings {
+            json.key(heading.member)
+            json.beginArray()
+            for entry in access.entries where entry.kind == heading.kind {
+                json.beginObject()
+                json.member("what", entry.what)
+                json.member("line", Int(entry.line))
+                json.member("owner", entry.owner)
+                json.endObject()
+            }
+            json.endArray()
+        }
+        json.member("unlisted", access.unlisted.values.reduce(0, +))
+        json.member("mayBeRedirected", access.mayBeRedirected)
+        json.endObject()
+    }
+
+    private var redirects: String {
+        access.mayBeRedirected ? " (redirects may lead elsewhere)" : ""
+    }
+
+    private func title(_ heading: Heading, _ count: Int) -> String {
+        let count = count + (access.unlisted[heading.kind] ?? 0)
+        guard count != 1 else { return heading.one }
+        return heading.many.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "\(count)")
+    }
+
+    private static func list(_ names: [String]) -> String {
+        let shown = names.prefix(names.count == named + 1 ? named + 1 : named).map { Visible.text(short($0)) }
+        let rest = names.count - shown.count
+        return shown.joined(separator: ", ") + (rest > 0 ? ", and \(rest) more" : "")
+    }
+
+    private static func short(_ text: String) -> String {
+        text.unicodeScalars.count <= 80
+            ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(77))) + "..."
+    }
+}

@@ -1,0 +1,65 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// Notes what the job may do while its values are read, so that a key of a kind that is known here cannot be forgotten.
+extension Reader {
+    func note(_ kind: JobAccess.Kind, _ what: @autoclosure () -> String, _ node: NodeID) {
+        note(kind, what(), at: tree.span(node))
+    }
+
+    func note(_ kind: JobAccess.Kind, _ what: @autoclosure () -> String, at span: SourceSpan) {
+        access?.add(kind, what(), line: span.line, owner: owner)
+    }
+
+    /// `path` is absolute. Of files in the job's own folder nothing is said.
+    func noteFile(_ kind: JobAccess.Kind, _ path: @autoclosure () -> String, _ node: NodeID) {
+        guard access != nil else { return }
+        let path = Paths.resolvingDots(path())
+        let folder = baseDirectory == "/" ? "/" : baseDirectory + "/"
+        if path.utf8.starts(with: folder.utf8) || (path + "/").isExactly(folder) { return }
+        note(kind, path, node)
+    }
+
+    func noteCommand(_ words: [SecretText], _ node: NodeID) {
+        note(.command, words.map { Self.quoted($0.redacted) }.joined(separator: " "), node)
+    }
+
+    /// As a shell would have to be told it.
+    private static func quoted(_ word: String) -> String {
+        let isPlain =
+            !word.isEmpty
+            && word.utf8.allSatisfy { byte in
+                (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+                    || "-_./:=,@%+*$".utf8.contains(byte)
+            }
+        let parts = word.split(separator: "'", omittingEmptySubsequences: false)
+        return isPlain ? word : "'" + parts.joined(separator: "'\\''") + "'"
+    }
+
+    func noteHost(_ url: ResourceURL, _ node: NodeID) {
+        guard access != nil, key.description != "mainDocument" else { return }
+        if url.scheme == "file" { return noteFile(.read, url.path, node) }
+        guard url.needsConnection else { return }
+        noteHost(url.origin, node)
+    }
+
+    /// Without the port that its scheme has anyway.
+    func noteHost(_ origin: Origin, _ node: NodeID) {
+        let isUsual = [("http", 80), ("https", 443), ("ftp", 21)].contains { $0 == (origin.scheme, Int(origin.port)) }
+        note(.host, isUsual ? "\(origin.scheme)://\(origin.host)" : origin.description, node)
+    }
+
+    /// A place whose host comes from another task's answer, or from a value that is missing here.
+    func noteUnknownHost(_ text: SecretText, _ node: NodeID) {
+        guard access != nil, key.description != "mainDocument" else { return }
+        var known = ""
+        for piece in text.pieces {
+            guard case .literal(let literal) = piece else { break }
+            known += literal
+        }
+        let isHostKnown = known.split(separator: "/", omittingEmptySubsequences: false).count > 3
+        if isHostKnown, let url = try? ResourceURL.parse(known) { return noteHost(url, node) }
+        note(.host, "whatever `\(Self.short(tree.text(node)))` names", node)
+    }
+}

@@ -6,7 +6,7 @@ extension Reader {
     func taskID(_ node: NodeID) -> String? {
         if tree.kind(node) == .scalar, !hasDollar(node), !isNull(node) {
             let id = tree.text(node)
-            if TaskName.isWellFormed(id) { return id }
+            if TaskName.isWellFormed(id), !isBoolean(node, id) { return id }
         }
         guard let id = text(node) else { return nil }
         if TaskName.isWellFormed(id) || isWild { return id }
@@ -22,9 +22,20 @@ extension Reader {
         return bindings.contains { if case .wild = $0.value { true } else { false } }
     }
 
+    /// `true` and its like without quotes; what it cannot be is seen by its length.
+    private func isBoolean(_ node: NodeID, _ text: String) -> Bool {
+        guard (4...5).contains(text.utf8.count), tree.isPlain(node) else { return false }
+        if case .boolean = tree.resolve(node) { return true }
+        return false
+    }
+
     func destination(_ node: NodeID, into head: inout TaskHead) {
         (head.to, head.awaitedTo) = (nil, nil)
-        guard tree.kind(node) == .scalar, hasDollar(node) else { return head.to = destination(node, tree.text(node)) }
+        guard tree.kind(node) == .scalar, hasDollar(node) else {
+            let text = tree.kind(node) == .scalar ? tree.text(node) : ""
+            guard !isBoolean(node, text) else { return wrongType(node, .path) }
+            return head.to = destination(node, text)
+        }
         guard case .text(let text) = scalar(node, .path, place: .path), text.awaitsCapture, !text.isSecret else {
             return head.to = text(node, .path, place: .path).flatMap { destination(node, $0) }
         }

@@ -3,12 +3,67 @@ enum Catalog {
     static let task = SectionDocument(
         name: "task", title: "`tasks`",
         introduction: "A list of maps, each one transfer. The column *for* says which types of task know a key.",
-        keys: TaskTable.shared.rows.map(\.document), rules: [.atMostOne(["url", "urls"])])
+        keys: TaskTable.shared.rows.map(\.document), rules: taskRules + valueRules)
 
     static let defaults = SectionDocument(
         name: "defaults", title: "`defaults`",
         introduction: "Any task key but `id`. A default that does not fit a task's type is left out.",
-        keys: task.keys.filter { $0.name.description != "id" }, rules: [])
+        keys: task.keys.filter { $0.name.description != "id" }, rules: valueRules)
+
+    /// What holds for a task whatever `defaults` say.
+    private static let taskRules: [SectionDocument.Rule] =
+        [.atMostOne(["url", "urls"])]
+        + types.flatMap { rules(of: $0.set, where: .isOne("type", of: [$0.word])) }
+        + [
+            .when(.has("body"), .differs("method", from: ["GET", "HEAD"])),
+            .when(
+                .all([.isOne("type", of: ["download"]), .isOne("existing", of: ["skip"])]), .hollow("capture")),
+        ]
+
+    /// What holds for a default as for a task's own word.
+    private static let valueRules: [SectionDocument.Rule] = [
+        .always(.differs("method", from: SchemaWords.wrongMethods)),
+        .always(.filled(["urls"])), .always(.named(["capture"], pattern: Names.pattern)),
+        .always(.matches("to", pattern: "^(?!(?:.*/)?\\.{1,2}$)")),
+    ]
+
+    private static let types: [(word: String, set: TypeSet)] = [
+        ("data", .data), ("download", .download), ("upload", .upload),
+    ]
+
+    /// What a task of a type cannot have.
+    private static func rules(
+        of type: TypeSet, where condition: SectionDocument.Condition
+    ) -> [SectionDocument.Rule] {
+        let others = TaskTable.shared.rows.map(\.document).filter { !$0.types.contains(type) }
+        var rules: [SectionDocument.Rule] = [.when(condition, .excludes(others.map(\.name.description)))]
+        if type == .download { rules.append(.when(condition, .differs("method", from: ["HEAD"]))) }
+        return rules
+    }
+
+    /// What tasks must say themselves where `defaults` have none of `keys`.
+    struct TaskRules {
+        let name: String
+        let keys: [String]
+        let rules: [SectionDocument.Rule]
+    }
+
+    static let undefaulted: [TaskRules] = [
+        TaskRules(name: "taskWithPlace", keys: ["url", "urls"], rules: [.when(.lacks("urls"), .needs(["url"]))]),
+        TaskRules(
+            name: "taskOfImpliedType", keys: ["type", "to", "body"],
+            rules: rules(of: .download, where: .all([.lacks("type"), .has("to")]))
+                + rules(of: .upload, where: .all([.lacks("type"), .lacks("to"), .has("body")]))
+                + rules(of: .data, where: .all([.lacks("type"), .lacks("to"), .lacks("body")]))),
+        TaskRules(
+            name: "taskWithDestination", keys: ["to"], rules: [.when(.isOne("type", of: ["download"]), .needs(["to"]))]),
+        TaskRules(
+            name: "taskWithBody", keys: ["body"], rules: [.when(.isOne("type", of: ["upload"]), .needs(["body"]))]),
+    ]
+
+    /// Where there are several sessions and none is called `default`.
+    static let taskWithSession = TaskRules(
+        name: "taskWithSession", keys: ["session"], rules: [.always(.needs(["session"]))])
 
     static let sections: [SectionDocument] = [
         Sections.job.document, Sections.secret.document, Sections.limits.document, Sections.hostLimit.document,

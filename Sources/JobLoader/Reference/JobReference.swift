@@ -11,7 +11,7 @@ package enum JobReference {
         if !section.introduction.isEmpty { text += section.introduction + "\n\n" }
         if let example = ReferenceText.examples[section.name] { text += "```yaml\n\(example)\n```\n\n" }
         if section.name == "defaults" { return text }
-        for rule in section.rules { text += words(rule) + "\n\n" }
+        for rule in section.rules.compactMap({ words($0) }) { text += rule + "\n\n" }
         let hasTypes = section.keys.contains { $0.types != .all }
         text +=
             hasTypes
@@ -21,8 +21,9 @@ package enum JobReference {
         return text
     }
 
-    private static func words(_ rule: SectionDocument.Rule) -> String {
+    private static func words(_ rule: SectionDocument.Rule) -> String? {
         switch rule {
+        case .when, .always: nil
         case .exactlyOne(let names): "Exactly one of \(Shape.oneOf(names)) is there."
         case .atMostOne(let names): "At most one of \(Shape.oneOf(names)) is there."
         }

@@ -1,6 +1,10 @@
 import TextFormats
 
 /// The job language as a JSON Schema (draft 2020-12), written from the table: what an editor checks while one types.
+///
+/// It refuses what the loader refuses as far as a schema can see it, and nothing that the loader accepts. A validator says
+/// what is wrong at the place where it is wrong: a value has the keywords of all types it may be of side by side, and rules
+/// between keys are conditions, so that there are no alternatives of which each fails in its own way.
 package enum JobSchema {
     package static func json() -> [UInt8] {
         var schema = SchemaWriter()
@@ -9,8 +13,8 @@ package enum JobSchema {
     }
 }
 
-private struct SchemaWriter {
-    private var json = JSONWriter(reserving: 1 << 16)
+struct SchemaWriter {
+    var json = JSONWriter(reserving: 1 << 16)
 
     /// With line breaks, so that a change to it can be read.
     func finish() -> [UInt8] { JSONLayout.indented(json.bytes) }
@@ -21,22 +25,18 @@ private struct SchemaWriter {
         json.member("title", "transfer-run job")
         json.member(
             "description", "A batch of transfers. The same table of keys writes this, the reference and the loader.")
+        json.member("type", "object")
         json.member("$ref", "#/$defs/job")
         json.key("$defs")
         json.beginObject()
-        writeInterpolated()
         for section in Catalog.sections { write(section) }
+        for task in Catalog.undefaulted + [Catalog.taskWithSession] {
+            json.key(task.name)
+            json.beginObject()
+            writeRules(task.rules)
+            json.endObject()
+        }
         json.endObject()
-        json.endObject()
-    }
-
-    /// A value of any other type may be written as text that interpolation turns into one.
-    private mutating func writeInterpolated() {
-        json.key("interpolated")
-        json.beginObject()
-        json.member("description", "Text with `${…}` in it, read as the key's type when it is filled in.")
-        json.member("type", "string")
-        json.member("pattern", "\\$\\{")
         json.endObject()
     }
 
@@ -44,7 +44,6 @@ private struct SchemaWriter {
         json.key(section.name)
         json.beginObject()
         if !section.introduction.isEmpty { json.member("description", section.introduction) }
-        json.member("type", "object")
         json.key("properties")
         json.beginObject()
         for key in section.keys {
@@ -53,38 +52,15 @@ private struct SchemaWriter {
         }
         json.endObject()
         json.member("additionalProperties", false)
-        let required = section.keys.filter { $0.isRequired && $0.types == .all }.map(\.name.description)
-        if !required.isEmpty, section.name != "defaults" { strings("required", required) }
-        write(section.rules)
+        let required = section.keys.filter { isRequired($0, in: section) }.map(\.name.description)
+        if !required.isEmpty { strings("required", required) }
+        writeRules(section.rules, isJob: section.name == Sections.job.name)
         json.endObject()
     }
 
-    private mutating func strings(_ name: StaticString, _ values: [String]) {
-        json.key(name)
-        json.beginArray()
-        for value in values { json.string(value) }
-        json.endArray()
-    }
-
-    private mutating func write(_ rules: [SectionDocument.Rule]) {
-        for rule in rules {
-            switch rule {
-            case .exactlyOne(let names):
-                json.key("oneOf")
-                json.beginArray()
-                for name in names {
-                    json.beginObject()
-                    strings("required", [name])
-                    json.endObject()
-                }
-                json.endArray()
-            case .atMostOne(let names):
-                json.key("not")
-                json.beginObject()
-                strings("required", names)
-                json.endObject()
-            }
-        }
+    /// A key of some types alone may be missing in the others, and `null` takes a default away.
+    private func isRequired(_ key: KeyDocument, in section: SectionDocument) -> Bool {
+        key.isRequired && key.types == .all && section.name != Catalog.defaults.name
     }
 
     private mutating func write(_ key: KeyDocument, in section: SectionDocument) {
@@ -98,213 +74,214 @@ private struct SchemaWriter {
         case .later: words += "; not built yet"
         }
         json.member("description", words)
-        json.key("anyOf")
+        writeKeywords(key.shape, mayBeNull: !isRequired(key, in: section))
+        json.endObject()
+    }
+
+    // MARK: Rules
+
+    private mutating func writeRules(_ rules: [SectionDocument.Rule], isJob: Bool = false) {
+        guard !rules.isEmpty || isJob else { return }
+        json.key("allOf")
         json.beginArray()
-        for shape in alternatives(key.shape) { write(shape) }
-        if !key.isRequired {
-            json.beginObject()
-            json.member("type", "null")
-            json.endObject()
-        }
+        for rule in rules { write(rule) }
+        if isJob { writeTaskRules() }
         json.endArray()
-        json.endObject()
     }
 
-    private func alternatives(_ shape: Shape) -> [Shape] {
-        if case .either(let shapes) = shape { return shapes.flatMap { alternatives($0) } }
-        return [shape]
-    }
-
-    // MARK: Shapes
-
-    private mutating func write(_ shape: Shape) {
-        switch shape {
-        case .json:
-            json.beginObject()
-            json.endObject()
-        case .object(let name): reference(name)
-        case .list(let element): write(listOf: element)
-        case .map(let element): write(mapOf: element)
-        case .either(let shapes):
-            json.beginObject()
-            json.key("anyOf")
-            json.beginArray()
-            for shape in shapes { write(shape) }
-            json.endArray()
-            json.endObject()
-        case .statuses: writeStatuses()
-        case .headerValue:
-            write(.either([.scalar, .list(.scalar)]))
-        default: writeScalar(shape)
-        }
-    }
-
-    private mutating func reference(_ name: String) {
+    private mutating func object(_ write: (inout SchemaWriter) -> Void) {
         json.beginObject()
-        json.member("$ref", "#/$defs/\(name)")
+        write(&self)
         json.endObject()
     }
 
-    private mutating func write(listOf element: Shape) {
-        json.beginObject()
-        json.member("type", "array")
-        json.key("items")
-        write(element)
-        json.endObject()
-    }
-
-    private mutating func write(mapOf element: Shape) {
-        json.beginObject()
-        json.member("type", "object")
-        json.key("additionalProperties")
-        json.beginObject()
-        json.key("anyOf")
-        json.beginArray()
-        for shape in alternatives(element) { write(shape) }
-        json.beginObject()
-        json.member("type", "null")
-        json.endObject()
-        json.endArray()
-        json.endObject()
-        json.endObject()
-    }
-
-    private mutating func writeStatuses() {
-        json.beginObject()
-        json.key("anyOf")
-        json.beginArray()
-        writeStatus()
-        json.beginObject()
-        json.member("type", "array")
-        json.key("items")
-        writeStatus()
-        json.endObject()
-        json.endArray()
-        json.endObject()
-    }
-
-    private mutating func writeStatus() {
-        json.beginObject()
-        json.key("anyOf")
-        json.beginArray()
-        typed("integer", low: 100, high: 999)
-        pattern("^([1-9][0-9]{2}|[1-9][xX]{2}|[1-9][0-9]{2}-[1-9][0-9]{2})$")
-        reference("interpolated")
-        json.endArray()
-        json.endObject()
-    }
-
-    private mutating func typed(_ type: String, low: Double? = nil, high: Double? = nil) {
-        json.beginObject()
-        json.member("type", type)
-        if let low { json.member("minimum", low) }
-        if let high { json.member("maximum", high) }
-        json.endObject()
-    }
-
-    private mutating func pattern(_ pattern: String) {
-        json.beginObject()
-        json.member("type", "string")
-        json.member("pattern", pattern)
-        json.endObject()
-    }
-
-    private mutating func oneOfTypes(_ types: [String]) {
-        json.beginObject()
-        strings("type", types)
-        json.endObject()
-    }
-
-    private mutating func writeScalar(_ shape: Shape) {
-        switch shape {
-        case .text, .path, .url, .hostPattern, .jsonPath, .regex, .timeZone: oneOfTypes(["string", "number"])
-        case .scalar: oneOfTypes(["string", "number", "boolean"])
-        default:
-            json.beginObject()
-            json.key("anyOf")
-            json.beginArray()
-            writeLiteral(shape)
-            reference("interpolated")
-            json.endArray()
-            json.endObject()
-        }
-    }
-
-    private mutating func writeLiteral(_ shape: Shape) {
-        switch shape {
-        case .pattern(let text, _):
-            json.beginObject()
-            strings("type", ["string", "number"])
-            json.member("pattern", text)
-            json.endObject()
-        case .boolean: typed("boolean")
-        case .integer(let range):
-            typed(
-                "integer", low: Double(range.lowerBound),
-                high: range.upperBound == .max ? nil : Double(range.upperBound))
-        case .number(let range): typed("number", low: range.lowerBound, high: range.upperBound)
-        case .duration:
-            typed("number", low: 0)
-            pattern(
-                "^([0-9]+(\\.[0-9]+)?|([0-9]+(\\.[0-9]+)?d)?([0-9]+(\\.[0-9]+)?h)?([0-9]+(\\.[0-9]+)?m)?([0-9]+(\\.[0-9]+)?s)?([0-9]+(\\.[0-9]+)?ms)?)$"
-            )
-        case .size:
-            typed("integer", low: 0)
-            pattern("^[0-9]+(\\.[0-9]+)?([kMGT]B|[KMGT]iB|B)?$")
-        case .rate: pattern("^[0-9]+(\\.[0-9]+)?([kMGT]B|[KMGT]iB|B)?/s$")
-        case .fileMode: pattern("^(0o)?[0-7]{1,5}$")
-        case .timeOfDay: pattern("^([01][0-9]|2[0-3]):[0-5][0-9]$")
-        case .moment:
-            typed("number", low: 0)
-            pattern("^[0-9]")
-        case .choice(let values):
-            json.beginObject()
-            strings("enum", values)
-            json.endObject()
-        default: typed("string")
-        }
-    }
-}
-
-/// Compact JSON laid out in lines.
-enum JSONLayout {
-    static func indented(_ compact: [UInt8]) -> [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(compact.count * 2)
-        var depth = 0
-        var isInString = false
-        var isEscaped = false
-        func newLine() {
-            result.append(0x0A)
-            for _ in 0..<depth { result += [0x20, 0x20] }
-        }
-        for (index, byte) in compact.enumerated() {
-            if isInString {
-                result.append(byte)
-                if byte == UInt8(ascii: "\""), !isEscaped { isInString = false }
-                isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
-                continue
+    private mutating func write(_ rule: SectionDocument.Rule) {
+        switch rule {
+        case .exactlyOne(let names):
+            object { $0.write(.needsOne(of: names)) }
+            writeExclusions(names)
+        case .atMostOne(let names): writeExclusions(names)
+        case .when(let condition, let demand):
+            object { writer in
+                writer.json.key("if")
+                writer.write(condition)
+                writer.json.key("then")
+                writer.object { $0.write(demand) }
             }
-            switch byte {
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                result.append(byte)
-                let isEmpty = index + 1 < compact.count && compact[index + 1] == byte + 2
-                depth += 1
-                if !isEmpty { newLine() }
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                depth -= 1
-                if compact[index - 1] != byte - 2 { newLine() }
-                result.append(byte)
-            case UInt8(ascii: ","):
-                result.append(byte)
-                newLine()
-            case UInt8(ascii: ":"): result += [byte, 0x20]
-            default:
-                if byte == UInt8(ascii: "\"") { isInString = true }
-                result.append(byte)
+        case .always(let demand): object { $0.write(demand) }
+        }
+    }
+
+    private mutating func writeExclusions(_ names: [String]) {
+        for (place, name) in names.enumerated().dropLast() {
+            write(.when(.has(name), .excludes(Array(names[(place + 1)...]))))
+        }
+    }
+
+    private mutating func write(_ condition: SectionDocument.Condition) {
+        object { writer in
+            switch condition {
+            case .has(let name): writer.writeHas([name], isMap: true)
+            case .lacks(let name):
+                writer.json.key("not")
+                writer.object { $0.writeHas([name], isMap: true) }
+            case .isOne(let name, let words):
+                writer.strings("required", [name])
+                writer.property(name) { $0.strings("enum", words) }
+            case .isTrue(let name):
+                writer.strings("required", [name])
+                writer.property(name) { $0.json.member("const", true) }
+            case .isNotTrue(let name):
+                writer.property(name) { writer in
+                    writer.json.key("enum")
+                    writer.json.beginArray()
+                    writer.json.bool(false)
+                    writer.json.null()
+                    writer.json.endArray()
+                }
+            case .all(let conditions):
+                writer.json.key("allOf")
+                writer.json.beginArray()
+                for condition in conditions { writer.write(condition) }
+                writer.json.endArray()
             }
         }
-        result.append(0x0A)
-        return result
+    }
+
+    /// With `isMap` nothing but a map has them; without, what is no map is somebody else's affair.
+    private mutating func writeHas(_ names: [String], isMap: Bool) {
+        if isMap { json.member("type", "object") }
+        strings("required", names)
+        properties(names) { writer in
+            writer.json.key("not")
+            writer.object { $0.json.member("type", "null") }
+        }
+    }
+
+    private mutating func writeHasOne(of names: [String], isMap: Bool) {
+        json.key("anyOf")
+        json.beginArray()
+        for name in names { object { $0.writeHas([name], isMap: isMap) } }
+        json.endArray()
+    }
+
+    private mutating func write(_ demand: SectionDocument.Demand) {
+        switch demand {
+        case .needs(let names): writeHas(names, isMap: false)
+        case .needsOne(let names): writeHasOne(of: names, isMap: false)
+        case .excludes(let names): properties(names) { $0.json.member("type", "null") }
+        case .differs(let name, let words):
+            property(name) { writer in
+                writer.json.key("not")
+                writer.object { $0.strings("enum", words) }
+            }
+        case .matches(let name, let pattern):
+            property(name) { $0.json.member("pattern", "\(Self.interpolation)|(?:\(pattern))") }
+        case .filled(let names):
+            properties(names) {
+                $0.json.member("minItems", 1)
+                $0.json.member("minProperties", 1)
+            }
+        case .hollow(let name):
+            property(name) { writer in
+                writer.json.key("additionalProperties")
+                writer.object { $0.json.member("type", "null") }
+            }
+        case .empty(let name): property(name) { $0.json.member("maxItems", 0) }
+        case .isNotTrue(let name): property(name) { $0.excludesBoolean(true) }
+        case .isNotFalse(let name): property(name) { $0.excludesBoolean(false) }
+        case .named(let names, let pattern):
+            properties(names) { writer in
+                writer.json.key("propertyNames")
+                writer.object { $0.json.member("pattern", pattern) }
+            }
+        case .inside(let name, let rule):
+            property(name) { writer in
+                writer.json.key("allOf")
+                writer.json.beginArray()
+                writer.write(rule)
+                writer.json.endArray()
+            }
+        }
+    }
+
+    private mutating func excludesBoolean(_ value: Bool) {
+        json.key("not")
+        object { $0.json.member("const", value) }
+    }
+
+    private mutating func property(_ name: String, _ write: (inout SchemaWriter) -> Void) {
+        properties([name], write)
+    }
+
+    private mutating func properties(_ names: [String], _ write: (inout SchemaWriter) -> Void) {
+        json.key("properties")
+        object { writer in
+            for name in names {
+                writer.json.key(name)
+                writer.object(write)
+            }
+        }
+    }
+
+    // MARK: Tasks and what `defaults` say for them
+
+    private mutating func writeTaskRules() {
+        for task in Catalog.undefaulted {
+            object { writer in
+                writer.json.key("if")
+                writer.object { $0.writeNoDefault(of: task.keys) }
+                writer.json.key("then")
+                writer.writeEachTask(task)
+            }
+        }
+        object { writer in
+            writer.json.key("if")
+            writer.object { writer in
+                writer.strings("required", ["sessions"])
+                writer.json.key("properties")
+                writer.object { writer in
+                    writer.writeMemberWithoutDefault(of: Catalog.taskWithSession.keys)
+                    writer.json.key("sessions")
+                    writer.object { writer in
+                        writer.json.member("type", "object")
+                        writer.json.member("minProperties", 2)
+                        writer.json.key("not")
+                        writer.object { $0.strings("required", ["default"]) }
+                    }
+                }
+            }
+            writer.json.key("then")
+            writer.writeEachTask(Catalog.taskWithSession)
+        }
+    }
+
+    private mutating func writeNoDefault(of names: [String]) {
+        json.key("properties")
+        object { $0.writeMemberWithoutDefault(of: names) }
+    }
+
+    private mutating func writeMemberWithoutDefault(of names: [String]) {
+        json.key("defaults")
+        object { writer in
+            writer.json.key("not")
+            writer.object { $0.writeHasOne(of: names, isMap: true) }
+        }
+    }
+
+    private mutating func writeEachTask(_ task: Catalog.TaskRules) {
+        object { writer in
+            writer.property("tasks") { writer in
+                writer.json.key("items")
+                writer.object { $0.json.member("$ref", "#/$defs/\(task.name)") }
+            }
+        }
+    }
+
+    mutating func strings(_ name: StaticString, _ values: [String]) {
+        json.key(name)
+        json.beginArray()
+        for value in values { json.string(value) }
+        json.endArray()
     }
 }

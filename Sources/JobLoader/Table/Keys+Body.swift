@@ -58,7 +58,8 @@ extension Sections {
             .size(
                 "length", \.length, default: "unknown",
                 "how many bytes it writes, for a server that must know before; else it is sent in chunks"),
-        ])
+        ],
+        rules: [.always(.filled(["command"]))])
 
     struct StreamDraft: Blank, Sendable {
         var command: [SecretText]?

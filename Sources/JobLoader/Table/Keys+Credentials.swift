@@ -58,7 +58,38 @@ extension Sections {
             .boolean("preemptive", \.preemptive, default: "false", "send it before anybody asks"),
             .integer("maximumFailures", \.maximumFailures, 1...100, default: "1", "how often it may be refused"),
             .choice("persistence", \.persistence, default: "session", "how long a credential that worked is kept"),
-        ])
+        ],
+        rules: credentialRules)
+
+    private static let signingKeys = ["accessKey", "secretKey", "region", "service"]
+    private static let otherMethods = Credential.Method.allCases.map(\.rawValue).filter { $0 != "awsSigV4" }
+
+    private static let credentialRules: [SectionDocument.Rule] = [
+        .when(.isOne("method", of: ["awsSigV4"]), .needs(signingKeys)),
+        .when(
+            .isOne("method", of: ["awsSigV4"]),
+            .excludes([
+                "user", "password", "token", "helper", "realm", "preemptive", "maximumFailures", "persistence",
+            ])),
+        .when(.isOne("method", of: ["awsSigV4"]), .isNotTrue("netrc")),
+        .when(.isOne("method", of: ["awsSigV4"]), .isNotTrue("proxy")),
+        .when(.isOne("method", of: otherMethods), .excludes(signingKeys + ["sessionToken"])),
+        .when(.lacks("method"), .excludes(signingKeys + ["sessionToken"])),
+        .when(
+            .all([.lacks("method"), .lacks("token"), .lacks("helper"), .isNotTrue("netrc")]),
+            .needs(["user", "password"])),
+        .when(
+            .all([.isOne("method", of: otherMethods), .lacks("token"), .lacks("helper"), .isNotTrue("netrc")]),
+            .needs(["user", "password"])),
+        .when(.has("token"), .excludes(["user", "password", "helper"])),
+        .when(.has("helper"), .excludes(["user", "password"])),
+        .when(.isTrue("netrc"), .excludes(["user", "password", "token", "helper"])),
+        .when(.isTrue("preemptive"), .excludes(["realm"])),
+        .when(.isTrue("preemptive"), .differs("method", from: ["digest"])),
+        .when(.has("token"), .differs("method", from: ["basic", "digest", "ntlm", "negotiate"])),
+        .when(.has("password"), .differs("method", from: ["bearer"])),
+        .always(.filled(["helper"])),
+    ]
 
     static let challenge = Section<ChallengeRule>(
         "challenge", in: "a rule of `challenges`", title: "`challenges`",

@@ -86,7 +86,10 @@ extension Sections {
             .boolean("secret", \.secret, default: "false", "it is masked wherever it would appear"),
             .hosts("hosts", \.hosts, default: "any", "the only hosts it may be sent to; with `secret: true`"),
         ],
-        rules: [.exactlyOne(["header", "json", "regex"])])
+        rules: [
+            .exactlyOne(["header", "json", "regex"]), .when(.has("hosts"), .needs(["secret"])),
+            .when(.has("hosts"), .isNotFalse("secret")),
+        ])
 
     struct CaptureDraft: Blank, Sendable {
         var header: String?
@@ -113,6 +116,10 @@ extension Sections {
             .size("largerThan", \.largerThan, default: "any", "the answer's length, where it says one"),
             .choice("do", \.action, default: "required", "`download` turns the running data task into a download"),
             .path("to", \.to, default: "none", "for `do: download`: a file, or a folder ending in `/`"),
+        ],
+        rules: [
+            .when(.isOne("do", of: ["download"]), .needs(["to"])),
+            .when(.isOne("do", of: ["allow", "cancel"]), .excludes(["to"])),
         ])
 
     struct ResponseDraft: Blank, Sendable {

@@ -66,6 +66,11 @@ extension Sections {
                 `TRANSFER_RUN_HOOK_REPORT`, `…_HOOK_OUTCOME`, `…_HOOK_IDENTIFIER` and `…_HOOK_DELIVERY_ID` set; its \
                 failure is reported and turns 0 into 1
                 """, .later),
+        ],
+        rules: [
+            .always(.named(["variables", "secrets"], pattern: Names.pattern)),
+            .always(.named(["groups"], pattern: TaskName.pattern)), .always(.filled(["sessions", "onFinish"])),
+            .always(.matches("name", pattern: "[\\s\\S]")),
         ])
 
     private static func node(
@@ -190,7 +195,8 @@ extension Sections {
             output("har", \.har, "an HTTP archive"),
             output("prometheus", \.prometheus, "metrics for a textfile collector"),
             output("markdown", \.markdown, "a table"),
-        ])
+        ],
+        rules: ["json", "events"].map { .always(.differs($0, from: ["-", ""])) })
 
     private static func output(
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<ReportPlan, String?>, _ meaning: String

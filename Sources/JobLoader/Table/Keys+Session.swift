@@ -86,7 +86,12 @@ extension Sections {
                         host: host, certificate: certificate, key: draft.key, password: draft.password)
                 }
             },
-        ])
+        ],
+        rules: TLSVersion.allCases.enumerated().dropFirst().map { place, version in
+            .when(
+                .isOne("minimum", of: [version.rawValue]),
+                .differs("maximum", from: TLSVersion.allCases.prefix(place).map(\.rawValue)))
+        })
 
     static let http = Section<HTTPConfiguration>(
         "http", in: "`http`", "Which HTTP, and how.",
@@ -122,7 +127,27 @@ extension Sections {
         work to a process that outlives the command.
         """,
         keys: sessionIdentity + sessionLimits + sessionStores + sessionNetwork + sessionTiming
-            + policies.map { $0.lifted(\SessionDraft.configuration.taskDefaults) })
+            + policies.map { $0.lifted(\SessionDraft.configuration.taskDefaults) },
+        rules: sessionRules)
+
+    private static let sessionRules: [SectionDocument.Rule] = [
+        .when(.isOne("configuration", of: ["background"]), .needs(["identifier"])),
+        .when(.isOne("configuration", of: ["background"]), .empty("protocols")),
+        .when(
+            .isOne("configuration", of: ["background"]),
+            .inside("redirects", .always(.differs("follow", from: ["sameOrigin", "sameHost", "never"])))),
+        .when(.isOne("configuration", of: ["default", "ephemeral"]), .excludes(["identifier", "onFinish"])),
+        .when(.all([.lacks("configuration"), .lacks("extends")]), .excludes(["identifier", "onFinish"])),
+        .when(
+            .lacks("extends"),
+            .inside(
+                "tls",
+                .always(
+                    .inside(
+                        "trust",
+                        .when(.isOne("policy", of: ["only"]), .needsOne(of: ["ca", "pin"])))))),
+        .always(.matches("proxy", pattern: "^none$|\(proxyPattern)")), .always(.filled(["onFinish"])),
+    ]
 
     private static let sessionIdentity: [Key<SessionDraft>] = [
         .choice(

@@ -155,7 +155,12 @@ extension Sections {
             ) {
                 $1.bypasses($0)
             },
-        ])
+        ],
+        rules: ["http", "https", "ftp", "all"].map { .always(.matches($0, pattern: proxyPattern)) })
+
+    /// How a proxy's URL begins.
+    static let proxyPattern =
+        "^\\s*(\(ProxyServer.Kind.allCases.map(\.rawValue).joined(separator: "|")))://|^[^:]*[A-Z]"
 
     private static func proxyKey(
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<ProxyDraft, ProxyServer?>, _ meaning: String
@@ -189,7 +194,8 @@ extension Sections {
             .command(
                 "command", \.command, default: "required",
                 "the program and its arguments, run in the job's folder; no shell"),
-        ])
+        ],
+        rules: [.always(.filled(["command"])), .always(.differs("scheme", from: Reader.builtInSchemes))])
 
     struct ProtocolDraft: Blank, Sendable {
         var scheme = ""
@@ -217,7 +223,8 @@ extension Sections {
             Key("timezone", \.timezone, .timeZone, default: "the machine's", "an IANA name") {
                 $1.timeZone($0).map { .some($0) }
             },
-        ])
+        ],
+        rules: [.always(.filled(["days"]))])
 
     static let bandwidthHours = Section<BandwidthDraft>(
         "bandwidthHours", in: "`bandwidth`", title: "`bandwidth` by time of day",

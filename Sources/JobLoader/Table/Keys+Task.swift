@@ -71,7 +71,7 @@ extension Sections {
 
     private static let taskRequest: [Key<TaskOptions.Values>] = [
         Key(
-            "method", \.method, .pattern("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", words: "an HTTP method"),
+            "method", \.method, .pattern(SchemaWords.token, words: "an HTTP method"),
             default: "GET (POST with a `body`)", "the HTTP method"
         ) {
             $1.method($0).map { .some($0) }

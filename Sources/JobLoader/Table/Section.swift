@@ -3,12 +3,6 @@ import YAMLTree
 
 /// What the schema and the reference know of a section.
 struct SectionDocument: Sendable {
-    enum Rule: Sendable {
-        /// Exactly one of these keys stands in the map.
-        case exactlyOne([String])
-        case atMostOne([String])
-    }
-
     let name: String
     /// Its heading in the reference.
     let title: String
@@ -57,8 +51,9 @@ struct Section<Target>: Sendable {
         let required = bits(\.isRequired)
         let all = Bound(keys: required, counts: required.nonzeroBitCount...required.nonzeroBitCount)
         return [all]
-            + rules.map { rule in
+            + rules.compactMap { rule in
                 switch rule {
+                case .when, .always: nil
                 case .exactlyOne(let names): Bound(keys: bits { names.contains($0.name.description) }, counts: 1...1)
                 case .atMostOne(let names): Bound(keys: bits { names.contains($0.name.description) }, counts: 0...1)
                 }
@@ -106,6 +101,7 @@ struct Section<Target>: Sendable {
         }
         for rule in rules {
             switch rule {
+            case .when, .always: break
             case .exactlyOne(let names):
                 let present = presentNames(node, names, reader)
                 if present.isEmpty {

@@ -29,6 +29,8 @@ package struct SessionLore: Sendable {
     /// Secrets that must not come back to other hosts in a cookie that somebody made of them.
     package var bound = BoundSecrets([])
     private let cookies: CookieConfiguration
+    /// From the session's file of cookies.
+    private let fileCookies: [Cookie]
     /// Whether a certificate proves who says something.
     private let trustsPeers: Bool
     private var changes: [Change] = []
@@ -37,17 +39,21 @@ package struct SessionLore: Sendable {
         cookies = configuration.cookies
         trustsPeers = configuration.tls.policy != .insecure
         // What cannot be a cookie was refused when the job was read.
+        fileCookies = cookies.fileBytes.map { CookieFile.read($0, at: now).cookies } ?? []
+        jar.add(fromFile: fileCookies, at: now)
         _ = jar.add(cookies.preset, at: now)
     }
 
     /// For the requests of nobody's session.
     package init() {
         cookies = CookieConfiguration()
+        fileCookies = []
         trustsPeers = true
     }
 
     package mutating func recall(_ kept: Kept, at now: WallTime) {
         jar = CookieJar(stored: kept.cookies, at: now)
+        jar.add(fromFile: fileCookies, at: now)
         _ = jar.add(cookies.preset, at: now)
         transport = StrictTransport(stored: kept.secureHosts, at: now)
         book.take(stored: kept.credentials)
@@ -108,7 +114,9 @@ package struct SessionLore: Sendable {
 
     /// What such a request says of who asks by cookies that the job itself writes. What a server sets takes their place.
     package func presets(to url: ResourceURL, _ visit: Visit, at now: WallTime) -> [String] {
-        guard !cookies.preset.isEmpty, cookies.send, visit.usesCookies, url.isHTTP else { return [] }
+        guard !cookies.preset.isEmpty || !fileCookies.isEmpty, cookies.send, visit.usesCookies, url.isHTTP else {
+            return []
+        }
         return jar.presets(for: url, at: now)
     }
 

@@ -101,7 +101,7 @@ struct JobFile {
         job.groups = draft.groups
         job.report = draft.report
         job.onFinish = draft.onFinish
-        job.reserved = reserved + lists(of: job)
+        job.reserved = reserved + lists(of: job) + Self.cookieFiles(of: job)
         return job
     }
 
@@ -130,6 +130,12 @@ struct JobFile {
         let written = Set(job.tasks.compactMap { $0.destination.map { Paths.resolvingDots($0) } })
         return reader.lists.filter { !written.contains(Paths.resolvingDots($0)) }.map {
             Job.Reserved(path: $0, what: "a list that `forEach` reads")
+        }
+    }
+
+    private static func cookieFiles(of job: Job) -> [Job.Reserved] {
+        job.sessions.compactMap { session in
+            session.cookies.file.map { Job.Reserved(path: $0, what: "the cookies of the session `\(session.name)`") }
         }
     }
 

@@ -68,6 +68,8 @@ package final class JobRun {
     private var knownOrigins = 0
     /// What went wrong where somebody was asked who to be.
     package private(set) var credentialProblems: [String] = []
+    /// Which sessions' cookies could not be written to their file.
+    package private(set) var cookieProblems: [String] = []
     /// Why it saw no networks, where nothing depended on them.
     package var networkProblem: String? { networks.problem }
 
@@ -172,6 +174,8 @@ package final class JobRun {
             leave(now)
             refuseRequests()
         }
+        // Who goes on with the run has its end, too.
+        if !isLeaving { cookieProblems = engine.saveCookies { hasTasks(Int($0.raw)) } }
         engine.close()
         credentialProblems = engine.credentialProblems
         return isLeaving ? nil : conclude(Clocks.now())

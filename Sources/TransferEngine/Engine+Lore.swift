@@ -1,6 +1,7 @@
 import HTTPRules
 import Stores
-import TransferModel
+import SystemIO
+package import TransferModel
 
 // What sessions learn and keep: cookies, and which hosts are to be asked over https only.
 
@@ -28,6 +29,24 @@ extension Engine {
             guard let attempt = attempt(of: task), case .awaitingLore(let url) = attempt.phase else { continue }
             begin(attempt, url)
         }
+    }
+
+    /// Writes the cookies of sessions to the files that they name for it, and says which could not be written.
+    package func saveCookies(of isMeant: (SessionIndex) -> Bool) -> [String] {
+        var problems: [String] = []
+        for (number, session) in sessions.enumerated() where session.configuration.cookies.save {
+            guard isMeant(SessionIndex(raw: UInt16(number))), let path = session.configuration.cookies.file else {
+                continue
+            }
+            do throws(SystemError) {
+                let text = CookieFile.text(of: session.lore.jar.cookies, at: now.wall)
+                try WholeFile.replacePrivately(path, with: text)
+            } catch {
+                let name = session.configuration.name
+                problems.append("the cookies of the session `\(name)` were not saved to \(path): \(error.reason)")
+            }
+        }
+        return problems
     }
 
     /// What was learned since goes to the store.

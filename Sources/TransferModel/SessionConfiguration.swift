@@ -132,6 +132,12 @@ package struct CookieConfiguration: Sendable {
     package var accept = Accept.always
     package var send = true
     package var preset: [Preset] = []
+    /// A file of cookies in Netscape's form, as an absolute path.
+    package var file: String?
+    /// What stood in the file when the job was read; `nil` when it was not there.
+    package var fileBytes: [UInt8]?
+    /// Write the session's cookies to `file` when the run ends.
+    package var save = false
     package init() {}
 }
 

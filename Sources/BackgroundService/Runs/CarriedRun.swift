@@ -266,7 +266,7 @@ final class CarriedRun: Sendable {
         if !wasHeldUp { tell(trouble: nil) }
         let status = run.run()
         // Before anybody hears of its end and begins another.
-        let problems = run.storeProblems() + run.credentialProblems
+        let problems = run.storeProblems() + run.credentialProblems + run.cookieProblems
         // What comes now may take its time: a report's reader, commands.
         closeInbox()
         if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }

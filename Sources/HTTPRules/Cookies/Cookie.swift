@@ -28,6 +28,8 @@ package struct Cookie: Hashable, Sendable {
     package var sameSite = SameSite.unset
     /// From the job and not from a server. The next run has it from the job again, so it is never written to disk.
     package var isPreset = false
+    /// From the job's file of cookies, and not sent anew by a server since. The next run has it from the file again.
+    package var isFromFile = false
 
     package init(
         name: String, value: SecretText, domain: String, isHostOnly: Bool, path: String, expires: WallTime? = nil,
@@ -82,7 +84,7 @@ package struct Cookie: Hashable, Sendable {
     }
 
     /// Whether it may go to disk.
-    package var isPersistent: Bool { expires != nil && !isPreset }
+    package var isPersistent: Bool { expires != nil && !isPreset && !isFromFile }
 
     func isExpired(at now: WallTime) -> Bool { expires.map { $0 <= now } ?? false }
 }

@@ -35,11 +35,11 @@ extension CookieJar {
         return header
     }
 
-    /// Names and values of the job's own cookies that a request to `url` carries: by them it may say who asks.
+    /// Names and values of the job's own cookies, written in it or in its file of cookies, that a request to `url` carries: by them it may say who asks.
     func presets(for url: ResourceURL, at now: WallTime) -> [String] {
         let origin = url.origin
         return matches(url).map(\.cookie).filter {
-            $0.isPreset && !$0.isExpired(at: now) && $0.value.secretBarred(from: origin) == nil
+            ($0.isPreset || $0.isFromFile) && !$0.isExpired(at: now) && $0.value.secretBarred(from: origin) == nil
         }.flatMap { [$0.name, $0.value.revealed] }
     }
 

@@ -38,7 +38,7 @@ struct SessionReader {
     let reader: Reader
     private static let maximumSessions = 10_000
 
-    private struct Entry {
+    struct Entry {
         let name: String
         let key: NodeID
         let node: NodeID
@@ -61,6 +61,7 @@ struct SessionReader {
             entries.enumerated().map { ($0.element.name, $0.offset) }, uniquingKeysWith: { first, _ in first })
         for number in entries.indices { resolve(number, &entries, numbers) }
         checkIdentifiers(entries)
+        checkCookieFiles(entries)
         let configurations = entries.compactMap { $0.draft.map { Self.finished($0) } }
         if configurations.isEmpty, reader.tree.kind(node) == .mapping, reader.tree.count(node) == 0 {
             reader.error(
@@ -133,6 +134,7 @@ struct SessionReader {
         defer { reader.owner = "the job" }
         if !reader.isNull(entry.node) { Sections.session.decode(entry.node, into: &draft, reader) }
         check(draft, entry)
+        readCookies(&draft, entry)
         return draft
     }
 
@@ -147,7 +149,7 @@ struct SessionReader {
 
     // MARK: Checks
 
-    private func place(_ name: StaticString, _ entry: Entry) -> (key: NodeID, value: NodeID)? {
+    func place(_ name: StaticString, _ entry: Entry) -> (key: NodeID, value: NodeID)? {
         for (key, value) in reader.tree.entries(entry.node)
         where reader.tree.text(key, is: name) && !reader.isNull(value) {
             return (key, value)

@@ -146,6 +146,7 @@ extension Sections {
                     .inside(
                         "trust",
                         .when(.isOne("policy", of: ["only"]), .needsOne(of: ["ca", "pin"])))))),
+        .when(.lacks("extends"), .inside("cookies", .when(.isTrue("save"), .needs(["file"])))),
         .always(.matches("proxy", pattern: "^none$|\(proxyPattern)")), .always(.filled(["onFinish"])),
     ]
 

@@ -91,6 +91,20 @@ extension Sections {
             { node, reader in
                 reader.presets(node)
             },
+            .path(
+                "file", \.file, default: "none",
+                """
+                a cookie file in Netscape's form, as curl and wget write it, at most 4 MiB, read with the job. Its cookies win \
+                over those of earlier runs, by the same rules as a server's: none is for a whole public suffix. A line \
+                that is no cookie is left out with a warning
+                """),
+            .boolean(
+                "save", \.save, default: "false",
+                """
+                write the session's cookies to `file` when the run ends, however it ended, for its owner alone (0600), \
+                those too that end with the session. Then the file may be missing before; a background session's is written \
+                by the background process
+                """),
         ])
 
     static let cookie = Section<CookieDraft>(

@@ -139,7 +139,7 @@ let package = Package(
             "CommandLineTool",
             [
                 "BackgroundService", "JobRunner", "Reporting", "RunControl", "JobLoader", "NetworkConditions",
-                "YAMLTree",
+                "YAMLTree", "HTTPRules",
                 "Diagnostics", "Digests",
                 "FileDelivery", "TextFormats", "Stores", "CurlCore", "SystemIO", "TransferModel",
             ]),

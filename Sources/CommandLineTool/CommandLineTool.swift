@@ -83,6 +83,7 @@ package enum CommandLineTool {
             return RunningJob(options: options, environment: environment, console: console).perform()
         case .check: return check(try CheckOptions(typed, environment: environment), environment, console)
         case .schema: return schema(console)
+        case .initialize: return initialize(try InitOptions(typed, environment: environment), console)
         case .reset: return reset(try ResetOptions(typed, environment: environment), environment, console)
         case .suspend, .resume, .cancel:
             return control(try ControlOptions(typed, environment: environment), environment, console)
@@ -101,7 +102,8 @@ package enum CommandLineTool {
 
 extension CommandLineTool {
     private static func help(_ topic: CommandName?, _ console: Console) -> Int32 {
-        console.output(topic.map { HelpText.command($0) } ?? HelpText.overview())
+        let width = Terminal.isTerminal(1) ? Terminal.width(1) : nil
+        console.output(topic.map { HelpText.command($0, width: width) } ?? HelpText.overview(width: width))
         return 0
     }
 

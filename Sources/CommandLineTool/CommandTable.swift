@@ -1,6 +1,7 @@
 /// A command's name, as typed.
 package enum CommandName: String, CaseIterable, Sendable {
-    case run, check, plan, simulate, rerun, explain, status, attach, suspend, resume, cancel, reset, daemon, schema
+    case run, check, initialize = "init", plan, simulate, rerun, explain, status, attach, suspend, resume, cancel,
+        reset, daemon, schema
     case completions, help
 }
 
@@ -21,6 +22,7 @@ package enum CommandTable {
     package static let all: [CommandEntry] = [
         entry(.run, "JOB…", many, "run; `-` reads the job from standard input"),
         entry(.check, "JOB…", many, "tell everything that is wrong with a job file, without the network"),
+        entry(.initialize, "URL…", many, "write a first job file, `transfer.yaml`, that downloads these URLs"),
         entry(.plan, "JOB…", many, "what a run would do", isBuilt: false),
         entry(
             .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
@@ -42,6 +44,13 @@ package enum CommandTable {
         entry(.schema, "", 0...0, "print the job language's JSON Schema"),
         entry(.completions, "bash|zsh|fish", 1...1, "print a completion script", isBuilt: false),
         entry(.help, "[COMMAND]", 0...1, "what a command does and its options"),
+    ]
+
+    /// The commands under the headings of the help page.
+    static let groups: [(title: String, names: [CommandName])] = [
+        ("run a job", [.run, .check, .initialize, .schema]),
+        ("background sessions and runs under way", [.status, .attach, .suspend, .resume, .cancel]),
+        ("housekeeping", [.reset, .daemon, .help]),
     ]
 
     package static subscript(name: CommandName) -> CommandEntry {

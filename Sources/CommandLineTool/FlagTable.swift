@@ -2,7 +2,7 @@
 package enum FlagName: String, CaseIterable, Sendable {
     case report, noReport = "no-report", events, junit, html, har, prometheus, markdown
     case set, variablesFile = "variables-file", secretsFile = "secrets-file", directory, only, except
-    case maxConcurrent = "max-concurrent", bandwidth, noWait = "no-wait", detach, newRun = "new-run"
+    case output, maxConcurrent = "max-concurrent", bandwidth, noWait = "no-wait", detach, newRun = "new-run"
     case failFast = "fail-fast", exitUnchanged = "exit-unchanged", network, confine, allowEnv = "allow-env"
     case allowAddress = "allow-address", policy, stateDir = "state-dir", progress, color, verbose, quiet
     case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, watch,
@@ -64,6 +64,12 @@ package struct Flag: Sendable {
 }
 
 package enum FlagTable {
+    /// The flags under the headings of a command's help page.
+    static let groups: [(title: String, flags: [Flag])] = [
+        ("what is told", people + outputs), ("the job", inputs), ("limits", limits), ("when and where", conditions),
+        ("this command", otherCommands), ("everywhere", everywhere),
+    ]
+
     package static let all: [Flag] =
         outputs + inputs + limits + conditions + people + otherCommands + everywhere
 
@@ -156,6 +162,9 @@ package enum FlagTable {
         flag(.all, .toggle, "every task", [.rerun], isBuilt: false),
         flag(.task, .list("ID"), "this task", [.rerun], isBuilt: false),
         flag(.watch, .toggle, "show it again whenever it has changed", [.status]),
+        flag(
+            .output, .value("PATH"), "write the job there instead of `transfer.yaml`; `-` is standard output",
+            [.initialize], short: "o"),
         flag(.resumable, .toggle, "keep half-done files", [.cancel]),
     ]
 

@@ -1,75 +1,117 @@
+import Reporting
+
 /// What `--help` and `help COMMAND` print, from the tables.
 package enum HelpText {
+    /// The columns of a page where no terminal says how many it has, and the most that are used: longer lines read badly.
+    private static let usualWidth = 100
+
     /// The whole tool on one page.
-    package static func overview() -> String {
-        var lines = [
-            "transfer-run: runs the transfers that a YAML job file declares.", "",
-            "usage: transfer-run JOB…", "       transfer-run COMMAND [OPTION…] …", "", "commands:",
-        ]
-        lines += columns(
-            CommandTable.all.filter { $0.isBuilt }.map { ("\($0.name.rawValue) \($0.operands)", $0.does) })
-        lines += ["", "`transfer-run help run` lists the options of a run."]
-        lines += [
-            "Not built yet: "
-                + CommandTable.all.filter { !$0.isBuilt }.map { $0.name.rawValue }
-                .joined(separator: ", ") + "."
-        ]
-        return page(lines)
+    package static func overview(width: Int? = nil) -> String {
+        var page = Page(width: width ?? usualWidth)
+        page.add("transfer-run: runs the transfers that a YAML job file declares.")
+        page.add("")
+        page.add("usage: transfer-run JOB…")
+        page.add("       transfer-run COMMAND [OPTION…] …")
+        for (title, names) in CommandTable.groups {
+            page.add("")
+            page.add("\(title):")
+            page.add(
+                rows: names.map { CommandTable[$0] }.map { ("\($0.name.rawValue) \($0.operands)".trimmed, $0.does) })
+        }
+        page.add("")
+        page.add("examples:")
+        page.add(rows: [
+            ("transfer-run init https://example.org/file.iso", "write a first job file"),
+            ("transfer-run transfer.yaml", "run it"),
+            ("transfer-run check transfer.yaml", "look for mistakes without the network"),
+        ])
+        page.add("")
+        page.add("`transfer-run help run` lists the options of a run.")
+        let missing = CommandTable.all.filter { !$0.isBuilt }.map(\.name.rawValue)
+        if !missing.isEmpty { page.add("Not built yet: \(missing.joined(separator: ", ")).") }
+        return page.text
     }
 
-    package static func command(_ name: CommandName) -> String {
+    package static func command(_ name: CommandName, width: Int? = nil) -> String {
         let entry = CommandTable[name]
-        var lines = [
-            "usage: transfer-run \(name.rawValue) [OPTION…] \(entry.operands)".trimmingEnd(), "",
-            "\(name.rawValue): \(entry.does).",
-        ]
-        if !entry.isBuilt { lines += ["It is not built yet."] }
+        var page = Page(width: width ?? usualWidth)
+        page.add("usage: transfer-run \(name.rawValue) [OPTION…] \(entry.operands)".trimmed)
+        page.add("")
+        page.add("\(name.rawValue): \(entry.does).")
+        if !entry.isBuilt { page.add("It is not built yet.") }
         let flags = FlagTable.flags(of: name)
-        lines += ["", "options:"]
-        lines += columns(flags.filter { $0.isBuilt }.map { ($0.spelling, $0.does) })
+        for group in FlagTable.groups {
+            let members = group.flags.filter { $0.isBuilt && $0.commands.contains(name) }
+            if members.isEmpty { continue }
+            page.add("")
+            page.add("\(group.title):")
+            page.add(rows: members.map { ($0.spelling, $0.does) })
+        }
+        let examples = examples[name] ?? []
+        if !examples.isEmpty {
+            page.add("")
+            page.add("examples:")
+            page.add(rows: examples)
+        }
         let missing = flags.filter { !$0.isBuilt }.map { $0.long }
-        if !missing.isEmpty { lines += ["", "Not built yet: \(missing.joined(separator: ", "))."] }
+        if !missing.isEmpty {
+            page.add("")
+            page.add("Not built yet: \(missing.joined(separator: ", ")).")
+        }
         if let (flag, variable) = flags.lazy.compactMap({ flag in flag.variable.map { (flag, $0) } }).first {
-            lines += ["", "Options have environment variables: `\(flag.long)` is \(variable). The command line wins."]
+            page.add("")
+            page.add("Options have environment variables: `\(flag.long)` is \(variable). The command line wins.")
         }
-        return page(lines)
+        return page.text
     }
 
-    private static let width = 34
+    private static let examples: [CommandName: [(String, String)]] = [
+        .run: [
+            ("transfer-run nightly.yaml", "run a job"),
+            ("transfer-run nightly.yaml --set release=12.8", "with another value of a variable"),
+            ("transfer-run nightly.yaml --only 'debs-*'", "only some tasks, and what they need"),
+            ("transfer-run - --report - -q < job.yaml", "job from a pipe, report to standard output"),
+        ],
+        .check: [("transfer-run check *.yaml --format github", "annotations in a workflow")],
+        .initialize: [
+            ("transfer-run init https://example.org/a https://example.org/b", "one task for each URL"),
+            ("transfer-run init -o - https://example.org/a", "to standard output"),
+        ],
+        .cancel: [("transfer-run cancel my-photos 'photo-3*'", "some tasks of a session")],
+        .status: [("transfer-run status my-photos --watch", "follow a session")],
+    ]
 
-    /// Two columns; what is too long for the first stands on a line of its own.
-    private static func columns(_ rows: [(String, String)]) -> [String] {
-        rows.flatMap { left, right in
-            let length = left.count
-            if length + 4 > width { return ["  \(left)", String(repeating: " ", count: width) + right] }
-            return ["  " + left + String(repeating: " ", count: width - 2 - length) + right]
+    /// Lines no wider than a terminal; words stay whole.
+    private struct Page {
+        private let width: Int
+        private var lines: [String] = []
+
+        init(width: Int) { self.width = max(20, width) }
+
+        var text: String { lines.map { $0 + "\n" }.joined() }
+
+        mutating func add(_ line: String) { lines += TextLayout.wrapped(line, width: width, indent: "  ") }
+
+        /// Two columns. What is too long for the first has a line of its own; on a narrow terminal all have.
+        mutating func add(rows: [(String, String)]) {
+            let column = min(34, width / 3)
+            for (left, right) in rows {
+                let used = TextLayout.width(of: left) + 4
+                let indent = String(repeating: " ", count: column)
+                if used <= column {
+                    let gap = String(repeating: " ", count: column - used + 2)
+                    lines += TextLayout.wrapped("  \(left)\(gap)\(right)", width: width, indent: indent)
+                } else {
+                    lines += TextLayout.wrapped("  " + left, width: width, indent: "    ")
+                    lines += TextLayout.wrapped(indent + right, width: width, indent: indent)
+                }
+            }
         }
     }
-
-    private static func page(_ lines: [String]) -> String {
-        lines.map { wrapped($0) + "\n" }.joined()
-    }
-
-    /// Breaks a long line between words; what follows stands under the second column, if there is one.
-    private static func wrapped(_ line: String) -> String {
-        guard line.count > longest else { return line }
-        let indent = line.hasPrefix("  ") ? String(repeating: " ", count: width) : ""
-        var lines: [Substring] = []
-        var rest = line[...]
-        var limit = longest
-        while rest.count > limit, let space = rest.prefix(limit).lastIndex(of: " ") {
-            lines.append(rest[..<space])
-            rest = rest[rest.index(after: space)...]
-            limit = longest - indent.count
-        }
-        return (lines + [rest]).joined(separator: "\n" + indent)
-    }
-
-    private static let longest = 100
 }
 
 extension String {
-    fileprivate func trimmingEnd() -> String {
+    fileprivate var trimmed: String {
         var text = self
         while text.last == " " { text.removeLast() }
         return text

@@ -74,7 +74,12 @@ struct JobSource {
     }
 
     static func noFile(_ path: String) -> UsageError {
-        UsageError(
+        if path.contains("://") {
+            return UsageError(
+                "`\(path)` is a URL, and a job file is wanted",
+                hint: "`transfer-run init URL…` writes a first job file for these URLs")
+        }
+        return UsageError(
             "cannot read the job `\(path)`: no such file",
             hint: command(meantBy: path).map { "did you mean the command `\($0)`?" })
     }

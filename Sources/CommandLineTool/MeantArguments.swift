@@ -74,7 +74,11 @@ package struct MeantArguments: Sendable {
         guard let text = value(name) else { return nil }
         guard let rate = ValueText.rate(text), rate > 0 else {
             let long = FlagTable[name].long
-            throw UsageError("`\(long)` must be a rate such as `10MiB/s`, not `\(text)`\(origin(of: name))")
+            let hint =
+                ValueText.size(text) == nil
+                ? ValueText.unitHint(text, isRate: true) : "a rate says per what: `\(text)/s`"
+            throw UsageError(
+                "`\(long)` must be a rate such as `10MiB/s`, not `\(text)`\(origin(of: name))", hint: hint)
         }
         return rate
     }

@@ -99,7 +99,8 @@ private struct Parser {
     private func unknown(_ word: String) -> UsageError {
         let names = FlagTable.all.map { $0.long }
         let hint =
-            Spelling.closest(to: word, among: names).map { "did you mean `\($0)`?" }
+            ForeignOptions.hint(for: word)
+            ?? Spelling.closest(to: word, among: names).map { "did you mean `\($0)`?" }
             ?? "`transfer-run help` lists the options; a file of that name is `./\(word)`"
         return UsageError("unknown option `\(word)`", hint: hint)
     }
@@ -138,7 +139,7 @@ private struct Parser {
 
     private func missing(_ typed: TypedArguments, _ command: CommandEntry) -> UsageError {
         if words.isEmpty {
-            return UsageError("no job file is named", hint: "usage: transfer-run JOB…; `transfer-run help` tells more")
+            return UsageError("no job file is named", page: HelpText.overview(width: Terminal.width(2)))
         }
         return UsageError(
             "`transfer-run \(command.name.rawValue)` needs \(command.operands)",

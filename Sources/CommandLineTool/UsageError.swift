@@ -5,15 +5,18 @@ import TransferModel
 package struct UsageError: Error, Hashable, Sendable {
     package let message: String
     package let hint: String?
+    /// What is printed below it.
+    package let page: String?
 
-    package init(_ message: String, hint: String? = nil) {
+    package init(_ message: String, hint: String? = nil, page: String? = nil) {
         self.message = message
         self.hint = hint
+        self.page = page
     }
 
     /// What is printed.
     package var text: String {
-        "error: \(message)\n" + (hint.map { "  hint: \($0)\n" } ?? "")
+        "error: \(message)\n" + (hint.map { "  hint: \($0)\n" } ?? "") + (page.map { "\n\($0)" } ?? "")
     }
 
     static func notBuilt(_ what: String) -> UsageError {

@@ -82,11 +82,11 @@ package enum DeliveryOrder: Sendable {
     case discard(StagingID)
     /// The body becomes a file of a mode of its own: until then nobody else may look into it. Before its first piece.
     case conceal(StagingID)
-    /// From `PartFile.smallest` on this body is to be found by a later run, should this one not come to its end: it gets
+    /// This body is to be found by a later run, should this one not come to its end: from `PartFile.smallest` on it gets
     /// a name, and `part` tells now and then how far it is. Before its first piece.
     case keepPart(StagingID, TaskIndex)
     /// What a later run may find stays; nothing more comes for it. `part` tells the task of it, if one is named. What
-    /// was to be adopted stays as it is. `atAnySize`: it need not have reached `PartFile.smallest`.
+    /// was to be adopted stays as it is. `atAnySize`: it need not have reached `PartFile.leastLeft`.
     case leave(StagingID, TaskIndex?, atAnySize: Bool = false)
     /// The first `keeping` bytes of what an earlier run left become the beginning of this body, if it is still what it
     /// was. `adopted` answers; nothing else may be ordered for the body before.

@@ -95,7 +95,7 @@ final class Leftovers: Sendable {
         guard let facts = try? folder.descriptor.facts(of: name), facts.owner == geteuid() else { return }
         if facts.isFolder { return removeFolder(name, in: folder) }
         if facts.isLink { return removeLink(name, facts, in: folder) }
-        guard facts.isRegular, isKnown || facts.size < PartFile.smallest || isOld(facts),
+        guard facts.isRegular, isKnown || facts.size < PartFile.leastLeft || isOld(facts),
             let file = try? folder.descriptor.open(name.description, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             (try? file.tryLock()) == true, (try? file.facts())?.isSameFile(as: facts) == true
         else { return }

@@ -34,7 +34,7 @@ extension Publisher {
         defer { forget(id) }
         let staging = stagings.removeValue(forKey: id)
         staging?.settle()
-        let smallest = atAnySize ? 1 : PartFile.smallest
+        let smallest = atAnySize ? 1 : PartFile.leastLeft
         if kept[id] != nil, failures[id] == nil, let staging, let part = staging.part(names, smallest: smallest) {
             folders.leftovers.spare(part.name)
             staging.leave()

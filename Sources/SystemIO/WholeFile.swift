@@ -14,6 +14,15 @@ package enum WholeFile {
         try read(open(path), limit: limit)
     }
 
+    /// Makes a file that was not there (`EEXIST` where it was) and writes all of it; half of one does not stay.
+    package static func create(_ path: String, _ bytes: [UInt8]) throws(SystemError) {
+        let file = try Descriptor.open(path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
+        do throws(SystemError) { try file.writeAll(bytes) } catch {
+            unsafe _ = unlink(path)
+            throw error
+        }
+    }
+
     /// The same; but a pipe that this process was given is read to its end, as `<(…)` of a shell is.
     package static func readGiven(_ path: String, limit: Int) throws(Problem) -> [UInt8] {
         let isGiven = path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")

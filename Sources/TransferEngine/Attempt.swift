@@ -398,7 +398,7 @@ final class Attempt: TransferReceiver {
             destination?.sent = life.offset > 0 ? life.resume?.sent : life.sentDigest
             if life.offset > 0 { partDigest = PartDigest(head.headers, whole: life.resume?.sent) }
             if destination?.mode != nil, life.offset == 0 { outbox.add(.conceal(staging)) }
-            if leavesPart, continuation != nil, (life.announcedLength ?? .max) >= PartFile.smallest {
+            if leavesPart, continuation != nil, (life.announcedLength ?? .max) >= PartFile.leastLeft {
                 outbox.add(.keepPart(staging, task))
             }
             if !asksForItsName { announceLength() }

@@ -87,7 +87,7 @@ extension Attempt {
         guard ledger != nil, specification.type != .upload, !isFromCache, !isLookingUp, life.request.method != "HEAD",
             let announced = life.announcedLength, announced > life.offset
         else { return nil }
-        let goesOn = leavesPart && continuation != nil && !hasLostPart && announced >= PartFile.smallest
+        let goesOn = leavesPart && continuation != nil && !hasLostPart && announced >= PartFile.leastLeft
         return goesOn ? nil : claimBytes(of: "the answer", length: announced - life.offset)
     }
 }

@@ -67,7 +67,7 @@ extension Engine {
         guard attempt.leavesPart, attempt.specification.type == .download, let memory else { return }
         if attempt.life.startedOver != nil { forgetPart(attempt.task) }
         if attempt.life.keepsPart { return }
-        guard (attempt.life.announcedLength ?? .max) >= PartFile.smallest, let point = attempt.continuationPoint
+        guard (attempt.life.announcedLength ?? .max) >= PartFile.leastLeft, let point = attempt.continuationPoint
         else { return forgetLabel(of: attempt.staging) }
         let start = attempt.specification.location(mirror: attempt.mirror).url?.text ?? point.url
         partLabels[attempt.staging] = ResumeRecord(

@@ -13,6 +13,8 @@ package struct PartFile: Hashable, Sendable {
         self.sum = sum
     }
 
-    /// A shorter one is not worth being kept.
+    /// While a body comes, a shorter beginning of it is not worth a name of its own.
     package static let smallest: Int64 = 1 << 20
+    /// What a task leaves at its end is kept from here on.
+    package static let leastLeft: Int64 = 64 << 10
 }

@@ -470,4 +470,38 @@ import TransferModel
         bytes.withUnsafeBytes { sum.update($0) }
         return sum.soFar
     }
+
+    /// Long before a second is over, and far from a megabyte.
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+    func aGracefulStop_keepsADownloadFrom64KiBOn(_ signal: Int32, _ status: Int32) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let (body, cut) = (Array(Self.body[..<300_000]), 100_000)
+        let head = Script.head(200, [("Content-Length", "\(body.count)"), ("ETag", Self.tag)])
+        server.on("/f") { request in
+            guard request.number == 1 else { return ServedResource(body, etag: Self.tag).answer(request) }
+            // The last byte comes late enough for its progress to be told.
+            return Script([
+                .bytes(head), .bytes(Array(body[..<cut])), .wait(.milliseconds(300)), .bytes([body[cut]]), .stall,
+            ])
+        }
+        let stage = try Stage()
+        let job = "tasks: [{ id: t, url: '\(server.url("/f"))', to: f }]"
+        let program = try stage.start(job)
+        var events = ""
+        for _ in 0..<2_000 where !events.contains("receivedData") {
+            usleep(10_000)
+            events = (try? String(decoding: stage.eventsSoFar(), as: UTF8.self)) ?? ""
+        }
+        #expect(events.contains("receivedData"))
+        #expect(program.send(signal: signal))
+        let result = program.wait()
+        #expect(result.exitStatus == status)
+        #expect(result.errorText.contains("97.7 KiB of half-done downloads is kept: the same command resumes them."))
+        let run = try stage.run(job)
+        #expect(run.status == 0)
+        #expect(try stage.folder.bytes("f") == body)
+        #expect(server.requests("/f").last?.header("Range") == "bytes=\(cut + 1)-")
+        #expect(try run.value("$.totals.bytesSaved") == "\(cut + 1)")
+    }
 }

@@ -98,7 +98,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         let found = problem(words)
         let problem = try #require(found)
         #expect(problem.message.contains(message))
-        #expect((problem.hint ?? "").contains(hint))
+        #expect((problem.hint ?? problem.page ?? "").contains(hint))
         #expect(run(words).0 == 2)
         #expect(run(words).1.isEmpty)
         #expect(run(words).2.hasPrefix("error: "))
@@ -234,7 +234,12 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
 
     @Test func linesFitATerminal() {
         for name in CommandName.allCases {
-            for line in HelpText.command(name).split(separator: "\n") { #expect(line.count <= 120) }
+            for width in [60, 80, 200] {
+                let pages = [HelpText.command(name, width: width), HelpText.overview(width: width)]
+                for line in pages.flatMap({ $0.split(separator: "\n") }) {
+                    #expect(line.count <= width || !line.drop(while: { $0 == " " }).contains(" "), "\(width): \(line)")
+                }
+            }
         }
     }
 

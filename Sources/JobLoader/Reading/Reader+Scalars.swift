@@ -151,7 +151,7 @@ extension Reader {
             if text.hasPrefix("-") {
                 error("out-of-range", "`\(key)` is never negative: `\(Self.short(text))`", node)
             } else if !isTooMuch(node, text, most: "8388607TiB", ValueText.size) {
-                invalid(node, .size, text, hint: sizeHint(text))
+                invalid(node, .size, text, hint: ValueText.unitHint(text, isRate: false))
             }
             return nil
         }
@@ -165,21 +165,12 @@ extension Reader {
         return true
     }
 
-    private func sizeHint(_ text: String) -> String? {
-        let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-        guard !digits.isEmpty else { return nil }
-        switch text.dropFirst(digits.count).trimmingBlanks().lowercased() {
-        case "k", "kb", "kib": return "write `\(digits)KiB` (×1024) or `\(digits)kB` (×1000)"
-        case "m", "mb", "mib": return "write `\(digits)MiB` (×1024²) or `\(digits)MB` (×1000²)"
-        case "g", "gb", "gib": return "write `\(digits)GiB` (×1024³) or `\(digits)GB` (×1000³)"
-        default: return nil
-        }
-    }
-
     func rate(_ node: NodeID) -> Int64? {
         guard let text = text(node, .rate) else { return nil }
         guard let rate = ValueText.rate(text) else {
-            let hint = ValueText.size(text) == nil ? nil : "a rate says per what: `\(text)/s`"
+            let hint =
+                ValueText.size(text) == nil
+                ? ValueText.unitHint(text, isRate: true) : "a rate says per what: `\(text)/s`"
             if text == "0" { return nothing(node) }
             if !isTooMuch(node, text, most: "8388607TiB/s", ValueText.rate) {
                 invalid(node, .rate, text, hint: hint)

@@ -21,7 +21,7 @@ package enum ValueText {
     }
 
     /// `16KiB` (×1024), `10kB` (×1000), or a bare number of bytes.
-    static func size(_ text: String) -> Int64? {
+    package static func size(_ text: String) -> Int64? {
         var scanner = Scanner(text)
         guard let number = scanner.decimal(), let unit = scanner.sizeUnit(), scanner.isAtEnd else { return nil }
         return unit == 1 && number.hasFraction ? nil : number.times(unit)
@@ -30,6 +30,24 @@ package enum ValueText {
     /// A size with `/s`.
     package static func rate(_ text: String) -> Int64? {
         text.hasSuffix("/s") ? size(String(text.dropLast(2))) : nil
+    }
+
+    /// What `500KB`, `5 mb` or `10M` may mean, with the `/s` of a rate: units have one spelling each.
+    package static func unitHint(_ text: String, isRate: Bool) -> String? {
+        var rest = text[...]
+        for end in ["/sec", "/s", "ps"] where rest.lowercased().hasSuffix(end) {
+            rest = rest.dropLast(end.count)
+            break
+        }
+        let digits = rest.prefix { $0.isNumber || $0 == "." }
+        let unit = rest.dropFirst(digits.count).filter { $0 != " " }.lowercased()
+        guard !digits.isEmpty, let letter = unit.first, "kmgt".contains(letter),
+            ["", "b", "ib", "bit"].contains(String(unit.dropFirst()))
+        else { return nil }
+        let end = isRate ? "/s" : ""
+        let decimal = letter == "k" ? "k" : letter.uppercased()
+        let binary = letter.uppercased()
+        return "did you mean `\(digits)\(decimal)B\(end)` (decimal) or `\(digits)\(binary)iB\(end)` (binary)?"
     }
 
     /// The same with a 1 for each whole number: what can be read then is only too large.

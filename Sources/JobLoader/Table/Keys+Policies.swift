@@ -73,7 +73,9 @@ enum Sections {
         asked.
         """,
         keys: [
-            Key("match", \.match, .regex, default: "required", "what to look for in the redirect's URL") { $1.regex($0) },
+            Key("match", \.match, .regex, default: "required", "what to look for in the redirect's URL") {
+                $1.regex($0)
+            },
             Key(
                 "to", \.to, .text, default: "required",
                 "what goes in the place of what matched; `$1` is the first group, `$0` all that matched"

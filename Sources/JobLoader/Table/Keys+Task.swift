@@ -161,7 +161,7 @@ extension Sections {
         .only(for: .download),
         .boolean(
             "resume", \.resume, default: "true",
-            "continue a half-done transfer, of an earlier attempt or (past 1 MiB, in a `default` session) an earlier "
+            "continue a half-done transfer, of an earlier attempt or (from 64 KiB on, in a `default` session) an earlier "
                 + "run. With `decompress` each attempt begins anew"
         )
         .only(for: .download),

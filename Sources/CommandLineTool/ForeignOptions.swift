@@ -1,0 +1,24 @@
+/// Options that people know from other programs, and what says the same here.
+enum ForeignOptions {
+    private static let hints: [String: String] = [
+        "-j": concurrency, "--jobs": concurrency, "-P": concurrency, "--parallel": concurrency,
+        "--parallel-max": concurrency, "--threads": concurrency, "--transfers": concurrency,
+        "--max-concurrent-downloads": concurrency, "--concurrency": concurrency,
+        "--limit-rate": bandwidth, "--bwlimit": bandwidth, "--max-download-limit": bandwidth,
+        "-n": dryRun, "--dry-run": dryRun,
+        "-k": insecure, "--insecure": insecure, "--no-check-certificate": insecure,
+        "--retry": retry, "--retries": retry, "--tries": retry, "-t": retry,
+        "-o": destination, "-O": destination, "--output-document": destination,
+        "-H": headers, "--header": headers,
+    ]
+
+    private static let concurrency = "use `--max-concurrent N`"
+    private static let bandwidth = "use `--bandwidth RATE`, such as `--bandwidth 500kB/s`"
+    private static let dryRun = "`transfer-run check JOB` looks at a job without running it"
+    private static let insecure = "a session says that: `tls: { trust: { policy: insecure } }`"
+    private static let retry = "a session or a task says that: `retry: { attempts: 5 }`"
+    private static let destination = "a task says that: `to: PATH`"
+    private static let headers = "a session or a task says that: `headers: { Name: value }`"
+
+    static func hint(for word: String) -> String? { hints[word] }
+}

@@ -18,7 +18,7 @@ RELEASE := swift build -c release --static-swift-stdlib --disable-local-rpath \
 
 # The headers of the C rooms, and pkg-config, by which SwiftPM finds them.
 LIBRARIES := libcurl4-openssl-dev libyaml-dev libsqlite3-dev libssl-dev libidn2-dev libpsl-dev libpcre2-dev \
-	zlib1g-dev libbrotli-dev libzstd-dev libsystemd-dev libxxhash-dev pkg-config
+	zlib1g-dev libbrotli-dev libzstd-dev liblzma-dev libsystemd-dev libxxhash-dev pkg-config
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -92,6 +92,7 @@ let package = Package(
         lateLibrary("CPCRE2"),
         lateLibrary("CBrotli"),
         lateLibrary("CZstd"),
+        lateLibrary("CLZMA"),
         // Part of the program, but not the dozen libraries that it needs itself: Sources/CLibcurl/needs.S.
         lateLibrary("CLibcurl", linking: [.unsafeFlags(libcurl.flatMap { ["-Xlinker", $0] })]),
         .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
@@ -102,7 +103,7 @@ let package = Package(
         room("TextFormats", ["CPCRE2", "TransferModel"]),
         room("Records", ["TransferModel"]),
         room("Digests", ["CLibSSL", "CXXHash", "TransferModel"], pointers: true),
-        room("Codecs", ["CZlib", "CBrotli", "CZstd", "TransferModel"], pointers: true),
+        room("Codecs", ["CZlib", "CBrotli", "CZstd", "CLZMA", "TransferModel"], pointers: true),
         room("Diagnostics", ["TextFormats"]),
         room("SystemIO", ["CLinuxShims", "TransferModel"], pointers: true),
         room("YAMLTree", ["CLibYAML", "Diagnostics"], pointers: true),
@@ -163,12 +164,12 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "CTestShims", "CLibSSL", "CZlib", "CBrotliEncoder", "CZstd", "Scheduling", "Simulation", "SystemIO",
+                "CTestShims", "CLibSSL", "CZlib", "CBrotliEncoder", "CZstd", "CLZMA", "Scheduling", "Simulation", "SystemIO",
                 "TransferModel", "TextFormats",
             ],
             path: "Sources/TestSupport",
             swiftSettings: house,
-            linkerSettings: ["ssl", "crypto", "zstd"].map { .linkedLibrary($0) }),
+            linkerSettings: ["ssl", "crypto", "zstd", "lzma"].map { .linkedLibrary($0) }),
         .executableTarget(
             name: "simulation-check",
             dependencies: ["Scheduling", "Simulation", "SystemIO", "TestSupport", "TransferModel"],

@@ -475,6 +475,7 @@ package final class AttemptLife {
         guard rules.decodes, framing != .none else { return nil }
         do throws(TransferError) {
             codings = try ContentEncoding.codings(headers)
+            if rules.unpacksFile { codings.insert(.file, at: 0) }
             return nil
         } catch {
             return error

@@ -29,6 +29,8 @@ package final class AttemptRules: Sendable {
     package let maximumSize: Int64?
     /// Whether a body that came packed is unpacked.
     package let decodes: Bool
+    /// What a file is by its first bytes is undone too: gzip, zstd or xz.
+    package let unpacksFile: Bool
     package let requireLength: Bool
     /// A checksum proves a body whose end nothing else proves.
     package let hasChecksum: Bool
@@ -51,6 +53,7 @@ package final class AttemptRules: Sendable {
         redirects: RedirectPolicy = RedirectPolicy(),
         expect: Expectations = Expectations(), answer: AnswerRules? = nil, onResponse: [ResponseRule] = [],
         maximumFile: Int64? = nil, maximumSize: Int64? = nil, decodes: Bool = false,
+        unpacksFile: Bool = false,
         requireLength: Bool = false,
         hasChecksum: Bool = false, mirrors: [ResourceURL] = [], named: [Origin]? = nil, bodyTexts: [SecretText] = [],
         usesCookies: Bool = true, mainDocument: ResourceURL? = nil, challenges: ChallengePolicy = .none,
@@ -73,6 +76,7 @@ package final class AttemptRules: Sendable {
         self.maximumFile = maximumFile
         self.maximumSize = maximumSize
         self.decodes = decodes
+        self.unpacksFile = unpacksFile
         self.requireLength = requireLength
         self.hasChecksum = hasChecksum
         self.mirrors = mirrors

@@ -59,7 +59,8 @@ extension AttemptRules {
     /// Why what a source without a connection gave (`file:`, `data:`) is not the one wanted. `start` is all of it, or
     /// at least `BodyStart.longest` bytes; there are no headers but the type.
     package func miss(_ headers: HeaderBlock, size: Int64, start: some Sequence<UInt8>) -> TransferError? {
-        if let error = sizes.misfit(size, verb: "the source has") { return error }
+        // How long a file is that is unpacked shows at its end.
+        if !unpacksFile, let error = sizes.misfit(size, verb: "the source has") { return error }
         if let error = missedHead(headers) { return error }
         guard var beginning = BodyStart(expect) else { return nil }
         do throws(TransferError) {

@@ -11,6 +11,13 @@ protocol Codec: AnyObject {
 
     /// Whether the stream may end with what was taken so far.
     var isWhole: Bool { get }
+
+    /// Bytes that were taken and go out only when the stream ends here.
+    var held: [UInt8] { get }
+}
+
+extension Codec {
+    var held: [UInt8] { [] }
 }
 
 extension ContentCoding {
@@ -20,6 +27,8 @@ extension ContentCoding {
         case .deflate: try DeflateSniffer()
         case .br: try BrotliCodec()
         case .zstd: try ZstdCodec()
+        case .xz: try XZCodec()
+        case .file: FileCodec()
         }
     }
 

@@ -1,7 +1,8 @@
 package import TransferModel
 
 /// Unpacks a body piece by piece, as it comes. What comes out is bounded, and so is the memory it takes: a buffer of
-/// 128 KiB for each coding and the library's window (32 KiB for gzip, 16 MiB for br, 8 MiB for zstd at most).
+/// 128 KiB for each coding and the library's window (32 KiB for gzip, 16 MiB for br, 8 MiB for zstd at most; of a file that is
+/// itself packed up to 128 MiB for zstd and xz).
 ///
 /// Belongs to one thread at a time.
 package final class Decoder {
@@ -44,11 +45,19 @@ package final class Decoder {
     }
 
     /// There is no more. Nothing at all unpacks to nothing, as from servers that label an empty body, unless it could be
-    /// that everything is missing: `endIsProven` says whether the transport knows where the body ended.
-    package func finish(endIsProven: Bool = true) throws(TransferError) {
+    /// that everything is missing: `endIsProven` says whether the transport knows where the body ended. `write` gets what
+    /// was held back until the end.
+    package func finish(
+        endIsProven: Bool = true, _ write: (UnsafeRawBufferPointer) throws(TransferError) -> Void
+    ) throws(TransferError) {
         if let failure { throw failure }
         if received > 0 || !endIsProven {
             for stage in stages where !stage.codec.isWhole { throw stage.coding.cut }
+        }
+        for (index, stage) in stages.enumerated() where !stage.codec.held.isEmpty {
+            unsafe try stage.codec.held.withUnsafeBufferPointer { held throws(TransferError) in
+                unsafe try pass(UnsafeRawBufferPointer(held), through: index + 1, write)
+            }
         }
         if let misfit = bounds.misfit(written, verb: "the body unpacks to") { throw misfit }
     }

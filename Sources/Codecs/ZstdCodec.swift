@@ -1,18 +1,20 @@
 internal import CZstd
 import TransferModel
 
-/// zstd: any number of frames. A frame whose window is larger than what RFC 9659 lets servers use is refused, so that a
-/// few bytes cannot make us reserve gigabytes.
+/// zstd: any number of frames. A frame with a larger window is refused, so that a few bytes cannot make us reserve gigabytes.
+/// RFC 9659 says how large servers may make it.
 @safe final class ZstdCodec: Codec {
     private let stream: OpaquePointer
     private(set) var isWhole = false
     /// 8 MiB.
-    private static let largestWindowLog: Int32 = 23
+    static let largestWindowLogOfAnswers: Int32 = 23
+    /// 128 MiB, what `zstd` unpacks too without being asked twice.
+    static let largestWindowLogOfFiles: Int32 = 27
 
-    init() throws(TransferError) {
+    init(largestWindowLog: Int32 = ZstdCodec.largestWindowLogOfAnswers) throws(TransferError) {
         guard let stream = unsafe ZSTD_createDStream() else { throw ContentCoding.zstd.noMemory }
         unsafe self.stream = stream
-        let code = unsafe ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, Self.largestWindowLog)
+        let code = unsafe ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, largestWindowLog)
         precondition(ZSTD_isError(code) == 0, "libzstd does not know its own parameter")
     }
 

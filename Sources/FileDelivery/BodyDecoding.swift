@@ -33,10 +33,13 @@ struct BodyDecoders {
         if decoder.written == 0 { try write(UnsafeRawBufferPointer(start: nil, count: 0)) }
     }
 
-    /// An error when what came is not all of it, or unpacks to another size than is wanted.
-    func finish(_ id: StagingID, endIsProven: Bool) throws(TransferError) {
+    /// An error when what came is not all of it, or unpacks to another size than is wanted. `write` gets what was held back
+    /// until now.
+    func finish(
+        _ id: StagingID, endIsProven: Bool, _ write: (UnsafeRawBufferPointer) throws(TransferError) -> Void
+    ) throws(TransferError) {
         guard !decoders.isEmpty, let decoder = decoders[id] else { return }
-        try decoder.finish(endIsProven: endIsProven)
+        try decoder.finish(endIsProven: endIsProven, write)
     }
 
     mutating func end(_ id: StagingID) {

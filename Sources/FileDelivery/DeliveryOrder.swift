@@ -42,6 +42,8 @@ package struct Destination: Sendable {
     package var flush = false
     /// The group it is published with; it stands where it shall only once that is published.
     package var group: GroupPlace?
+    /// How a local source is unpacked.
+    package var decoding: BodyDecoding?
     /// Bytes that must stay free on its filesystem.
     package var reserve: Int64 = 0
     /// Its record says by what the file can be known again.

@@ -271,6 +271,7 @@ struct DeliveryWorker {
                 destination.modificationTime = WallTime(nanoseconds: file.facts.modifiedNanoseconds)
             }
             if destination.mode != nil { publisher.conceal(id) }
+            if let decoding = destination.decoding { publisher.decode(id, task, decoding) }
             try transcribe(file, source, task, id, destination, maximum)
             publish(task, id, destination, .none, false)
         } catch {

@@ -152,7 +152,7 @@ final class Publisher {
     ) throws(SystemError) {
         if old.isFolder { throw SystemError(call: "rename", errno: EISDIR) }
         guard old.isRegular || old.isLink else { throw SystemError(call: "rename", errno: ENOTSUP) }
-        // `/dev/stdout` is a link.
+        // Of names that servers chose: one that the job wrote was followed before.
         if old.isLink, let end = try? folder.facts(of: name, followingLinks: true), !end.isRegular, !end.isFolder {
             throw SystemError(call: "rename", errno: ENOTSUP)
         }
@@ -195,11 +195,17 @@ final class Publisher {
         try piece.withBytes { bytes throws(TransferError) in
             staging.noteSent(bytes)
             try decoders.unpack(id, bytes) { bytes throws(TransferError) in
-                try takeRoom(for: bytes.count, in: staging, id, place)
-                staging.append(bytes, writer)
-                if let failure = staging.failure { throw writingError(failure, place.folder) }
+                try append(bytes, to: staging, id, place)
             }
         }
+    }
+
+    private func append(
+        _ bytes: UnsafeRawBufferPointer, to staging: Staging, _ id: StagingID, _ place: Place
+    ) throws(TransferError) {
+        try takeRoom(for: bytes.count, in: staging, id, place)
+        staging.append(bytes, writer)
+        if let failure = staging.failure { throw writingError(failure, place.folder) }
     }
 
     /// A piece of a body that comes in several streams; such a body is not unpacked.
@@ -319,7 +325,9 @@ final class Publisher {
         let staging = try staging(id, place, mode: destination.mode)
         do throws(TransferError) {
             try write(rest, to: staging, id, place)
-            try decoders.finish(id, endIsProven: !lengthUnverified)
+            try decoders.finish(id, endIsProven: !lengthUnverified) { bytes throws(TransferError) in
+                try append(bytes, to: staging, id, place)
+            }
             staging.end()
             if let failure = staging.failure { throw writingError(failure, place.folder) }
             if staging.hasHole { throw TransferError(.unknown, "a part of the body was never written") }

@@ -26,7 +26,7 @@ package enum ContentEncoding {
     private static func coding(_ name: String) throws(TransferError) -> ContentCoding {
         // What HTTP/1.0 called it.
         if name == "x-gzip" { return .gzip }
-        if let known = ContentCoding(rawValue: name) { return known }
+        if let known = ContentCoding(named: name) { return known }
         throw TransferError(
             .cannotDecodeContentData,
             "the server sent a `Content-Encoding` of \(ForeignText.quoted(name)); known are gzip, br, zstd and deflate")

@@ -203,7 +203,11 @@ package enum Revalidation {
     /// accepts, how the body is decoded, what is expected of it. A kept answer counts only for the same one.
     package static func shape(of options: TaskOptions.Values) -> Int64 {
         var shape = Fingerprint()
-        if options.decompress { shape.add("decompress") }
+        switch options.decompress {
+        case .no: break
+        case .answer: shape.add("decompress")
+        case .file: shape.add("decompress file")
+        }
         // A file that stays keeps its time: one that got none of the server's has to come once more to get it.
         if !options.preserveTime { shape.add("own time") }
         for field in options.headers where field.name.lowercased().hasPrefix("accept") {

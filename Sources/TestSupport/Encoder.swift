@@ -1,4 +1,5 @@
 internal import CBrotliEncoder
+internal import CLZMA
 internal import CZlib
 internal import CZstd
 
@@ -54,6 +55,15 @@ package enum Encoder {
                 precondition(left == 0, "the zstd encoder failed")
             }
             filled = output.pos
+        }
+    }
+
+    /// One stream, with a CRC64 as `xz` makes it.
+    package static func xz(_ bytes: [UInt8], preset: UInt32 = 1) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: bytes.count + bytes.count / 2 + 1_024) { buffer, filled in
+            let code = lzma_easy_buffer_encode(
+                preset, LZMA_CHECK_CRC64, nil, bytes, bytes.count, buffer.baseAddress, &filled, buffer.count)
+            precondition(code == LZMA_OK, "the xz encoder failed")
         }
     }
 

@@ -56,7 +56,7 @@ extension Attempt {
     /// Why an answer's body, of which nothing more comes, is not the one wanted.
     func endDecoding() -> TransferError? {
         do throws(TransferError) {
-            try decoder?.finish(endIsProven: !lengthUnverified)
+            try decoder?.finish(endIsProven: !lengthUnverified) { kept.append(contentsOf: $0) }
             return nil
         } catch {
             return error

@@ -8,7 +8,7 @@ extension Attempt {
     /// By what a part of the answered file can be asked for; `nil` when it must come as it comes.
     var partValidator: String? {
         guard decision == .keep, life.type == .download, !takesOneStream, !isLookingUp, !endedByUs, origin != nil,
-            life.request.method == "GET", !life.asksForPart, !specification.options.values.decompress, let head,
+            life.request.method == "GET", !life.asksForPart, specification.options.values.decompress == .no, let head,
             ContentEncoding.text(head.headers) == nil
         else { return nil }
         if life.offset > 0 { return life.resume?.validator }

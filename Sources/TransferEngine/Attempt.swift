@@ -491,8 +491,8 @@ final class Attempt: TransferReceiver {
 
     private func noteContinuation(_ head: ResponseHead) {
         let options = specification.options
-        guard specification.type == .download, life.target == nil, options.values.resume, !options.values.decompress,
-            life.request.method == "GET", !life.asksForPart,
+        guard specification.type == .download, life.target == nil, options.values.resume,
+            options.values.decompress == .no, life.request.method == "GET", !life.asksForPart,
             head.status == 200 || life.offset > 0
         else { return }
         let url = life.request.url.text

@@ -156,7 +156,7 @@ extension Engine {
             try bytes.withUnsafeBytes { packed in
                 Result { () throws(TransferError) in try decoder.decode(packed) { text.append(contentsOf: $0) } }
             }.get()
-            try decoder.finish()
+            try decoder.finish { text.append(contentsOf: $0) }
             return text
         } catch {
             guard error.name == .dataLengthExceedsMaximum else { return bytes }

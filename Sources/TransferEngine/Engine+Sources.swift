@@ -58,6 +58,7 @@ extension Engine {
         guard examine(&destination, attempt, charset: nil) else { return }
         let (rules, headers) = (attempt.rules, attempt.saidHeaders ?? .empty)
         destination.check = { start, size in rules.miss(headers, size: size, start: start) }
+        destination.decoding = localDecoding(attempt)
         outbox.add(.copy(attempt.task, from: path, destination, maximum: attempt.life.maximumSize))
     }
 
@@ -96,8 +97,14 @@ extension Engine {
             return
         }
         attempt.phase = .delivering
+        if let decoding = localDecoding(attempt) { outbox.add(.decode(attempt.staging, attempt.task, decoding)) }
         outbox.add(
             .publish(attempt.task, attempt.staging, destination, rest: .bytes(data.bytes), lengthUnverified: false))
+    }
+
+    /// How a source of this machine is unpacked: nothing labels how it is packed.
+    private func localDecoding(_ attempt: Attempt) -> BodyDecoding? {
+        attempt.rules.unpacksFile ? BodyDecoding([.file], sizes: attempt.rules.sizes) : nil
     }
 
     /// `nil` where it has none that it may have; the attempt has failed then.

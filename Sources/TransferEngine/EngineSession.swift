@@ -144,7 +144,8 @@ final class EngineSession {
             redirects: options.policies.redirects,
             expect: options.expect, answer: AnswerRules(options.expect, options.captures),
             onResponse: options.onResponse, maximumFile: options.maximumSize,
-            maximumSize: maximumSize, decodes: decodes(task), requireLength: options.requireLength,
+            maximumSize: maximumSize, decodes: decodes(task),
+            unpacksFile: task.type == .download && options.decompress == .file, requireLength: options.requireLength,
             hasChecksum: options.checksum != nil, mirrors: options.mirrors.compactMap(\.url),
             bodyTexts: options.body?.texts ?? [],
             usesCookies: options.cookies, mainDocument: options.mainDocument,
@@ -163,7 +164,7 @@ final class EngineSession {
 
     /// A file is what the server has, packed or not, unless the task says otherwise; an answer is there to be read.
     private func decodes(_ task: TaskSpecification) -> Bool {
-        task.type == .download ? task.options.values.decompress : configuration.http.compression
+        task.type == .download ? task.options.values.decompress != .no : configuration.http.compression
     }
 
     /// The task's list, which holds its session's too, and what is always said.

@@ -95,7 +95,7 @@ final class MemoryDesk {
     /// A group's files under way lie in its staging and go with it.
     private static func mayOutliveRun(_ task: borrowing TaskSpecification) -> Bool {
         let options = task.options
-        return options.values.resume && !options.values.decompress && task.group == nil
+        return options.values.resume && options.values.decompress == .no && task.group == nil
     }
 
     /// What of a task is kept for the next run: by what its file is known again, and what is there when it breaks off.

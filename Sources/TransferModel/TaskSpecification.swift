@@ -139,7 +139,7 @@ package final class TaskOptions: Sendable {
         /// `nil` is 0644 less umask.
         package var mode: UInt16?
         package var preserveTime = true
-        package var decompress = false
+        package var decompress = Decompression.no
         package var onResponse: [ResponseRule] = []
         package var body: RequestBody?
         package var contentType: SecretText?

@@ -1,6 +1,7 @@
 import Digests
 import TestSupport
 import Testing
+import TextFormats
 import TransferModel
 
 /// Bodies that servers pack: who asks for it, who undoes it, and what bounds that.
@@ -82,6 +83,53 @@ import TransferModel
         #expect(try stage.folder.bytes("a.gz") == archive)
         #expect(try stage.folder.bytes("same.gz") == archive)
         #expect(try stage.folder.bytes("empty") == [])
+    }
+
+    /// `decompress: file`: what the server did on the way, and then what the file itself is.
+    @Test func aPackedFileIsUnpackedByItsFirstBytes() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let files = [
+            "gz": Encoder.gzip(Self.bytes), "zst": Encoder.zstd(Self.bytes), "xz": Encoder.xz(Self.bytes),
+        ]
+        for (name, file) in files {
+            server.on("/\(name)", .respond(200, body: file))
+            server.on("/sent-\(name)", packed("gzip", Encoder.gzip(file)))
+            server.on("/cut-\(name)", .respond(200, body: Array(file.dropLast(3))))
+        }
+        server.on("/plain", .respond(200, body: Self.bytes))
+        server.on("/short", .respond(200, body: "("))
+        let stage = try Stage()
+        try stage.folder.write("local.xz", files["xz"] ?? [])
+        let sum = try Checksum.of(Self.bytes, .sha256)
+        let rest = "checksum: \"\(sum)\", expect: { size: \(Self.bytes.count) }"
+        let names = files.keys.sorted()
+        let tasks = names.flatMap { name in
+            [
+                "  - { id: \(name), url: \"\(server.url("/\(name)"))\", to: a.\(name), \(rest) }\n",
+                "  - { id: sent-\(name), url: \"\(server.url("/sent-\(name)"))\", to: sent.\(name), \(rest) }\n",
+                "  - { id: cut-\(name), url: \"\(server.url("/cut-\(name)"))\", to: cut.\(name), \(once) }\n",
+            ]
+        }
+        let run = try stage.run(
+            """
+            defaults: { decompress: file }
+            tasks:
+            \(tasks.joined())
+              - { id: plain, url: "\(server.url("/plain"))", to: plain, \(rest) }
+              - { id: short, url: "\(server.url("/short"))", to: short }
+              - { id: local, url: "file://\(stage.folder.path("local.xz"))", to: local, \(rest) }
+              - { id: data, url: "data:;base64,\(Base64.encode(files["gz"] ?? []))", to: data, \(rest) }
+            """)
+        for name in names {
+            #expect(try stage.folder.bytes("a.\(name)") == Self.bytes, "\(name)")
+            #expect(try stage.folder.bytes("sent.\(name)") == Self.bytes, "\(name)")
+            #expect(try run.task("cut-\(name)", "error.name") == "cannotDecodeRawData")
+            #expect(!stage.folder.exists("cut.\(name)"))
+        }
+        for name in ["plain", "local", "data"] { #expect(try stage.folder.bytes(name) == Self.bytes, "\(name)") }
+        #expect(try stage.text("short") == "(")
+        #expect(run.status == 1)
     }
 
     @Test func withoutTheWordADownloadIsNeverTouched() throws {

@@ -68,6 +68,8 @@ import TransferModel
     @Test func nothingAtAllIsNothingUnlessEverythingMayBeMissing() {
         for coding in ContentCoding.allCases {
             #expect(Unpacked([], coding).failure == nil)
+            // Nothing is a file too, of no kind.
+            if coding == .file { continue }
             #expect(Unpacked([], coding, endIsProven: false).failure?.name == .cannotDecodeRawData)
         }
     }
@@ -120,7 +122,7 @@ import TransferModel
         #expect(Unpacked(packed, .gzip, bounds: SizeBounds(least: size + 1)).failure?.name == .unexpectedResponse)
     }
 
-    @Test(arguments: ["br", "zstd"]) func bombsStopAtAThousandToOne(name: String) throws {
+    @Test(arguments: ["br", "zstd", "xz"]) func bombsStopAtAThousandToOne(name: String) throws {
         let packer = try #require(Packer.all.first { $0.name == name })
         let harmless = packer.pack(Array(repeating: 0, count: 10 << 20))
         #expect(harmless.count < 4_000)
@@ -170,7 +172,7 @@ import TransferModel
         }
         #expect(feed([1, 2, 3]) == .cannotDecodeRawData)
         #expect(feed(Encoder.gzip(text)) == .cannotDecodeRawData)
-        #expect(throws: TransferError.self) { try decoder.finish() }
+        #expect(throws: TransferError.self) { try decoder.finish { _ in } }
     }
 
     @Test func whatWriteThrowsComesOut() throws {

@@ -30,7 +30,7 @@ struct Unpacked {
                 rest = rest.dropFirst(piece.count)
                 try feed(decoder, piece)
             }
-            try decoder.finish(endIsProven: endIsProven)
+            try decoder.finish(endIsProven: endIsProven) { bytes.append(contentsOf: $0) }
         } catch {
             failure = error
         }
@@ -62,7 +62,13 @@ struct Packer: CustomTestStringConvertible, Sendable {
         Packer(name: "br", coding: .br, pack: { Encoder.brotli($0) }, hasSum: false),
         Packer(name: "zstd", coding: .zstd, pack: { Encoder.zstd($0) }, hasSum: true),
         Packer(name: "zstd without sums", coding: .zstd, pack: { Encoder.zstd($0, hasChecksum: false) }, hasSum: false),
+        Packer(name: "xz", coding: .xz, pack: { Encoder.xz($0) }, hasSum: true),
     ]
+}
+
+extension Packer {
+    /// Files that say themselves how they are packed.
+    static let files = all.filter { ["gzip", "zstd", "xz"].contains($0.name) }
 }
 
 extension Seeded {

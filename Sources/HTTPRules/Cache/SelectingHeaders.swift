@@ -59,7 +59,7 @@ extension StoredResponse {
     /// leaves out: a download would become a packed file because a data task had asked first.
     func isReadable(by request: CacheRequest) -> Bool {
         let codings = headers.members("content-encoding").map { String($0).lowercased() }.filter {
-            $0 == "x-gzip" || ContentCoding(rawValue: $0) != nil
+            $0 == "x-gzip" || ContentCoding(named: $0) != nil
         }
         guard !codings.isEmpty, request.headers.first("accept-encoding") != nil else { return true }
         let accepted = request.headers.members("accept-encoding").map { member in

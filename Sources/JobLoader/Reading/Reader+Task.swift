@@ -136,6 +136,24 @@ extension Reader {
         if let statuses = draft.statuses { allow = .statuses(statuses) }
     }
 
+    func decompression(_ node: NodeID) -> Decompression? {
+        let shape = Shape.either([.boolean, .choice(["file"])])
+        if tree.kind(node) == .scalar, !hasDollar(node), case .boolean(let isWanted) = tree.resolve(node) {
+            return isWanted ? .answer : .no
+        }
+        guard let text = text(node, shape) else { return nil }
+        switch text {
+        case "file": return .file
+        case "true": return .answer
+        case "false": return .no
+        default:
+            error(
+                "invalid-value", "`decompress` must be \(shape.words), not `\(Self.short(text))`",
+                hint: closest(text, ["file", "true", "false"]).map { "did you mean `\($0)`?" }, node)
+            return nil
+        }
+    }
+
     func priority(_ node: NodeID) -> Double? {
         let words = ["low", "default", "high"]
         let shape = Shape.either([.number(0...1), .choice(words)])

@@ -189,14 +189,18 @@ extension Sections {
             "preserveTime", \.preserveTime, default: "true", "give the file the time the server says it was changed"
         )
         .only(for: .download),
-        .boolean(
-            "decompress", \.decompress, default: "false",
+        Key(
+            "decompress", \.decompress, .either([.boolean, .choice(["file"])]), default: "false",
             """
             ask for gzip, br or zstd and write what the body unpacks to; `checksum`, sizes and `file.bytes` speak of \
-            that. Only what `Content-Encoding` names is undone, up to four codings (`deflate` too): a `.gz` file that is \
-            sent as a file stays one
+            that. With `true` only what `Content-Encoding` names is undone, up to four codings (`deflate` too): a `.gz` file \
+            that is sent as a file stays one. `file` then unpacks the file itself too, once, where it begins as gzip, zstd or \
+            xz does; any other stays as it is, and so does the name. A list of \
+            `checksum: { from }` must speak of the unpacked file
             """
-        )
+        ) {
+            $1.decompression($0)
+        }
         .only(for: .download),
     ]
 

@@ -1,0 +1,4 @@
+#include "shim.h"
+
+#define LATE_LIBRARY "liblzma.so.5"
+LATE_LZMA(LATE_CALL)

@@ -28,7 +28,9 @@ extension CommandLineTool {
             case .success(let loaded):
                 var diagnostics = loaded.result.diagnostics
                 // A job with errors has places enough to look at.
-                if !diagnostics.hasErrors, let job = loaded.result.job, let conflict = OutputPlaces.conflict(of: job) {
+                if !diagnostics.hasErrors, let job = loaded.result.job,
+                    let conflict = OutputPlaces.conflict(of: job) ?? LinkedPlaces.sharedFile(job)
+                {
                     diagnostics.append(Self.diagnostic(conflict, job, loaded.text))
                 }
                 found += diagnostics.sorted()

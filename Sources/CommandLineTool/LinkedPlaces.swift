@@ -36,6 +36,54 @@ enum LinkedPlaces {
         }
     }
 
+    // MARK: Files that are written
+
+    /// Two tasks whose `to` is one file because one of them is a symlink. In a run the second of them fails.
+    static func sharedFile(_ job: Job) -> OutputPlaces.Conflict? {
+        var linked: [(task: Int, path: String, end: String)] = []
+        for (number, task) in job.tasks.enumerated() {
+            guard let path = file(task), let end = Self.end(path) else { continue }
+            linked.append((number, path, end))
+        }
+        guard !linked.isEmpty else { return nil }
+        var owners: [ExactText: Int] = [:]
+        let names = Set(linked.map { ExactText(Folders.split($0.end).name) })
+        for (number, task) in job.tasks.enumerated() {
+            guard let path = file(task), names.contains(ExactText(Folders.split(path).name)), end(path) == nil,
+                let place = Self.place(path)
+            else { continue }
+            owners[ExactText(place)] = number
+        }
+        for link in linked {
+            if let owner = owners.updateValue(link.task, forKey: ExactText(link.end)) {
+                let (task, other) = (job.tasks[link.task], job.tasks[owner])
+                return OutputPlaces.Conflict(
+                    message:
+                        "`\(link.path)` leads to \(link.end), which is already the file of the task `\(other.id)`: "
+                        + "give `\(task.id)` another `to`",
+                    task: TaskIndex(raw: UInt32(link.task)))
+            }
+        }
+        return nil
+    }
+
+    private static func file(_ task: TaskSpecification) -> String? {
+        guard task.type == .download, task.group == nil, let path = task.destination,
+            path.utf8.last != UInt8(ascii: "/")
+        else { return nil }
+        return path
+    }
+
+    /// What a link leads to; `nil` for what is none, or can be no destination: the run says why.
+    private static func end(_ path: String) -> String? {
+        do throws(DestinationLink.Problem) { return try DestinationLink.end(of: path) } catch { return nil }
+    }
+
+    private static func place(_ path: String) -> String? {
+        let (folder, name) = Folders.split(path)
+        return Folders.resolved(folder)?.appending(RawName(name)).text
+    }
+
     private static func trimmed(_ path: String) -> String {
         path.utf8.count > 1 && path.utf8.last == UInt8(ascii: "/") ? String(path.dropLast()) : path
     }
@@ -47,21 +95,26 @@ enum LinkedPlaces {
         let senders = job.tasks.indices.filter { job.tasks[$0].options.values.body?.plainFiles.isEmpty == false }
         guard !senders.isEmpty else { return }
         var writers: [ExactText: [Int]] = [:]
+        var linked: [Int: String] = [:]
         for (number, task) in job.tasks.enumerated() {
             guard let path = task.destination, path.utf8.last != UInt8(ascii: "/") else { continue }
             writers[ExactText(Folders.split(path).name), default: []].append(number)
+            if let end = file(task).flatMap(end) {
+                linked[number] = end
+                writers[ExactText(Folders.split(end).name), default: []].append(number)
+            }
         }
         guard !writers.isEmpty else { return }
         for sender in senders {
             for path in job.tasks[sender].options.values.body?.plainFiles ?? [] {
-                try checkRead(path, by: sender, writers, job)
+                try checkRead(path, by: sender, writers, linked, job)
             }
         }
     }
 
-    /// A file gets its name by a rename: what stands at the end of its own path is no link for it.
+    /// `linked` has what the destinations lead to that are links.
     private static func checkRead(
-        _ path: String, by sender: Int, _ writers: [ExactText: [Int]], _ job: Job
+        _ path: String, by sender: Int, _ writers: [ExactText: [Int]], _ linked: [Int: String], _ job: Job
     ) throws(UsageError) {
         let (folder, name) = Folders.split(path)
         // Nearly always the whole answer, and no way is gone for it.
@@ -71,7 +124,8 @@ enum LinkedPlaces {
         let place = Folders.resolvedAsFarAsThere(RawName(folder))
         for writer in alike where writer != sender {
             guard let other = job.tasks[writer].destination, !other.isExactly(path),
-                Folders.resolvedAsFarAsThere(RawName(Folders.split(other).folder)) == place, !needs(sender, writer, job)
+                Folders.resolvedAsFarAsThere(RawName(Folders.split(linked[writer] ?? other).folder)) == place,
+                Folders.split(linked[writer] ?? other).name.isExactly(name), !needs(sender, writer, job)
             else { continue }
             let (reads, writes) = (job.tasks[sender].id, job.tasks[writer].id)
             throw UsageError(

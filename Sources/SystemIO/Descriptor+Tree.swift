@@ -9,6 +9,12 @@ extension Descriptor {
         return Descriptor(owning: try Syscall.check("open") { unsafe Glibc.open(path.characters, flags) })
     }
 
+    /// Only to name what is in it, which needs no right to list it.
+    package static func openPlace(_ path: RawName) throws(SystemError) -> Descriptor {
+        let flags = tr_O_PATH | O_DIRECTORY | O_CLOEXEC
+        return Descriptor(owning: try Syscall.check("open") { unsafe Glibc.open(path.characters, flags) })
+    }
+
     /// A folder of this one; ENOTDIR when `name` is anything else, a symlink too.
     package borrowing func folder(_ name: RawName) throws(SystemError) -> Descriptor {
         let raw = raw

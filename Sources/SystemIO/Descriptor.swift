@@ -302,6 +302,13 @@ package struct FileFacts: Hashable, Sendable {
         return FileFacts(facts)
     }
 
+    /// Of what stands at a path; a symlink at its end is not followed.
+    package static func ofName(_ path: String) throws(SystemError) -> FileFacts {
+        var facts = tr_file_facts()
+        try Syscall.check("stat") { unsafe tr_fstatat(AT_FDCWD, path, 0, &facts) }
+        return FileFacts(facts)
+    }
+
     /// Of what stands at a path, with what tells the file from every other that stood or will stand there.
     package static func identified(_ path: String) throws(SystemError) -> (facts: FileFacts, identity: Int64) {
         try identified(AT_FDCWD, path, followingLinks: true)

@@ -20,6 +20,7 @@ package struct FilesystemKind: Hashable, Sendable {
     package var findsRoomByBlock: Bool { number == Self.ext4 }
 
     private static let ext4: UInt32 = 0xEF53
+    package static let proc = FilesystemKind(number: 0x9FA0)
 
     /// They find room for a byte, or say no, when it is written; closing a file asks nothing of them. Nearly all files are
     /// written here, so that nobody is to pay for the others.

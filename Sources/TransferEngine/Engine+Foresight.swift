@@ -64,10 +64,10 @@ extension Engine {
         guard memory.isOpen, foresight.begin(task) else { return }
         for index in foresight.extend(from: task) {
             let next = TaskIndex(raw: UInt32(index))
-            let specification = job.tasks[index]
             guard foresight[next] == nil, !foresight.hasBegun(next), attempts[index] == nil,
-                !specification.options.values.awaitsCaptures
+                !job.tasks[index].options.values.awaitsCaptures, followLink(next) == nil
             else { continue }
+            let specification = job.tasks[index]
             guard memory.keeps(specification).isEligible else { continue }
             foresight[next] = memory.find(next, specification) ? .asked : .nothing
         }

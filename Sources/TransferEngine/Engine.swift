@@ -46,7 +46,8 @@ package struct AttemptResult: Sendable {
 /// The executor on libcurl: performs what the scheduler says and what `AttemptLife` decides. It decides nothing
 /// itself. Everything here belongs to the loop's thread.
 package final class Engine {
-    let job: Job
+    /// Destinations that are symlinks are replaced by what they lead to as their tasks begin.
+    var job: Job
     let loop: CurlLoop
     let sessions: [EngineSession]
     let events: any EventSink
@@ -278,6 +279,7 @@ package final class Engine {
     }
 
     private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {
+        let unfit = followLink(task)
         guard let specification = filled(task, number, mirror), let url = specification.location(mirror: mirror).url
         else {
             return
@@ -294,7 +296,7 @@ package final class Engine {
         attempt.ledger = ledger
         if let refused = refusals.removeValue(forKey: task) { attempt.life.recall(refused) }
         learnPasswords(attempt, url)
-        let problem = planBody(attempt)
+        let problem = unfit ?? planBody(attempt)
         emit(.attemptStarted(AttemptStart(number: number, url: url.text, bodyFiles: attempt.bodyFiles)), attempt)
         attempt.origin = slotOrigin(of: url, attempt)
         if let problem { return fail(attempt, problem) }

@@ -54,10 +54,11 @@ import TransferModel
         let stage = try Stage()
         for place in ["right", "folder/right", "tree/right"] { try stage.folder.write(place, "new") }
         for place in ["wrong", "folder/wrong", "wood/wrong"] { try stage.folder.write(place, "old") }
-        try stage.folder.link("dangling", to: "nowhere")
+        try stage.folder.link("folder/dangling", to: "nowhere")
         let digest = "sha256:11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437"
         var job = "defaults: { existing: skip, checksum: \"\(digest)\", retry: { attempts: 1 } }\ntasks:\n"
-        for name in ["right", "wrong", "dangling"] {
+        job += "  - { id: dangling, url: \"\(server.url("/dangling"))\", to: folder/ }\n"
+        for name in ["right", "wrong"] {
             job += "  - { id: \(name), url: \"\(server.url("/\(name)"))\", to: \(name) }\n"
         }
         for name in ["right", "wrong"] {
@@ -76,23 +77,22 @@ import TransferModel
         for place in ["wrong", "folder/wrong", "wood/wrong"] { #expect(try stage.text(place) == "old") }
     }
 
-    /// A link that leads nowhere is something that stands there, no reason to ask a server, and no file that is right.
-    @Test func aDanglingLinkIsProtectedToo() throws {
+    /// What a link leads to is what `existing` asks about: nothing stands there yet.
+    @Test func aDanglingLinkMeansANewFile() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "new") }
         defer { server.stop() }
         let stage = try Stage()
-        for name in ["skip", "fail", "replace"] { try stage.folder.link(name, to: "nowhere") }
+        for name in ["skip", "fail", "replace"] { try stage.folder.link(name, to: "new-\(name)") }
         let tasks = ["skip", "fail", "replace"].map {
             "  - { id: \($0), url: \"\(server.url("/\($0)"))\", to: \($0), existing: \($0) }\n"
         }
         let run = try stage.run("tasks:\n" + tasks.joined())
-        #expect(try run.values("$.tasks[*].outcome") == ["failed", "failed", "succeeded"])
-        for id in ["skip", "fail"] {
-            #expect(try run.task(id, "error.name") == "destinationExists")
-            #expect(try run.task(id, "error.message")?.hasSuffix("/\(id) is a link that leads nowhere") == true)
-        }
-        #expect(server.requests().map { $0.target } == ["/replace"])
-        #expect(Set(stage.files) == ["skip@", "fail@", "replace"])
+        #expect(run.status == 0)
+        #expect(Set(stage.files) == ["skip@", "fail@", "replace@", "new-skip", "new-fail", "new-replace"])
+        let again = try stage.run("tasks:\n" + tasks.joined())
+        #expect(try again.task("skip", "source") == "unchanged")
+        #expect(try again.task("fail", "error.name") == "destinationExists")
+        #expect(server.requests().count == 4)
     }
 
     /// Not when all of it has come: this server never sends it.
@@ -183,19 +183,6 @@ import TransferModel
         let run = try stage.run("tasks: [{ id: a, url: '\(server.url("/get?id=4"))', to: in/ }]")
         #expect(run.status == 0)
         #expect(stage.files == ["in/", "in/\(name)"])
-    }
-
-    @Test func aNameThatIsALinkIsReplacedAndNotFollowed() throws {
-        let server = try ScriptedServer { _ in .respond(200, body: "new") }
-        defer { server.stop() }
-        let stage = try Stage()
-        try stage.folder.write("target", "untouched")
-        try stage.folder.link("name", to: "target")
-        let run = try stage.run("tasks: [{ id: a, url: '\(server.url("/a"))', to: name, existing: replace }]")
-        #expect(run.status == 0)
-        #expect(stage.files == ["name", "target"])
-        #expect(try stage.text("target") == "untouched")
-        #expect(try stage.text("name") == "new")
     }
 
     @Test func flushedFilesAreReportedAfterTheFlush() throws {

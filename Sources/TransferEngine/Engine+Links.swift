@@ -1,0 +1,52 @@
+import Glibc
+import SystemIO
+import TransferModel
+
+// A `to` of the job that is a symlink means the file that the link leads to: that one is asked about, revalidated and
+// replaced, and the link stays. Names that servers chose are never followed.
+
+extension Engine {
+    /// Makes the task's destination what its link leads to now; gives back why that can be no file.
+    func followLink(_ task: TaskIndex) -> TransferError? {
+        let index = Int(task.raw)
+        guard job.tasks[index].type == .download, job.tasks[index].group == nil,
+            let path = job.tasks[index].destination, path.utf8.last != UInt8(ascii: "/")
+        else { return nil }
+        do throws(DestinationLink.Problem) {
+            guard let end = try DestinationLink.end(of: path) else { return nil }
+            job.tasks[index].destination = end
+            // What was known of another file says nothing of this one.
+            _ = foresight.take(task)
+            return nil
+        } catch {
+            return Self.error(error, path)
+        }
+    }
+
+    private static func error(_ problem: DestinationLink.Problem, _ path: String) -> TransferError {
+        switch problem {
+        case .noFile:
+            TransferError(
+                .cannotMoveFile, "\(path) is, or leads to, a device, pipe or socket: `to` must be a file",
+                errno: ENOTSUP)
+        case .folder:
+            TransferError(.cannotMoveFile, "\(path) leads to a folder: end `to` in `/` to write in it", errno: EISDIR)
+        case .foreign(let link):
+            TransferError(
+                .cannotMoveFile,
+                "\(link) is a link of another user in a folder that others may write, and is not followed", errno: EPERM
+            )
+        case .noFolder(let folder, let error):
+            TransferError(
+                .cannotCreateFile, "\(path) leads to a file in \(folder), which cannot be opened: \(error.reason)",
+                errno: error.errno)
+        case .unreadable(let error):
+            TransferError(
+                .cannotMoveFile, "\(path) is a link that cannot be followed: \(error.reason)", errno: error.errno)
+        case .tooManyLinks:
+            TransferError(.cannotMoveFile, "\(path) leads through too many links", errno: ELOOP)
+        case .noText:
+            TransferError(.cannotMoveFile, "\(path) leads to a path that is no UTF-8", errno: EILSEQ)
+        }
+    }
+}

@@ -2,7 +2,8 @@ package import TransferModel
 
 /// A file of checksums, as `sha256sum` and its kin write them: GNU lines (`HASH  NAME`, `HASH *NAME`, with a backslash
 /// before the hash when the name is escaped; by hand also with one blank), BSD lines (`SHA256 (NAME) = HASH`, and
-/// OpenSSL's `SHA2-256(NAME)= HASH`), or one bare hash.
+/// OpenSSL's `SHA2-256(NAME)= HASH`), Debian's release files (` HASH SIZE NAME`, each file once for each algorithm), or one
+/// bare hash.
 package struct ChecksumList: Sendable {
     /// One line: a name's hash.
     package struct Line: Sendable {
@@ -10,14 +11,19 @@ package struct ChecksumList: Sendable {
         /// Of a GNU line, guessed from the hash's length: 128 digits are taken for SHA-512.
         package let checksum: Checksum
         fileprivate let namesAlgorithm: Bool
+        /// Of a line of a release file, how long the file is.
+        package let size: Int64?
 
         /// `nil` when it is no line of either kind.
         package init?(_ bytes: some Collection<UInt8>) {
-            guard let line = Line.bsd(Array(bytes)) ?? Line.gnu(Array(bytes)) else { return nil }
+            guard let line = Line.bsd(Array(bytes)) ?? Line.gnu(Array(bytes)) ?? Line.release(Array(bytes)) else {
+                return nil
+            }
             self = line
         }
 
-        private init(name: [UInt8], checksum: Checksum, namesAlgorithm: Bool) {
+        private init(name: [UInt8], checksum: Checksum, namesAlgorithm: Bool, size: Int64? = nil) {
+            self.size = size
             self.name = name
             self.checksum = checksum
             self.namesAlgorithm = namesAlgorithm
@@ -35,6 +41,17 @@ package struct ChecksumList: Sendable {
             let name = first == 0x20 ? Array(rest.dropFirst(isMarked ? 2 : 1)) : Array(rest.drop(while: isBlank))
             guard !name.isEmpty else { return nil }
             return Line(name: isEscaped ? unescaped(name) : name, checksum: checksum, namesAlgorithm: false)
+        }
+
+        /// ` HASH     SIZE NAME`: begins with a blank. The heading above it names the algorithm, and the hash's length tells it.
+        private static func release(_ line: [UInt8]) -> Line? {
+            guard let first = line.first, isBlank(first) else { return nil }
+            let words = line.split(whereSeparator: { isBlank($0) })
+            guard words.count == 3, let checksum = ChecksumList.checksum(words[0], nil),
+                words[1].allSatisfy({ (0x30...0x39).contains($0) }),
+                let size = Int64(String(decoding: words[1], as: UTF8.self))
+            else { return nil }
+            return Line(name: Array(words[2]), checksum: checksum, namesAlgorithm: false, size: size)
         }
 
         /// coreutils writes a name with a line break or backslash in it escaped, and marks the line.
@@ -87,6 +104,7 @@ package struct ChecksumList: Sendable {
 
     /// By the last component of their names: a job may ask one list for each of its files.
     private var lines: [[UInt8]: [Line]] = [:]
+    private var isRelease = false
     /// The hash of a file that holds nothing else.
     private var bare: [UInt8]?
 
@@ -95,7 +113,9 @@ package struct ChecksumList: Sendable {
         let body = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
         let all = body.split(separator: 0x0A).map { $0.last == 0x0D ? $0.dropLast() : $0 }.filter { !$0.isEmpty }
         for bytes in all where bytes.first != UInt8(ascii: "#") {
-            if let line = Line(bytes) { lines[Self.lastComponent(line.name), default: []].append(line) }
+            guard let line = Line(bytes) else { continue }
+            if line.size != nil { isRelease = true }
+            lines[Self.lastComponent(line.name), default: []].append(line)
         }
         if all.count == 1, let only = all.first { bare = only.filter { $0 != 0x20 && $0 != 0x09 } }
     }
@@ -111,13 +131,20 @@ package struct ChecksumList: Sendable {
         let fitting = (lines[Self.lastComponent(wanted)] ?? []).compactMap { line in
             Self.checksum(of: line, algorithm).map { (name: Self.plain(line.name), checksum: $0) }
         }
-        let best = fuller.map { Array($0.utf8) }.first { name in fitting.contains { $0.name == name } } ?? wanted
-        var found = fitting.filter { $0.name == best }
+        let fullest = fuller.map { Array($0.utf8) }.first { name in fitting.contains { $0.name == name } } ?? wanted
+        var found = fitting.filter { $0.name == fullest }
         if found.isEmpty { found = fitting.filter { $0.name.ends(with: [UInt8(ascii: "/")] + wanted) } }
-        guard let first = found.first else { throw .noLine }
+        guard !found.isEmpty else { throw .noLine }
+        // A release file says each file's hash by several algorithms: without a word the strongest counts.
+        if algorithm == nil, isRelease {
+            let longest = found.map(\.checksum.bytes.count).max()
+            found = found.filter { $0.checksum.bytes.count == longest }
+        }
         // The same said twice is said once.
-        guard found.allSatisfy({ $0.checksum == first.checksum }) else { throw .severalLines(found.count) }
-        return first.checksum
+        guard let best = found.first, found.allSatisfy({ $0.checksum == best.checksum }) else {
+            throw .severalLines(found.count)
+        }
+        return best.checksum
     }
 
     /// How lists may call the file at this path of a server: as seen from the folder that the list is in, if that is above it;

@@ -173,7 +173,8 @@ extension Engine {
         var headers = attempt.saidHeaders ?? .empty
         if let part = attempt.mixed?.lastHeaders { headers = Self.merged(headers, part) }
         let answer = ExaminedAnswer(
-            rules, charset: charset, headers: headers, hiding: events.hiding, source: source)
+            rules, charset: charset, headers: headers, at: attempt.life.request.url, hiding: events.hiding,
+            source: source)
         attempt.answer = answer
         return answer
     }

@@ -238,7 +238,10 @@ package struct Expectations: Sendable {
 
 package struct Capture: Sendable {
     package enum Source: Hashable, Sendable {
-        case header(String)
+        /// Its value, or what a regular expression finds in it.
+        case header(String, regex: String? = nil)
+        /// The target of a link of this relation, resolved.
+        case link(String)
         case json(String)
         case regex(String)
     }

@@ -9,6 +9,34 @@ struct ForEachTests {
         ).job?.tasks.map(\.id)
     }
 
+    /// Each file once, by the strongest of the algorithms that the release file has.
+    @Test func aReleaseFile_givesEachFileOnce() throws {
+        let md5 = String(repeating: "ab", count: 16)
+        let sha = String(repeating: "cd", count: 32)
+        let release = """
+            Origin: Debian
+            MD5Sum:
+             \(md5) 12 main/a.gz
+             \(md5) 34 main/b.gz
+            SHA256:
+             \(sha) 12 main/a.gz
+             \(sha) 34 main/b.gz
+            """
+        let result = load(
+            """
+            tasks:
+              - { id: "f${f.index}", forEach: { f: { checksums: sums } }, url: "https://a.test/${f.path}", to: "${f.path}", \
+            checksum: "${f.checksum}", expect: { size: "${f.size}" } }
+            """, files: ["/job/sums": release])
+        #expect(result.job?.tasks.map(\.id) == ["f1", "f2"])
+        #expect(result.job?.tasks.map(\.options.values.expect.size) == [12, 34])
+        guard case .literal(let checksum) = result.job?.tasks.first?.options.values.checksum else {
+            Issue.record("no checksum")
+            return
+        }
+        #expect(checksum.description == "sha256:\(sha)")
+    }
+
     @Test func listsRangesAndProducts() {
         #expect(ids("{ a: [x, 2, 3.10] }", "t-${a}-${a.index}") == ["t-x-1", "t-2-2", "t-3.10-3"])
         #expect(ids("{ n: 8..11 }", "t${n}") == ["t8", "t9", "t10", "t11"])

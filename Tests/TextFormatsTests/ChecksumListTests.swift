@@ -45,6 +45,30 @@ struct ChecksumListTests {
         #expect(found(text, "a.txt") == "none")
     }
 
+    /// Debian's `Release`: each file once for each algorithm, under its path.
+    @Test func releaseFile_hasTheStrongestUnlessOneIsNamed() {
+        let other = String(repeating: "cd", count: 32)
+        let text = """
+            Origin: Debian
+            Suite: stable
+            MD5Sum:
+             \(Self.md5)     1234 main/binary-amd64/Packages.gz
+             \(Self.other)    99 main/binary-arm64/Packages.gz
+            SHA256:
+             \(Self.sha256)     1234 main/binary-amd64/Packages.gz
+             \(other)    99 main/binary-arm64/Packages.gz
+            """
+        let entry = "main/binary-amd64/Packages.gz"
+        #expect(found(text, entry) == "sha256:\(Self.sha256)")
+        #expect(found(text, entry, .md5) == "md5:\(Self.md5)")
+        #expect(found(text, entry, .sha512) == "none")
+        // Two files end in this.
+        #expect(found(text, "Packages.gz") == "2")
+        #expect(found(text, "binary-arm64/Packages.gz") == "sha256:\(other)")
+        let line = ChecksumList.Line(Array(" \(Self.md5) 12 a/b".utf8))
+        #expect(line?.size == 12 && line.map { String(decoding: $0.name, as: UTF8.self) } == "a/b")
+    }
+
     @Test func severalLines() {
         #expect(found("\(Self.md5)  a\n\(Self.other)  a\n", "a") == "2")
         #expect(found("\(Self.md5)  x/a\n\(Self.other)  y/a\n", "a") == "2")

@@ -4,16 +4,16 @@ package import TransferModel
 extension AnswerRules {
     /// Expectations first, then captures; everything that is missing is named. `hiding` takes out of messages what was
     /// known to be secret before.
-    package func examine(_ body: [UInt8], charset: String?, _ headers: HeaderBlock, hiding known: Redactor)
-        -> AnswerFindings
-    {
+    package func examine(
+        _ body: [UInt8], charset: String?, _ headers: HeaderBlock, at url: ResourceURL? = nil, hiding known: Redactor
+    ) -> AnswerFindings {
         var findings = AnswerFindings()
         if let failure {
             findings.error = failure
             findings.withholdsBody = hidesSomethingInBody
             return findings
         }
-        let answer = ReadAnswer(readsBody ? body : [], charset: charset, headers)
+        let answer = ReadAnswer(readsBody ? body : [], charset: charset, headers, at: url)
         let misses = captures.compactMap { capture, source in take(capture, source, answer, &findings) }
         let redactor = known.adding(findings.secrets)
         let broken = readsBody ? brokenExpectations(answer, redactor) : []
@@ -90,11 +90,15 @@ extension AnswerRules {
         var isThere = false
         /// As it would be told.
         var told: String?
+        /// Nothing else need be looked at.
+        var isFinal = false
     }
 
     private func find(_ source: Source, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
         switch source {
-        case .header(let name):
+        case .link(let relation): return link(relation, answer)
+        case .header(let name, let regex?): return match(regex, inHeader: name, answer)
+        case .header(let name, nil):
             let line = answer.headers.lines.first { answer.headers.name($0).lowercased() == name }
             guard let line else { return .failure(Miss(reason: "the answer has no header `\(name)`")) }
             guard let value = answer.headers.exactValue(line) else {
@@ -124,22 +128,52 @@ extension AnswerRules {
         }
     }
 
-    /// The first group, or all of the match where the expression has none.
+    private func link(_ relation: String, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
+        guard let target = LinkHeader.target(of: relation, in: answer.headers) else {
+            return .failure(Miss(reason: "the answer has no `Link` of the relation `\(relation)`"))
+        }
+        guard let url = answer.url.flatMap({ try? $0.resolving(target) }) else {
+            return .failure(
+                Miss(reason: "its `Link` of the relation `\(relation)` is no URL", isThere: true, told: target))
+        }
+        return .success(FoundValue(url.text, writtenAs: target))
+    }
+
+    /// In each line of the header, the first that matches.
+    private func match(
+        _ regex: TextFormats.Regex, inHeader name: String, _ answer: borrowing ReadAnswer
+    ) -> Result<FoundValue, Miss> {
+        let values = answer.headers.lines.filter { answer.headers.name($0).lowercased() == name }
+            .map { Array(answer.headers.value($0).utf8) }
+        if values.isEmpty { return .failure(Miss(reason: "the answer has no header `\(name)`")) }
+        for value in values {
+            let found = match(regex, value, "in the header `\(name)`")
+            if case .failure(let miss) = found, !miss.isThere, !miss.isFinal { continue }
+            return found
+        }
+        return .failure(Miss(reason: "`\(regex.pattern)` matches nothing in the header `\(name)`"))
+    }
+
     private func match(_ regex: TextFormats.Regex, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
         guard let text = answer.text else { return .failure(Miss(reason: answer.problem)) }
+        return match(regex, text.bytes, "in the body")
+    }
+
+    /// The first group, or all of the match where the expression has none.
+    private func match(_ regex: TextFormats.Regex, _ bytes: [UInt8], _ place: String) -> Result<FoundValue, Miss> {
         do throws(TextFormats.Regex.Problem) {
-            guard let groups = try regex.firstMatch(in: text.bytes) else {
-                return .failure(Miss(reason: "`\(regex.pattern)` matches nothing in the body"))
+            guard let groups = try regex.firstMatch(in: bytes) else {
+                return .failure(Miss(reason: "`\(regex.pattern)` matches nothing \(place)"))
             }
             guard let range = groups.count > 1 ? groups[1] : groups[0] else {
                 return .failure(Miss(reason: "the first group of `\(regex.pattern)` took no part in the match"))
             }
-            guard let value = String(validating: text.bytes[range], as: UTF8.self) else {
+            guard let value = String(validating: bytes[range], as: UTF8.self) else {
                 return .failure(Miss(reason: "what `\(regex.pattern)` matches is not UTF-8 text", isThere: true))
             }
             return .success(FoundValue(value))
         } catch {
-            return .failure(Miss(reason: "matching `\(regex.pattern)` was given up: \(error.message)"))
+            return .failure(Miss(reason: "matching `\(regex.pattern)` was given up: \(error.message)", isFinal: true))
         }
     }
 

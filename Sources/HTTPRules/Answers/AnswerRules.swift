@@ -17,12 +17,18 @@ package final class AnswerRules: Sendable {
     let failure: TransferError?
 
     enum Source: Sendable {
-        /// In small letters.
-        case header(String)
+        /// The name in small letters.
+        case header(String, TextFormats.Regex?)
+        case link(String)
         case json(JSONPath)
         case regex(TextFormats.Regex)
 
-        var isHeader: Bool { if case .header = self { true } else { false } }
+        var isHeader: Bool {
+            switch self {
+            case .header, .link: true
+            case .json, .regex: false
+            }
+        }
         var isRegex: Bool { if case .regex = self { true } else { false } }
     }
 
@@ -48,7 +54,10 @@ package final class AnswerRules: Sendable {
         self.captures = captures.compactMap { capture in
             let source: Source? =
                 switch capture.source {
-                case .header(let name): .header(name.lowercased())
+                case .header(let name, nil): .header(name.lowercased(), nil)
+                case .header(let name, let pattern?):
+                    compiled(pattern) { try TextFormats.Regex($0) }.map { .header(name.lowercased(), $0) }
+                case .link(let relation): .link(relation)
                 case .json(let path): compiled(path) { try JSONPath($0) }.map { .json($0) }
                 case .regex(let pattern): compiled(pattern) { try TextFormats.Regex($0) }.map { .regex($0) }
                 }

@@ -4,13 +4,15 @@ import TransferModel
 /// An answer on its way through the rules: read as text and as JSON once, when first asked.
 struct ReadAnswer: ~Copyable {
     let headers: HeaderBlock
+    /// Where it came from.
+    let url: ResourceURL?
     let text: BodyText?
     /// Why there is no text.
     let problem: String
     private let parsed: ParsedOnce
 
-    init(_ body: [UInt8], charset: String?, _ headers: HeaderBlock) {
-        self.headers = headers
+    init(_ body: [UInt8], charset: String?, _ headers: HeaderBlock, at url: ResourceURL? = nil) {
+        (self.headers, self.url) = (headers, url)
         do throws(TransferError) {
             text = try BodyText(body, charset: charset)
             problem = ""
@@ -61,6 +63,13 @@ struct FoundValue {
         self.text = text
         value = .string(text)
         hidden = [text]
+    }
+
+    /// `writtenAs`: what stood in the answer.
+    init(_ text: String, writtenAs source: String) {
+        self.text = text
+        value = .string(text)
+        hidden = [text, source]
     }
 
     init(_ json: JSONValue) {

@@ -64,9 +64,11 @@ enum TableFiles {
     }
 
     /// GNU lines (`HASH  NAME`, `HASH *NAME`) and BSD lines (`SHA256 (NAME) = HASH`). Of other lines the first is told, unless
-    /// it belongs to a signature; a file of nothing else is no list.
+    /// it belongs to a signature; a file of nothing else is no list. Of a Debian release file, which has each file once for
+    /// each algorithm among its own fields, the lines of the strongest count.
     static func checksums(_ bytes: [UInt8]) throws(Problem) -> (values: [Value], other: Problem?) {
         var values: [Value] = []
+        var released: [(value: Value, digits: Int)] = []
         var other: Problem?
         var frame = SignatureFrame()
         for row in rows(bytes) {
@@ -79,8 +81,16 @@ enum TableFiles {
                 continue
             }
             let path = String(decoding: known.name, as: UTF8.self)
+            if let size = known.size {
+                let fields = [("path", path), ("checksum", known.checksum.description), ("size", "\(size)")]
+                released.append((.record(text: path, fields: fields), known.checksum.bytes.count))
+                continue
+            }
             values.append(
                 .record(text: path, fields: [("path", path), ("checksum", known.checksum.description)]))
+        }
+        if let most = released.map(\.digits).max() {
+            return (values + released.filter { $0.digits == most }.map(\.value), nil)
         }
         if values.isEmpty, let other { throw other }
         return (values, other)

@@ -74,30 +74,47 @@ extension Sections {
         fails the task with `captureNotFound`. Bodies are read as `expect.body` reads them.
         """,
         keys: [
-            Key("header", \.header, .text, default: "none", "the value of this header") {
+            Key(
+                "header", \.header, .text, default: "none",
+                "the value of this header; with `regex` what that finds in it"
+            ) {
                 $1.headerName($0).map { .some($0) }
             },
+            .text(
+                "link", \.link, default: "none",
+                "the URL of the link of this relation (`next`), from the `Link` headers, resolved against the answer's own"
+            ),
             Key("json", \.json, .jsonPath, default: "none", "the one value at this JSON path") {
                 $1.jsonPath($0).map { .some($0) }
             },
-            Key("regex", \.regex, .regex, default: "none", "the first group of this expression, or all of its match") {
+            Key(
+                "regex", \.regex, .regex, default: "none",
+                "the first group of this expression in the body, or in `header`; all of its match where it has no group"
+            ) {
                 $1.regex($0).map { .some($0) }
             },
             .boolean("secret", \.secret, default: "false", "it is masked wherever it would appear"),
             .hosts("hosts", \.hosts, default: "any", "the only hosts it may be sent to; with `secret: true`"),
         ],
         rules: [
-            .exactlyOne(["header", "json", "regex"]), .when(.has("hosts"), .needs(["secret"])),
+            .atMostOne(["header", "link", "json"]), .atMostOne(["link", "json", "regex"]),
+            .always(.needsOne(of: ["header", "link", "json", "regex"])), .when(.has("hosts"), .needs(["secret"])),
             .when(.has("hosts"), .isNotFalse("secret")),
         ])
 
     struct CaptureDraft: Blank, Sendable {
         var header: String?
+        var link: String?
         var json: String?
         var regex: String?
         var secret = false
         var hosts: [HostPattern]?
         static var blank: CaptureDraft { CaptureDraft() }
+
+        var source: Capture.Source? {
+            if let header { return .header(header, regex: regex) }
+            return link.map { .link($0) } ?? json.map { .json($0) } ?? regex.map { .regex($0) }
+        }
     }
 
     static let onResponse = Section<ResponseDraft>(
@@ -135,8 +152,8 @@ extension Sections {
         "checksum", in: "`checksum`",
         """
         A checksum file: GNU lines (`HASH  NAME`) and BSD lines (`SHA256 (NAME) = HASH`), with more or fewer blanks too, \
-        others being passed over, or one bare hash. It is read when the attempt begins; one at a URL is fetched once for \
-        each session of the run, at most 16 MiB, with the task's headers as far as they may go there. The line meant is the \
+        others being passed over, lines of Debian's release files (` HASH SIZE NAME`; `entry` is the path as it stands \
+        there), or one bare hash. It is read when the attempt begins; one at a URL is fetched once for each session of the run, at most 16 MiB, with the task's headers as far as they may go there. The line meant is the \
         one with just this name, else the one whose path ends in it; none, or several with different hashes, fail the task \
         with `checksumNotFound`.
         """,
@@ -223,10 +240,16 @@ extension Reader {
             }
             if isNull(value) { continue }
             var draft = Sections.CaptureDraft()
+            let known = problems.count
             Sections.capture.decode(value, into: &draft, self)
-            let source: Capture.Source? =
-                draft.header.map { .header($0) } ?? draft.json.map { .json($0) } ?? draft.regex.map { .regex($0) }
-            guard let source else { continue }
+            guard let source = draft.source else {
+                if problems.count == known, tree.kind(value) == .mapping {
+                    error(
+                        "missing-key", "a capture needs one of `header`, `link`, `json` and `regex`",
+                        at: beginning(value))
+                }
+                continue
+            }
             // What nobody hides is bound to nothing.
             if draft.hosts != nil, !draft.secret {
                 error(

@@ -26,6 +26,10 @@ enum ReferenceText {
         `transfer-run check jobs.yaml` does only that. A key whose behaviour does not exist yet is marked *not built yet*
         here: `check` accepts it, `run` refuses the job and says where the key stands.
 
+        A secret or a variable of the environment that has no value is a warning in `check` and an error in a run. What a job may run,
+        read, write, remove and ask stands below the diagnostics: a job file is a program, so run only what you trust
+        ([security.md](security.md)).
+
         ## Values
 
         | kind | written |

@@ -133,7 +133,8 @@ import TransferModel
     /// The same URL gives another file when it is asked otherwise, decoded otherwise or judged otherwise.
     @Test func whatWasAskedForOtherwiseIsNotKnownAgain() {
         let changes: [(inout TaskOptions.Values) -> Void] = [
-            { _ in }, { $0.decompress = .answer }, { $0.decompress = .file }, { $0.expect.notHTML = true }, { $0.expect.mimeType = "text/*" },
+            { _ in }, { $0.decompress = .answer }, { $0.decompress = .file }, { $0.expect.notHTML = true },
+            { $0.expect.mimeType = "text/*" },
             { $0.expect.magic = .gzip }, { $0.expect.bodyContains = "a" }, { $0.expect.bodyMatches = "a" },
             { $0.expect.headers = [Expectations.HeaderMatch(name: "a", pattern: "b")] },
             { $0.expect.bodyJSON = [Expectations.JSONMatch(path: "$", value: .null)] },

@@ -192,6 +192,11 @@ struct BackgroundJob {
     /// It is durable already: a process that cannot be started now will be by the next command. `nil` when all is well.
     private func leave(_ identifiers: [String], _ starter: ServiceStarter) -> Int32? {
         console.output(identifiers.joined(separator: "\n") + "\n")
+        for identifier in identifiers {
+            console.errors(
+                "`\(identifier)` goes on in the background: `transfer-run status \(identifier)` shows how far it is, "
+                    + "`transfer-run attach \(identifier)` follows it\n")
+        }
         do throws(ServiceTrouble) {
             let link = try starter.connect()
             do throws(ServiceFailure) {

@@ -121,7 +121,7 @@ extension CommandLineTool {
         }
     }
 
-    /// `suspended 3 tasks: a, b-1, b-2`
+    /// `suspended 3 tasks: a, b-1, b-2`; the first ten of many.
     private static func words(_ action: ControlAction, _ ids: [String]) -> String {
         let verb =
             switch action {
@@ -131,7 +131,8 @@ extension CommandLineTool {
             case .status: "saw"
             }
         let count = "\(verb) \(ids.count) \(ids.count == 1 ? "task" : "tasks")"
-        return ids.isEmpty ? count : "\(count): \(ids.joined(separator: ", "))"
+        let more = ids.count > 10 ? " and \(ids.count - 10) more" : ""
+        return ids.isEmpty ? count : "\(count): \(ids.prefix(10).joined(separator: ", "))\(more)"
     }
 
     static func words(_ failure: ControlFailure, _ process: Int32) -> String {

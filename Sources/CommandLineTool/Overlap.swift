@@ -28,16 +28,19 @@ struct Overlap {
             guard let lock else { return .clear(nil) }
             return try enter(lock)
         } catch {
+            // Such a job needs no state: only that two runs of it might meet.
+            if JobLocks.isEphemeral(job) {
+                console.errors("warning: another run of this job would not be noticed: \(error)\n")
+                return .clear(nil)
+            }
             console.errors("error: the job cannot be kept from running twice at a time: \(error)\n")
             console.errors("  hint: \(hint)\n")
             return .end(.runnerFailed)
         }
     }
 
-    private var hint: String {
-        let other = "name another state folder with `--state-dir DIR`"
-        return JobLocks.isEphemeral(job) ? other : "\(other), or say `configuration: ephemeral` of every session"
-    }
+    private let hint =
+        "name another state folder with `--state-dir DIR`, or say `configuration: ephemeral` of every session"
 
     private func enter(_ lock: any JobLock) throws(JobLockProblem) -> Outcome {
         switch try lock.attempt() {

@@ -133,7 +133,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .unexpectedHTML: "Open the URL in a browser: a login or error page stands where the file should be."
         case .checksumNotFound: "Look into the checksum file, and write `entry` or `algorithm` as they stand there."
         case .captureNotFound:
-            "Look at the response in the report, and at `capture`: what it names is not there, or too long."
+            "Look at the response in the report, and let `capture` lead to one value there, of at most 64 KiB."
         case .captureUnusable: "See what was captured, and where it is put: it cannot stand there as it is."
         case .bodyFileChanged: "Run it again when nobody writes to the file."
         case .bodyCommandFailed: "Run the command by itself and see what it says; `length` must be what it writes."

@@ -256,6 +256,9 @@ import TransferModel
         // What needs no state needs no folder for it.
         let ephemeral = try binary.run("-", "--state-dir", folder, input: job(server, "ephemeral"))
         #expect(ephemeral.exitStatus == 0)
+        let named = try binary.run("-", "--state-dir", folder, input: "name: n\n" + job(server, "ephemeral"))
+        #expect(named.exitStatus == 0)
+        #expect(named.errorText.contains("another run of this job would not be noticed"))
     }
 
     @Test func withoutAHomeAFolderMustBeNamed() throws {

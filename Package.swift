@@ -164,7 +164,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "CTestShims", "CLibSSL", "CZlib", "CBrotliEncoder", "CZstd", "CLZMA", "Scheduling", "Simulation", "SystemIO",
+                "CTestShims", "CLibSSL", "CZlib", "CBrotliEncoder", "CZstd", "CLZMA", "Scheduling", "Simulation",
+                "SystemIO",
                 "TransferModel", "TextFormats",
             ],
             path: "Sources/TestSupport",

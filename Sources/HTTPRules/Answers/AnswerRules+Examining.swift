@@ -116,7 +116,10 @@ extension AnswerRules {
                 }
                 guard found.count == 1 else {
                     return .failure(
-                        Miss(reason: "its path leads to \(found.isEmpty ? "nothing" : "\(found.count) values, where one is wanted")"))
+                        Miss(
+                            reason:
+                                "its path leads to \(found.isEmpty ? "nothing" : "\(found.count) values, where one is wanted")"
+                        ))
                 }
                 if found[0] == .null { return .failure(Miss(reason: "its path leads to null")) }
                 guard !found[0].isBroken else {

@@ -115,11 +115,8 @@ extension AnswerRules {
                     return .failure(Miss(reason: "its path takes too many steps through this body"))
                 }
                 guard found.count == 1 else {
-                    return .failure(
-                        Miss(
-                            reason:
-                                "its path leads to \(found.isEmpty ? "nothing" : "\(found.count) values, where one is wanted")"
-                        ))
+                    let what = found.isEmpty ? "nothing" : "\(found.count) values, where one is wanted"
+                    return .failure(Miss(reason: "its path leads to \(what)"))
                 }
                 if found[0] == .null { return .failure(Miss(reason: "its path leads to null")) }
                 guard !found[0].isBroken else {

@@ -184,7 +184,7 @@ let package = Package(
             path: "Sources/service-check", swiftSettings: house, linkerSettings: [.linkedLibrary("crypto")]),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
-        tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"]),
+        tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"], data: ["Compliance"]),
         tests("RecordsTests", ["Records", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),
         tests("CodecsTests", ["Codecs", "TransferModel", "TestSupport"]),

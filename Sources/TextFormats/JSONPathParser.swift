@@ -12,13 +12,13 @@ struct JSONPathParser {
         guard parser.take("$") else { throw parser.problem("a path begins with `$`") }
         let segments = try parser.segments()
         guard parser.offset == parser.bytes.count else {
-            if parser.next == UInt8(ascii: "(") { throw parser.problem(noFunctions) }
+            if parser.next == UInt8(ascii: "(") {
+                throw parser.problem("a function stands in a filter: `[?length(@.a) > 1]`")
+            }
             throw parser.problem("`.` or `[` is wanted here")
         }
         return segments
     }
-
-    private static let noFunctions = "it calls a function, and paths know none here"
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 
@@ -144,40 +144,89 @@ struct JSONPathParser {
         skipSpace()
         if !isNegated, let comparison = takeComparison() {
             skipSpace()
-            try requireSingular(left, from: start)
+            try requireComparable(left, from: start)
             let rightStart = offset
             let right = try operand()
-            try requireSingular(right, from: rightStart)
+            try requireComparable(right, from: rightStart)
             return .compare(left, comparison, right)
         }
-        guard case .query(let query) = left else { throw problem("a comparison is wanted after a literal") }
-        return isNegated ? .not(.exists(query)) : .exists(query)
+        let test: JSONPath.Condition
+        switch left {
+        case .query(let query): test = .exists(query)
+        case .function(let function) where function.isTest: test = .test(function)
+        case .function: throw problem("a comparison is wanted after what this function gives")
+        case .literal: throw problem("a comparison is wanted after a literal")
+        }
+        return isNegated ? .not(test) : test
     }
 
     private mutating func operand() throws(JSONPath.Problem) -> JSONPath.Operand {
         if take("@") { return .query(JSONPath.Query(isRelative: true, segments: try segments())) }
         if take("$") { return .query(JSONPath.Query(isRelative: false, segments: try segments())) }
         if next == UInt8(ascii: "'") || next == UInt8(ascii: "\"") { return .literal(.string(try string())) }
+        if let function = try function() { return .function(function) }
         for (word, value) in [("true", JSONValue.boolean(true)), ("false", .boolean(false)), ("null", .null)]
         where take(word) { return .literal(value) }
         let start = offset
         while let byte = next, "+-.eE0123456789".utf8.contains(byte) { offset += 1 }
         guard offset > start, case .number(let text)? = try? JSONParser.parse(Array(bytes[start..<offset])) else {
             offset = start
-            if takesFunction() { throw problem(Self.noFunctions) }
             throw problem("`@`, `$`, a string, a number, `true`, `false` or `null` is wanted here")
         }
         return .literal(.number(text))
     }
 
-    /// Whether a name with its arguments follows.
-    private func takesFunction() -> Bool {
+    /// A name with its arguments, if one follows.
+    private mutating func function() throws(JSONPath.Problem) -> JSONPath.Function? {
+        let start = offset
         let name = bytes[offset...].prefix { isNameByte($0, isFirst: false) }
-        return !name.isEmpty && name.endIndex < bytes.count && bytes[name.endIndex] == UInt8(ascii: "(")
+        guard !name.isEmpty, name.endIndex < bytes.count, bytes[name.endIndex] == UInt8(ascii: "(") else { return nil }
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= JSONPathParser.deepest else { throw problem("functions nested too deep") }
+        offset = name.endIndex + 1
+        let word = String(decoding: name, as: UTF8.self)
+        let arguments = try arguments()
+        func fault(_ what: String) -> JSONPath.Problem { JSONPath.Problem(message: what, offset: start) }
+        let counts = ["length": 1, "count": 1, "value": 1, "match": 2, "search": 2]
+        guard let count = counts[word] else {
+            throw fault("`\(word)` is no function: there are `length`, `count`, `match`, `search` and `value`")
+        }
+        guard arguments.count == count else {
+            throw fault("`\(word)` takes \(count) \(count == 1 ? "argument" : "arguments"), not \(arguments.count)")
+        }
+        switch word {
+        case "count", "value":
+            guard case .query(let query) = arguments[0].operand else { throw fault("`\(word)` takes a path") }
+            return word == "count" ? .count(query) : .value(query)
+        default:
+            for argument in arguments { try requireComparable(argument.operand, from: argument.start) }
+            let operands = arguments.map(\.operand)
+            if word == "length" { return .length(operands[0]) }
+            return word == "match" ? .match(operands[0], operands[1]) : .search(operands[0], operands[1])
+        }
     }
 
-    /// Only a path that leads to one value at most can be compared.
-    private func requireSingular(_ operand: JSONPath.Operand, from start: Int) throws(JSONPath.Problem) {
+    /// Up to the parenthesis that closes them.
+    private mutating func arguments() throws(JSONPath.Problem) -> [(operand: JSONPath.Operand, start: Int)] {
+        skipSpace()
+        if take(")") { return [] }
+        var arguments: [(operand: JSONPath.Operand, start: Int)] = []
+        while true {
+            skipSpace()
+            let start = offset
+            arguments.append((try operand(), start))
+            skipSpace()
+            if take(")") { return arguments }
+            guard take(",") else { throw problem("`,` or `)` is wanted here") }
+        }
+    }
+
+    /// Only a value can be compared: not a path that may lead to several, nor what is true or false by itself.
+    private func requireComparable(_ operand: JSONPath.Operand, from start: Int) throws(JSONPath.Problem) {
+        if case .function(let function) = operand, function.isTest {
+            throw JSONPath.Problem(message: "`match` and `search` are true or false by themselves", offset: start)
+        }
         guard case .query(let query) = operand else { return }
         let isSingular = query.segments.allSatisfy { segment in
             guard !segment.isDescendant, segment.selectors.count == 1 else { return false }

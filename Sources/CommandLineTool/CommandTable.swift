@@ -20,7 +20,7 @@ package enum CommandTable {
     private static let many = 1...Int.max
 
     package static let all: [CommandEntry] = [
-        entry(.run, "JOB…", many, "run; `-` reads the job from standard input"),
+        entry(.run, "JOB…", many, "run a job; `-` reads it from standard input"),
         entry(.check, "JOB…", many, "tell everything that is wrong with a job file, without the network"),
         entry(.initialize, "URL…", many, "write a first job file, `transfer.yaml`, that downloads these URLs"),
         entry(.plan, "JOB…", many, "what a run would do", isBuilt: false),

@@ -39,7 +39,19 @@ struct RunTally {
         counts[word.place] += 1
         guard word.isTrouble else { return }
         causes.add(task, record, shownAt: lines)
-        if record.outcome != .failed, course.isResumable, course.kept >= TaskCourse.leastKept { kept += course.kept }
+        if record.outcome != .failed, course.isResumable, course.kept >= TaskCourse.leastKept, isKept(task) {
+            kept += course.kept
+        }
+    }
+
+    /// Whether what is there of the task's file stays for the next run: not of a member of a group, of what is unpacked, nor
+    /// where the session keeps nothing.
+    private func isKept(_ task: TaskIndex) -> Bool {
+        let specification = job.tasks[Int(task.raw)]
+        let values = specification.options.values
+        return specification.type == .download && specification.group == nil && values.resume
+            && values.decompress == .no
+            && job.sessions[Int(specification.session.raw)].kind != .ephemeral
     }
 
     // MARK: The end

@@ -208,7 +208,7 @@ import TransferModel
         #expect(result.exitStatus == 4)
         #expect(result.errorText.contains(why), "\(result.errorText)")
         // The process may come to it a moment after the command.
-        for _ in 0..<500 where !scene.log.contains(why) { usleep(10_000) }
+        waitUntil { scene.log.contains(why) }
         #expect(scene.log.contains(why), "\(scene.log)")
         usleep(1_500_000)
         #expect(scene.log.split(separator: "\n").count < 12, "\(scene.log)")

@@ -48,7 +48,7 @@ import TextFormats
         program.send(signal: SIGKILL)
         _ = program.wait()
         server.open(gate: "open")
-        for _ in 0..<2500 where !scene.folder.exists(".report.json") { usleep(2000) }
+        waitUntil { scene.folder.exists(".report.json") }
         #expect(try scene.stage.text(".report.json").contains(#""outcome":"succeeded""#))
         watching.send(signal: SIGTERM)
         _ = watching.wait()

@@ -30,9 +30,7 @@ import TransferModel
 
     /// Until the half that came is where a process that goes on finds it.
     private func waitForPart(_ scene: BackgroundScene) {
-        for _ in 0..<5000 where !scene.folder.list().contains(where: { $0.hasPrefix(".transfer-run-") }) {
-            usleep(2000)
-        }
+        waitUntil { scene.folder.list().contains(where: { $0.hasPrefix(".transfer-run-") }) }
         // What was told of it a second ago is written by now.
         usleep(1_500_000)
     }

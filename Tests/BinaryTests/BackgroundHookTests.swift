@@ -62,7 +62,7 @@ import TransferModel
         #expect(try scene.stage.start(job(server, "exit 3"), ["--detach"]).wait().exitStatus == 0)
         let program = try scene.binary.start(
             ["attach", "org.example.hook", "--report", "seen.json", "--events", "seen.ndjson"])
-        for _ in 0..<5000 where (try? scene.stage.text("seen.ndjson").isEmpty) != false { usleep(2000) }
+        waitUntil { (try? scene.stage.text("seen.ndjson").isEmpty) == false }
         server.open(gate: "go")
         #expect(program.wait().exitStatus == 1)
         let hook = #""hooks":[{"command":["sh","-c","exit 3"],"exitStatus":3,"#
@@ -76,12 +76,12 @@ import TransferModel
         let scene = try BackgroundScene()
         let script = "echo $TRANSFER_RUN_HOOK_DELIVERY_ID >> told; while ! test -e go; do sleep 0.01; done"
         #expect(try scene.stage.start(job(server, script), ["--detach"]).wait().exitStatus == 0)
-        for _ in 0..<5000 where !scene.folder.exists("told") { usleep(2000) }
+        waitUntil { scene.folder.exists("told") }
         let more = "tasks: [{ id: u, url: \"\(server.url("/y"))\", to: y }, "
         let changed = job(server, script).replacing("tasks: [", with: more)
         #expect(try scene.stage.start(changed, ["--detach"]).wait().exitStatus == 0)
         try scene.folder.write("go", "")
-        for _ in 0..<5000 where !scene.folder.exists("y") { usleep(2000) }
+        waitUntil { scene.folder.exists("y") }
         #expect(scene.waitForEnd())
         let told = try scene.stage.text("told").split(separator: "\n")
         #expect(told.count == 2 && told.first != told.last, "\(scene.log)")
@@ -101,7 +101,7 @@ import TransferModel
         #expect(try scene.binary.run("other.yaml", "--detach").exitStatus == 0)
         #expect(server.waitForRequests(1, "/y"))
         server.open(gate: "go")
-        for _ in 0..<5000 where !scene.folder.exists("told") { usleep(2000) }
+        waitUntil { scene.folder.exists("told") }
         let status = try scene.binary.run("status", "--json")
         #expect(status.exitStatus == 0 && status.errorText.isEmpty, "\(status.errorText)")
         let sessions = try JSONParser.parse(status.output)
@@ -120,7 +120,7 @@ import TransferModel
         let scene = try BackgroundScene()
         let program = try scene.stage.start(
             job(server, "echo $TRANSFER_RUN_HOOK_DELIVERY_ID >> told; test -e go || sleep 60"))
-        for _ in 0..<5000 where !scene.folder.exists("told") { usleep(2000) }
+        waitUntil { scene.folder.exists("told") }
         #expect(scene.end(SIGKILL))
         try scene.folder.write("go", "")
         let run = try scene.stage.finish(program)

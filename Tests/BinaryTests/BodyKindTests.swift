@@ -237,7 +237,7 @@ import Testing
                 retry: { attempts: 1 }
             """)
         // Sooner than the patience of a request would end it.
-        for _ in 0..<2_000 where program.isRunning { usleep(10_000) }
+        waitUntil { !program.isRunning }
         #expect(!program.isRunning)
         try stage.folder.write("go", "")
         let run = try stage.finish(program)

@@ -517,7 +517,7 @@ import TransferModel
         let stage = try Stage()
         let helper = "[sh, -c, 'echo $$$$ >pid; exec sleep 600']"
         let program = try stage.start(job(server.url("/a"), "credentials: [{ helper: \(helper) }]"))
-        for _ in 0..<1000 where (try? stage.text("pid").hasSuffix("\n")) != true { Polling.sleep(milliseconds: 10) }
+        waitUntil { (try? stage.text("pid").hasSuffix("\n")) == true }
         let process = Int32(try stage.text("pid").dropLast())
         program.send(signal: 2)
         let run = try stage.finish(program)

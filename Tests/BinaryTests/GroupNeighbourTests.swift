@@ -163,9 +163,7 @@ import TransferModel
             "other.yaml", "tasks: [{ id: long, url: '\(server.url("/long"))', to: site/long }]")
         let other = try stage.binary.start(["other.yaml"])
         // It has a name by now.
-        for _ in 0..<200 where !stage.folder.list("site").contains(where: { $0.hasPrefix(".transfer-run-") }) {
-            usleep(50_000)
-        }
+        waitUntil { stage.folder.list("site").contains(where: { $0.hasPrefix(".transfer-run-") }) }
         #expect(try stage.run(job(extraneous)).status == 0)
         server.open(gate: "exchanged")
         let result = other.wait()
@@ -186,7 +184,7 @@ import TransferModel
         let running = try stage.start(limit + text)
         let begun = time(nil)
         if way == "signal" {
-            for _ in 0..<400 where !stage.hasAnswers(0) { usleep(50_000) }
+            waitUntil { stage.hasAnswers(0) }
             usleep(500_000)
             #expect(running.send(signal: SIGINT))
         }
@@ -213,9 +211,7 @@ import TransferModel
         let slow = Strace([.init("flock", .delay(milliseconds: 1_500), when: "1..2")])
         let alone = "sessions: { default: { configuration: ephemeral } }\n"
         let running = try stage.start(alone + job("keep"), under: slow.command(calls: ["flock"]))
-        for _ in 0..<400 where !stage.folder.list().contains(where: { $0.hasPrefix(".transfer-run-") }) {
-            usleep(50_000)
-        }
+        waitUntil { stage.folder.list().contains(where: { $0.hasPrefix(".transfer-run-") }) }
         let first = stage.folder.list().filter { $0.hasPrefix(".transfer-run-") && $0.hasSuffix("-1/") }
         try stage.folder.write("other.yaml", alone + "tasks: [{ id: b, url: '\(server.url("/b"))', to: plain }]")
         #expect(try stage.binary.start(["other.yaml", "--report", "none"]).wait().exitStatus == 0)

@@ -202,7 +202,7 @@ import TransferModel
             let program = try scene.stage.start(job)
             #expect(scene.waitForRecord())
             scene.server.open(gate: "rest")
-            for _ in 0..<5000 where !scene.stage.folder.exists("out/f") { usleep(1000) }
+            waitUntil { scene.stage.folder.exists("out/f") }
             usleep(50_000)
             #expect(program.send(signal: SIGKILL))
             _ = program.wait()

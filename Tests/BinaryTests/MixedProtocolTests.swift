@@ -69,9 +69,9 @@ import TransferModel
         #expect(server.waitForRequests(1, "/t0"))
         pace.open(gate: "/1")
         server.open(gate: "next")
-        for _ in 0..<400 where !stage.hasAnswers(3) { usleep(25_000) }
+        waitUntil { stage.hasAnswers(3) }
         server.open(gate: "away")
-        for _ in 0..<200 where server.openConnections > 1 { usleep(10_000) }
+        waitUntil { server.openConnections <= 1 }
         pace.open(gate: "/2")
         #expect(server.waitForRequests(3))
         server.open(gate: "rest")
@@ -113,15 +113,15 @@ import TransferModel
         let program = try stage.start(
             job(
                 server, pace, ", proxy: { https: 'http://127.0.0.1:\(proxy.port)' }", ["", "", "", ""]), ["-v"])
-        for _ in 0..<400 where !stage.hasAnswers(1) { usleep(25_000) }
+        waitUntil { stage.hasAnswers(1) }
         pace.open(gate: "/1")
-        for _ in 0..<400 where !stage.hasAnswers(2) { usleep(25_000) }
+        waitUntil { stage.hasAnswers(2) }
         server.open(gate: "next")
         usleep(700_000)
         pace.open(gate: "/2")
         #expect(proxy.waitForRequests(2))
         pace.open(gate: "/3")
-        for _ in 0..<400 where !stage.hasAnswers(4) { usleep(25_000) }
+        waitUntil { stage.hasAnswers(4) }
         usleep(300_000)
         proxy.open(gate: "tunnel")
         server.open(gate: "rest")
@@ -152,11 +152,11 @@ import TransferModel
             job(
                 server, pace, ", maximumConnectionsPerHost: 1",
                 ["to: first", "to: second", "type: upload, method: PUT, body: { data: hello }"]), ["-v"])
-        for _ in 0..<400 where !stage.hasAnswers(1) { usleep(25_000) }
+        waitUntil { stage.hasAnswers(1) }
         usleep(100_000)
         pace.open(gate: "/1")
         server.open(gate: "next")
-        for _ in 0..<400 where !stage.hasAnswers(3) { usleep(25_000) }
+        waitUntil { stage.hasAnswers(3) }
         pace.open(gate: "/2")
         usleep(300_000)
         #expect(server.requests("/t2").isEmpty)
@@ -184,10 +184,10 @@ import TransferModel
         let stage = try Stage()
         let program = try stage.start(
             job(server, pace, ", maximumConnectionsPerHost: \(limit)", ["to: first", upload, upload]), ["-v"])
-        for _ in 0..<400 where !stage.hasAnswers(1) { usleep(25_000) }
+        waitUntil { stage.hasAnswers(1) }
         usleep(100_000)
         pace.open(gate: "/1")
-        for _ in 0..<400 where !stage.hasAnswers(3) { usleep(25_000) }
+        waitUntil { stage.hasAnswers(3) }
         usleep(100_000)
         pace.open(gate: "/2")
         let run = try stage.finish(program)

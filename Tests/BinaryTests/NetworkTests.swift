@@ -284,7 +284,7 @@ import TransferModel
         let tasks = waiting.map { "  - { id: \($0), url: \"\(base)/\($0)\", to: \($0), needs: [a] }\n" }
         let stage = try Stage()
         let program = try stage.start(job + tasks.joined(), ["-v"], under: world.client)
-        for _ in 0..<400 where !stage.hasAnswers(4) { usleep(50_000) }
+        waitUntil { stage.hasAnswers(4) }
         #expect(stage.hasAnswers(4))
         try world.takeDown(wifi)
         let run = try stage.finish(program)

@@ -414,7 +414,7 @@ import TransferModel
     @Test func aCancelledRunLeavesNothingRunning() throws {
         let stage = try stage("trap '' TERM; (sleep 1000 & echo $! > pid; wait) & printf '\\nsome\\n'; wait; wait")
         let program = try stage.start(sessions() + "tasks: [{ id: a, url: 'gen://s/a', to: out }]")
-        for _ in 0..<1_000 where (try? stage.text("pid"))?.hasSuffix("\n") != true { usleep(10_000) }
+        waitUntil { (try? stage.text("pid"))?.hasSuffix("\n") == true }
         program.send(signal: SIGTERM)
         let run = try stage.finish(program)
         #expect(run.status == 143)

@@ -124,7 +124,7 @@ import TransferModel
         server.stop()
         #expect(server.requests("/a").allSatisfy { !$0.isComplete })
         let process = try #require(Int32(try stage.text("pid").filter { $0 != "\n" }))
-        for _ in 0..<500 where Surroundings.isRunning(process) { usleep(10_000) }
+        waitUntil { !Surroundings.isRunning(process) }
         #expect(!Surroundings.isRunning(process))
     }
 
@@ -219,7 +219,7 @@ import TransferModel
         let stage = try Stage()
         let program = try stage.start(job(server, "command: [sh, -c, 'echo $$$$ > pid; printf x; exec sleep 100']"))
         #expect(server.waitForRequests(1))
-        for _ in 0..<2_000 where (try? stage.text("pid").isEmpty) != false { Polling.sleep(milliseconds: 5) }
+        waitUntil { (try? stage.text("pid").isEmpty) == false }
         program.send(signal: 15)
         let run = try stage.finish(program)
         #expect(run.status == 143)

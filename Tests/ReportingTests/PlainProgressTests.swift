@@ -30,7 +30,7 @@ import TransferModel
     /// What is printed for tasks that end so, each after one attempt that brought 3 MiB in half a second.
     private func printed(
         _ records: [TaskRecord], _ style: PlainProgress.Style = .init(), isSummed: Bool = true,
-        change: (inout Job) -> Void = { _ in }
+        answered: Bool = false, change: (inout Job) -> Void = { _ in }
     ) throws -> String {
         var job = try job(records.count)
         change(&job)
@@ -47,6 +47,14 @@ import TransferModel
                         kind: kind))
             }
             add(.attemptStarted(AttemptStart(number: 1, url: "https://example.org/\(index)")))
+            if answered {
+                add(
+                    .response(
+                        ResponseRecord(
+                            status: 200, url: "u", method: "GET", mimeType: nil, charset: nil, expectedLength: nil,
+                            suggestedFilename: nil, contentEncoding: nil,
+                            headers: HeaderBlock(raw: Array("ETag: \"1\"\r\n".utf8)))))
+            }
             add(
                 .fileFinished(
                     FileRecord(path: "/x", bytes: 3 << 20, checksum: nil, changed: true, lengthUnverified: false)))
@@ -110,6 +118,19 @@ import TransferModel
         #expect(lines.contains("1 of 3,012 tasks failed, 3,011 because of that:"))
         #expect(lines.contains("    3,011 other members of its group were not published"))
         #expect(text.ranges(of: "404 Not Found").count == 1)
+        #expect(!text.contains("is kept"))
+    }
+
+    /// What a stop leaves is said once, and not of what nothing keeps.
+    @Test(arguments: [true, false]) func stop_saysWhatIsKept(_ isGrouped: Bool) throws {
+        let stopped = TransferError(.cancelled, "the run was stopped by a signal")
+        let text = try printed((0..<4).map { _ in record(.cancelled, stopped, source: nil) }, answered: true) { job in
+            if isGrouped { for index in job.tasks.indices { job.tasks[index].group = GroupIndex(raw: 0) } }
+        }
+        let words = "12.0 MiB of half-done downloads is kept: the same command resumes them.\n"
+        #expect(text.contains(words) != isGrouped)
+        #expect(
+            text.contains("4 of 4 tasks were cancelled:\n  4 tasks cancelled (cancelled -999): the run was stopped"))
     }
 
     /// A chain of needs leads back to the one that failed.

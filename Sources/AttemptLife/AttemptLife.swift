@@ -24,6 +24,8 @@ package final class AttemptLife {
         case failure(TransferError, RedirectRecord?)
         /// The same request, and who it is from.
         case challenged
+        /// To the question whether the upload is needed: it is, or the server has something there.
+        case uploadIsNeeded, uploadIsThere
         /// What the upload goes on with.
         case upload(ResumableUpload.Step)
         case cancelled(TransferError)
@@ -49,7 +51,7 @@ package final class AttemptLife {
     private var answerVersion = HTTPProtocol.http1
     /// A digest alone can say whether the body is whole.
     package private(set) var endIsUnproven = false
-    private var hops = 0
+    var hops = 0
     /// What the last answer's body must begin with, as far as it was not seen yet.
     private var start: BodyStart?
     /// The strongest digest that the last answer brought of a download's body. It proves the body's end too.
@@ -86,6 +88,8 @@ package final class AttemptLife {
     package internal(set) var startedOver: String?
     /// What is said of the whole file that this answer completes.
     package private(set) var fileHeaders: HeaderBlock?
+    /// It was asked first whether the upload is needed, and that is not answered yet.
+    package internal(set) var asksWhetherNeeded = false
     /// The request as it went out.
     private var mark = RequestMark()
     /// Its condition or range was left out: what is there was answered to somebody else.
@@ -150,9 +154,9 @@ package final class AttemptLife {
         if isAsking { return false }
         return switch answer {
         case .none, .redirect, .unprovenStream, .rangeOfNoUse, .expectationRefused, .conditionOfNoUse, .challenged,
-            .upload, .cancelled:
+            .upload, .cancelled, .uploadIsNeeded:
             false
-        case .result, .notModified, .failure, .ruledOut: true
+        case .uploadIsThere, .result, .notModified, .failure, .ruledOut: true
         }
     }
 
@@ -300,6 +304,7 @@ package final class AttemptLife {
         case .refuse(let target, let refusal):
             return refuse(target, refusal, status: status, headers: headers, framing)
         case .final:
+            if asksWhetherNeeded { return judgeNeed(status) }
             let decision = judgeRange(status: status, headers: headers, &framing)
             // Of the rest a byte has yet to come.
             if offset == 0 { resume?.unanswered = 0 }
@@ -548,6 +553,8 @@ package final class AttemptLife {
         case .rangeOfNoUse, .challenged:
             return .send(request, nil)
         case .upload(let step): return proceed(with: step)
+        case .uploadIsNeeded: return .send(uploadAfterQuestion(), nil)
+        case .uploadIsThere: return .isThere
         case .cancelled(let error), .ruledOut(let error): return .cancel(error)
         case .failure(let error, let record):
             return .fail(error, record)

@@ -178,6 +178,8 @@ package enum NextStep: Sendable {
     case deliver(lengthUnverified: Bool, RedirectRecord?)
     /// The server says that the file that stands there is still the same.
     case keep
+    /// The server has what was to be sent.
+    case isThere
     case fail(TransferError, RedirectRecord?)
     /// The answer asks who one is, and somebody else knows: `found` goes on from there.
     case ask(CredentialQuery)

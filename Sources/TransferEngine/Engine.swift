@@ -323,6 +323,7 @@ package final class Engine {
         if attempt.session.takesSlot(url) {
             attempt.life.secure(attempt.session.lore, at: now.wall)
             if attempt.specification.options.values.resumable { beginUpload(attempt) }
+            if beginsWithQuestion(attempt) { attempt.life.askWhetherNeeded() }
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
             if attempt.mayBecomeFile { attempt.destination = plannedDestination(attempt) }
             // The request for a checksum file has used up the slot, or it is at another origin than the URL says.
@@ -392,7 +393,8 @@ package final class Engine {
             curl.ftp = try access(request, attempt)
             // What every first request of a session says is put together once.
             let isPlain =
-                !request.isDressed && attempt.transactions.isEmpty && !attempt.isLookingUp && attempt.life.resume == nil
+                !request.isDressed && !attempt.life.asksWhetherNeeded && attempt.transactions.isEmpty
+                && !attempt.isLookingUp && attempt.life.resume == nil
                 && !request.isConditional && curl.login == nil && curl.proxyLogin == nil && curl.ftp == nil
             curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
             if curl.ftp != nil { curl.headers = [] }
@@ -579,6 +581,7 @@ package final class Engine {
             attempt.lengthUnverified = unverified
             deliver(attempt)
         case .keep: confirm(attempt)
+        case .isThere: uploadIsThere(attempt)
         case .fail(let error, let record):
             if let record { tell(record, attempt) }
             fail(attempt, error)

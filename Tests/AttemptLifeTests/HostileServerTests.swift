@@ -152,7 +152,7 @@ private struct RandomAttempt {
                 return
             case .fail:
                 return
-            case .ask, .cancel:
+            case .ask, .cancel, .isThere:
                 Issue.record("nobody has a credential, or a rule")
                 return
             }

@@ -159,9 +159,13 @@ extension Sections {
         ) { $1.checksum($0).map { .some($0) } }.only(for: .download),
         .choice(
             "existing", \.existing, default: "revalidate",
-            "what to do when `to` is there: ask whether it changed, keep it (but fail if it misses a `checksum`), replace it, or fail"
+            """
+            what to do when `to` is there: ask whether it changed, keep it (but fail if it misses a `checksum`), replace it, or \
+            fail. Of an upload by PUT: `skip` asks by HEAD first, and sends only what is not there (404, 410); without a word it \
+            is sent
+            """
         )
-        .only(for: .download),
+        .only(for: [.download, .upload]),
         .boolean(
             "resume", \.resume, default: "true",
             "continue a half-done transfer, of an earlier attempt or (from 64 KiB on, in a `default` session) an earlier "

@@ -51,7 +51,8 @@ struct TaskTable: Sendable {
     let names: [String]
     /// Bit sets of row numbers.
     let headRows: UInt64
-    let id, type, session, url, urls, to, group, needs, forEach, body, query, headers, contentType, cellular, redirects,
+    let id, type, session, url, urls, to, group, needs, forEach, body, query, headers, contentType, cellular, existing,
+        redirects,
         waits, checksum: Int
     private let rowsByType: [UInt64]
 
@@ -72,6 +73,7 @@ struct TaskTable: Sendable {
         )
         (to, group, needs, forEach) = (number("to"), number("group"), number("needs"), number("forEach"))
         (body, query, redirects) = (number("body"), number("query"), number("redirects"))
+        existing = number("existing")
         (cellular, waits) = (number("allowsCellularAccess"), number("waitsForConnectivity"))
         (checksum, headers, contentType) = (number("checksum"), number("headers"), number("contentType"))
         rowsByType = [TypeSet.data, .download, .upload].map { type in

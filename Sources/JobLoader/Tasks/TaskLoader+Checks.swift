@@ -31,6 +31,7 @@ extension TaskLoader {
             changed.policies.allowsCellularAccess = false
             task.options = TaskOptions(changed)
         }
+        if draft.type == .upload, written.has(table.existing) { checkExistingUpload(options.values) }
         if draft.type == .download, options.values.existing == .skip, !options.values.captures.isEmpty {
             reader.error(
                 "conflicting-keys", "`existing: skip` and `capture` exclude each other",
@@ -164,5 +165,27 @@ extension TaskLoader {
         reader.warning(
             "no-effect", "`waitsForConnectivity: false` has no effect in a background session",
             hint: "it always waits", at: reader.tree.span(value))
+    }
+
+    /// What may be there already where an upload goes.
+    private func checkExistingUpload(_ values: TaskOptions.Values) {
+        let node = written.value(table.existing)
+        switch values.existing {
+        case .replace: break
+        case .revalidate:
+            reader.problems.isNotBuilt(
+                "`existing: revalidate` of an upload", at: reader.tree.span(node), in: reader.source)
+        case .fail:
+            reader.error(
+                "conflicting-keys", "an upload knows no `existing: fail`",
+                hint:
+                    "`skip` leaves alone what is there; `If-None-Match: \"*\"` under `headers` lets the server refuse",
+                node)
+        case .skip:
+            guard (values.method ?? "POST") != "PUT" else { return }
+            reader.error(
+                "conflicting-keys", "`existing: skip` of an upload is for `method: PUT`",
+                hint: "what another method makes is not what a HEAD of the URL finds", node)
+        }
     }
 }

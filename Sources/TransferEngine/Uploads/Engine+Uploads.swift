@@ -24,6 +24,18 @@ extension Attempt {
 }
 
 extension Engine {
+    /// Whether the task's upload begins with the question whether it is needed. Only its first attempt does: what a later one
+    /// finds there may be the half that the first one sent.
+    func beginsWithQuestion(_ attempt: Attempt) -> Bool {
+        attempt.specification.type == .upload && attempt.specification.options.values.existing == .skip
+            && attempt.number == 1 && attempt.life.request.method == "PUT"
+    }
+
+    /// The server has something there: nothing is sent.
+    func uploadIsThere(_ attempt: Attempt) {
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
+    }
+
     /// Fixes what the task sends; an error where that cannot be.
     func planBody(_ attempt: Attempt) -> TransferError? {
         guard let body = attempt.specification.options.values.body else { return nil }

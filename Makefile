@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run build test test-long bench lint order install uninstall clean help
+.PHONY: run build test test-long fuzz bench lint order install uninstall clean help
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -45,6 +45,13 @@ test-long: ## the same with many more rounds of the randomised tests, and on a r
 	@TRANSFER_RUN_LONG=1 $(MAKE) --no-print-directory test
 	@tools/need.sh python3-venv
 	@tools/object-store.sh $(BINARY)
+
+fuzz: ## answers that no good server gives, 100,000 or for FUZZ_SECONDS
+	@tools/need.sh $(LIBRARIES)
+	@$(RELEASE) --product transfer-run
+	@$(RELEASE) --product response-fuzz
+	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) .build/release/response-fuzz \
+		$(if $(FUZZ_SECONDS),--seconds $(FUZZ_SECONDS),--responses 100000)
 
 bench: ## what a run costs, stage by stage and beside curl (docs/performance.md)
 	@tools/need.sh $(LIBRARIES) python3 python3-yaml nginx-light curl wget2 aria2

@@ -176,6 +176,9 @@ let package = Package(
             dependencies: ["Scheduling", "Simulation", "SystemIO", "TestSupport", "TransferModel"],
             path: "Sources/simulation-check", swiftSettings: house),
         .executableTarget(
+            name: "response-fuzz", dependencies: ["TestSupport", "TextFormats", "TransferModel"],
+            path: "Sources/response-fuzz", swiftSettings: house),
+        .executableTarget(
             name: "journal-check", dependencies: ["Stores", "TestSupport", "TransferModel"],
             path: "Sources/journal-check", swiftSettings: house),
         .executableTarget(

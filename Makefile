@@ -39,6 +39,8 @@ test: ## every test, with the release binary built first
 	@$(RELEASE) --product simulation-check
 	@tools/lint.sh --linkage
 	@.build/release/simulation-check $(if $(TRANSFER_RUN_LONG),400000,20000)
+	@$(RELEASE) --product response-fuzz
+	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) .build/release/response-fuzz --seconds 30
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/test.sh
 
 test-long: ## the same with many more rounds of the randomised tests, and on a real object store

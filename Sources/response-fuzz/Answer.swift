@@ -24,7 +24,7 @@ struct Answer: Sendable {
     private mutating func mutate(_ random: inout Seeded) {
         let length = "Content-Length: \(body.count)\r\n"
         switch random.below(23) {
-        case 0: plain("folded first line", " folded\r\n" + length)
+        case 0: plain("folded first line", " X-A: folded\r\n" + length)
         case 1: plain("folded line", "X-A: b\r\n\t folded\r\n" + length + "X-B: c\r\n  d\r\n")
         case 2: plain("line without colon", length + "no colon here\r\n")
         case 3: plain("NUL in a header", length + "X-A: b\0c\r\n")
@@ -53,9 +53,10 @@ struct Answer: Sendable {
         case 13:
             let early = "HTTP/1.1 103 Early\r\nX: y\r\n\r\n"
             interim("flood of 1xx", String(repeating: early, count: random.below(500)))
-        case 14: interim("folded 1xx", "HTTP/1.1 103 Early\r\n folded\r\n\r\n")
+        case 14: interim("folded 1xx", "HTTP/1.1 103 Early\r\n X-A: folded\r\n\r\n")
         case 15:
-            plain("body where none may be", length, status: random.pick(["204 No Content", "304 Not Modified"]))
+            plain(
+                "body where none may be", length, .close, status: random.pick(["204 No Content", "304 Not Modified"]))
             permitted = [[]]
         case 16:
             fault = "no status line"
@@ -67,9 +68,12 @@ struct Answer: Sendable {
         case 18: cut(&random, .close)
         case 19: cut(&random, .reset)
         case 20:
-            let second = Script.respond(200, body: "nobody asked")
-            script = .respond(200, body: body) + second
+            // In one segment: what comes after the next request went out is that one's answer, as far as any client can tell.
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: "
+            let second = Array("\(head)12\r\n\r\nnobody asked".utf8)
             fault = "bytes after the body"
+            script = [.bytes(Array("\(head)\(body.count)\r\n\r\n".utf8) + body + second)]
+            return
         case 21:
             plain("wrong range", length + "Content-Range: bytes 5-1/0\r\n", status: "206 Partial Content")
         default: plain("content coding", length + "Content-Encoding: identity\r\nContent-Encoding: gzip, nonsense\r\n")

@@ -43,6 +43,7 @@ EXCUSED = {
     "capture-not-allowed": "names of other tasks",
     "checksum-from-data-task": "of which type another task is",
     "duration-zero": "a length of time in words",
+    "existing-upload": "what type and method make of a value",
     "for-each-unknown-field": "what a name stands for",
     "mime-type-wrong": "what is inside of a type",
     "time-zone-wrong": "which time zones there are",

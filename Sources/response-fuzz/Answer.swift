@@ -68,12 +68,9 @@ struct Answer: Sendable {
         case 18: cut(&random, .close)
         case 19: cut(&random, .reset)
         case 20:
-            // In one segment: what comes after the next request went out is that one's answer, as far as any client can tell.
-            let head = "HTTP/1.1 200 OK\r\nContent-Length: "
-            let second = Array("\(head)12\r\n\r\nnobody asked".utf8)
-            fault = "bytes after the body"
-            script = [.bytes(Array("\(head)\(body.count)\r\n\r\n".utf8) + body + second)]
-            return
+            body += Array("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nnobody asked".utf8)
+            plain("bytes after the body", length, .close)
+            body.removeLast(body.count - (permitted?.first?.count ?? 0))
         case 21:
             plain("wrong range", length + "Content-Range: bytes 5-1/0\r\n", status: "206 Partial Content")
         default: plain("content coding", length + "Content-Encoding: identity\r\nContent-Encoding: gzip, nonsense\r\n")
@@ -85,7 +82,11 @@ struct Answer: Sendable {
         _ what: String, _ lines: String, _ end: Script.Step? = nil, status: String = "200 OK"
     ) {
         fault = what
-        script = Script([.bytes(Array("HTTP/1.1 \(status)\r\n\(lines)\r\n".utf8) + body)] + (end.map { [$0] } ?? []))
+        // Of an answer that may leave bytes behind no other follows: those would be taken for the next one's, as far as any
+        // client can tell.
+        let last = end == nil ? "" : "Connection: close\r\n"
+        let head = "HTTP/1.1 \(status)\r\n\(lines)\(last)\r\n"
+        script = Script([.bytes(Array(head.utf8) + body)] + (end.map { [$0] } ?? []))
     }
 
     private mutating func chunks(_ what: String, _ end: [Script.Step]) {

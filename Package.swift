@@ -206,7 +206,8 @@ let package = Package(
         tests("StoresTests", ["Stores", "Digests", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),
         tests("NetworkConditionsTests", ["NetworkConditions", "SystemIO", "TransferModel", "TestSupport"]),
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
-        tests("ReportingTests", ["Reporting", "Records", "TextFormats", "TransferModel", "TestSupport"]),
+        tests(
+            "ReportingTests", ["Reporting", "Records", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests(
             "RunControlTests",
             ["RunControl", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),

@@ -1,18 +1,22 @@
 internal import Glibc
 package import TransferModel
 
-/// The table that GitHub shows below a step: what did not succeed first, then the rest, as far as there is room.
+/// The table that GitHub shows below a step: why tasks did not succeed, each cause once, then the tasks that did, as far as
+/// there is room.
 package final class GitHubSummary: EventConsumer {
     /// GitHub drops what one step writes if it is longer.
     private static let longest = 1 << 20
     /// Of that the heading, the table's head and the last line have so much.
     private static let frame = 4 << 10
+    /// So many ids stand in the row of a cause.
+    private static let mostIDs = 10
 
     private let job: Job
     private let path: String
     private let redactor: Redactor
     private let room: Int
-    private var troubled: [String] = []
+    private var causes: RunCauses
+    /// The rows of what went well, and their length together.
     private var others: [String] = []
     private var length = 0
     private var count = 0
@@ -26,6 +30,7 @@ package final class GitHubSummary: EventConsumer {
         self.path = path
         self.redactor = redactor ?? Redactor(job.secrets)
         room = Self.longest - written - Self.frame
+        causes = RunCauses(job: job)
     }
 
     package func consume(_ events: ArraySlice<Event>) {
@@ -41,16 +46,31 @@ package final class GitHubSummary: EventConsumer {
     private func add(_ task: TaskIndex, _ record: TaskRecord) {
         guard Int(task.raw) < job.tasks.count else { return }
         count += 1
-        let word = OutcomeWord(record)
-        let id = redactor.redacted(name: job.tasks[Int(task.raw)].id)
-        let why = record.outcome == .succeeded ? "" : record.explanation ?? record.error?.message ?? ""
-        let cells = [id, word.text.lowercased(), HumanText.duration(record.duration), why].map { Self.cell($0) }
-        let row = "| \(cells.joined(separator: " | ")) |\n"
-        // What went well gives way to what did not.
-        while word.isTrouble, length + row.utf8.count > room, let last = others.popLast() { length -= last.utf8.count }
+        if OutcomeWord(record).isTrouble { return causes.add(task, record, shownAt: 0) }
+        let row = row(id(task), record, why: record.outcome == .succeeded ? "" : Self.why(record))
         guard length + row.utf8.count <= room else { return }
         length += row.utf8.count
-        if word.isTrouble { troubled.append(row) } else { others.append(row) }
+        others.append(row)
+    }
+
+    private func id(_ task: TaskIndex) -> String { redactor.redacted(name: job.tasks[Int(task.raw)].id) }
+
+    private static func why(_ record: TaskRecord) -> String { record.explanation ?? record.error?.message ?? "" }
+
+    private func row(_ who: String, _ record: TaskRecord, why: String) -> String {
+        let duration = HumanText.duration(record.duration)
+        let cells = [who, OutcomeWord(record).text.lowercased(), duration, why].map { Self.cell($0) }
+        return "| \(cells.joined(separator: " | ")) |\n"
+    }
+
+    /// The row of a cause: its first tasks, and what followed from it.
+    private func row(_ cause: RunCauses.Cause) -> String {
+        let more = cause.tasks.count - Self.mostIDs
+        let ids = cause.tasks.sorted().prefix(Self.mostIDs).map { id($0) }.joined(separator: ", ")
+        let who = more > 0 ? "\(ids) and \(HumanText.grouped(more)) more" : ids
+        let consequences = cause.consequences.joined(separator: ", ")
+        let why = Self.why(cause.record)
+        return row(who, cause.record, why: consequences.isEmpty ? why : "\(why) (\(consequences))")
     }
 
     /// After the last event.
@@ -68,14 +88,35 @@ package final class GitHubSummary: EventConsumer {
         guard let ending else { return nil }
         var name = job.name
         if name.unicodeScalars.count > 200 { name = String(name.unicodeScalars.prefix(200)) + "…" }
-        let rows = troubled + others
+        let (rows, told) = rows
         let title = "### \(Self.cell(redactor.redacted(name: name))): \(ending.outcome.rawValue)\n\n"
         let lengthOfRun = HumanText.duration(ending.duration)
         let table = rows.isEmpty ? "" : "| task | outcome | duration | why |\n| --- | --- | --- | --- |\n"
-        let untold = count - rows.count
+        let untold = count - told
         let rest = untold > 0 ? ", of which \(untold) stand in the report only" : ""
         return Array(
             "\(title)\(table)\(rows.joined())\n\(HumanText.count(count, "task"))\(rest), in \(lengthOfRun)\n\n".utf8)
+    }
+
+    /// Those for which there is room, and how many tasks they speak of. What went well gives way to what did not.
+    private var rows: (rows: [String], tasks: Int) {
+        var causes = causes
+        _ = causes.attribute()
+        var (rows, told, left) = ([String](), 0, room)
+        for cause in causes.causes {
+            let row = row(cause)
+            guard row.utf8.count <= left else { continue }
+            left -= row.utf8.count
+            told += cause.tasks.count + cause.followers
+            rows.append(row)
+        }
+        for row in others {
+            guard row.utf8.count <= left else { break }
+            left -= row.utf8.count
+            told += 1
+            rows.append(row)
+        }
+        return (rows, told)
     }
 
     /// Text that Markdown and HTML show as it is, on one line: all that could mean something there is a reference.

@@ -48,8 +48,6 @@ package final class PlainProgress: EventConsumer {
     private let idWidth: Int
     private var brokenPlaces: Set<String> = []
 
-    private static let widestID = 32
-
     package init(job: Job, sink: any ByteSink, style: Style = Style(), redactor: Redactor? = nil) {
         self.job = job
         self.sink = sink
@@ -58,7 +56,8 @@ package final class PlainProgress: EventConsumer {
         tally = RunTally(job: job, style.advice, self.redactor)
         pulse = Heartbeat(every: style.amount == .quiet ? nil : style.heartbeat)
         // Of a hundred thousand ids the first thousand tell how wide they are.
-        idWidth = job.tasks.prefix(1_000).reduce(0) { max($0, min(TextLayout.width(of: $1.id), Self.widestID)) }
+        let widest = min(32, max(12, (style.width ?? .max) / 3))
+        idWidth = job.tasks.prefix(1_000).reduce(0) { max($0, min(TextLayout.width(of: $1.id), widest)) }
     }
 
     /// Until something moves again.
@@ -160,23 +159,42 @@ package final class PlainProgress: EventConsumer {
         let course = courses.removeValue(forKey: task) ?? TaskCourse()
         pulse.finished(task)
         let word = OutcomeWord(record)
-        let isShown = style.amount != .quiet && (style.amount == .verbose || !RunCauses.follows(record))
+        let isShown = style.amount != .quiet && (style.amount == .verbose || !RunCauses.isFolded(record))
         tally.count(task, record, course, shownAt: lineCount)
         guard isShown else { return }
         word.append(to: &lines, color: style.color)
+        let start = lines.count
+        let isAnnotated = style.isGitHub && record.outcome == .failed && annotations < GitHubAnnotation.most
+        column(TextLayout.padded(SafeText.line(id(task)), to: idWidth))
         if record.outcome == .succeeded {
-            column(TextLayout.padded(SafeText.line(id(task)), to: idWidth))
             addAmounts(course, record)
         } else {
-            column(TextLayout.padded(SafeText.line(id(task)), to: idWidth))
             gap()
             HumanText.append(duration: record.duration, to: &lines)
             addAttempts(course)
-            if let error = record.error { column(PeopleText.message(error.message)) }
+            // The annotation below it is shown in the log, too.
+            if let error = record.error, !isAnnotated { column(PeopleText.message(error.message)) }
         }
+        fit(from: start)
         endLine()
         if record.outcome == .succeeded { warnOfBrokenPlace(task, course) }
-        if style.isGitHub, word.isTrouble { annotate(task, record) }
+        if isAnnotated { annotate(task, record) }
+    }
+
+    /// Breaks a task's line, which goes on at `start` after the outcome's word, where it is wider than the terminal.
+    private func fit(from start: Int) {
+        guard let width = style.width, lines.count - start + OutcomeWord.width > width else { return }
+        let word = String(repeating: " ", count: OutcomeWord.width)
+        let text = word + String(decoding: lines[start...], as: UTF8.self)
+        // Below the id, where that leaves room.
+        let indent = width < 60 ? "    " : word + "  "
+        let parts = TextLayout.wrapped(text, width: width, indent: indent)
+        guard parts.count > 1 else { return }
+        lines.replaceSubrange(start..., with: parts[0].utf8.dropFirst(OutcomeWord.width))
+        for part in parts.dropFirst() {
+            endLine()
+            lines.append(contentsOf: part.utf8)
+        }
     }
 
     private func addAmounts(_ course: TaskCourse, _ record: TaskRecord) {
@@ -219,7 +237,6 @@ package final class PlainProgress: EventConsumer {
     }
 
     private func annotate(_ task: TaskIndex, _ record: TaskRecord) {
-        guard record.outcome == .failed, annotations < GitHubAnnotation.most else { return }
         annotations += 1
         let message = PeopleText.message(record.explanation ?? record.error?.message ?? "The task failed.")
         let annotation = GitHubAnnotation.error(
@@ -273,6 +290,8 @@ struct OutcomeWord {
     static let inOrder = [
         "ok", "unchanged", "cached", "tolerated", "FAILED", "skipped", "cancelled", "deferred",
     ]
+    /// The columns that each takes.
+    static let width = 9
     /// Its place among these.
     var place: Int { Self.inOrder.firstIndex(of: text) ?? 0 }
 
@@ -301,7 +320,7 @@ struct OutcomeWord {
     func append(to line: inout [UInt8], color isColored: Bool) {
         if isColored { line.append(contentsOf: "\u{1B}[\(color)m".utf8) }
         line.append(contentsOf: text.utf8)
-        for _ in min(9, text.utf8.count)..<9 { line.append(UInt8(ascii: " ")) }
+        for _ in min(Self.width, text.utf8.count)..<Self.width { line.append(UInt8(ascii: " ")) }
         if isColored { line.append(contentsOf: "\u{1B}[0m".utf8) }
     }
 }

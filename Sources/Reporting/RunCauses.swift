@@ -11,9 +11,27 @@ struct RunCauses {
         let record: TaskRecord
         /// How many lines had been printed when the last of them was.
         var shownAt: Int
+        /// What ended the whole run, where that is the cause.
+        let stop: RunStop?
         var skipped = 0
         var unpublished = 0
         var cancelled = 0
+
+        var followers: Int { skipped + unpublished + cancelled }
+
+        /// `3,011 other members of its group were not published`
+        var consequences: [String] {
+            func words(_ count: Int, _ one: String, _ many: String) -> String? {
+                count == 0 ? nil : "\(HumanText.grouped(count)) \(count == 1 ? one : many)"
+            }
+            return [
+                words(
+                    unpublished, "other member of its group was not published",
+                    "other members of its group were not published"),
+                words(skipped, "task that needs it was skipped", "tasks that need it were skipped"),
+                words(cancelled, "other task was cancelled (`failFast`)", "other tasks were cancelled (`failFast`)"),
+            ].compactMap { $0 }
+        }
     }
 
     private enum Following {
@@ -41,6 +59,9 @@ struct RunCauses {
     var troubledTasks: [TaskIndex] { (causeOfTask.keys + followers.map(\.task)).sorted() }
     var followerCount: Int { followers.count }
 
+    /// Whether a line of its own says nothing: the task follows another one's end, or that of the whole run.
+    static func isFolded(_ record: TaskRecord) -> Bool { follows(record) || RunStop(record) != nil }
+
     /// Whether the task only follows another one's end.
     static func follows(_ record: TaskRecord) -> Bool {
         switch record.outcome {
@@ -51,7 +72,7 @@ struct RunCauses {
     }
 
     private static func isByFailFast(_ record: TaskRecord) -> Bool {
-        record.error?.name == .cancelled && record.error?.message.contains("`failFast`") == true
+        record.error?.saysTheSame(as: .cancelledByFailFast) == true
     }
 
     mutating func add(_ task: TaskIndex, _ record: TaskRecord, shownAt lines: Int) {
@@ -73,7 +94,7 @@ struct RunCauses {
         } else {
             places[key] = causes.count
             causeOfTask[task] = causes.count
-            causes.append(Cause(tasks: [task], record: record, shownAt: lines))
+            causes.append(Cause(tasks: [task], record: record, shownAt: lines, stop: RunStop(record)))
         }
     }
 

@@ -62,16 +62,18 @@ struct RunTally {
         if troubled > 0 {
             let unknown = causes.attribute()
             lines.append("")
-            lines.append(heading)
-            for cause in causes.causes.prefix(Self.mostCauses) {
+            let own = causes.causes.filter { $0.stop == nil }
+            if !own.isEmpty || unknown > 0 { lines.append(heading(own, unknown)) }
+            for cause in own.prefix(Self.mostCauses) {
                 let isSeen = style.amount != .quiet && printed - cause.shownAt <= Self.screenful
                 lines += told(cause, isSeen: isSeen)
             }
-            let untold = causes.causes.count - Self.mostCauses
+            let untold = own.count - Self.mostCauses
             if untold > 0 { lines.append("  and \(HumanText.count(untold, "other cause")), all in the report") }
             if unknown > 0 {
                 lines.append("  \(HumanText.grouped(unknown)) more were skipped or cancelled; the report says why")
             }
+            lines += causes.causes.compactMap { cause in cause.stop.map { stopped($0, cause) } }
             if kept > 0 {
                 lines.append("\(HumanText.size(kept)) of half-done downloads is kept: the same command resumes them.")
             }
@@ -82,11 +84,11 @@ struct RunTally {
     }
 
     /// `3 of 20 tasks failed, 12 were skipped or cancelled because of them:`
-    private var heading: String {
+    private func heading(_ causes: [RunCauses.Cause], _ unknown: Int) -> String {
         let all = counts.reduce(0, +)
         let words = [("FAILED", "failed"), ("cancelled", "cancelled"), ("deferred", "deferred")]
         let own = words.map { word, verb in
-            (causes.causes.reduce(0) { $0 + ($1.record.outcome.rawValue == verb ? $1.tasks.count : 0) }, verb)
+            (causes.reduce(0) { $0 + ($1.record.outcome.rawValue == verb ? $1.tasks.count : 0) }, verb)
         }.filter { $0.0 > 0 }
         let parts = own.enumerated().map { place, part in
             place == 0
@@ -95,12 +97,20 @@ struct RunTally {
         }
         let start =
             parts.isEmpty ? "Not all of \(HumanText.count(all, "task")) succeeded" : parts.joined(separator: ", ")
-        guard causes.followerCount > 0 else { return start + ":" }
-        return "\(start), \(HumanText.grouped(causes.followerCount)) because of that:"
+        let followers = causes.reduce(unknown) { $0 + $1.followers }
+        guard followers > 0 else { return start + ":" }
+        return "\(start), \(HumanText.grouped(followers)) because of that:"
     }
 
     private static func verb(_ part: (count: Int, verb: String)) -> String {
         part.verb == "failed" ? "failed" : part.count == 1 ? "was \(part.verb)" : "were \(part.verb)"
+    }
+
+    /// `Stopped by a signal: 12 of 20 tasks are not done.` Which of them is nobody's question: the same command goes on.
+    private func stopped(_ stop: RunStop, _ cause: RunCauses.Cause) -> String {
+        let count = cause.tasks.count + cause.followers
+        let all = HumanText.count(counts.reduce(0, +), "task")
+        return "\(stop.words): \(HumanText.grouped(count)) of \(all) \(count == 1 ? "is" : "are") not done."
     }
 
     private func told(_ cause: RunCauses.Cause, isSeen: Bool) -> [String] {
@@ -120,25 +130,12 @@ struct RunTally {
             let more = ids.count > Self.mostIDs ? " and \(HumanText.grouped(ids.count - Self.mostIDs)) more" : ""
             lines.append("    " + ids.prefix(Self.mostIDs).joined(separator: ", ") + more)
         }
-        lines += consequences(of: cause).map { "    \($0)" }
+        lines += cause.consequences.map { "    \($0)" }
         // Why a task is put off, or was cancelled, says what helps, too.
         if record.outcome == .failed, let error = record.error {
             lines.append("    \(error.whatHelps(job.tasks[Int(cause.tasks[0].raw)].type))")
         }
         return lines
-    }
-
-    private func consequences(of cause: RunCauses.Cause) -> [String] {
-        func words(_ count: Int, _ one: String, _ many: String) -> String? {
-            count == 0 ? nil : "\(HumanText.grouped(count)) \(count == 1 ? one : many)"
-        }
-        return [
-            words(
-                cause.unpublished, "other member of its group was not published",
-                "other members of its group were not published"),
-            words(cause.skipped, "task that needs it was skipped", "tasks that need it were skipped"),
-            words(cause.cancelled, "other task was cancelled (`failFast`)", "other tasks were cancelled (`failFast`)"),
-        ].compactMap { $0 }
     }
 
     private func id(_ task: TaskIndex) -> String { redactor.redacted(name: job.tasks[Int(task.raw)].id) }
@@ -147,14 +144,17 @@ struct RunTally {
 
     private var again: String {
         let troubled = causes.troubledTasks
-        let chosen = pattern(troubled)
+        // A run that was stopped goes on where it was by the command that began it.
+        let isStopped = causes.causes.contains { $0.stop != nil }
+        let chosen = isStopped ? nil : pattern(troubled)
         let words = advice.words(job, tasks: chosen, hiding: redactor)
         let command = words.map { HumanText.shellWord($0) }.joined(separator: " ")
         var gaps = job.file == "-" ? ["the job on standard input"] : []
         if words.contains(where: { $0.contains(RerunAdvice.mask) }) { gaps.append("secrets in the place of `***`") }
         let given = gaps.isEmpty ? "" : ", with \(gaps.joined(separator: " and "))"
         let what = chosen == nil ? "the job" : troubled.count == 1 ? "just it" : "just them"
-        return "Run \(what) again\(given): transfer-run run \(command)"
+        let start = isStopped ? "Go on" : "Run \(what) again"
+        return "\(start)\(given): transfer-run run \(command)"
     }
 
     /// Ids or one pattern that choose these tasks alone; `nil` where that takes too many words: to run the job again costs

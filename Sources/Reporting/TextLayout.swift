@@ -28,7 +28,7 @@ package enum TextLayout {
     }
 
     /// `text`, and spaces up to `columns`.
-    static func padded(_ text: String, to columns: Int) -> String {
+    package static func padded(_ text: String, to columns: Int) -> String {
         text + String(repeating: " ", count: max(0, columns - width(of: text)))
     }
 
@@ -44,9 +44,11 @@ package enum TextLayout {
         for word in text.dropFirst(leading.count).split(separator: " ", omittingEmptySubsequences: false) {
             let columns = self.width(of: String(word))
             if !isEmpty, used + 1 + columns > width {
-                lines.append(line)
+                lines.append(trimmed(line))
                 (line, used, isEmpty) = (indent, indent.utf8.count, true)
             }
+            // Where a line breaks between columns, the spaces between them are none.
+            if word.isEmpty, isEmpty, !lines.isEmpty { continue }
             if !isEmpty {
                 line += " "
                 used += 1
@@ -56,5 +58,22 @@ package enum TextLayout {
             isEmpty = false
         }
         return lines + [line]
+    }
+
+    /// `text`, or its beginning and `…` where it is wider than `columns`.
+    package static func cut(_ text: String, to columns: Int) -> String {
+        guard width(of: text) > columns else { return text }
+        var (kept, used) = ("", 0)
+        for character in text {
+            used += width(of: character)
+            if used >= columns { break }
+            kept.append(character)
+        }
+        return kept + "…"
+    }
+
+    private static func trimmed(_ line: String) -> String {
+        guard let last = line.lastIndex(where: { $0 != " " }) else { return "" }
+        return String(line[...last])
     }
 }

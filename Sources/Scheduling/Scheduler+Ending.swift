@@ -164,7 +164,7 @@ extension Scheduler {
     /// The first failure ends the run early: sessions that say so cancel what runs, others let it finish.
     mutating func failFast() {
         stopping = .failing
-        endEarly(.cancelled, TransferError(.cancelled, "an earlier task failed and `failFast` is set"), nil)
+        endEarly(.cancelled, .cancelledByFailFast, nil)
     }
 
     /// A limit of the run puts off what is left to the next run.

@@ -208,7 +208,7 @@ package struct Scheduler {
         self.now = now
         switch command {
         case .stop:
-            stopAll(TransferError(.cancelled, "the run was stopped by a signal"))
+            stopAll(.stoppedBySignal)
             return []
         case .suspend(let chosen): return chosen.filter { suspend($0) }
         case .resume(let chosen): return chosen.filter { resume($0) }

@@ -123,14 +123,14 @@ import TransferModel
 
     /// What a stop leaves is said once, and not of what nothing keeps.
     @Test(arguments: [true, false]) func stop_saysWhatIsKept(_ isGrouped: Bool) throws {
-        let stopped = TransferError(.cancelled, "the run was stopped by a signal")
-        let text = try printed((0..<4).map { _ in record(.cancelled, stopped, source: nil) }, answered: true) { job in
+        let records = (0..<4).map { _ in record(.cancelled, .stoppedBySignal, source: nil) }
+        let text = try printed(records, answered: true) { job in
             if isGrouped { for index in job.tasks.indices { job.tasks[index].group = GroupIndex(raw: 0) } }
         }
         let words = "12.0 MiB of half-done downloads is kept: the same command resumes them.\n"
         #expect(text.contains(words) != isGrouped)
         #expect(
-            text.contains("4 of 4 tasks were cancelled:\n  4 tasks cancelled (cancelled -999): the run was stopped"))
+            text.contains("\nStopped by a signal: 4 of 4 tasks are not done.\n"))
     }
 
     /// A chain of needs leads back to the one that failed.

@@ -30,7 +30,7 @@ package enum CommandTable {
         entry(.explain, "REPORT [ID]", 1...2, "where the time went and why, per task, in words", isBuilt: false),
         entry(
             .status, "[IDENTIFIER|PID]", 0...1,
-            "background sessions and runs under way with what their tasks wait for, networks and power"),
+            "background sessions and runs under way: how far they are and what their tasks wait for"),
         entry(.attach, "IDENTIFIER", 1...1, "follow a background session as if it had never been left"),
         entry(
             .suspend, "IDENTIFIER|PID [TASK…]", many,

@@ -143,7 +143,9 @@ package enum FlagTable {
             .progress, .choice(["auto", "bar", "plain", "none"]), "what to show while it runs", following,
             unbuilt: ["bar"]),
         flag(.color, .choice(["auto", "always", "never"]), "colour on standard error", [.run, .check, .attach]),
-        flag(.verbose, .toggle, "tell each attempt, redirect and wait as well", following, short: "v"),
+        flag(
+            .verbose, .toggle, "tell each attempt, redirect and wait as well; `status`: networks and power, too",
+            following + [.status], short: "v"),
         flag(.quiet, .toggle, "show the summary only", following, short: "q"),
     ]
 

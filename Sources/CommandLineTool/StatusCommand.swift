@@ -12,6 +12,9 @@ package struct StatusOptions: Sendable {
     package var target: ControlOptions.Target?
     package var asJSON: Bool
     package var isWatching: Bool
+    package var isVerbose: Bool
+    /// What is written to standard output can be written over.
+    package var redraws: Bool
     package var network: DictatedNetwork?
     /// `nil` without a place for state.
     package var folder: StateFolder?
@@ -23,6 +26,8 @@ package struct StatusOptions: Sendable {
         if let word = typed.operands.first { target = try ControlOptions.Target(word) }
         asJSON = meant.isSet(.json)
         isWatching = meant.isSet(.watch)
+        isVerbose = meant.isSet(.verbose)
+        redraws = !asJSON && Terminal.isTerminal(1) && environment["TERM"] != "dumb"
         network = try meant.network()
         folder = try? StateFolder(meant.value(.stateDir), environment)
         isFolderNamed = meant.value(.stateDir) != nil
@@ -97,7 +102,7 @@ private struct StatusShow {
             return absence.status.code
         }
         guard options.isWatching else {
-            show(try view(watch.first))
+            console.output(text(of: try view(watch.first)))
             if let quarantined = source?.quarantined { console.errors(quarantined.warning) }
             if let trouble = source?.trouble { console.errors("warning: \(trouble)\n") }
             return ExitStatus.succeeded.code
@@ -111,7 +116,8 @@ private struct StatusShow {
         let changed = try PollWake()
         let newest = Mailbox<Conditions> { changed.signal() }
         try watch.start(onChange: { newest.post($0) })
-        var (conditions, shown) = (watch.first, StatusView?.none)
+        var (conditions, shown) = (watch.first, String?.none)
+        var (rates, page) = (WatchedRates(), RedrawnPage())
         var told: Quarantine?
         defer { watch.stop() }
         while isHeard {
@@ -119,11 +125,14 @@ private struct StatusShow {
             if let quarantined = source?.quarantined, quarantined != told {
                 console.errors(quarantined.warning)
                 told = quarantined
+                page = RedrawnPage()
             }
-            if found != shown {
-                if shown != nil, !options.asJSON { console.output("\n") }
-                show(found)
-                shown = found
+            // Where each page stays, one a second for a rate alone would be too many.
+            let measured = options.redraws ? rates.take(found.progress, at: Clocks.instant()) : [:]
+            let text = text(of: found, measured)
+            if text != shown {
+                show(text, isFirst: shown == nil, &page)
+                shown = text
             }
             rest(changed)
             conditions = newest.takeAll().last ?? conditions
@@ -159,8 +168,15 @@ private struct StatusShow {
             conditions: options.network.map { $0.conditions(power: conditions.power) } ?? conditions)
     }
 
-    private func show(_ view: StatusView) {
-        console.output(options.asJSON ? view.json : view.text)
+    private func text(of view: StatusView, _ rates: [WatchedRates.Key: Int64] = [:]) -> String {
+        options.asJSON ? view.json : view.text(showsNetworks: options.isVerbose, rates: rates)
+    }
+
+    private func show(_ text: String, isFirst: Bool, _ page: inout RedrawnPage) {
+        if options.redraws, let screen = Terminal.size(1) {
+            return console.output(page.replacing(with: text, columns: screen.columns, rows: screen.rows))
+        }
+        console.output(isFirst || options.asJSON ? text : "\n" + text)
     }
 
     // MARK: Runs

@@ -10,43 +10,51 @@ extension StatusView {
         conditions.networks.filter { $0.isThere } + conditions.networks.filter { !$0.isThere }
     }
 
-    var text: String {
-        var lines = ["networks"]
-        let names = networks.map { Visible.text($0.name) }
-        let kinds = networks.map { $0.description }
-        let width = (names.map { $0.count }.max() ?? 0, kinds.map { $0.count }.max() ?? 0)
-        for ((network, name), kind) in zip(zip(networks, names), kinds) {
-            let state = network.isThere ? "there" : network.isUsable ? "local" : "not there"
-            lines.append(
-                "  \(name.padded(to: width.0))  \(kind.padded(to: width.1))  \(state.padded(to: 9))  "
-                    + Visible.text(network.why))
-        }
-        if networks.isEmpty { lines.append("  none") }
-        lines.append("power: \(conditions.power.words)")
-        lines += sessionLines + runLines
+    /// Sessions and runs; below them networks and power, where these hold a task back or `showsNetworks` asks for them.
+    func text(showsNetworks: Bool, rates: [WatchedRates.Key: Int64] = [:]) -> String {
+        var lines = sessions.isEmpty ? [] : ["sessions"] + sessions.flatMap { $0.lines(rates[.session($0.identifier)]) }
+        if !runs.isEmpty { lines += ["runs"] + runs.flatMap { $0.lines(rates[.run($0.process)]) } }
+        if lines.isEmpty { lines = ["no run is under way"] }
+        if showsNetworks || isHeldBack { lines += networkLines }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private var sessionLines: [String] {
-        sessions.isEmpty ? [] : ["sessions"] + sessions.flatMap { $0.lines }
+    /// Whether a task waits for a network or for power.
+    private var isHeldBack: Bool {
+        func holds(_ reason: WaitReason?) -> Bool { reason == .network || reason == .power }
+        return sessions.contains { $0.tasks.contains { holds($0.waitingFor) } }
+            || runs.contains { $0.status?.tasks.contains { holds($0.waitingFor) } == true }
     }
 
-    private var runLines: [String] {
-        if runs.isEmpty { return sessions.isEmpty ? ["no run is under way"] : [] }
-        return ["runs"] + runs.flatMap { $0.lines }
+    private var networkLines: [String] {
+        let names = networks.map { Visible.text($0.name) }
+        let kinds = networks.map { $0.description }
+        let width = (names.map { TextLayout.width(of: $0) }.max() ?? 0, kinds.map { $0.count }.max() ?? 0)
+        var lines = ["networks"]
+        for ((network, name), kind) in zip(zip(networks, names), kinds) {
+            let state = network.isThere ? "there" : network.isUsable ? "local" : "not there"
+            lines.append(
+                "  \(TextLayout.padded(name, to: width.0))  \(TextLayout.padded(kind, to: width.1))  "
+                    + "\(TextLayout.padded(state, to: 9))  \(Visible.text(network.why))")
+        }
+        if networks.isEmpty { lines.append("  none") }
+        return lines + ["power: \(conditions.power.words)"]
     }
 }
 
 extension StatusView.Run {
-    fileprivate var lines: [String] {
+    fileprivate func lines(_ rate: Int64?) -> [String] {
         guard let status else { return ["  \(process)  does not answer"] }
-        return ["  \(process)  \(Visible.text(status.job)): \(words(for: status.counts))"]
-            + taskLines(status.tasks.map { TaskLine($0) }, status.counts)
+        let tasks = status.tasks.map { TaskLine($0) }
+        // What has finished is not among them: how much it is all together is not known here.
+        let amounts = amounts(tasks, isWhole: false, rate)
+        return ["  \(process)  \(Visible.text(status.job)): \(words(for: status.counts))\(amounts)"]
+            + taskLines(tasks, status.counts)
     }
 }
 
 extension BackgroundSession {
-    fileprivate var lines: [String] {
+    fileprivate func lines(_ rate: Int64?) -> [String] {
         let outcomes: [String] = TaskOutcome.allCases.compactMap { outcome in
             let count = tasks.count { $0.outcome == outcome }
             return state == .finished && count > 0 ? "\(count) \(outcome.rawValue)" : nil
@@ -55,7 +63,8 @@ extension BackgroundSession {
         let hint =
             state == .finished ? ["    `transfer-run attach \(Visible.text(identifier))` tells how it ended"] : []
         let held = trouble.map { ["    held up: \(Visible.text($0))"] } ?? []
-        return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)"] + held
+        let amounts = amounts(tasks.map { TaskLine($0) }, isWhole: true, rate)
+        return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)\(amounts)"] + held
             + taskLines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts) + hint
     }
 }
@@ -68,45 +77,70 @@ private func words(for counts: [RunStatus.State: Int]) -> String {
     return words.isEmpty ? "no tasks" : words.joined(separator: ", ")
 }
 
+/// ` · 1.2 GiB of 3.4 GiB · 5.0 MiB/s`. `isWhole`: these are all tasks, and what they expect is what there will be.
+private func amounts(_ tasks: [TaskLine], isWhole: Bool, _ rate: Int64?) -> String {
+    let moved = tasks.reduce(0) { $0 &+ $1.moved }
+    let isKnown = isWhole && tasks.allSatisfy { $0.expected != nil || $0.isFinished }
+    let expected = tasks.reduce(0) { $0 &+ max($1.moved, $1.isFinished ? 0 : $1.expected ?? 0) }
+    let whole = isKnown && expected > moved ? " of \(HumanText.size(expected))" : ""
+    let parts = [
+        moved == 0 ? nil : HumanText.size(moved) + whole,
+        rate.map { "\(HumanText.size($0))/s" },
+    ]
+    return parts.compactMap { $0 }.map { " · \($0)" }.joined()
+}
+
 /// Those that run first, then why the others do not; of many the first.
 private func taskLines(_ tasks: [TaskLine], _ counts: [RunStatus.State: Int]) -> [String] {
     let most = 10
     let running = tasks.filter { $0.isRunning && $0.bytes != nil }
     let waiting = tasks.filter { $0.waitsFor != nil }
     var lines = running.prefix(most).map { "    \(Visible.text($0.id)): \($0.bytes ?? "")" }
-    lines += waiting.prefix(most).map { "    \(Visible.text($0.id)) waits for \(Visible.text($0.waitsFor ?? ""))" }
+    lines += waiting.prefix(most).map { task in
+        let bytes = task.bytes.map { " (\($0))" } ?? ""
+        return "    \(Visible.text(task.id)) waits for \(Visible.text(task.waitsFor ?? ""))\(bytes)"
+    }
     let held = (counts[.waiting] ?? 0) + (counts[.suspended] ?? 0) - min(waiting.count, most)
     if held > 0 { lines.append("    and \(held) more wait") }
     return lines
 }
 
-/// What there is to say of a task that has not ended.
+/// What there is to say of a task.
 private struct TaskLine {
     let id: String
     let isRunning: Bool
+    let isFinished: Bool
     let waitsFor: String?
+    /// Of the body, either way; of one that waits what it has received, from which it goes on.
+    let moved: Int64
+    let expected: Int64?
+
     /// `1.5 MiB of 20.0 MiB`; `nil` before the first byte.
-    let bytes: String?
+    var bytes: String? {
+        guard moved > 0 else { return nil }
+        return HumanText.size(moved) + (expected.map { " of \(HumanText.size($0))" } ?? "")
+    }
 
     init(_ task: RunStatus.Task) {
         self.init(
-            task.id, task.state, task.lacks, task.waitingFor, max(task.bytesReceived, task.bytesSent), task.expected)
+            task.id, task.state, task.lacks, task.waitingFor, task.bytesReceived, task.bytesSent, task.expected)
     }
 
     init(_ task: SessionTask) {
         self.init(
-            task.id, task.state, task.lacks, task.waitingFor, max(task.bytesReceived, task.bytesSent), task.expected)
+            task.id, task.state, task.lacks, task.waitingFor, task.bytesReceived, task.bytesSent, task.expected)
     }
 
     private init(
-        _ id: String, _ state: RunStatus.State, _ lacks: String?, _ reason: WaitReason?, _ moved: Int64,
-        _ expected: Int64?
+        _ id: String, _ state: RunStatus.State, _ lacks: String?, _ reason: WaitReason?, _ received: Int64,
+        _ sent: Int64, _ expected: Int64?
     ) {
         self.id = id
         isRunning = state == .running
+        isFinished = state == .finished
         waitsFor = lacks ?? reason.map { Explanation.words($0) }
-        let whole = expected.map { " of \(HumanText.size($0))" } ?? ""
-        bytes = moved > 0 ? HumanText.size(moved) + whole : nil
+        moved = isRunning || isFinished ? max(received, sent) : received
+        self.expected = expected
     }
 }
 
@@ -115,11 +149,5 @@ extension PowerState {
     fileprivate var words: String {
         ([source.rawValue] + (battery.map { ["\(Int($0)) %"] } ?? []) + (isFalling ? ["falling"] : []))
             .joined(separator: ", ")
-    }
-}
-
-extension String {
-    fileprivate func padded(to width: Int) -> String {
-        self + String(repeating: " ", count: max(0, width - count))
     }
 }

@@ -5,10 +5,13 @@ enum Terminal {
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
     /// The columns of the terminal; `nil` where it does not say.
-    static func width(_ descriptor: Int32) -> Int? {
+    static func width(_ descriptor: Int32) -> Int? { size(descriptor)?.columns }
+
+    /// The columns and rows of the terminal; `nil` where it does not say.
+    static func size(_ descriptor: Int32) -> (columns: Int, rows: Int)? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 else { return nil }
-        return Int(size.ws_col)
+        return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : 24)
     }
 
     static func hostName() -> String {

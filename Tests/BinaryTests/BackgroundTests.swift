@@ -76,13 +76,29 @@ import TransferModel
         #expect(try stage.status("$.sessions[0].tasks[*].attempts") == ["1", "0"])
         #expect(try stage.status("$.sessions[0].tasks[*].error") == [nil, nil])
         let text = try stage.run("status", BackgroundStage.identifier).outputText
-        #expect(text.contains("sessions\n  \(BackgroundStage.identifier)  nightly: 1 waiting, 1 running\n"), "\(text)")
+        #expect(
+            text.contains("sessions\n  \(BackgroundStage.identifier)  nightly: 1 waiting, 1 running · 100.0 KiB\n"),
+            "\(text)")
         #expect(text.contains("    a: 100.0 KiB of 200.0 KiB\n    b waits for the tasks it needs\n"), "\(text)")
         stage.server.open(gate: "a")
         stage.waitForReport()
         #expect(try stage.report()["outcome"] == .string("succeeded"))
         #expect(try stage.stage.folder.bytes("a") == body)
         try stage.waitFor("$.sessions", "[]")
+    }
+
+    /// How long the answer is says nothing of what is sent.
+    @Test func lengthOfAnAnswer_isNotWhatItsUploadExpects() throws {
+        _ = stage.serveHalves("a")
+        stage.server.on("/u", .respond(200, body: ""))
+        let upload = "{ id: u, type: upload, url: \"\(stage.server.url("/u"))\", body: { file: body } }"
+        try stage.stage.folder.write("body", "hello")
+        #expect(try stage.detach(stage.job(stage.task("a"), upload)).exitStatus == 0)
+        try stage.waitFor("$.sessions[0].tasks[1].state", "finished")
+        #expect(try stage.status("$.sessions[0].tasks[1].bytesSent") == ["5"])
+        #expect(try stage.status("$.sessions[0].tasks[1].expected") != ["0"])
+        stage.server.open(gate: "a")
+        stage.waitForReport()
     }
 
     // MARK: Coming back

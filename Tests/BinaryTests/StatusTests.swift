@@ -22,8 +22,10 @@ import TransferModel
         #expect(try ["mains", "battery", "unknown"].contains(values("$.power.source", result).first ?? nil))
         let text = try binary.run("status")
         #expect(text.exitStatus == 0)
-        #expect(text.outputText.hasPrefix("networks\n") && text.outputText.contains("\npower: "))
-        #expect(text.outputText.hasSuffix("\nno run is under way\n"))
+        #expect(text.outputText == "no run is under way\n")
+        let all = try binary.run("status", "-v")
+        #expect(all.exitStatus == 0)
+        #expect(all.outputText.hasPrefix("no run is under way\nnetworks\n") && all.outputText.contains("\npower: "))
         // Nothing of it stays, and no folder is made for it.
         #expect(binary.home.list().isEmpty && binary.folder.list().isEmpty)
     }
@@ -52,8 +54,8 @@ import TransferModel
     }
 
     @Test func noNetworkCanBeDictated() throws {
-        let result = try Binary().run("status", environment: ["TRANSFER_RUN_NETWORK": "none"])
-        #expect(result.outputText.hasPrefix("networks\n  none\npower: "))
+        let result = try Binary().run("status", "-v", environment: ["TRANSFER_RUN_NETWORK": "none"])
+        #expect(result.outputText.hasPrefix("no run is under way\nnetworks\n  none\npower: "))
     }
 
     @Test(arguments: ["wlan", "wired,fast", "none,metered", ",", "wifi,metered,metered", "wifi,"])
@@ -135,12 +137,29 @@ import TransferModel
             #expect(try values("$.runs[0].counts.waiting", result) == ["2"])
         }
         let text = try stage.binary.run("status").outputText
+        #expect(!text.contains("networks\n"))
         #expect(text.contains("  \(program.processID)  nightly: 2 waiting, 1 running, 1 suspended\n"))
         #expect(text.contains("    second waits for a free place in its session (`maximumConcurrentTasks`)\n"))
         _ = try stage.binary.run("resume", "\(program.processID)", "fourth")
         server.open(gate: "open")
         #expect(try stage.finish(program).status == 0)
-        #expect(try stage.binary.run("status").outputText.hasSuffix("no run is under way\n"))
+        #expect(try stage.binary.run("status").outputText == "no run is under way\n")
+    }
+
+    /// What holds a task back is shown without being asked for.
+    @Test func networksAreShown_whereATaskWaitsForOne() throws {
+        let stage = try Stage()
+        let program = try stage.start(
+            """
+            sessions: { s: { waitsForConnectivity: true } }
+            tasks: [{ id: a, session: s, url: "http://127.0.0.1:9/a", to: a, allowsCellularAccess: false }]
+            """, ["--network", "cellular"])
+        #expect(program.waitForOutput("waits for a network"))
+        let text = try stage.binary.run("status").outputText
+        #expect(text.hasPrefix("runs\n") && text.contains("    a waits for a network"), "\(text)")
+        #expect(text.contains("\nnetworks\n") && text.contains("\npower: "), "\(text)")
+        program.send(signal: 15)
+        _ = program.wait()
     }
 
     /// It goes on until somebody ends it, or nobody reads it any more.
@@ -152,7 +171,7 @@ import TransferModel
         #expect(program.wait().ending == .signal(15))
         let cut = try binary.start(
             ["status", "--watch"], timeout: .seconds(30), under: ["/bin/sh", "-c", "\"$@\" | head -n 1", "sh"])
-        #expect(cut.wait().outputText == "networks\n")
+        #expect(cut.wait().outputText == "no run is under way\n")
     }
 }
 
@@ -177,7 +196,7 @@ import TransferModel
     @Test func changesAreShown() throws {
         let space = try NetworkNamespace()
         try space.addCable("wwp2s0")
-        let program = try Binary().start(["status", "--watch"], under: space.wrapper)
+        let program = try Binary().start(["status", "--watch", "-v"], under: space.wrapper)
         #expect(program.waitForOutput("wwp2s0"))
         try space.plug("wwp2s0", "10.7.0.1/24")
         #expect(program.waitForOutput("wwp2s0      cellular, metered  there"))

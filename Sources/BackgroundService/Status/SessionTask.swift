@@ -36,7 +36,8 @@ package struct SessionTask: Hashable, Sendable {
             attempts = record.number
             (bytesReceived, bytesSent, expected) = (0, 0, nil)
         case .resumedAtOffset(let progress): (bytesReceived, expected) = (progress.bytes, progress.expected)
-        case .response(let record): expected = record.expectedLength ?? expected
+        // Of an upload it is the answer's length.
+        case .response(let record): if type != .upload { expected = record.expectedLength ?? expected }
         case .fileFinished(let record): bytesReceived = record.bytes
         case .attemptFinished(let record): ended(record)
         case .taskFinished(let record):

@@ -145,6 +145,7 @@ private struct SessionMemory {
             if let journal { try journal.erase(JournalledSession.told(of: job, journal)) }
             guard let gone = try store?.reset(job: job, name: name) else { return }
             for path in gone.parts { HalfDoneFile.remove(path) }
+            KeptPlace.removeAll(of: job, state: folder.state)
             guard !gone.bodies.isEmpty else { return }
             // Stores of before did not say where.
             for path in Set(gone.folders + [folder.cache]) where Folders.resolved(path) != nil {

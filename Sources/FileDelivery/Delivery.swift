@@ -20,6 +20,7 @@ package final class Delivery: Sendable {
     package let pool = BufferPool()
     private let threads: [DeliveryThread]
     private let backlog: Backlog
+    private let keptMembers: KeptMembers
 
     /// At most so many bytes wait for the disk, over all threads; then the loop waits. Of several threads each is to have
     /// enough while another's bodies are many, so that the loop waits for none alone.
@@ -39,6 +40,7 @@ package final class Delivery: Sendable {
         let commons = PublishersCommons(
             names: TemporaryNames(run: run), leftovers: Leftovers(run: run), reserved: reserved, taskName: taskName,
             makesSums: makesSums, lacking: lacking, groupPatience: groupPatience)
+        keptMembers = commons.keptMembers
         maximumOutstanding = threads == 1 ? 1 << 20 : threads << 22
         backlog = Backlog(maximumOutstanding)
         var started: [DeliveryThread] = []
@@ -54,6 +56,9 @@ package final class Delivery: Sendable {
         }
         self.threads = started
     }
+
+    /// The folder in which half-done members of a group wait for the next run; `nil` where they do not.
+    package func keptFolder(of group: GroupPlace) -> String? { keptMembers.path(of: group) }
 
     /// Hands over what a turn of the loop produced, in one piece. Waits while the disk is too far behind.
     package func submit(_ batch: [DeliveryOrder], bytes: Int) {
@@ -79,6 +84,7 @@ package final class Delivery: Sendable {
     /// others met.
     package func finish() {
         for thread in threads.reversed() { thread.finish() }
+        keptMembers.close()
     }
 }
 

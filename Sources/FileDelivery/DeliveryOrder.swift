@@ -42,6 +42,8 @@ package struct Destination: Sendable {
     package var flush = false
     /// The group it is published with; it stands where it shall only once that is published.
     package var group: GroupPlace?
+    /// A member of a group that is not published is worth keeping: the next run can tell whether it is still right.
+    package var isOfUseToNextRun = true
     /// How a local source is unpacked.
     package var decoding: BodyDecoding?
     /// Bytes that must stay free on its filesystem.
@@ -52,6 +54,7 @@ package struct Destination: Sendable {
     package var untoldSince: WallTime?
     package init(path: String) { self.path = path }
     package var folder: String { Folders.split(path).folder }
+    package var member: GroupMember? { group.map { GroupMember($0, existing) } }
 }
 
 /// A piece of what is to be hashed.
@@ -93,18 +96,20 @@ package enum DeliveryOrder: Sendable {
     /// The first `keeping` bytes of what an earlier run left become the beginning of this body, if it is still what it
     /// was. `adopted` answers; nothing else may be ordered for the body before.
     case adopt(
-        StagingID, TaskIndex, folder: String, PartFile, keeping: Int64, algorithm: DigestAlgorithm?,
-        sent: DigestAlgorithm?)
+        StagingID, TaskIndex, folder: String, group: GroupPlace? = nil, PartFile, keeping: Int64,
+        algorithm: DigestAlgorithm?, sent: DigestAlgorithm?)
     /// What an earlier run left, at this path, is of no use.
     case removePart(String)
     /// Files and folders under way that killed runs left may go, in the folders that are met, but for these. Where
     /// nobody can say what is to be kept, big ones stay for a day.
     case sweep(keeping: Set<String>?)
-    /// What stands at the destination, and whether it meets the checksum. `isMember`: of the group in whose folder that
-    /// is. `exceptSince`: what was put there since then may be the task's own, and does not count.
-    case inspect(TaskIndex, path: String, Checksum?, isMember: Bool = false, exceptSince: WallTime? = nil)
-    /// By what is known again what stands at the destination and, with `readingIt`, the sum of its bytes.
-    case look(TaskIndex, path: String, readingIt: Bool = false, isMember: Bool)
+    /// What stands at the destination, and whether it meets the checksum. `member`: of the group in whose folder that
+    /// is; an earlier run may have kept its file. `exceptSince`: what was put there since then may be the task's own, and
+    /// does not count.
+    case inspect(TaskIndex, path: String, Checksum?, member: GroupMember? = nil, exceptSince: WallTime? = nil)
+    /// By what is known again what stands at the destination and, with `readingIt`, the sum of its bytes. `member` as in
+    /// `inspect`; a file that is a task's source may stand in a group's folder.
+    case look(TaskIndex, path: String, readingIt: Bool = false, isSource: Bool = false, member: GroupMember? = nil)
     /// What stands there is as it shall be but for its mode, perhaps; `published` answers with its record.
     case keepFile(TaskIndex, FileRecord, mode: UInt16)
     /// The digest of a body that is to be sent: of these, one after the other.
@@ -119,14 +124,14 @@ package enum DeliveryOrder: Sendable {
     case examine(TaskIndex, look: @Sendable () -> Void)
     /// A member of a group that is as it shall be: carried over with the group. With the checksum that it met.
     /// `anew` where it shall have a mode: one that has another is staged as a copy, for the old tree stays as it is.
-    case keep(TaskIndex, path: String, GroupPlace, Checksum? = nil, anew: Destination? = nil)
+    case keep(TaskIndex, path: String, GroupMember, Checksum? = nil, anew: Destination? = nil)
     /// All members are staged: put them in place in one step. What the `absent` members of the job wrote stays as it is;
     /// `nil` for one of which nobody knows where that is, a path with a slash at its end for one in that folder.
     case publishGroup(GroupPlace, absent: [String?] = [])
     /// If it still waits for another run, it is not published: `groupPublished` says so, with the error `cancelled`.
     case giveUpGroup(GroupPlace)
-    /// A member failed: nothing of the group stays, and what stands there is not touched.
-    case discardGroup(GroupPlace)
+    /// A member failed: what stands there is not touched, and verified members are kept where the next run may have them.
+    case discardGroup(GroupPlace, keepingMembers: Bool = true)
     /// Nothing else is under way: do not wait for more before flushing.
     case hurry
 }
@@ -138,9 +143,10 @@ extension DeliveryOrder {
         case .append(let id, _, _, _, _, _, _, _), .announce(let id, _, _, _, _, _), .decode(let id, _, _),
             .publish(_, let id, _, _, _), .settle(let id), .discard(let id), .conceal(let id), .keepPart(let id, _),
             .leave(let id, _, _),
-            .adopt(let id, _, _, _, _, _, _):
+            .adopt(let id, _, _, _, _, _, _, _):
             id.thread(of: count)
-        case .inspect(let task, _, _, _, _), .look(let task, _, _, _), .digest(let task, _, _), .examine(let task, _),
+        case .inspect(let task, _, _, _, _), .look(let task, _, _, _, _), .digest(let task, _, _),
+            .examine(let task, _),
             .keepFile(let task, _, _), .fetch(let task, _, _):
             Int(task.raw) % count
         case .copy(let task, _, let destination, _): destination.group == nil ? Int(task.raw) % count : 0

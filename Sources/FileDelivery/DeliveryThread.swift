@@ -134,15 +134,15 @@ struct DeliveryWorker {
         case .keepPart(let id, let task): publisher.keepPart(id, task)
         case .leave(let id, let task, let atAnySize):
             if let report = publisher.leave(id, task, atAnySize: atAnySize) { answers.append(report) }
-        case .adopt(let id, let task, let folder, let part, let keeping, let algorithm, let sent):
+        case .adopt(let id, let task, let folder, let group, let part, let keeping, let algorithm, let sent):
             let algorithms = BodyDigests.Algorithms(written: algorithm, sent: sent)
-            if let report = publisher.adopt(id, task, folder, part, keeping: keeping, algorithms) {
+            if let report = publisher.adopt(id, task, folder, group, part, keeping: keeping, algorithms) {
                 answers.append(report)
             }
         case .removePart(let path): publisher.removePart(path)
         case .sweep(let kept): publisher.sweep(keeping: kept)
-        case .inspect(let task, let path, let checksum, let isMember, let exceptSince):
-            inspect(task, path, checksum, isMember, exceptSince)
+        case .inspect(let task, let path, let checksum, let member, let exceptSince):
+            inspect(task, path, checksum, member, exceptSince)
         case .digest(let task, let pieces, let algorithm):
             answer(task) { () throws(TransferError) in .digested(task, try LocalFiles.digest(pieces, algorithm)) }
         case .fetch(let task, let path, let range):
@@ -153,9 +153,10 @@ struct DeliveryWorker {
                 try LocalFiles.setMode(record.path, mode)
                 return .published(task, record, isKept: true)
             }
-        case .look(let task, let path, let readsIt, let isMember):
+        case .look(let task, let path, let readsIt, let isSource, let member):
             // What a group may take away counts as nothing: to write it anew is refused, and that is told.
-            let isOurs = isMember || !publisher.isInGroup(path)
+            let isOurs = isSource || member != nil || !publisher.isInGroup(path)
+            let path = publisher.keptMembers.path(path, member)
             answers.append(
                 .looked(
                     task, isOurs ? LocalFiles.stamp(path) : nil, sum: isOurs && readsIt ? LocalFiles.sum(path) : nil))
@@ -164,16 +165,18 @@ struct DeliveryWorker {
         case .examine(let task, let look):
             look()
             answers.append(.examined(task))
-        case .keep(let task, let path, _, _, let anew?) where !LocalFiles.hasMode(path, anew.mode):
-            copy(task, path, anew, nil)
-        case .keep(let task, let path, let group, let checksum, _):
+        case .keep(let task, let path, let member, _, let anew?)
+        where !LocalFiles.hasMode(publisher.keptMembers.path(path, member), anew.mode):
+            copy(task, publisher.keptMembers.path(path, member), anew, nil)
+        case .keep(let task, let path, let member, let checksum, _):
             answer(task) { () throws(TransferError) in
-                .staged(task, try publisher.groups.keep(task, path, group, checksum))
+                .staged(task, try publisher.groups.keep(task, path, member, checksum))
             }
         case .publishGroup(let group, let absent):
             publish(WaitingGroup(group: group, absent: absent, until: Clocks.instant() + groupPatience))
         case .giveUpGroup(let group): giveUp(group)
-        case .discardGroup(let group): publisher.groups.discard(group)
+        case .discardGroup(let group, let keepingMembers):
+            publisher.groups.discard(group, keepingMembers: keepingMembers)
         case .hurry: flushDue = flushDue.map { _ in Instant(nanoseconds: 0) }
         }
         if answers.count >= 256 { handOver() }
@@ -250,13 +253,14 @@ struct DeliveryWorker {
     }
 
     private mutating func inspect(
-        _ task: TaskIndex, _ path: String, _ checksum: Checksum?, _ isMember: Bool, _ exceptSince: WallTime?
+        _ task: TaskIndex, _ path: String, _ checksum: Checksum?, _ member: GroupMember?, _ exceptSince: WallTime?
     ) {
         let publisher = publisher
         answer(task) { () throws(TransferError) in
             // Nothing that the group may take away is told as there.
-            if !isMember { try publisher.checkGroups(path) }
-            let found = try LocalFiles.inspect(path, checksum, exceptSince: exceptSince)
+            if member == nil { try publisher.checkGroups(path) }
+            let found = try LocalFiles.inspect(
+                publisher.keptMembers.path(path, member), checksum, exceptSince: exceptSince)
             return .inspected(task, path: path, size: found.size, matches: found.matches)
         }
     }

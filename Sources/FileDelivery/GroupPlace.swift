@@ -10,10 +10,14 @@ package final class GroupPlace: Sendable {
     package let extraneous: GroupSpecification.Extraneous
     /// Counts as published only when all of it would survive a power cut.
     package let flush: Bool
+    /// Where members are kept if the group is not published; `nil` where they are not.
+    package let keeping: KeptPlace?
 
     package init(
-        index: GroupIndex, folder: String, extraneous: GroupSpecification.Extraneous = .keep, flush: Bool = false
+        index: GroupIndex, folder: String, extraneous: GroupSpecification.Extraneous = .keep, flush: Bool = false,
+        keeping: KeptPlace? = nil
     ) {
+        self.keeping = keeping
         self.index = index
         self.folder = folder
         self.extraneous = extraneous
@@ -53,6 +57,8 @@ final class MemberFolder {
         var kept: FileFacts?
         /// Nothing stood there, and `existing` says that what stands there is not to be replaced.
         var mustBeNew = false
+        /// The next run can tell whether it is still the server's.
+        var isOfUse = true
     }
     var folders: [RawName: MemberFolder] = [:]
     var files: [RawName: Member] = [:]

@@ -15,17 +15,26 @@ final class GroupStaging {
     private(set) var hasNewMembers = false
     private let beside: FolderCache.Folder
     private let name: RawName
+    /// The same folder as `root`, where the members shall outlive the run; locked.
+    let kept: KeptFolder?
     private var last: (names: [RawName], folder: FolderCache.Folder)?
     /// The new tree stands there and is not confirmed: nothing may be removed, for the old tree may have to come back.
     var isHandsOff = false
 
     init(
-        _ place: GroupPlace, beside: FolderCache.Folder, _ names: TemporaryNames, lacksUnnamedFiles: Bool
+        _ place: GroupPlace, beside: FolderCache.Folder, _ kept: KeptFolder?, _ names: TemporaryNames,
+        lacksUnnamedFiles: Bool
     ) throws(SystemError) {
         self.place = place
         self.beside = beside
-        let made = try Self.makeRoot(in: beside, names, lacksUnnamedFiles: lacksUnnamedFiles)
-        (name, root) = (made.name, made.folder)
+        self.kept = kept
+        if let kept {
+            name = kept.name
+            root = try FolderCache.Folder(kept.descriptor.folder(.this), lacksUnnamedFiles: lacksUnnamedFiles)
+        } else {
+            let made = try Self.makeRoot(in: beside, names, lacksUnnamedFiles: lacksUnnamedFiles)
+            (name, root) = (made.name, made.folder)
+        }
         tree = try root.madeChild(Self.treeName)
         // The tree leaves the staging in the end.
         _ = try? tree.descriptor.tryLock()
@@ -82,6 +91,17 @@ final class GroupStaging {
         members.folder(path.folders).files[path.name] = MemberFolder.Member(task: task, kept: facts)
     }
 
+    /// Takes the file that an earlier run kept for the member into the tree. It stays among the kept ones until the group
+    /// is published.
+    func take(
+        from kept: FolderCache.Folder, _ facts: FileFacts, at path: MemberPath, _ member: MemberFolder.Member
+    ) throws(SystemError) {
+        let folder = try vacate(path, member.task)
+        try kept.carry(path.name, facts, into: folder)
+        members.folder(path.folders).files[path.name] = member
+        hasNewMembers = true
+    }
+
     /// A member that is not in this run, or failed and may: what it wrote before stays.
     func spare(_ path: String?) {
         guard let path, let member = try? place.member(path) else { return members.keepsRest = true }
@@ -101,6 +121,33 @@ final class GroupStaging {
         try folder.descriptor.unlink(path.name)
         known.files[path.name] = nil
         return folder
+    }
+
+    /// Puts the new members among those that the next run finds; the rest of the tree goes.
+    func keepMembers() {
+        // Once it was put in the place of the old tree it is the group's own, even where flushing it failed.
+        guard let kept, !isHandsOff, (try? root.child(Self.treeName))?.isSame(as: tree) == true else { return }
+        keep(members, in: tree, [], kept)
+        try? TreeRemoval.remove(Self.treeName, in: root)
+    }
+
+    /// The tree comes back into the staging, for its members are to be kept. `false` when it does not.
+    func takesBack(_ name: RawName, from folder: FolderCache.Folder) -> Bool {
+        guard kept != nil else { return false }
+        try? tree.descriptor.setMode(0o700)
+        return (try? folder.descriptor.renameFolderIfFree(name, into: root.descriptor, as: Self.treeName)) != nil
+    }
+
+    private func keep(_ members: MemberFolder, in folder: FolderCache.Folder, _ names: [RawName], _ kept: KeptFolder) {
+        // Completed as the old tree was, a folder may be one that nobody may write in.
+        try? folder.descriptor.setMode(0o700)
+        let new = members.files.filter { $0.value.kept == nil && $0.value.isOfUse }
+        if !new.isEmpty, let target = try? kept.folder(names, makes: true) {
+            for name in new.keys { try? folder.descriptor.rename(name, into: target.descriptor, as: name) }
+        }
+        for (name, below) in members.folders {
+            if let child = try? folder.child(name) { keep(below, in: child, names + [name], kept) }
+        }
     }
 
     /// Leaves nothing of it. What cannot be removed stays under its temporary name and hurts nobody.

@@ -258,6 +258,7 @@ struct GroupSwap {
         guard !staging.isHandsOff else { return }
         if let spareLink, !isReplaced, holdsOurs(spareLink) { try? target.parent.descriptor.unlink(spareLink) }
         guard let treeName, let tree = try? target.beside.child(treeName), tree.isSame(as: staging.tree) else { return }
+        if staging.takesBack(treeName, from: target.beside) { return }
         try? TreeRemoval.remove(treeName, in: target.beside)
     }
 

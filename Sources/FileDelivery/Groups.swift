@@ -24,12 +24,16 @@ final class Groups {
     private let reserved: ReservedPlaces
     private let hook: GroupHook?
     private let lacksExchange: Bool
+    private let kept: KeptMembers
     private var stagings: [GroupIndex: GroupStaging] = [:]
+    /// Of groups that were not published: half-done files may still come to lie in their folders.
+    private var ended: [GroupIndex: GroupStaging] = [:]
 
     init(
-        _ folders: FolderCache, _ names: TemporaryNames, _ reserved: ReservedPlaces, hook: GroupHook?,
-        lacksExchange: Bool
+        _ folders: FolderCache, _ names: TemporaryNames, _ reserved: ReservedPlaces, _ kept: KeptMembers,
+        hook: GroupHook?, lacksExchange: Bool
     ) {
+        self.kept = kept
         self.lacksExchange = lacksExchange
         self.reserved = reserved
         self.folders = folders
@@ -38,7 +42,17 @@ final class Groups {
     }
 
     deinit {
-        for staging in stagings.values { staging.remove() }
+        for staging in stagings.values { giveUp(staging) }
+        for staging in ended.values {
+            if let folder = staging.kept, kept.keep(folder, of: staging.place) { continue }
+            remove(staging)
+        }
+    }
+
+    private func remove(_ staging: GroupStaging) {
+        guard !staging.isHandsOff else { return }
+        kept.forget(staging.place)
+        staging.remove()
     }
 
     /// Made when it is first asked for.
@@ -46,32 +60,88 @@ final class Groups {
         if let known = stagings[place.index] { return known }
         let target = try GroupTarget.look(at: place, folders)
         let made = try attempting("staging beside", place.folder) { () throws(SystemError) in
-            try GroupStaging(place, beside: target.beside, names, lacksUnnamedFiles: folders.lacksUnnamedFiles)
+            try GroupStaging(
+                place, beside: target.beside, kept.claim(place, beside: target.beside), names,
+                lacksUnnamedFiles: folders.lacksUnnamedFiles)
         }
         stagings[place.index] = made
         return made
     }
 
-    func discard(_ place: GroupPlace) {
-        if let staging = stagings.removeValue(forKey: place.index) { return staging.remove() }
+    /// The group is not published: its verified members are kept for the next run, if they may be.
+    func discard(_ place: GroupPlace, keepingMembers: Bool = true) {
+        if let staging = stagings.removeValue(forKey: place.index) {
+            return keepingMembers ? giveUp(staging) : remove(staging)
+        }
         // A run that has nothing to stage, night for night, finds what one that was killed left there all the same.
         if (try? Descriptor.openFolder(Folders.split(place.folder).folder)) != nil {
             _ = try? GroupTarget.look(at: place, folders)
         }
     }
 
+    private func giveUp(_ staging: GroupStaging) {
+        guard !staging.isHandsOff else { return }
+        guard staging.kept != nil else { return remove(staging) }
+        staging.keepMembers()
+        ended[staging.place.index] = staging
+    }
+
     // MARK: Members
 
-    /// A member that is as it shall be.
+    /// A member that is as it shall be: where it stands, or where an earlier run kept it.
     func keep(
-        _ task: TaskIndex, _ path: String, _ place: GroupPlace, _ met: Checksum?
+        _ task: TaskIndex, _ path: String, _ of: GroupMember, _ met: Checksum?
     ) throws(TransferError) -> FileRecord {
+        let place = of.place
         let member = try place.member(path)
+        if let folder = kept.folder(of: path, of) {
+            return try take(task, path, member, from: folder, of, met)
+        }
         guard let standing = try standing(at: member, path, place), standing.facts.isRegular || standing.facts.isLink
         else { throw TransferError(.groupChanged, "\(path) is there no more") }
         try keep(standing, member, path, task, place)
         return FileRecord(
             path: path, bytes: standing.size(member.name), checksum: met, changed: false, lengthUnverified: false)
+    }
+
+    private func take(
+        _ task: TaskIndex, _ path: String, _ member: MemberPath, from folder: FolderCache.Folder, _ of: GroupMember,
+        _ met: Checksum?
+    ) throws(TransferError) -> FileRecord {
+        let place = of.place
+        let standing = try standing(at: member, path, place)
+        if let standing { try refuseObstacle(standing, path, place) }
+        let staging = try staging(place)
+        do throws(SystemError) {
+            let facts = try folder.descriptor.facts(of: member.name)
+            guard facts.isRegular else { throw SystemError(call: "link", errno: ENOTSUP) }
+            let isSame = standing.map { areSame($0, member.name, folder, facts) } ?? false
+            let entry = MemberFolder.Member(task: task, mustBeNew: of.existing == .skip && standing == nil)
+            try staging.take(from: folder, facts, at: member, entry)
+            return FileRecord(
+                path: path, bytes: facts.size, checksum: met, changed: !isSame, lengthUnverified: false)
+        } catch {
+            throw memberError(error, path)
+        }
+    }
+
+    /// Whether what stands at a member's place has the bytes of the kept file.
+    private func areSame(_ standing: Standing, _ name: RawName, _ folder: FolderCache.Folder, _ facts: FileFacts)
+        -> Bool
+    {
+        if standing.facts.isSameFile(as: facts) { return true }
+        let text = name.description
+        guard standing.facts.isRegular, standing.facts.size == facts.size,
+            let old = try? standing.folder.descriptor.open(text, O_RDONLY | O_NOFOLLOW),
+            let new = try? folder.descriptor.open(text, O_RDONLY | O_NOFOLLOW)
+        else { return false }
+        return LocalFiles.haveSameBytes(old, new, facts.size)
+    }
+
+    /// A folder, device, pipe or socket at a member's place stays, with `extraneous: keep`, and is in the member's way.
+    private func refuseObstacle(_ standing: Standing, _ path: String, _ place: GroupPlace) throws(TransferError) {
+        guard standing.isObstacle, place.extraneous == .keep else { return }
+        throw memberError(SystemError(call: "rename", errno: standing.facts.isFolder ? EISDIR : ENOTSUP), path)
     }
 
     private func keep(
@@ -94,9 +164,7 @@ final class Groups {
         let protects = destination.existing == .fail || destination.existing == .skip
         let standing = try standing(at: member, path, place)
         if let standing {
-            if standing.isObstacle, place.extraneous == .keep {
-                throw memberError(SystemError(call: "rename", errno: standing.facts.isFolder ? EISDIR : ENOTSUP), path)
-            }
+            try refuseObstacle(standing, path, place)
             if destination.existing == .fail { throw memberError(SystemError(call: "link", errno: EEXIST), path) }
             if destination.existing == .skip, !standing.isObstacle {
                 let name = member.name.description
@@ -119,7 +187,8 @@ final class Groups {
         }
         let staging = try staging(place)
         do throws(SystemError) {
-            let entry = MemberFolder.Member(task: task, mustBeNew: protects && standing == nil)
+            let entry = MemberFolder.Member(
+                task: task, mustBeNew: protects && standing == nil, isOfUse: destination.isOfUseToNextRun)
             try staging.add(file, at: member, entry)
         } catch {
             throw memberError(error, path)
@@ -203,7 +272,10 @@ final class Groups {
             let publication = try publish(staging, absent)
             if case .held = publication { return .held }
             stagings[place.index] = nil
-            if case .done = publication { staging.remove() }
+            if case .done = publication {
+                ended[place.index] = nil
+                remove(staging)
+            }
             return publication
         } catch {
             discard(place)

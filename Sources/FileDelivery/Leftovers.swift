@@ -61,6 +61,7 @@ final class Leftovers: Sendable {
         else { return true }
         if let link = place.link { sweepTrees(of: link, names, in: folder) }
         for name in names where name.bytes.starts(with: TemporaryNames.prefix.utf8) {
+            if KeptPlace.isName(name) { KeptPlace.removeIfOld(name, in: folder) }
             guard let run = TemporaryNames.run(in: name) else { continue }
             let isKept = kept?.contains(RawName(place.folder).appending(name))
             if isKept != true, !isSpared(name.description) {

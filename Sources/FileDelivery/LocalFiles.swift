@@ -171,6 +171,20 @@ enum LocalFiles {
         return sum.shortSoFar
     }
 
+    /// Whether the first `size` bytes of two files are the same.
+    static func haveSameBytes(_ one: borrowing Descriptor, _ other: borrowing Descriptor, _ size: Int64) -> Bool {
+        var left = [UInt8](repeating: 0, count: 256 << 10)
+        var right = left
+        var offset: Int64 = 0
+        while offset < size {
+            let count = left.withUnsafeMutableBytes { (try? one.read(into: $0, at: offset)) ?? 0 }
+            let another = right.withUnsafeMutableBytes { (try? other.read(into: $0, at: offset)) ?? 0 }
+            guard count > 0, count == another, Memory.areSame(left, right, first: count) else { return false }
+            offset += Int64(count)
+        }
+        return true
+    }
+
     private static func meets(_ path: String, _ checksum: Checksum) -> Bool {
         (try? digest([.file(path: path)], checksum.algorithm)) == checksum
     }

@@ -47,11 +47,12 @@ extension Publisher {
     // MARK: Of an earlier run
 
     func adopt(
-        _ id: StagingID, _ task: TaskIndex, _ folder: String, _ part: PartFile, keeping: Int64,
+        _ id: StagingID, _ task: TaskIndex, _ folder: String, _ group: GroupPlace?, _ part: PartFile, keeping: Int64,
         _ algorithms: BodyDigests.Algorithms
     ) -> DeliveryReport? {
         do throws(Adoption.Problem) {
-            guard let place = try? folders.folder(folder) else {
+            let place = if let group { try? groups.staging(group).root } else { try? folders.folder(folder) }
+            guard let place else {
                 throw Adoption.Problem(reason: "the folder of the half-done file cannot be opened", isOurs: false)
             }
             adoptions.append(try Adoption(id, task, in: place, part, keeping: keeping, algorithms))

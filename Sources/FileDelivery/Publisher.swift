@@ -34,6 +34,7 @@ struct PublishersCommons: Sendable {
     let space = DiskSpace()
     let leftovers: Leftovers
     let placed = PlacedFiles()
+    let keptMembers = KeptMembers()
     let reserved: ReservedPlaces
     /// What people call a task.
     let taskName: @Sendable (TaskIndex) -> String
@@ -51,6 +52,7 @@ final class Publisher {
     private let space: DiskSpace
     private let writer = BodyWriter()
     let groups: Groups
+    let keptMembers: KeptMembers
     private let placed: PlacedFiles
     private let reserved: ReservedPlaces
     private let taskName: @Sendable (TaskIndex) -> String
@@ -79,11 +81,13 @@ final class Publisher {
         names = commons.names
         space = commons.space
         placed = commons.placed
+        keptMembers = commons.keptMembers
         reserved = commons.reserved
         taskName = commons.taskName
         folders = FolderCache(commons.leftovers, lacksUnnamedFiles: commons.lacking.contains(.unnamedFiles))
         groups = Groups(
-            folders, names, commons.reserved, hook: groupHook, lacksExchange: commons.lacking.contains(.exchange))
+            folders, names, commons.reserved, commons.keptMembers, hook: groupHook,
+            lacksExchange: commons.lacking.contains(.exchange))
     }
 
     deinit {

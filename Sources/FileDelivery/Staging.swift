@@ -301,16 +301,7 @@ final class Staging {
     func hasSameContent(as name: String, in folder: FolderCache.Folder, followingLinks: Bool = false) -> Bool {
         let flags = O_RDONLY | (followingLinks ? O_NONBLOCK : O_NOFOLLOW)
         guard let old = try? folder.descriptor.open(name, flags), (try? old.facts().size) == size else { return false }
-        var left = [UInt8](repeating: 0, count: 256 << 10)
-        var right = left
-        var offset: Int64 = 0
-        while offset < size {
-            let count = left.withUnsafeMutableBytes { (try? old.read(into: $0, at: offset)) ?? 0 }
-            let other = right.withUnsafeMutableBytes { (try? file.read(into: $0, at: offset)) ?? 0 }
-            guard count > 0, count == other, Memory.areSame(left, right, first: count) else { return false }
-            offset += Int64(count)
-        }
-        return true
+        return LocalFiles.haveSameBytes(old, file, size)
     }
 
     /// Of the file itself, whatever stands under its name by now.

@@ -150,6 +150,8 @@ struct Totals {
     private func saved(_ fold: TaskFold, _ record: TaskRecord) -> Int64 {
         switch record.source {
         case .cache, .revalidated, .unchanged: fold.file?.bytes ?? record.body.map { Int64($0.count) } ?? 0
+        // A member of a group that an earlier run kept is whole.
+        case .resumed where fold.attempts.allSatisfy({ $0.resumedFrom == 0 }): fold.file?.bytes ?? 0
         case .resumed: thereBefore(fold.attempts)
         case .network, .local, nil: 0
         }

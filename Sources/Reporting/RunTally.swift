@@ -20,12 +20,19 @@ struct RunTally {
     private(set) var moved: Int64 = 0
     /// What half-done downloads left for the next run.
     private var kept: Int64 = 0
+    /// Verified files of groups that were not published, which are left for the next run.
+    private var keptMembers = 0
+    /// Groups with members of ephemeral sessions.
+    private let ephemeralGroups: Set<GroupIndex>
 
     init(job: Job, _ advice: RerunAdvice, _ redactor: Redactor) {
         self.job = job
         self.advice = advice
         self.redactor = redactor
         causes = RunCauses(job: job)
+        let ephemeral =
+            job.groups.isEmpty ? [] : job.tasks.filter { job.sessions[Int($0.session.raw)].kind == .ephemeral }
+        ephemeralGroups = Set(ephemeral.compactMap(\.group))
     }
 
     /// How many did not succeed so far.
@@ -39,19 +46,23 @@ struct RunTally {
         counts[word.place] += 1
         guard word.isTrouble else { return }
         causes.add(task, record, shownAt: lines)
-        if record.outcome != .failed, course.isResumable, course.kept >= TaskCourse.leastKept, isKept(task) {
+        guard record.outcome != .failed, course.isResumable, isKept(task) else { return }
+        if course.isVerified, job.tasks[Int(task.raw)].group != nil {
+            keptMembers += 1
+        } else if course.kept >= TaskCourse.leastKept {
             kept += course.kept
         }
     }
 
-    /// Whether what is there of the task's file stays for the next run: not of a member of a group, of what is unpacked, nor
-    /// where the session keeps nothing.
+    /// Whether what is there of the task's file stays for the next run: not of what is unpacked, nor where the session
+    /// keeps nothing.
     private func isKept(_ task: TaskIndex) -> Bool {
         let specification = job.tasks[Int(task.raw)]
         let values = specification.options.values
-        return specification.type == .download && specification.group == nil && values.resume
+        return specification.type == .download && values.resume
             && values.decompress == .no
             && job.sessions[Int(specification.session.raw)].kind != .ephemeral
+            && specification.group.map { ephemeralGroups.contains($0) } != true
     }
 
     // MARK: The end
@@ -76,6 +87,11 @@ struct RunTally {
             lines += causes.causes.compactMap { cause in cause.stop.map { stopped($0, cause) } }
             if kept > 0 {
                 lines.append("\(HumanText.size(kept)) of half-done downloads is kept: the same command resumes them.")
+            }
+            if keptMembers > 0 {
+                lines.append(
+                    "\(HumanText.count(keptMembers, "verified file")) of unpublished groups "
+                        + "\(keptMembers == 1 ? "is" : "are") kept for a week: the same command fetches only the rest.")
             }
             lines.append(again)
         }

@@ -20,6 +20,8 @@ struct TaskCourse {
     private(set) var isResumable = false
     /// What is there of a body that did not come to its end.
     private(set) var kept: Int64 = 0
+    /// The last attempt's file was verified, whatever then became of its group.
+    private(set) var isVerified = false
     /// The place of `urls` that the first attempt asked, while another is asked.
     private(set) var firstURL: String?
     private(set) var firstFailure: TransferError?
@@ -54,6 +56,7 @@ struct TaskCourse {
         if isUpload, wire.sent > 0 { bytes = wire.sent }
         moved += count
         if count > 0 { movedTime = movedTime + record.duration }
+        isVerified = record.outcome == .succeeded
         resumedFrom = record.resumedFrom
         kept = isUpload ? 0 : record.resumedFrom + wire.received
         if firstFailure == nil { firstFailure = record.error }

@@ -48,7 +48,7 @@ extension Engine {
             if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
         outbox.add(
             .inspect(
-                attempt.task, path: specification.destination ?? "", checksum, isMember: specification.group != nil,
+                attempt.task, path: specification.destination ?? "", checksum, member: member(specification),
                 exceptSince: ownFileMayBeThere(attempt)))
     }
 }

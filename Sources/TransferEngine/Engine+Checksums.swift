@@ -49,7 +49,7 @@ extension Engine {
             return outbox.add(
                 .inspect(
                     task, path: specification.destination ?? "", attempt.checksum,
-                    isMember: specification.group != nil))
+                    member: member(specification)))
         }
         begin(attempt, url)
     }

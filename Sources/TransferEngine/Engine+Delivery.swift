@@ -39,6 +39,11 @@ extension Engine {
         return StagingID(stagingCount, of: task, isGrouped: specification.group != nil)
     }
 
+    /// The task as a member of its group; `nil` for one that has none.
+    func member(_ specification: TaskSpecification) -> GroupMember? {
+        specification.group.map { GroupMember(groups[Int($0.raw)].place, specification.options.values.existing) }
+    }
+
     /// Where a download goes, as far as the task alone says; a folder gets its name from the answer.
     func plannedDestination(_ attempt: Attempt) -> Destination {
         let options = attempt.specification.options
@@ -71,12 +76,20 @@ extension Engine {
         if attempt.specification.options.values.preserveTime {
             destination.modificationTime = attempt.saidHeaders?.first("last-modified").flatMap { HTTPDate.parse($0) }
         }
+        if destination.group != nil { destination.isOfUseToNextRun = isOfUseToNextRun(destination, attempt) }
         guard examine(&destination, attempt, charset: charset(attempt)) else { return }
         attempt.phase = .delivering
         outbox.add(
             .publish(
                 attempt.task, attempt.staging, destination, rest: attempt.takeRest(),
                 lengthUnverified: attempt.lengthUnverified))
+    }
+
+    /// Whether a member whose group is not published can be known again.
+    private func isOfUseToNextRun(_ destination: Destination, _ attempt: Attempt) -> Bool {
+        if destination.checksum != nil || destination.existing == .skip { return true }
+        guard attempt.isKept, let headers = attempt.saidHeaders else { return false }
+        return headers.first("etag") != nil || headers.first("last-modified") != nil
     }
 
     /// Nothing of what came is of use to a later attempt or run.
@@ -188,11 +201,14 @@ extension Engine {
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
         if attempt.keepsExisting {
-            finishUnchanged(attempt)
-        } else {
-            if attempt.head == nil { announceFile(attempt, length: record.bytes) }
-            succeed(attempt)
+            // A file that an earlier run kept is another than the one that stands there.
+            let source = record.changed ? ResultSource.resumed : .unchanged
+            return finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
         }
+        if attempt.head == nil { announceFile(attempt, length: record.bytes) }
+        // The next run knows the member by that if the group is not published.
+        if attempt.destination?.group?.keeping != nil { keepValidators(attempt, isFlushed: false) }
+        succeed(attempt)
     }
 
     /// A member that failed and may, or is not in this run, leaves the old file as it was.
@@ -200,6 +216,11 @@ extension Engine {
         let missing = group.members.filter { attempts[Int($0.raw)]?.file == nil }
         let absent = job.groups[Int(group.place.index.raw)].absent + missing.map { job.tasks[Int($0.raw)].destination }
         outbox.add(.publishGroup(group.place, absent: absent))
+    }
+
+    /// What `cancel` ends leaves nothing.
+    func discard(_ group: EngineGroup) {
+        outbox.add(.discardGroup(group.place, keepingMembers: !group.members.contains { unwanted.contains($0) }))
     }
 
     private func published(_ group: GroupIndex, _ error: TransferError?) {
@@ -210,7 +231,8 @@ extension Engine {
                 if attempt.keepsExisting {
                     noteCopy(attempt, isFlushed: isFlushed)
                 } else {
-                    keepValidators(attempt, isFlushed: isFlushed)
+                    let isKept = attempt.destination?.group?.keeping != nil
+                    if isFlushed || !isKept { keepValidators(attempt, isFlushed: isFlushed) }
                 }
             }
         }
@@ -272,7 +294,7 @@ extension Engine {
         let options = attempt.specification.options.values
         memory?.dropPart(of: job.tasks[Int(attempt.task.raw)], at: now.instant)
         var destination = plannedDestination(attempt)
-        if let group = destination.group {
+        if let member = destination.member {
             attempt.keepsExisting = true
             attempt.phase = .delivering
             destination.path = path
@@ -280,7 +302,7 @@ extension Engine {
             destination.modificationTime = now.wall
             let mayCopy = options.mode != nil && options.existing == .revalidate
             return outbox.add(
-                .keep(attempt.task, path: path, group, metChecksum(attempt), anew: mayCopy ? destination : nil))
+                .keep(attempt.task, path: path, member, metChecksum(attempt), anew: mayCopy ? destination : nil))
         }
         let file = FileRecord(
             path: path, bytes: size, checksum: metChecksum(attempt), changed: false, lengthUnverified: false)

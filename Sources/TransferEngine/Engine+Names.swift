@@ -32,7 +32,7 @@ extension Engine {
         let checksum = destination.existing == .skip ? attempt.checksum : nil
         outbox.add(
             .inspect(
-                attempt.task, path: path, checksum, isMember: destination.group != nil,
+                attempt.task, path: path, checksum, member: destination.member,
                 exceptSince: ownFileMayBeThere(attempt)))
     }
 

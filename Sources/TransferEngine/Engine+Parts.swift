@@ -42,9 +42,16 @@ extension Engine {
         attempt.phase = .adopting(url, record)
         outbox.add(
             .adopt(
-                attempt.staging, attempt.task, folder: plannedDestination(attempt).folder, record.part,
+                attempt.staging, attempt.task, folder: partFolder(attempt), group: plannedDestination(attempt).group,
+                record.part,
                 keeping: record.keptSize, algorithm: attempt.checksum?.algorithm,
                 sent: record.point.sent?.checksum.algorithm))
+    }
+
+    /// Where a half-done file waits: beside the task's own, or with the other members of its group.
+    private func partFolder(_ attempt: Attempt) -> String {
+        let destination = plannedDestination(attempt)
+        return destination.group.flatMap { delivery.keptFolder(of: $0) } ?? destination.folder
     }
 
     /// It is whole and in our hands, or of no use for the reason given.
@@ -72,7 +79,7 @@ extension Engine {
         let start = attempt.specification.location(mirror: attempt.mirror).url?.text ?? point.url
         partLabels[attempt.staging] = ResumeRecord(
             start: start, point: point, shape: memory.shape(of: attempt.specification),
-            folder: plannedDestination(attempt).folder, part: PartFile(name: "", size: 0, sum: []))
+            folder: partFolder(attempt), part: PartFile(name: "", size: 0, sum: []))
     }
 
     /// The attempt ends before it was looked at: the next run finds it as this one did.

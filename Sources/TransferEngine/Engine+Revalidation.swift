@@ -77,7 +77,7 @@ extension Engine {
         outbox.add(
             .look(
                 attempt.task, path: keptPath(specification, kept), readingIt: readingIt,
-                isMember: specification.group != nil))
+                member: member(specification)))
     }
 
     /// Where the file stands that may be kept.
@@ -158,7 +158,7 @@ extension Engine {
         guard let destination = named(attempt) else { return }
         attempt.destination = destination
         attempt.phase = .confirming(nil)
-        outbox.add(.look(attempt.task, path: destination.path, isMember: destination.group != nil))
+        outbox.add(.look(attempt.task, path: destination.path, member: destination.member))
     }
 
     private func keepOwn(_ attempt: Attempt, _ stamp: FileStamp?) {

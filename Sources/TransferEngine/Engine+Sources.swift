@@ -29,7 +29,7 @@ extension Engine {
         attempt.sourceHeaders = fileType(url).map { HeaderBlock([("Content-Type", $0)]) }
         guard attempt.rules.onResponseIsEmpty else {
             attempt.phase = .measuring(url, path: path)
-            return outbox.add(.look(attempt.task, path: path, isMember: true))
+            return outbox.add(.look(attempt.task, path: path, isSource: true))
         }
         take(path, url, attempt)
     }

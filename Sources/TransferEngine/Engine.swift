@@ -177,11 +177,11 @@ package final class Engine {
         self.sessions = sessions
         isMetered = Self.isMetered(job)
         receiveBuffer = min(concurrency, job.tasks.count) > 2 ? 64 << 10 : 512 << 10
-        groups = EngineGroup.all(of: job)
+        groups = EngineGroup.all(of: job, memory: place)
         checksumFiles = ChecksumFiles(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
-        memory = MemoryDesk(place, job, wake: { waker.wake() })
+        memory = MemoryDesk(place, job, keeping: groups.map { $0.place.keeping != nil }, wake: { waker.wake() })
         for (number, session) in sessions.enumerated() {
             session.cache = SessionCache(session.configuration.cache, on: memory?.cachePlace(number))
             if memory?.isEmpty == true { session.cache?.open(nil) }
@@ -274,7 +274,7 @@ package final class Engine {
         case .credit(let task, let bytes): credit(task, bytes)
         case .publish(let group): publish(groups[Int(group.raw)])
         case .giveUp(let group): outbox.add(.giveUpGroup(groups[Int(group.raw)].place))
-        case .discard(let group): outbox.add(.discardGroup(groups[Int(group.raw)].place))
+        case .discard(let group): discard(groups[Int(group.raw)])
         }
     }
 

@@ -1,4 +1,5 @@
 import FileDelivery
+import Stores
 import TransferModel
 
 /// A group as the engine needs it: where it stands, and whose files it publishes.
@@ -14,7 +15,8 @@ struct EngineGroup {
         return ReservedPlaces(job.reserved, groups: folders)
     }
 
-    static func all(of job: Job) -> [EngineGroup] {
+    /// `memory` is where what outlives the run is kept, if anything is.
+    static func all(of job: Job, memory: MemoryPlace?) -> [EngineGroup] {
         guard !job.groups.isEmpty else { return [] }
         var members = Array(repeating: [TaskIndex](), count: job.groups.count)
         var flushes = Array(repeating: false, count: job.groups.count)
@@ -30,7 +32,19 @@ struct EngineGroup {
             return EngineGroup(
                 place: GroupPlace(
                     index: GroupIndex(raw: UInt16(number)), folder: folder, extraneous: group.extraneous,
-                    flush: flushes[number]), members: members[number])
+                    flush: flushes[number], keeping: keeping(members[number], of: job, at: folder, memory)),
+                members: members[number])
         }
+    }
+
+    /// Members of ephemeral sessions leave nothing, and a group is kept as a whole.
+    private static func keeping(
+        _ members: [TaskIndex], of job: Job, at folder: String, _ memory: MemoryPlace?
+    ) -> KeptPlace? {
+        guard let memory, members.allSatisfy({ memory.sessions[Int(job.tasks[Int($0.raw)].session.raw)] != nil })
+        else { return nil }
+        return KeptPlace(
+            group: folder, job: memory.job, state: memory.folder,
+            maximum: job.limits.maximumStaged ?? KeptPlace.defaultMaximum)
     }
 }

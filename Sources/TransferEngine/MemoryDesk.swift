@@ -8,6 +8,8 @@ import TransferModel
 final class MemoryDesk {
     /// By the session's number, whether anything of it is kept.
     private let isKept: [Bool]
+    /// By the group's number, whether its members are kept when it is not published.
+    private let keeping: [Bool]
     private let caches: [CachePlace?]
     /// Tells one start of the system from another.
     let boot: Int64
@@ -29,10 +31,11 @@ final class MemoryDesk {
     private var last: (options: TaskOptions, applies: Bool, shape: Int64)?
 
     /// `nil` when no task of the job would keep anything: then no file is opened.
-    init?(_ place: MemoryPlace?, _ job: Job, wake: @escaping @Sendable () -> Void) {
+    init?(_ place: MemoryPlace?, _ job: Job, keeping: [Bool], wake: @escaping @Sendable () -> Void) {
         guard let place else { return nil }
         let isKept = place.sessions.map { $0 != nil }
         self.isKept = isKept
+        self.keeping = keeping
         caches = place.caches
         boot = SystemStart.number
         // Making a store takes longer than opening one, and nobody need wait for it.
@@ -42,7 +45,7 @@ final class MemoryDesk {
         let isWanted = job.tasks.contains { task in
             Self.mayLearn(task, isKept)
                 || Self.isEligible(task, isKept)
-                    && (Revalidation.applies(to: task.options.values) || Self.mayOutliveRun(task))
+                    && (Revalidation.applies(to: task.options.values) || Self.mayOutliveRun(task, keeping))
         }
         // Without the thread the run is as one of which nothing is kept.
         guard isWanted, let keeper = try? MemoryKeeper(place, reports: reports) else {
@@ -92,17 +95,17 @@ final class MemoryDesk {
         return destination + url.text
     }
 
-    /// A group's files under way lie in its staging and go with it.
-    private static func mayOutliveRun(_ task: borrowing TaskSpecification) -> Bool {
+    private static func mayOutliveRun(_ task: borrowing TaskSpecification, _ keeping: [Bool]) -> Bool {
         let options = task.options
-        return options.values.resume && options.values.decompress == .no && task.group == nil
+        return options.values.resume && options.values.decompress == .no
+            && task.group.map { keeping[Int($0.raw)] } != false
     }
 
     /// What of a task is kept for the next run: by what its file is known again, and what is there when it breaks off.
     /// Of one that keeps neither, an earlier run may have left something under other rules.
     func keeps(_ task: TaskSpecification) -> (file: Bool, part: Bool, isEligible: Bool) {
         guard Self.isEligible(task, isKept) else { return (false, false, false) }
-        return (rules(of: task).applies, Self.mayOutliveRun(task), true)
+        return (rules(of: task).applies, Self.mayOutliveRun(task, keeping), true)
     }
 
     func shape(of task: TaskSpecification) -> Int64 { rules(of: task).shape }
@@ -148,7 +151,7 @@ final class MemoryDesk {
 
     /// A file that stands there needs nothing of what an earlier run left of it.
     func dropPart(of task: TaskSpecification, at now: Instant) {
-        guard Self.isEligible(task, isKept), task.group == nil else { return }
+        guard Self.isEligible(task, isKept), task.group.map({ keeping[Int($0.raw)] }) != false else { return }
         let key = Self.key(task)
         if let known, known[task.session]?.mayHold(key) != true { return }
         add(.dropPart(task.session, destination: key), at: now)

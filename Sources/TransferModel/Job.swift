@@ -84,6 +84,8 @@ package struct RunLimits: Hashable, Sendable {
     package var finishBy: Moment?
     package var minimumFreeDisk: Int64?
     package var maximumBytes: Int64?
+    /// What groups that are not published keep for the next run; `nil` is 10 GiB.
+    package var maximumStaged: Int64?
     package var hosts: [HostLimit] = []
     package init() {}
 

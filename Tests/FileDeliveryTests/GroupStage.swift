@@ -33,11 +33,12 @@ final class GroupStage {
         _ tree: TemporaryTree, folder: String = "site", extraneous: GroupSpecification.Extraneous = .keep,
         flush: Bool = false,
         lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, run: String = "test0000state",
-        patience: TimeSpan = .seconds(60), hook: GroupHook? = nil
+        patience: TimeSpan = .seconds(60), keeping: KeptPlace? = nil, hook: GroupHook? = nil
     ) throws {
         self.tree = tree
         place = GroupPlace(
-            index: GroupIndex(raw: 3), folder: tree.path(folder), extraneous: extraneous, flush: flush)
+            index: GroupIndex(raw: 3), folder: tree.path(folder), extraneous: extraneous, flush: flush,
+            keeping: keeping)
         desk = try Desk(
             lacksUnnamedFiles: lacksUnnamedFiles, lacksExchange: lacksExchange, run: run, groupPatience: patience,
             groupHook: hook)
@@ -69,8 +70,8 @@ final class GroupStage {
     }
 
     @discardableResult
-    func keep(_ name: String) throws -> FileRecord {
-        desk.submit(.keep(nextTask(), path: "\(place.folder)/\(name)", place))
+    func keep(_ name: String, _ existing: ExistingPolicy = .revalidate) throws -> FileRecord {
+        desk.submit(.keep(nextTask(), path: "\(place.folder)/\(name)", GroupMember(place, existing)))
         return try staged()
     }
 

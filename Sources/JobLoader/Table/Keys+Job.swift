@@ -129,6 +129,9 @@ extension Sections {
                 "maximumBytes", \.maximumBytes, default: "none",
                 "body bytes, either way, after which the run stops cleanly with 75; a body that cannot go on where it is cut begins only if all of it fits"
             ),
+            .size(
+                "maximumStaged", \.maximumStaged, default: "10GiB",
+                "what groups that failed or were stopped keep for the next run, for up to seven days"),
             Key(
                 "hosts", \.hosts, .map(.object("hostLimit")), default: "none",
                 "host pattern → limits for each host that matches, over all sessions"
@@ -161,7 +164,8 @@ extension Sections {
         """
         Downloads whose `group` names it are staged and verified together and published in one step, or not at all. A \
         `to` that is a symlink is switched, a folder exchanged. Only members write in that folder: another task whose path \
-        leads there, by whatever link or name, fails.
+        leads there, by whatever link or name, fails. A group that is not published keeps its verified members for the next \
+        run (docs/scheduling.md).
         """,
         keys: [
             Key("to", \.to, .path, default: "required", "the folder") { $1.pathText($0).map { .some($0) } },

@@ -200,7 +200,13 @@ let package = Package(
         tests("HTTPRulesTests", ["HTTPRules", "TextFormats", "TransferModel", "TestSupport"]),
         tests("AttemptLifeTests", ["AttemptLife", "HTTPRules", "TransferModel", "TestSupport"]),
         tests("CurlCoreTests", ["CurlCore", "CLibcurl", "TestSupport"]),
-        tests("TransferEngineTests", ["TransferEngine", "HTTPRules", "Stores", "TransferModel", "TestSupport"]),
+        tests(
+            "TransferEngineTests",
+            [
+                "TransferEngine", "CurlCore", "Diagnostics", "Digests", "FileDelivery", "HTTPRules", "JobLoader",
+                "Stores",
+                "SystemIO", "TextFormats", "TransferModel", "TestSupport",
+            ]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
         tests("StoresTests", ["Stores", "Digests", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),

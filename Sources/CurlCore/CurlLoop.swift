@@ -7,7 +7,7 @@ package import TransferModel
 /// One curl multi and its handles: as many as transfers in flight, reused. The queue above it is ours.
 ///
 /// Everything here belongs to one thread, except `waker`.
-@safe package final class CurlLoop {
+@safe package final class CurlLoop: TransferLoop {
     /// There once it is open.
     private var multi: UnsafeMutableRawPointer?
     private let maximumConnections: Int
@@ -62,12 +62,6 @@ package import TransferModel
     func clock() -> Instant { turnTime }
     /// As read at the beginning of the turn.
     package var now: Instant { turnTime }
-
-    /// A transfer that was started; stale once it completed.
-    package struct TransferID: Hashable, Sendable {
-        fileprivate let index: Int
-        fileprivate let generation: UInt32
-    }
 
     package var activeCount: Int { slots.count - free.count }
 
@@ -162,7 +156,7 @@ package import TransferModel
 
     /// Waits until something can be done, at most for `wait`, does it, and returns what ended. `others` end the wait too;
     /// which of them is ready is for their owner to look at.
-    package func turn(wait: TimeSpan, others: [PollEntry] = []) -> [CurlCompletion] {
+    package func turn(wait: TimeSpan, others: [PollEntry]) -> [CurlCompletion] {
         if wait.nanoseconds > 0 { poll(wait, others) }
         turnTime = Clocks.instant()
         if !held.isEmpty { releaseEnds() }
@@ -330,7 +324,7 @@ extension CurlLoop: Sendable {}
     /// It was called while there was no wait to be ended: the first one ends at once.
     private var isOwed = false
 
-    init() {
+    package init() {
         unsafe lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         unsafe pthread_mutex_init(lock, nil)
     }

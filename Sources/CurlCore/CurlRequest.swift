@@ -155,12 +155,36 @@ package struct CurlCompletion {
     /// An ftp server said that it does not do what it was asked.
     package let isRefused: Bool
     /// It said that it may do so later.
-    let isPutOff: Bool
+    package let isPutOff: Bool
     /// An ftp server sent more than it had said: what came is of another version, or not from where it was to begin.
     package let isLonger: Bool
     /// Why no connection was let through to any address that the host has.
     package let refusal: Shortage?
     package let metrics: CurlMetrics
+
+    package init(
+        receiver: any TransferReceiver, code: CurlCode, message: String = "", systemError: Int32 = 0,
+        verifyResult: Int = 0, certificateAlert: CertificateAlert? = nil, wasAskedForCertificate: Bool = false,
+        proxyHead: ResponseHead? = nil, proxyFailure: ProxyFailure? = nil, sawCloseNotify: Bool = false,
+        isRefused: Bool = false, isPutOff: Bool = false, isLonger: Bool = false, refusal: Shortage? = nil,
+        metrics: CurlMetrics
+    ) {
+        self.receiver = receiver
+        self.code = code
+        self.message = message
+        self.systemError = systemError
+        self.verifyResult = verifyResult
+        self.certificateAlert = certificateAlert
+        self.wasAskedForCertificate = wasAskedForCertificate
+        self.proxyHead = proxyHead
+        self.proxyFailure = proxyFailure
+        self.sawCloseNotify = sawCloseNotify
+        self.isRefused = isRefused
+        self.isPutOff = isPutOff
+        self.isLonger = isLonger
+        self.refusal = refusal
+        self.metrics = metrics
+    }
 }
 
 /// What libcurl measured: microseconds since the request was handed over; `nil` for a phase that was not.
@@ -196,4 +220,5 @@ package struct CurlMetrics: Sendable {
     /// transfer that began so many microseconds after that.
     package var swallowed: [CurlMetrics] = []
     package var beganAfter: Int64 = 0
+    package init() {}
 }

@@ -73,7 +73,7 @@ package enum BodyPiece: Sendable {
         }
     }
 
-    func withBytes<R, Failure: Error>(
+    package func withBytes<R, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
     ) throws(Failure) -> R {
         switch self {

@@ -12,10 +12,22 @@ package struct FilesystemLack: OptionSet, Sendable {
     package static let exchange = FilesystemLack(rawValue: 2)
 }
 
+/// Carries out orders for files, in batches, and answers into a mailbox: threads do, or a model of files in tests.
+package protocol FileDeliverer: AnyObject, Sendable {
+    /// Where full buffers come back to once they are written.
+    var pool: BufferPool { get }
+    /// Hands over what a turn of the loop produced. Waits while the disk is too far behind.
+    func submit(_ batch: [DeliveryOrder], bytes: Int)
+    /// The folder in which half-done members of a group wait for the next run; `nil` where they do not.
+    func keptFolder(of group: GroupPlace) -> String?
+    /// Carries out what was submitted, flushes, and ends.
+    func finish()
+}
+
 /// The threads that touch files, so that the loop never waits for a disk: they get whole buffers, never single chunks, in
 /// batches, and answer in batches. A body belongs to one of them, so that what is ordered for it is carried out as it was
 /// given; whoever asks what stands somewhere waits for the answer before anything else is ordered.
-package final class Delivery: Sendable {
+package final class Delivery: FileDeliverer {
     /// Where full buffers come back to once they are written.
     package let pool = BufferPool()
     private let threads: [DeliveryThread]

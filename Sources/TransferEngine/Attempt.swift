@@ -12,10 +12,10 @@ import TransferModel
 final class Outbox {
     private var orders: [DeliveryOrder] = []
     private var bytes = 0
-    private let delivery: Delivery
+    private let delivery: any FileDeliverer
     private static let manyBytes = 256 << 10
 
-    init(_ delivery: Delivery) { self.delivery = delivery }
+    init(_ delivery: any FileDeliverer) { self.delivery = delivery }
 
     var isEmpty: Bool { orders.isEmpty }
 
@@ -86,7 +86,7 @@ final class Attempt: TransferReceiver {
     let session: EngineSession
     private(set) var life: AttemptLife
     var phase = Phase.transferring
-    var transfer: CurlLoop.TransferID?
+    var transfer: TransferID?
     /// The origin whose slot it holds.
     var origin: OriginID?
     var place = 0
@@ -194,7 +194,7 @@ final class Attempt: TransferReceiver {
     var takesOneStream = false
     /// More than one had to do with what is there of it.
     var isOfSeveralStreams = false
-    private unowned let loop: CurlLoop
+    private unowned let loop: any TransferLoop
     private let news: News
     let outbox: Outbox
     let pool: BufferPool
@@ -206,7 +206,7 @@ final class Attempt: TransferReceiver {
         task: TaskIndex, number: Int, mirror: Int, specification: TaskSpecification, session: EngineSession,
         url: ResourceURL,
         staging: StagingID, resume: ResumePoint?, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool,
-        loop: CurlLoop,
+        loop: any TransferLoop,
         now: Now
     ) {
         self.task = task

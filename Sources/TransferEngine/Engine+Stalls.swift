@@ -11,7 +11,7 @@ extension Engine {
 
     /// When a transfer will have stood still for too long. What libcurl has not told of yet counts, and is looked up only
     /// where it would be too late.
-    func dueWhenIdle(_ transfer: CurlLoop.TransferID?, since told: Instant, _ limit: TimeSpan) -> Instant {
+    func dueWhenIdle(_ transfer: TransferID?, since told: Instant, _ limit: TimeSpan) -> Instant {
         guard told + limit <= now.instant, let transfer, let arrival = loop.lastArrival(of: transfer) else {
             return told + limit
         }
@@ -19,7 +19,7 @@ extension Engine {
     }
 
     /// What is wrong with a transfer that stood still for too long.
-    func silence(_ transfer: CurlLoop.TransferID, _ limit: TimeSpan) -> TransferError {
+    func silence(_ transfer: TransferID, _ limit: TimeSpan) -> TransferError {
         let seconds = limit.seconds
         if loop.awaitsWord(transfer) {
             return TransferError(
@@ -75,7 +75,7 @@ extension Engine {
 
     private struct LiveStream {
         let id: SegmentPlan.StreamID
-        let transfer: CurlLoop.TransferID?
+        let transfer: TransferID?
         let movedAt: Instant
         let isAnswered: Bool
     }

@@ -48,10 +48,10 @@ package struct AttemptResult: Sendable {
 package final class Engine {
     /// Destinations that are symlinks are replaced by what they lead to as their tasks begin.
     var job: Job
-    let loop: CurlLoop
+    let loop: any TransferLoop
     let sessions: [EngineSession]
     let events: any EventSink
-    let delivery: Delivery
+    let delivery: any FileDeliverer
     let deliveries: Mailbox<DeliveryReport>
     let outbox: Outbox
     /// `nil` when nothing of this run's sessions is kept for the next.
@@ -149,7 +149,7 @@ package final class Engine {
 
     package init(
         job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String,
-        memory place: MemoryPlace? = nil, now: Now
+        memory place: MemoryPlace? = nil, now: Now, transport: EngineTransport? = nil
     ) throws(TransferError) {
         self.job = job
         self.origins = origins
@@ -160,13 +160,9 @@ package final class Engine {
         attempts = Array(repeating: nil, count: job.tasks.count)
         foresight = Foresight(job.tasks.count)
         ledger = job.limits.maximumBytes.map { ByteLedger(ByteBudget(most: $0)) }
-        let concurrency = job.limits.maximumConcurrentTasks
-        let streams = job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100
-        let perHost = job.sessions.map(\.maximumConnectionsPerHost).max() ?? 6
-        let loop = CurlLoop(
-            maximumConnections: max(concurrency * 2, min(64, DescriptorLimit.present / 4)),
-            connectionsPerHost: perHost, streamsPerConnection: streams)
-        self.loop = loop
+        groups = EngineGroup.all(of: job, memory: place)
+        let transport = transport ?? .network(job, groups, run: run, state: place?.folder)
+        loop = transport.loop
         var sessions: [EngineSession] = []
         for configuration in job.sessions {
             let session = EngineSession(
@@ -176,8 +172,7 @@ package final class Engine {
         }
         self.sessions = sessions
         isMetered = Self.isMetered(job)
-        receiveBuffer = min(concurrency, job.tasks.count) > 2 ? 64 << 10 : 512 << 10
-        groups = EngineGroup.all(of: job, memory: place)
+        receiveBuffer = min(job.limits.maximumConcurrentTasks, job.tasks.count) > 2 ? 64 << 10 : 512 << 10
         checksumFiles = ChecksumFiles(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
@@ -186,12 +181,8 @@ package final class Engine {
             session.cache = SessionCache(session.configuration.cache, on: memory?.cachePlace(number))
             if memory?.isEmpty == true { session.cache?.open(nil) }
         }
-        let threads = Self.deliveryThreads(for: job)
         do throws(SystemError) {
-            delivery = try Delivery(
-                run: RunLabel.text(run, state: place?.folder), reports: deliveries,
-                threads: threads.count, standBack: threads.standBack, makesSums: memory != nil,
-                reserved: EngineGroup.reserved(job, groups), taskName: { job.tasks[Int($0.raw)].id })
+            delivery = try transport.makeDelivery(deliveries, memory != nil)
         } catch {
             throw TransferError(.unknown, "a delivery thread could not be started: \(error)")
         }

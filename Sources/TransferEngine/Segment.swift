@@ -40,7 +40,7 @@ final class Segment: TransferReceiver {
     let startedAt: WallTime
     let attempt: Attempt
     private let body: SegmentedBody
-    var transfer: CurlLoop.TransferID?
+    var transfer: TransferID?
     var head: ResponseHead?
     var hasNewHead = false
     /// What its answer is; `nil` while there is none.

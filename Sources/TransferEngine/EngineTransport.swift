@@ -1,0 +1,35 @@
+package import CurlCore
+package import FileDelivery
+package import SystemIO
+import TransferModel
+
+/// What the engine reaches the world through: a loop of requests and a deliverer of files.
+package struct EngineTransport {
+    package let loop: any TransferLoop
+    /// Makes the deliverer that answers into the mailbox; `makesSums`: records of files tell a sum of them.
+    package let makeDelivery:
+        (_ reports: Mailbox<DeliveryReport>, _ makesSums: Bool) throws(SystemError) -> any FileDeliverer
+
+    package init(
+        loop: any TransferLoop,
+        makeDelivery: @escaping (Mailbox<DeliveryReport>, Bool) throws(SystemError) -> any FileDeliverer
+    ) {
+        self.loop = loop
+        self.makeDelivery = makeDelivery
+    }
+
+    /// libcurl, and threads that write. `state` is the folder of what is kept from run to run.
+    static func network(_ job: Job, _ groups: [EngineGroup], run: String, state: String?) -> EngineTransport {
+        let loop = CurlLoop(
+            maximumConnections: max(job.limits.maximumConcurrentTasks * 2, min(64, DescriptorLimit.present / 4)),
+            connectionsPerHost: job.sessions.map(\.maximumConnectionsPerHost).max() ?? 6,
+            streamsPerConnection: job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100)
+        return EngineTransport(loop: loop) { reports, makesSums throws(SystemError) in
+            let threads = Engine.deliveryThreads(for: job)
+            return try Delivery(
+                run: RunLabel.text(run, state: state), reports: reports, threads: threads.count,
+                standBack: threads.standBack, makesSums: makesSums, reserved: EngineGroup.reserved(job, groups),
+                taskName: { job.tasks[Int($0.raw)].id })
+        }
+    }
+}

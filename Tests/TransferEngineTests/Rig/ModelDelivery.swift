@@ -1,0 +1,175 @@
+import Digests
+import FileDelivery
+import SystemIO
+import TransferModel
+
+/// Files in memory, and an answer to each order at once.
+///
+/// Unchecked: a rig is one thread's alone.
+final class ModelDelivery: FileDeliverer, @unchecked Sendable {
+    struct File: Equatable {
+        var bytes: [UInt8]
+        var stamp: FileStamp
+    }
+
+    let pool = BufferPool()
+    private let reports: Mailbox<DeliveryReport>
+    /// By path.
+    var files: [String: File] = [:]
+    /// Bodies under way.
+    private(set) var bodies: [StagingID: [UInt8]] = [:]
+    /// Verified members of groups, by path, until the group is published.
+    private(set) var staged: [String: [UInt8]] = [:]
+    private(set) var orders: [DeliveryOrder] = []
+    /// Orders are kept and not carried out until the test says so.
+    var isHeld = false {
+        didSet { if !isHeld { release() } }
+    }
+    private var held: [DeliveryOrder] = []
+    /// What the next file that is to be published meets.
+    var failure: TransferError?
+    private var stamps: Int64 = 0
+
+    init(_ reports: Mailbox<DeliveryReport>) { self.reports = reports }
+
+    func keptFolder(of group: GroupPlace) -> String? { nil }
+    func finish() {}
+
+    func submit(_ batch: [DeliveryOrder], bytes: Int) {
+        for order in batch {
+            orders.append(order)
+            if isHeld { held.append(order) } else { carryOut(order) }
+        }
+    }
+
+    private func release() {
+        let waiting = held
+        held = []
+        for order in waiting { carryOut(order) }
+    }
+
+    func put(_ path: String, _ text: String) {
+        files[path] = File(bytes: Array(text.utf8), stamp: newStamp(text.utf8.count))
+    }
+
+    func text(_ path: String) -> String? { files[path].map { String(decoding: $0.bytes, as: UTF8.self) } }
+
+    private func newStamp(_ size: Int) -> FileStamp {
+        stamps += 1
+        return FileStamp(size: Int64(size), modifiedNanoseconds: stamps * 1_000_000_000)
+    }
+
+    private func answer(_ report: DeliveryReport) { reports.post([report]) }
+
+    private func answer(_ task: TaskIndex, _ work: () throws(TransferError) -> DeliveryReport) {
+        do throws(TransferError) { answer(try work()) } catch { answer(.failed(task, error)) }
+    }
+
+    private func carryOut(_ order: DeliveryOrder) {
+        switch order {
+        case .append(let id, _, _, _, _, _, let offset, let piece):
+            write(piece, at: offset.map(Int.init), of: id)
+        case .publish(let task, let id, let destination, let rest, let unverified):
+            write(rest, at: nil, of: id)
+            let bytes = bodies.removeValue(forKey: id) ?? []
+            answer(task) { () throws(TransferError) in try publish(task, bytes, destination, unverified) }
+            if destination.flush, destination.group == nil { answer(.flushed(task)) }
+        case .discard(let id): bodies[id] = nil
+        case .leave(let id, let task, _):
+            bodies[id] = nil
+            if let task { answer(.part(id, task, nil)) }
+        case .adopt(_, let task, _, _, _, _, _, _): answer(.adopted(task, "the half-done file is gone"))
+        case .inspect(let task, let path, let checksum, _, _):
+            let file = files[path]
+            answer(
+                .inspected(
+                    task, path: path, size: file?.stamp.size,
+                    matches: checksum.flatMap { sum in file.map { Self.meets($0.bytes, sum) } }))
+        case .look(let task, let path, _, _, _): answer(.looked(task, files[path]?.stamp, sum: nil))
+        case .digest(let task, let pieces, let algorithm):
+            answer(task) { () throws(TransferError) in
+                let bytes = pieces.flatMap { piece -> [UInt8] in
+                    if case .bytes(let bytes) = piece { bytes } else { [] }
+                }
+                return .digested(task, try Checksum.of(bytes, algorithm))
+            }
+        case .fetch(let task, _, _): answer(.fetched(task))
+        case .copy(let task, let source, let destination, _):
+            answer(task) { () throws(TransferError) in
+                guard let file = files[source] else {
+                    throw TransferError(.fileDoesNotExist, "\(source) does not exist")
+                }
+                return try publish(task, file.bytes, destination, false)
+            }
+        case .read(let task, let path, _, _):
+            answer(task) { () throws(TransferError) in
+                guard let bytes = staged[path] ?? files[path]?.bytes else {
+                    throw TransferError(.fileDoesNotExist, "\(path) does not exist")
+                }
+                return .contents(task, bytes)
+            }
+        case .examine(let task, let look):
+            look()
+            answer(.examined(task))
+        case .keepFile(let task, let record, _): answer(.published(task, record, isKept: true))
+        case .keep(let task, let path, _, let met, _):
+            let size = files[path]?.stamp.size ?? 0
+            answer(.staged(task, record(path, size, met, changed: false, unverified: false)))
+        case .publishGroup(let group, _):
+            for (path, bytes) in staged { files[path] = File(bytes: bytes, stamp: newStamp(bytes.count)) }
+            staged = [:]
+            answer(.groupPublished(group.index, nil))
+        case .discardGroup: staged = [:]
+        case .giveUpGroup, .settle, .announce, .decode, .conceal, .keepPart, .removePart, .sweep, .hurry: break
+        }
+    }
+
+    private func write(_ piece: BodyPiece, at offset: Int?, of id: StagingID) {
+        let bytes = piece.withBytes { Array($0) }
+        var body = bodies[id] ?? []
+        let start = offset ?? body.count
+        if body.count < start + bytes.count { body += Array(repeating: 0, count: start + bytes.count - body.count) }
+        body.replaceSubrange(start..<start + bytes.count, with: bytes)
+        bodies[id] = body
+        if case .buffer(let buffer) = piece { pool.give(buffer) }
+    }
+
+    private func publish(
+        _ task: TaskIndex, _ bytes: [UInt8], _ destination: Destination, _ unverified: Bool
+    ) throws(TransferError) -> DeliveryReport {
+        if let failure {
+            self.failure = nil
+            throw failure
+        }
+        if let wanted = destination.checksum, !Self.meets(bytes, wanted) {
+            throw TransferError(.checksumMismatch, "the file has another checksum")
+        }
+        if let sent = destination.sent, !Self.meets(bytes, sent.checksum) {
+            throw TransferError(.checksumMismatch, "the server's digest is another")
+        }
+        if let miss = destination.check?(Array(bytes.prefix(4096)), Int64(bytes.count)) { throw miss }
+        if let miss = destination.examine?.look(bytes) { throw miss }
+        let isSame = files[destination.path]?.bytes == bytes
+        let record = record(
+            destination.path, Int64(bytes.count), destination.checksum, changed: !isSame, unverified: unverified)
+        if destination.group != nil {
+            staged[destination.path] = bytes
+            return .staged(task, record)
+        }
+        if destination.existing == .fail, files[destination.path] != nil {
+            throw TransferError(.destinationExists, "\(destination.path) is there already")
+        }
+        files[destination.path] = File(bytes: bytes, stamp: newStamp(bytes.count))
+        return .published(task, record, isKept: false)
+    }
+
+    private func record(
+        _ path: String, _ size: Int64, _ checksum: Checksum?, changed: Bool, unverified: Bool
+    ) -> FileRecord {
+        FileRecord(path: path, bytes: size, checksum: checksum, changed: changed, lengthUnverified: unverified)
+    }
+
+    private static func meets(_ bytes: [UInt8], _ checksum: Checksum) -> Bool {
+        (try? Checksum.of(bytes, checksum.algorithm)) == checksum
+    }
+}

@@ -1,0 +1,93 @@
+import CurlCore
+import Testing
+import TransferEngine
+import TransferModel
+
+/// Bodies that tasks send.
+@Suite struct UploadTests {
+    private func rig(_ task: String) throws -> EngineRig {
+        let rig = try EngineRig(EngineRig.job(task))
+        rig.start()
+        return rig
+    }
+
+    @Test(
+        arguments: [
+            ("data: \"some text\"", "some text", nil), ("base64: aGVsbG8=", "hello", nil),
+            ("json: { a: [1, true] }", "{\"a\":[1,true]}", "application/json"),
+            ("form: { a: \"1 2\", b: \"&\" }", "a=1%202&b=%26", "application/x-www-form-urlencoded"),
+        ] as [(String, String, String?)]) func body_isSentWithItsType(_ body: String, _ text: String, _ type: String?)
+        throws
+    {
+        let rig = try rig("type: upload, method: POST, body: { \(body) }")
+        let transfer = try rig.answer(200, [], "ok")
+        #expect(String(decoding: transfer.sentBody, as: UTF8.self) == text)
+        #expect(transfer.request.bodyLength == Int64(text.utf8.count))
+        #expect(transfer.header("Content-Type")?.hasPrefix(type ?? "-") ?? (type == nil))
+        #expect(rig.succeeded && rig.body() == "ok")
+    }
+
+    @Test func typedContentType_wins() throws {
+        let rig = try rig("type: upload, body: { json: {} }, contentType: application/x-own")
+        #expect(try rig.request().header("Content-Type") == "application/x-own")
+    }
+
+    @Test func uploadWithoutAMethod_isAPost() throws {
+        let rig = try rig("type: upload, body: { data: x }")
+        #expect(try rig.request().request.method == "POST")
+    }
+
+    @Test(arguments: [307, 308]) func body_isSentAgainAfterARedirectThatKeepsTheMethod(_ status: Int) throws {
+        let rig = try rig("type: upload, method: PUT, body: { data: again }")
+        try rig.answer(status, [("Location", "https://b.example/x")])
+        let second = try rig.answer(201)
+        #expect(String(decoding: second.sentBody, as: UTF8.self) == "again" && second.request.method == "PUT")
+        #expect(rig.succeeded)
+    }
+
+    @Test func answerBeforeTheBodyIsRead_isNoSuccess() throws {
+        let rig = try rig("type: upload, method: POST, body: { data: x }")
+        try rig.answer(200, [], "ok", isEarly: true)
+        #expect(!rig.succeeded && rig.verdict() != nil)
+    }
+
+    @Test func cutUpload_wasSent() throws {
+        let rig = try rig("type: upload, method: POST, body: { data: x }")
+        rig.readBody(of: try rig.request())
+        try rig.cut()
+        #expect(rig.error()?.name == .networkConnectionLost)
+        #expect(rig.verdict()?.sentSomething == true && rig.verdict()?.isIdempotent == false)
+    }
+
+    @Test(arguments: [("PUT", true), ("POST", false), ("PATCH", false)])
+    func idempotence_isThatOfTheMethod(_ method: String, _ isIdempotent: Bool) throws {
+        let rig = try rig("type: upload, method: \(method), body: { data: x }")
+        try rig.answer(503)
+        #expect(rig.verdict()?.isIdempotent == isIdempotent)
+    }
+
+    // MARK: `existing: skip`
+
+    @Test(arguments: [404, 410]) func skip_sendsWhereNothingIs(_ status: Int) throws {
+        let rig = try rig("type: upload, method: PUT, existing: skip, body: { data: x }")
+        #expect(try rig.request().request.method == "HEAD")
+        try rig.answer(status)
+        #expect(try rig.request().request.method == "PUT")
+        try rig.answer(201)
+        #expect(rig.succeeded && rig.result()?.source == .network)
+    }
+
+    @Test func skip_sendsNothingWhereSomethingIs() throws {
+        let rig = try rig("type: upload, method: PUT, existing: skip, body: { data: x }")
+        try rig.answer(200, [("Content-Length", "1")])
+        #expect(rig.succeeded && rig.result()?.source == .unchanged)
+        #expect(rig.loop.transfers.map(\.request.method) == ["HEAD"])
+    }
+
+    @Test(arguments: [401, 403, 500]) func skip_failsWhereTheServerDoesNotSay(_ status: Int) throws {
+        let rig = try rig("type: upload, method: PUT, existing: skip, body: { data: x }")
+        try rig.answer(status)
+        #expect(!rig.succeeded && rig.verdict() != nil)
+        #expect(rig.loop.transfers.map(\.request.method) == ["HEAD"])
+    }
+}

@@ -21,6 +21,8 @@ package final class AttemptLife {
         case expectationRefused
         /// The same request without a condition: what came says nothing of the file that stands there.
         case conditionOfNoUse
+        /// A HEAD, which says how long the server's file is.
+        case conditionUnproven
         case failure(TransferError, RedirectRecord?)
         /// The same request, and who it is from.
         case challenged
@@ -64,6 +66,8 @@ package final class AttemptLife {
     private(set) var hasTakenEffect = false
     /// What the file that stands there was kept with.
     private var condition: RequestCondition?
+    /// The request under way is a HEAD for the sake of the condition.
+    private var asksForLength = false
     /// MD5 of the last request's body, where an object store may tell it again.
     package var sentSum: Checksum?
     /// What the store tells of what it took.
@@ -153,8 +157,8 @@ package final class AttemptLife {
     package var isFinalAnswer: Bool {
         if isAsking { return false }
         return switch answer {
-        case .none, .redirect, .unprovenStream, .rangeOfNoUse, .expectationRefused, .conditionOfNoUse, .challenged,
-            .upload, .cancelled, .uploadIsNeeded:
+        case .none, .redirect, .unprovenStream, .rangeOfNoUse, .expectationRefused, .conditionOfNoUse,
+            .conditionUnproven, .challenged, .upload, .cancelled, .uploadIsNeeded:
             false
         case .uploadIsThere, .result, .notModified, .failure, .ruledOut: true
         }
@@ -188,15 +192,30 @@ package final class AttemptLife {
 
     /// The file is not there any more as it was when it was asked about: the same request for all of it.
     package func askForAll() -> OutgoingRequest {
-        if let header = condition?.header, request.isConditional { request.headers.removeAll { $0 == header } }
-        request.isConditional = false
+        dropConditionHeader()
+        if asksForLength { request.method = rules.method }
+        asksForLength = false
         condition = nil
         return request
     }
 
+    private func askForLength() -> OutgoingRequest {
+        dropConditionHeader()
+        asksForLength = true
+        request.method = "HEAD"
+        return request
+    }
+
+    private func dropConditionHeader() {
+        if let header = condition?.header, request.isConditional { request.headers.removeAll { $0 == header } }
+        request.isConditional = false
+    }
+
     private func addCondition() {
         // What asks for the rest of a newer version says so with conditions of its own.
-        guard let condition, resume == nil, request.method == "GET", request.url.text == condition.url else { return }
+        guard let condition, resume == nil, request.method == "GET",
+            condition.url.map({ $0 == request.url.text }) != false
+        else { return }
         request.headers.append(condition.header)
         request.isConditional = true
     }
@@ -209,6 +228,8 @@ package final class AttemptLife {
         mark = RequestMark(typed: self.request.headers, sent: request.headers, proof: proof)
         isBare = false
         guard request.isConditional || resume != nil else { return request }
+        // What is asked by its time alone is held against the answer, whoever asks.
+        if request.isConditional, condition?.size != nil { return request }
         if mark.fits(request.isConditional ? condition?.asked : resume?.asked) { return request }
         isBare = true
         var bare = request
@@ -281,7 +302,11 @@ package final class AttemptLife {
             return .abort
         }
         if status == 304, request.isConditional, !isBare {
-            answer = condition?.isContradicted(by: headers) == true ? .conditionOfNoUse : .notModified
+            switch condition?.word(of: headers) {
+            case .same, nil: answer = .notModified
+            case .other: answer = .conditionOfNoUse
+            case .unproven: answer = .conditionUnproven
+            }
             return .discard
         }
         if status == 417, asksToContinue {
@@ -305,6 +330,10 @@ package final class AttemptLife {
             return refuse(target, refusal, status: status, headers: headers, framing)
         case .final:
             if asksWhetherNeeded { return judgeNeed(status) }
+            if asksForLength {
+                answer = condition?.isMet(byHead: status, headers) == true ? .notModified : .conditionOfNoUse
+                return .discard
+            }
             let decision = judgeRange(status: status, headers: headers, &framing)
             // Of the rest a byte has yet to come.
             if offset == 0 { resume?.unanswered = 0 }
@@ -544,6 +573,7 @@ package final class AttemptLife {
             return proceed(to: target, method: method, keepsBody: keepsBody, record)
         case .notModified: return .keep
         case .conditionOfNoUse: return .send(askForAll(), nil)
+        case .conditionUnproven: return .send(askForLength(), nil)
         case .unprovenStream:
             request.mayUseHTTP2 = false
             return .send(request, nil)

@@ -82,14 +82,53 @@ package struct FiledAnswer: Sendable {
 /// A header that makes a request conditional, and the only URL it means anything at: of a chain of redirects the
 /// request carries it that goes where the kept answer came from, and no other.
 package struct RequestCondition: Hashable, Sendable {
-    package var url: String
+    /// `nil` is any.
+    package var url: String?
     package var header: HeaderField
     /// Only a request that is like the one answered then carries it (`RequestMark`).
     package var asked: String?
+    /// The size of a file of which nothing was kept: the condition is the file's own time. A 304 counts only when the
+    /// server's date and length are the file's.
+    package private(set) var size: Int64?
+
     package init(url: String, header: HeaderField, asked: String? = nil) {
         self.url = url
         self.header = header
         self.asked = asked
+    }
+
+    /// Asks by the time of the file, which may be the server's.
+    package init(file: FileStamp) {
+        let time = HTTPDate.format(WallTime(nanoseconds: file.modifiedNanoseconds))
+        header = HeaderField(name: "If-Modified-Since", value: SecretText(time))
+        size = file.size
+    }
+
+    package enum Word: Hashable, Sendable {
+        /// The file is the server's.
+        case same
+        /// It is not, or another was spoken of.
+        case other
+        /// The 304 does not say of which length the server's is.
+        case unproven
+    }
+
+    /// What a 304 says of the file.
+    package func word(of headers: HeaderBlock) -> Word {
+        if isContradicted(by: headers) { return .other }
+        guard let size else { return .same }
+        let length = headers.first("content-length").flatMap { Int64($0) }
+        if let length, length != size { return .other }
+        return length == nil || headers.first("last-modified") == nil ? .unproven : .same
+    }
+
+    /// Whether the answer to a HEAD has the file's date and length.
+    package func isMet(byHead status: Int, _ headers: HeaderBlock) -> Bool {
+        guard status == 200, let size, headers.first("content-encoding") == nil,
+            headers.all("content-length").count == 1, headers.first("content-length").flatMap({ Int64($0) }) == size,
+            let told = headers.first("last-modified")
+        else { return false }
+        return !isOtherDate(told)
     }
 
     /// Whether a 304 speaks of another version than the one that was asked about.
@@ -163,6 +202,19 @@ package enum Revalidation {
             return nil
         }
         return RequestCondition(url: kept.url, header: header, asked: kept.asked)
+    }
+
+    /// The condition for a file of which nothing was kept; `nil` where its time cannot be the server's, or is so near that
+    /// the file may have changed later in that second.
+    package static func condition(
+        unknown file: FileStamp, at now: WallTime, _ options: TaskOptions.Values
+    ) -> RequestCondition? {
+        let time = WallTime(nanoseconds: file.modifiedNanoseconds)
+        guard options.preserveTime, options.decompress == .no, applies(to: options), fits(file.size, options),
+            file.modifiedNanoseconds > 0, file.modifiedNanoseconds % TimeSpan.seconds(1).nanoseconds == 0,
+            time + .seconds(60) <= now
+        else { return nil }
+        return RequestCondition(file: file)
     }
 
     /// A file that breaks what the job expects today is fetched again, so that the failure is of a real answer.

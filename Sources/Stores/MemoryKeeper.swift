@@ -29,6 +29,8 @@ package struct MemoryPlace: Sendable {
 /// What the loop asks of the store.
 package enum MemoryOrder: Sendable {
     case find(TaskIndex, SessionIndex, destination: String)
+    /// Whether any session, of any job, keeps something of the file at this path.
+    case isKnown(TaskIndex, path: String)
     /// The answer became the file at `destination`.
     case file(SessionIndex, destination: String, FiledAnswer)
     /// The file that stands at `destination` was found to be as it was, and would survive a power cut.
@@ -52,6 +54,7 @@ package enum MemoryReport: Sendable {
     /// Once.
     case opened(OpenedMemory)
     case found(TaskIndex, KeptValidators?, ResumeRecord?)
+    case known(TaskIndex, Bool)
     /// What lies on the disk under the URL that a task asked for.
     case cached(TaskIndex, [CachedEntry])
     /// `nil`: it is not there any more, or not what was kept.

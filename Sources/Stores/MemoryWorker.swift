@@ -117,6 +117,7 @@ final class MemoryWorker {
             switch order {
             case .find(let task, let session, let destination):
                 answers.append(.found(task, find(session, destination), parts[session]?[ExactText(destination)]))
+            case .isKnown(let task, let path): answers.append(.known(task, isKnown(path)))
             case .file(let session, let destination, let answer): take(session, destination, answer)
             case .confirm(let session, let destination, let kept): put(session, destination, kept)
             case .part(let session, let destination, let record): take(session, destination, record)
@@ -141,6 +142,14 @@ final class MemoryWorker {
         var found: KeptValidators?
         attempt { () throws(StoreError) in found = try query?.find(stored, destination) }
         return found
+    }
+
+    /// `true` where it cannot be said.
+    private func isKnown(_ path: String) -> Bool {
+        guard !isGivenUp else { return true }
+        var isKnown = true
+        attempt { () throws(StoreError) in isKnown = try store?.isKnown(path) ?? false }
+        return isKnown
     }
 
     /// Where nothing identifies the file, what was kept of an earlier one goes.

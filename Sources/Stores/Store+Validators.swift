@@ -77,6 +77,20 @@ extension Store {
     }
 }
 
+extension Store {
+    /// Whether any session keeps something of the file at `path`.
+    func isKnown(_ path: String) throws(StoreError) -> Bool {
+        let place = DestinationPlace(path)
+        return try read { () throws(StoreError) in
+            let query = try database.prepare(
+                "SELECT 1 FROM folders JOIN validators ON folder = id WHERE path = ? AND validators.name = ? LIMIT 1")
+            query.bind(1, place.folder)
+            query.bind(2, place.name)
+            return try query.step()
+        }
+    }
+}
+
 /// Where something may be kept of what a session fetched: whoever goes elsewhere need not ask.
 package struct KnownPlaces: Hashable, Sendable {
     /// Each with its last slash; `nil` is anywhere.

@@ -54,6 +54,8 @@ final class Attempt: TransferReceiver {
         case inspecting
         /// Asked what is kept of the last time, and then what stands there.
         case recalling(ResourceURL, KeptValidators?)
+        /// Nothing is kept of the last time: asked of which time and size the file is that stands there.
+        case dating(ResourceURL)
         /// What an earlier run left is being checked.
         case adopting(ResourceURL, ResumeRecord)
         /// What its session learned in earlier runs is not read yet.

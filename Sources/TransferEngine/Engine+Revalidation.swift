@@ -11,19 +11,19 @@ import TransferModel
 extension Engine {
     /// Asks what is kept of the last time, or begins when that is surely nothing.
     func recall(_ attempt: Attempt, _ url: ResourceURL) {
-        guard let memory else { return begin(attempt, url) }
+        guard let memory else { return askByDate(attempt, url) }
         // Under what a file is kept must be known when its task is loaded, and a URL with a secret is not written down.
         let keeps = memory.keeps(job.tasks[Int(attempt.task.raw)])
         let mayBeWritten = capturedSecrets.isEmpty || !capturedSecrets.finds(in: Array(url.text.utf8))
         attempt.isKept = keeps.file && mayBeWritten
         attempt.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
-        guard keeps.isEligible, attempt.life.resume == nil else { return begin(attempt, url) }
+        guard keeps.isEligible, attempt.life.resume == nil else { return askByDate(attempt, url) }
         lookAhead(of: attempt.task, memory)
         switch foresight.take(attempt.task) {
         case nil:
-            guard memory.find(attempt.task, attempt.specification) else { return begin(attempt, url) }
+            guard memory.find(attempt.task, attempt.specification) else { return askByDate(attempt, url) }
             attempt.phase = .recalling(url, nil)
-        case .nothing: begin(attempt, url)
+        case .nothing: askByDate(attempt, url)
         case .asked: attempt.phase = .recalling(url, nil)
         case .found(let kept, let record): found(kept, record, attempt, url)
         case .looking(let kept):
@@ -47,6 +47,9 @@ extension Engine {
             if foresaw(task, kept, record) { return }
             guard let attempt = attempt(of: task), case .recalling(let url, nil) = attempt.phase else { return }
             found(kept, record, attempt, url)
+        case .known(let task, let isKnown):
+            guard let attempt = attempt(of: task), case .dating(let url) = attempt.phase else { return }
+            if isKnown { begin(attempt, url) } else { date(attempt, attempt.specification.destination ?? "") }
         case .cached, .cachedBody: takeCached(report)
         case .useless(let path): outbox.add(.removePart(path))
         }
@@ -65,7 +68,7 @@ extension Engine {
 
     /// The file may be the one that was kept: what stands there tells.
     func askAgain(_ attempt: Attempt, _ url: ResourceURL) {
-        guard let kept = attempt.validators, attempt.isKept else { return begin(attempt, url) }
+        guard let kept = attempt.validators, attempt.isKept else { return askByDate(attempt, url) }
         attempt.phase = .recalling(url, kept)
         let readsIt = Revalidation.mustRead(kept, boot: memory?.boot ?? 0)
         attempt.wasRead = readsIt
@@ -102,8 +105,50 @@ extension Engine {
         {
             attempt.asked = stamp
             attempt.life.ask(under: condition)
+        } else if let stamp, !kept.file.looksLike(stamp), kept.url == url.text {
+            return dated(attempt, url, stamp)
         }
         begin(attempt, url)
+    }
+
+    // MARK: Nothing is known of the file but its time
+
+    /// The state was lost, or there never was any: a file that has the server's time may be the server's all the same.
+    private func askByDate(_ attempt: Attempt, _ url: ResourceURL) {
+        let specification = attempt.specification
+        guard specification.type == .download, url.isHTTP, attempt.life.resume == nil, attempt.part == nil,
+            Revalidation.applies(to: specification.options.values),
+            let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), LinkCheck.stands(path)
+        else { return begin(attempt, url) }
+        attempt.phase = .dating(url)
+        // One that another session put there may have the size and time of this task's.
+        if memory?.asksWhetherKnown(attempt.task, path) != true { date(attempt, path) }
+    }
+
+    private func date(_ attempt: Attempt, _ path: String) {
+        outbox.add(.look(attempt.task, path: path, member: member(attempt.specification)))
+    }
+
+    private func dated(_ attempt: Attempt, _ url: ResourceURL, _ stamp: FileStamp?) {
+        let options = attempt.specification.options.values
+        if let stamp, let condition = Revalidation.condition(unknown: stamp, at: now.wall, options) {
+            attempt.asked = stamp
+            attempt.validators = nil
+            attempt.life.ask(under: condition)
+        }
+        begin(attempt, url)
+    }
+
+    /// From the next run on the file is known by what the server said of it now.
+    private func noteDated(_ attempt: Attempt, _ file: FileStamp) {
+        guard let memory, attempt.isKept, let headers = attempt.saidHeaders else { return }
+        let answer = FiledAnswer(
+            url: attempt.life.request.url.text, status: 200, headers: headers,
+            shape: memory.shape(of: attempt.specification), file: file,
+            content: ContentMark(boot: memory.boot, sum: nil),
+            asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)), askedAt: attempt.requestStartedAt,
+            path: attempt.specification.destination)
+        memory.file(answer, attempt.specification, at: now.instant)
     }
 
     /// What stands at the destination now.
@@ -112,13 +157,14 @@ extension Engine {
         guard let attempt = attempt(of: task) else { return }
         switch attempt.phase {
         case .recalling(let url, let kept?): looked(attempt, url, kept, stamp, sum: sum)
+        case .dating(let url): dated(attempt, url, stamp)
         case .measuring(let url, let path): measured(attempt, url, path: path, size: stamp?.size)
         case .confirming(nil): keepOwn(attempt, stamp)
         case .confirming(let asked?):
             if stamp == asked {
                 let path = keptPath(attempt.specification, attempt.validators)
                 if attempt.validators?.name != nil, !claim(path, attempt) { return }
-                noteSurvival(attempt, asked)
+                if attempt.validators == nil { noteDated(attempt, asked) } else { noteSurvival(attempt, asked) }
                 return keepExisting(attempt, path, asked.size)
             }
             // Somebody took or changed the file while the server was asked about it.

@@ -335,7 +335,7 @@ package final class Engine {
             // The body is whole and verified or about to be: let it stand.
             break
         case .awaitingRecord, .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum,
-            .askingCache, .measuring, .digesting, .awaitingGrant, .awaitingCredential, .transferring:
+            .askingCache, .dating, .measuring, .digesting, .awaitingGrant, .awaitingCredential, .transferring:
             stopTransfer(attempt)
             let outcome =
                 lostUpload(attempt).map { Verdict.Outcome.failed($0) }
@@ -600,7 +600,7 @@ package final class Engine {
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
         case .awaitingRecord, .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum,
-            .digesting, .measuring, .delivering, .flushing:
+            .dating, .digesting, .measuring, .delivering, .flushing:
             return false
         }
         attempt.handOverRest()

@@ -130,6 +130,14 @@ final class MemoryDesk {
         return true
     }
 
+    /// Asks whether something is kept of the file at `path`, by whichever session. `false` when surely nothing is.
+    func asksWhetherKnown(_ task: TaskIndex, _ path: String) -> Bool {
+        if isEmpty { return false }
+        orders.append(.isKnown(task, path: path))
+        due = Instant(nanoseconds: 0)
+        return true
+    }
+
     func file(_ answer: FiledAnswer, _ task: TaskSpecification, at now: Instant) {
         add(.file(task.session, destination: Self.key(task), answer), at: now)
     }

@@ -1,5 +1,6 @@
 import Digests
 import Glibc
+import Stores
 import TestSupport
 import Testing
 import TransferModel
@@ -154,7 +155,9 @@ import TransferModel
     }
 
     private func storeKnowsThePart() -> Bool {
-        stage.files.contains { $0.contains("/.transfer-run-") }
+        let folder = stage.binary.home.path("state/transfer-run")
+        guard Store.isThere(folder: folder), let store = try? Store.open(folder: folder) else { return false }
+        return (try? store.partFiles().isEmpty) == false
     }
 
     @Test func anEphemeralSession_keepsNothing() throws {

@@ -1,6 +1,7 @@
 import HTTPRules
 import TestSupport
 import Testing
+import TextFormats
 import TransferModel
 
 @Suite struct RevalidationTests {
@@ -22,7 +23,7 @@ import TransferModel
     }
 
     private func line(_ condition: RequestCondition?) -> String? {
-        condition.map { "\($0.url) \($0.header.name): \($0.header.value.revealed)" }
+        condition.map { "\($0.url ?? "any") \($0.header.name): \($0.header.value.revealed)" }
     }
 
     @Test func theETagIsAskedWithBeforeTheDate() {
@@ -197,5 +198,49 @@ import TransferModel
         #expect(!isKept(nil) && !isKept(time) && !isKept(time + .seconds(59)) && isKept(time + .seconds(60)))
         // What is no date says no more than none.
         #expect(!isKept(time, [("Date", "today")]) && isKept(time + .seconds(60), [("Date", "today")]))
+    }
+
+    // MARK: Nothing was kept
+
+    private let day = WallTime(nanoseconds: 1_700_000_000_000_000_000)
+    private var dayText: String { HTTPDate.format(day) }
+
+    @Test(arguments: [(0, 61, true), (1, 61, false), (500_000_000, 61, false), (0, 59, false)])
+    func aFileOfAWholeSecondAMinuteAgo_isAskedAboutByItsTime(_ fraction: Int64, _ age: Int64, _ asks: Bool) {
+        let file = FileStamp(size: 5, modifiedNanoseconds: day.nanoseconds + fraction)
+        let condition = Revalidation.condition(unknown: file, at: day + .seconds(age), options())
+        #expect(line(condition) == (asks ? "any If-Modified-Since: \(dayText)" : nil))
+    }
+
+    @Test func whatKeepsItsOwnTime_isNotAskedAbout() {
+        let file = FileStamp(size: 5, modifiedNanoseconds: day.nanoseconds)
+        var own = options()
+        own.preserveTime = false
+        #expect(Revalidation.condition(unknown: file, at: day + .seconds(100), own) == nil)
+        var replaced = options()
+        replaced.existing = .replace
+        #expect(Revalidation.condition(unknown: file, at: day + .seconds(100), replaced) == nil)
+        var longer = options()
+        longer.expect.size = 6
+        #expect(Revalidation.condition(unknown: file, at: day + .seconds(100), longer) == nil)
+    }
+
+    @Test func a304_isBelievedWithDateAndLengthOnly() {
+        let condition = RequestCondition(file: FileStamp(size: 5, modifiedNanoseconds: day.nanoseconds))
+        let date = ("Last-Modified", dayText), other = ("Last-Modified", HTTPDate.format(day + .seconds(1)))
+        func word(_ headers: [(String, String)]) -> RequestCondition.Word { condition.word(of: HeaderBlock(headers)) }
+        #expect(word([date, ("Content-Length", "5")]) == .same)
+        #expect(word([date]) == .unproven && word([]) == .unproven && word([("Content-Length", "5")]) == .unproven)
+        #expect(word([other]) == .other && word([other, ("Content-Length", "5")]) == .other)
+        #expect(word([date, ("Content-Length", "6")]) == .other)
+        func isMet(_ status: Int, _ headers: [(String, String)]) -> Bool {
+            condition.isMet(byHead: status, HeaderBlock(headers))
+        }
+        #expect(isMet(200, [date, ("Content-Length", "5")]))
+        #expect(
+            !isMet(200, [date]) && !isMet(200, [("Content-Length", "5")])
+                && !isMet(404, [date, ("Content-Length", "5")]))
+        #expect(!isMet(200, [other, ("Content-Length", "5")]) && !isMet(200, [date, ("Content-Length", "6")]))
+        #expect(!isMet(200, [date, ("Content-Length", "5"), ("Content-Encoding", "gzip")]))
     }
 }

@@ -161,7 +161,8 @@ extension Sections {
             "existing", \.existing, default: "revalidate",
             """
             what to do when `to` is there: ask whether it changed, keep it (but fail if it misses a `checksum`), replace it, or \
-            fail. Of an upload by PUT: `skip` asks by HEAD first, and sends only what is not there (404, 410); without a word it \
+            fail. Where no run has kept anything of the file, it is asked about by its own time, if that can be the server's, \
+            and stays when the server's date and length are the file's. Of an upload by PUT: `skip` asks by HEAD first, and sends only what is not there (404, 410); without a word it \
             is sent
             """
         )

@@ -203,7 +203,7 @@ extension Engine {
             }
             cache.remove(id)
             askWithoutBody(request, attempt, cache)
-        case .opened, .found, .useless: break
+        case .opened, .found, .known, .useless: break
         }
     }
 

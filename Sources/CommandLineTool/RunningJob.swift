@@ -71,6 +71,7 @@ struct RunningJob {
             throw UsageError("no task matches `\(error.pattern)`")
         }
         try LinkedPlaces.check(job)
+        try TaskOutput.check(job, options)
         try WorkingFolder.check(RunOutputs.reportPath(job, options.report), RunOutputs.eventsPath(job, options.events))
         if let maximum = options.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = options.bandwidth { job.limits.bandwidth = .steady(bandwidth) }

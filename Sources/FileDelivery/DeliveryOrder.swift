@@ -48,6 +48,9 @@ package struct Destination: Sendable {
     package var decoding: BodyDecoding?
     /// Bytes that must stay free on its filesystem.
     package var reserve: Int64 = 0
+    /// The verified body is handed over instead of getting a name (`DeliveryReport.readyForOutput`); `path` is one in the
+    /// folder where it is staged.
+    package var toStandardOutput = false
     /// Its record says by what the file can be known again.
     package var isStamped = false
     /// Since then a process that has ended may have put the file there and told nobody.
@@ -164,6 +167,10 @@ package enum DeliveryReport: Sendable {
     /// A member is verified and waits for its group: `FileRecord.path` is where it will stand, `changed` whether it
     /// differs from what stands there now. No `flushed` follows.
     case staged(TaskIndex, FileRecord)
+    /// The body is whole and verified, and is to be written to standard output.
+    case readyForOutput(TaskIndex, FileRecord, StagedBody)
+    /// All of such a body was written to standard output, or why not.
+    case written(TaskIndex, TransferError?)
     /// With a `flush`, what stands there now would survive a power cut. On an error nothing has changed,
     /// unless it is the flush that failed (`cannotWriteToFile`).
     case groupPublished(GroupIndex, TransferError?)

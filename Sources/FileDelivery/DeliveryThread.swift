@@ -192,6 +192,7 @@ struct DeliveryWorker {
         do throws(TransferError) {
             let done = try publisher.publish(task, id, destination, rest: rest, lengthUnverified: unverified)
             guard let done else { return }
+            if let body = done.body { return answers.append(.readyForOutput(task, done.record, body)) }
             if destination.group != nil { return answers.append(.staged(task, done.record)) }
             answers.append(.published(task, done.record, isKept: done.isKept))
             guard destination.flush, !done.isKept else { return }

@@ -21,10 +21,13 @@ struct Published {
     let record: FileRecord
     /// What stood under its name stays there instead.
     let isKept: Bool
+    /// What goes to standard output and gets no name.
+    let body: StagedBody?
 
-    init(_ record: FileRecord, isKept: Bool = false) {
+    init(_ record: FileRecord, isKept: Bool = false, body: StagedBody? = nil) {
         self.record = record
         self.isKept = isKept
+        self.body = body
     }
 }
 
@@ -347,6 +350,11 @@ final class Publisher {
     ) throws(TransferError) -> Published {
         let checksum = try staging.verifiedChecksum(destination)
         if let examination = destination.examine { try staging.examine(examination) }
+        if destination.toStandardOutput {
+            let record = FileRecord(
+                path: "-", bytes: staging.size, checksum: checksum, changed: true, lengthUnverified: lengthUnverified)
+            return Published(record, body: try handOver(staging, destination))
+        }
         switch try place(staging, task, destination) {
         case .placed(let changed):
             return Published(
@@ -372,6 +380,18 @@ final class Publisher {
                 "\(destination.path) is already the file of the task `\(taskName(owner))`, under another path: "
                     + "give each a `to` of its own")
         case .inFolder(let group): throw ReservedPlaces.isGroups(destination.path, group)
+        }
+    }
+
+    /// Without a name from here on, also where the filesystem knows no files without one.
+    private func handOver(_ staging: Staging, _ destination: Destination) throws(TransferError) -> StagedBody {
+        do throws(SystemError) {
+            if staging.mayHaveLostWrites { try staging.file.confirmWrites() }
+            let body = try StagedBody(staging)
+            staging.remove()
+            return body
+        } catch {
+            throw writingError(error, destination.folder)
         }
     }
 

@@ -75,6 +75,7 @@ struct RunPlan {
                     place.url.flatMap { slotOrigin(of: $0, in: session) }
                 }
             }
+            if job.tasks[index].toStandardOutput { scheduling.outputTasks.append(TaskIndex(raw: UInt32(index))) }
             scheduling.tasks.append(
                 SchedulingPlan.Task(
                     session: session, origin: origin, policy: known?.policy ?? 0, needs: job.tasks[index].needs,

@@ -111,6 +111,7 @@ extension ErrorName {
         case .cancelled, .runCancelled, .dependencyFailed, .destinationExists, .secretBarred, .cannotSign,
             .notEnoughDiskSpace,
             .groupChanged, .groupNotPublished, .cannotCreateFile, .cannotCloseFile, .cannotWriteToFile,
+            .cannotWriteOutput,
             .cannotRemoveFile, .cannotMoveFile, .requestBodyStreamExhausted, .dataNotAllowed,
             .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .taskCrashedRunner:
             true

@@ -9,6 +9,7 @@ extension Scheduler {
         if let status = verdict.status, tasks[index].awaitsAnswer { answered(task, Answer(status: status)) }
         giveBackSlot(task)
         if !sentBodies.isEmpty { sentBodies.remove(task) }
+        if !awaitingOutput.isEmpty { awaitingOutput.remove(task) }
         if tasks[index].awaitsGrant {
             lanes[Int(tasks[index].lane)].grantsAwaited.remove(task)
             endGrantWait(index)

@@ -74,8 +74,19 @@ extension Scheduler {
             release(
                 dependants.of(index), succeeded, deferral, unlessIn: wasStaged ? plan.tasks[index].group : nil,
                 blame: succeeded ? nil : Blame(.task(task), outcome, for: blame))
+            if let freed = outputWindow?.ended(task) { for task in freed { meetNeed(of: task) } }
         }
         if plan.failFast, outcome == .failed, !tolerated, stopping == nil { failFast() }
+    }
+
+    /// One of what holds a blocked task back does so no longer.
+    private mutating func meetNeed(of task: TaskIndex) {
+        let index = Int(task.raw)
+        guard tasks[index].phase == .blocked else { return }
+        tasks[index].openNeeds -= 1
+        guard tasks[index].openNeeds == 0 else { return }
+        leaveBlocked(index)
+        makeReady(task)
     }
 
     private func createdAt(_ task: TaskIndex) -> Instant {
@@ -103,10 +114,7 @@ extension Scheduler {
                 if !endsWithGroup(index) { skipped.append((dependant, deferral, blame)) }
                 continue
             }
-            tasks[index].openNeeds -= 1
-            guard tasks[index].openNeeds == 0 else { continue }
-            leaveBlocked(index)
-            makeReady(dependant)
+            meetNeed(of: dependant)
         }
         // A chain of a million dependants must not be a recursion of a million calls.
         if !isSkipping { skipAll() }

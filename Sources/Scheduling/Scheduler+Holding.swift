@@ -89,9 +89,11 @@ extension Scheduler {
         actions.append(.perform(.cancel(task, keepPartial: true)))
     }
 
-    /// What it sent may have been heard: to begin again would do it twice.
+    /// What it sent may have been heard: to begin again would do it twice. A body that waits for standard output needs
+    /// no network any more, and part of it may be written already.
     func comesToItsEnd(_ task: TaskIndex) -> Bool {
-        !plan.unrepeatable.isEmpty && plan.unrepeatable.contains(task) && !unsent.contains(task)
+        awaitingOutput.contains(task)
+            || !plan.unrepeatable.isEmpty && plan.unrepeatable.contains(task) && !unsent.contains(task)
     }
 
     private mutating func enterSuspended(_ index: Int) {
@@ -140,11 +142,25 @@ extension Scheduler {
         suspendedByFileCount -= 1
     }
 
+    /// The network holds the task back no longer: standard output may be slow without any fault of its host.
+    mutating func awaitsOutput(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        guard tasks[index].phase == .running, awaitingOutput.insert(task).inserted else { return }
+        stopResourceClock(index)
+    }
+
     /// When only `suspended: true` holds back what is left, nobody will come: the next run may resume it.
     mutating func deferTheSuspended() {
-        guard suspendedByFileCount > 0, finishedCount + idleCount == tasks.count, actionsLetNothingGoOn,
-            outsideNeeds.isEmpty, !plan.waitsForResume
+        guard suspendedByFileCount > 0, finishedCount + idleCount + awaitingOutput.count == tasks.count,
+            actionsLetNothingGoOn, outsideNeeds.isEmpty, !plan.waitsForResume
         else { return }
+        // Bodies that wait for a suspended task's turn on standard output come next, and what needs them after those.
+        guard awaitingOutput.isEmpty else {
+            for index in tasks.indices where tasks[index].phase == .suspended {
+                end(TaskIndex(raw: UInt32(index)), .finish(.deferred, nil, .suspended))
+            }
+            return
+        }
         stopping = .deferring(.suspended)
         for index in tasks.indices {
             end(TaskIndex(raw: UInt32(index)), .finish(.deferred, nil, .suspended))

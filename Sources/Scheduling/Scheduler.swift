@@ -66,6 +66,10 @@ package struct Scheduler {
     var outsideNeeds: [TaskIndex: Int]
     /// Of attempts that sent all of a body and wait for its answer.
     var sentBodies: Set<TaskIndex> = []
+    /// Running tasks whose verified bodies wait until those of the tasks before them are on standard output.
+    var awaitingOutput: Set<TaskIndex> = []
+    /// Tasks beyond it are blocked, as if they needed one more.
+    var outputWindow: OutputWindow?
     /// What happens cannot be written down, so that nothing new may happen: what runs goes on.
     package var beginsNothing = false
     /// Of those that must not be repeated, the ones that began and have sent nothing yet.
@@ -102,6 +106,11 @@ package struct Scheduler {
         conditions = ConditionsBook(plan.conditions)
         outsideNeeds = plan.outsideNeeds
         for (task, count) in plan.outsideNeeds { tasks[Int(task.raw)].openNeeds += UInt32(count) }
+        if !plan.outputTasks.isEmpty {
+            let window = OutputWindow(plan.outputTasks, width: plan.maximumConcurrentTasks)
+            for task in window.heldBack { tasks[Int(task.raw)].openNeeds += 1 }
+            outputWindow = window
+        }
         if plan.bandwidth != nil || plan.sessions.contains(where: { $0.bandwidth != nil })
             || plan.policies.contains(where: { $0.bandwidth != nil })
         {
@@ -194,6 +203,7 @@ package struct Scheduler {
         case .transferred(let task):
             wholeAnswer(task)
             stopCounting(task)
+        case .awaitsOutput(let task): awaitsOutput(task)
         case .protocolIs(let origin, let version): learn(origin, version)
         case .answered(let task, let answer): answered(task, answer)
         case .heard(let task): heard(task)

@@ -78,6 +78,8 @@ package struct SchedulingPlan: Sendable {
     package var mirrors: [TaskIndex: [OriginID?]] = [:]
     /// How many tasks that somebody else carries a task waits for; `outsideEnded` tells of them. Few have any.
     package var outsideNeeds: [TaskIndex: Int] = [:]
+    /// Tasks that write to standard output, in the order in which they do. Nobody else may be carrying such a task.
+    package var outputTasks: [TaskIndex] = []
     package var policies: [TaskPolicy] = []
     package var sessions: [Session] = []
     /// How many groups the tasks name.

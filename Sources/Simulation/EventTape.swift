@@ -155,8 +155,8 @@ package final class EventTape {
             open[task]?.bytes += count
             add(.receivedData(Event.Progress(bytes: bytes[task] ?? count, expected: nil)), now, task: task)
         case .ended(let task, let verdict): ended(task, verdict, now)
-        case .released, .unused, .transferred, .protocolIs, .published, .couldUse, .gaveBack, .turnedAway, .sentBody,
-            .heard:
+        case .released, .unused, .transferred, .awaitsOutput, .protocolIs, .published, .couldUse, .gaveBack,
+            .turnedAway, .sentBody, .heard:
             break
         }
     }

@@ -51,6 +51,12 @@ package enum Surroundings {
         unsafe UnsafeRawBufferPointer(start: text, count: strlen(text))
     }
 
+    /// Where files without a name may lie: `TMPDIR` where that is an absolute path, else `/tmp`.
+    package static func temporaryFolder() -> String {
+        guard let path = environment()["TMPDIR"], path.utf8.first == UInt8(ascii: "/") else { return "/tmp" }
+        return path.utf8.count > 1 && path.utf8.last == UInt8(ascii: "/") ? String(path.dropLast()) : path
+    }
+
     package static func processID() -> Int32 { getpid() }
 
     /// This start of the system, as the kernel names it; `nil` where it does not.

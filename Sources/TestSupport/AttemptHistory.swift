@@ -25,8 +25,8 @@ package struct AttemptHistory: SimulationObserver {
         case .moved(let task, let count): bytes[Int(task.raw)] += count
         case .answered(let task, let answer):
             if !answer.isFurther { statuses[Int(task.raw)].append(answer.status) }
-        case .needsGrant, .released, .unused, .transferred, .protocolIs, .ended, .published, .couldUse, .gaveBack,
-            .turnedAway, .sentBody, .heard:
+        case .needsGrant, .released, .unused, .transferred, .awaitsOutput, .protocolIs, .ended, .published, .couldUse,
+            .gaveBack, .turnedAway, .sentBody, .heard:
             break
         }
     }

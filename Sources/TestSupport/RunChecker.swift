@@ -248,6 +248,12 @@ package struct RunChecker: Sendable {
         if backoff < least { report(.policy, task, "waits \(backoff.seconds) s of \(least.seconds) s") }
     }
 
+    /// Of tasks that write to standard output only so many may run ahead of the first that has not ended.
+    private func mayWaitForOutput(_ task: Int) -> Bool {
+        facts.tasks[task].writesOutput
+            && (0..<task).contains { facts.tasks[$0].writesOutput && tasks[$0].end == nil }
+    }
+
     private mutating func waits(_ task: Int, for reason: WaitReason) {
         if facts.putsOffWhatWaits, [.network, .power, .window, .earliestBegin].contains(reason) {
             report(.waiting, task, "waits for \(reason.rawValue) in a run that puts such tasks off")
@@ -256,6 +262,7 @@ package struct RunChecker: Sendable {
         case .dependency:
             // What is verified waits for the others of its group.
             if tasks[task].running != nil, facts.tasks[task].isGrouped { break }
+            if mayWaitForOutput(task) { break }
             let facts = facts.tasks[task]
             let needs = facts.needs + facts.verified + facts.members
             let isFree = needs.allSatisfy { need in

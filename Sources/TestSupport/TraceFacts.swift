@@ -24,6 +24,8 @@ package struct TraceFacts: Sendable {
         package var isPatient = false
         /// Published with others.
         package var isGrouped = false
+        /// It writes to standard output, and may wait for those before it that do.
+        package var writesOutput = false
 
         package init(
             id: String, session: Int = 0, needs: [Int] = [], retry: RetryPolicy = RetryPolicy(), mirrors: Int = 1,
@@ -104,6 +106,7 @@ package struct TraceFacts: Sendable {
                 earliestBegin: options.earliestBegin, mayFail: options.allowFailure != .no)
             facts.segments = options.segments
             facts.isGrouped = task.group != nil
+            facts.writesOutput = task.toStandardOutput
             facts.waitsForConnectivity = options.policies.waitsForConnectivity
             facts.isDiscretionary = job.sessions[Int(task.session.raw)].discretionary == true
             facts.isPatient = job.sessions[Int(task.session.raw)].kind == .background

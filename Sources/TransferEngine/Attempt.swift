@@ -77,6 +77,8 @@ final class Attempt: TransferReceiver {
         case transferring
         case delivering
         case flushing
+        /// Whole and verified: waits for its turn on standard output, or is being written there.
+        case awaitingOutput
     }
 
     let task: TaskIndex
@@ -396,7 +398,7 @@ final class Attempt: TransferReceiver {
         if decision == .abort { endedByUs = true }
         if cacheTurn != nil { prepareCacheCopy(head) }
         if decision == .keep, bringsFile {
-            if let target = life.target { destination?.path = target }
+            if let target = life.target { destination?.becomeFile(at: target, specification.options.values) }
             destination?.sent = life.offset > 0 ? life.resume?.sent : life.sentDigest
             if life.offset > 0 { partDigest = PartDigest(head.headers, whole: life.resume?.sent) }
             if destination?.mode != nil, life.offset == 0 { outbox.add(.conceal(staging)) }
@@ -487,7 +489,8 @@ final class Attempt: TransferReceiver {
         let handedOver = received - Int64(start.count + (buffer?.count ?? 0))
         outbox.add(
             .announce(
-                staging, task, folder: destination.folder, path: destination.group == nil ? destination.path : nil,
+                staging, task, folder: destination.folder,
+                path: destination.group == nil && !destination.toStandardOutput ? destination.path : nil,
                 length: length - life.offset - handedOver, reserve: destination.reserve))
     }
 

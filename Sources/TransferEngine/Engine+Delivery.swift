@@ -46,6 +46,7 @@ extension Engine {
 
     /// Where a download goes, as far as the task alone says; a folder gets its name from the answer.
     func plannedDestination(_ attempt: Attempt) -> Destination {
+        if attempt.specification.toStandardOutput { return outputDestination(attempt) }
         let options = attempt.specification.options
         var destination = Destination(path: attempt.specification.destination ?? "")
         destination.existing = options.values.existing
@@ -101,6 +102,7 @@ extension Engine {
     /// The complete destination; fails the attempt when a folder's file has no usable name.
     func named(_ attempt: Attempt) -> Destination? {
         guard var destination = attempt.destination else { return nil }
+        if destination.toStandardOutput { return destination }
         guard destination.path.hasSuffix("/") else {
             let isKnown = job.tasks[Int(attempt.task.raw)].destination == destination.path
             return isKnown || claim(destination.path, attempt) ? destination : nil
@@ -117,6 +119,8 @@ extension Engine {
     func delivered(_ report: DeliveryReport) {
         switch report {
         case .published(let task, let record, let isKept): published(task, record, isKept: isKept)
+        case .readyForOutput(let task, let record, let body): readyForOutput(task, record, body)
+        case .written(let task, let error): written(task, error)
         case .flushed(let task):
             guard let attempt = attempt(of: task) else { return }
             keepValidators(attempt, isFlushed: true)
@@ -239,7 +243,7 @@ extension Engine {
         reports.append(.published(group, error))
     }
 
-    private func succeed(_ attempt: Attempt) {
+    func succeed(_ attempt: Attempt) {
         let isLocal = attempt.head == nil
         let source = isLocal ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
         finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.source ?? source)

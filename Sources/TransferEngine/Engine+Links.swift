@@ -27,7 +27,9 @@ extension Engine {
         switch problem {
         case .noFile:
             TransferError(
-                .cannotMoveFile, "\(path) is, or leads to, a device, pipe or socket: `to` must be a file",
+                .cannotMoveFile,
+                "\(path) is, or leads to, a device, pipe or socket: write to a file, or to standard "
+                    + "output with `to: \"-\"`",
                 errno: ENOTSUP)
         case .folder:
             TransferError(.cannotMoveFile, "\(path) leads to a folder: end `to` in `/` to write in it", errno: EISDIR)

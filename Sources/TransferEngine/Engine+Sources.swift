@@ -110,7 +110,10 @@ extension Engine {
     /// `nil` where it has none that it may have; the attempt has failed then.
     private func sourceDestination(_ attempt: Attempt, _ url: ResourceURL) -> Destination? {
         var destination = plannedDestination(attempt)
-        if let target = attempt.life.target { destination.path = target }
+        if let target = attempt.life.target {
+            destination.becomeFile(at: target, attempt.specification.options.values)
+        }
+        if destination.toStandardOutput { return destination }
         guard destination.path.hasSuffix("/") else {
             let isKnown = attempt.life.target == nil && job.tasks[Int(attempt.task.raw)].destination != nil
             return isKnown || claim(destination.path, attempt) ? destination : nil

@@ -124,6 +124,8 @@ package final class Engine {
     package var untold = UntoldFiles()
     var nextIdleCheck = Instant.distantFuture
     var stagingCount: UInt32 = 0
+    /// `nil` where no task writes to standard output.
+    let output: OutputQueue?
     /// Of each transfer. What came is copied from there at once: out of a small one while the processor has it nearest at
     /// hand. One or two alone are better served by few long reads.
     private let receiveBuffer: Int
@@ -182,9 +184,10 @@ package final class Engine {
             if memory?.isEmpty == true { session.cache?.open(nil) }
         }
         do throws(SystemError) {
+            output = try OutputQueue(job, deliveries)
             delivery = try transport.makeDelivery(deliveries, memory != nil)
         } catch {
-            throw TransferError(.unknown, "a delivery thread could not be started: \(error)")
+            throw TransferError(.unknown, "a thread for files could not be started: \(error)")
         }
         outbox = Outbox(delivery)
         // Otherwise the store says what is to stay. Where nobody can say, only what is surely of no use goes.
@@ -200,6 +203,7 @@ package final class Engine {
     /// Ends the threads of files and begins to end that of the store; nothing may be under way.
     package func close() {
         endCommands()
+        output?.close()
         bodyStreams?.close()
         outbox.handOver()
         delivery.finish()
@@ -287,7 +291,8 @@ package final class Engine {
         attempt.ledger = ledger
         if let refused = refusals.removeValue(forKey: task) { attempt.life.recall(refused) }
         learnPasswords(attempt, url)
-        let problem = unfit ?? planBody(attempt)
+        let closed = job.tasks[Int(task.raw)].toStandardOutput ? output?.problem : nil
+        let problem = unfit ?? closed ?? planBody(attempt)
         emit(.attemptStarted(AttemptStart(number: number, url: url.text, bodyFiles: attempt.bodyFiles)), attempt)
         attempt.origin = slotOrigin(of: url, attempt)
         if let problem { return fail(attempt, problem) }
@@ -325,22 +330,6 @@ package final class Engine {
             }
         } else {
             beginLocal(attempt, url)
-        }
-    }
-
-    private func cancel(_ task: TaskIndex) {
-        guard let attempt = attempt(of: task) else { return }
-        switch attempt.phase {
-        case .delivering, .flushing:
-            // The body is whole and verified or about to be: let it stand.
-            break
-        case .awaitingRecord, .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum,
-            .askingCache, .dating, .measuring, .digesting, .awaitingGrant, .awaitingCredential, .transferring:
-            stopTransfer(attempt)
-            let outcome =
-                lostUpload(attempt).map { Verdict.Outcome.failed($0) }
-                ?? .cancelled(TransferError(.cancelled, "the transfer was cancelled"))
-            finish(attempt, Verdict(outcome, status: attempt.life.lastStatus))
         }
     }
 
@@ -600,7 +589,7 @@ package final class Engine {
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
         case .awaitingRecord, .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum,
-            .dating, .digesting, .measuring, .delivering, .flushing:
+            .dating, .digesting, .measuring, .delivering, .flushing, .awaitingOutput:
             return false
         }
         attempt.handOverRest()
@@ -612,6 +601,7 @@ package final class Engine {
 
     /// The task has ended. What is there of its file stays for the next run, or goes.
     package func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
+        output?.ended(task)
         if !refusals.isEmpty { refusals[task] = nil }
         bodies.ended(task)
         ledger?.budget.release(task)

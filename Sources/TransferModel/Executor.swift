@@ -51,6 +51,9 @@ package enum ExecutorReport: Sendable {
     case sentBody(TaskIndex)
     /// The last byte moved; only local work is left, which no limit on running tasks counts.
     case transferred(TaskIndex)
+    /// The body is whole and verified, and waits until the tasks before it have written theirs to standard output. It is
+    /// written even if the task is suspended now; only the end of the task stops it.
+    case awaitsOutput(TaskIndex)
     case protocolIs(OriginID, HTTPProtocol)
     /// The head of an answer was read, while its slot is held.
     case answered(TaskIndex, Answer)

@@ -29,9 +29,11 @@ package struct TaskSpecification: Sendable {
     package var session: SessionIndex
     /// `url`, or the first of `urls`.
     package var location: Location
-    /// Absolute, ending in `/` when it names a folder; `nil` unless it is a download, or while it waits for a captured
-    /// value (`TaskOptions.Values.awaitedDestination`).
+    /// Absolute, ending in `/` when it names a folder; `nil` unless it is a download to a file, or while it waits for a
+    /// captured value (`TaskOptions.Values.awaitedDestination`).
     package var destination: String?
+    /// `to: "-"`: the verified body is written to standard output, and `destination` is `nil`.
+    package var toStandardOutput = false
     /// What `needs` and captured values come to, in task numbers, each once.
     package var needs: [TaskIndex] = []
     /// Where the task begins in the job file, for annotations.

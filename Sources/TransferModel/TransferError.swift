@@ -21,6 +21,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case serverCertificateWrongHost, serverKeyNotPinned, clientCertificateUnusable
     case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
     case proxyRefusedConnection, proxyCouldNotConnect, taskCrashedRunner
+    case cannotWriteOutput
 
     /// Apple's number; `nil` for our own names.
     package var code: Int? {
@@ -74,7 +75,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
             .bodyFileChanged, .bodyCommandFailed, .uploadNotResumed, .commandFailed, .commandUnusable,
             .captureNotFound, .captureUnusable, .serverCertificateWrongHost, .serverKeyNotPinned,
             .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy, .proxyCertificateUntrusted,
-            .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect, .taskCrashedRunner:
+            .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect, .taskCrashedRunner,
+            .cannotWriteOutput:
             nil
         }
     }
@@ -126,6 +128,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
             "Check the right to write in the destination's folder, and that no folder stands in the file's place."
         case .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile:
             "Check free space and the right to write in the destination's folder."
+        case .cannotWriteOutput:
+            "See that what reads standard output reads all of it, and that a file it goes to has room."
         case .unexpectedResponse: "Look at the response in the report, and at `expect`."
         case .checksumMismatch:
             "Correct `checksum` if the file was published anew; else tell whoever publishes it."

@@ -91,7 +91,7 @@ import TextFormats
 
     /// The guide's rules keep these out of background sessions: `check` says so of each place.
     static let restricted = [
-        ("api-checks", 2), ("own-scheme", 3), ("publish-build", 2), ("signed-in", 1), ("token-upload", 2),
+        ("api-checks", 2), ("own-scheme", 3), ("pipe", 1), ("publish-build", 2), ("signed-in", 1), ("token-upload", 2),
     ]
 
     @Test(arguments: restricted) func checkSaysWhatMayNot(_ example: String, _ count: Int) throws {

@@ -8,14 +8,15 @@ import TextFormats
         let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && echo *.yaml")
         #expect(
             found.outputText
-                == "api-checks.yaml mirror-list.yaml nightly-mirror.yaml own-scheme.yaml polite-mirror.yaml "
+                == "api-checks.yaml mirror-list.yaml nightly-mirror.yaml own-scheme.yaml pipe.yaml polite-mirror.yaml "
                 + "publish-build.yaml quickstart.yaml release-artefacts.yaml signed-in.yaml suite-matrix.yaml token-upload.yaml "
                 + "two-mirrors.yaml wifi-only.yaml\n"
         )
     }
 
     @Test(arguments: [
-        "api-checks", "mirror-list", "nightly-mirror", "own-scheme", "polite-mirror", "publish-build", "quickstart",
+        "api-checks", "mirror-list", "nightly-mirror", "own-scheme", "pipe", "polite-mirror", "publish-build",
+        "quickstart",
         "release-artefacts",
         "signed-in", "suite-matrix", "token-upload", "two-mirrors", "wifi-only",
     ])
@@ -142,6 +143,16 @@ import TextFormats
         #expect(try more.task("length", "response.headers")?.contains("Content-Length") == true)
         #expect(try more.task("lost", "response.status") == "404")
         #expect(try more.task("other", "error.name") == "unsupportedURL")
+    }
+
+    @Test func pipe() throws {
+        let place = try ExamplePlace()
+        let run = try place.run("pipe.yaml")
+        #expect(run.status == 0)
+        let files = try ["amd64", "arm64", "riscv64"].map {
+            try place.stage.text("site/suites/stable-\($0).txt")
+        }
+        #expect(run.result.outputText == files.joined())
     }
 
     @Test func wifiOnly() throws {

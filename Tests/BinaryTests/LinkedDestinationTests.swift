@@ -48,7 +48,7 @@ import Testing
         try stage.folder.link("round", to: "round")
         try stage.folder.link("lost", to: "nowhere/file")
         let reasons = [
-            ("/dev/null", "a device, pipe or socket"), ("/dev/stdout", "a device, pipe or socket"),
+            ("/dev/null", "a device, pipe or socket"), ("/dev/stdout", "standard output with `to: \"-\"`"),
             ("pipe", "a device, pipe or socket"), ("to-null", "a device, pipe or socket"),
             ("to-pipe", "a device, pipe or socket"), ("to-folder", "leads to a folder"), ("round", "too many links"),
             ("lost", "nowhere, which cannot be opened"),

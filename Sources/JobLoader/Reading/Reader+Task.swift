@@ -49,8 +49,6 @@ extension Reader {
             return nil
         }
         guard checked(SecretText(text), node, .path) else { return nil }
-        // A file of that name is `./-`.
-        if text == "-" { problems.isNotBuilt("standard output (`to: \"-\"`)", at: tree.span(node), in: source) }
         if text == "." || text == ".." || text.hasSuffix("/.") || text.hasSuffix("/..") {
             error("invalid-value", "`to` names a folder: end it in `/`", hint: "write `\(Self.short(text))/`", node)
             return nil

@@ -18,6 +18,8 @@ enum Catalog {
             .when(.has("body"), .differs("method", from: ["GET", "HEAD"])),
             .when(
                 .all([.isOne("type", of: ["download"]), .isOne("existing", of: ["skip"])]), .hollow("capture")),
+            .when(.isOne("to", of: ["-"]), .excludes(["group", "mode"])),
+            .when(.isOne("to", of: ["-"]), .differs("existing", from: ["skip", "replace", "fail"])),
         ]
 
     /// What holds for a default as for a task's own word.

@@ -88,6 +88,7 @@ enum ReferenceText {
         - `needs` must name tasks that are there; a pattern must fit at least one. A pattern that fits the task itself
           means the others. Tasks that need each other in a circle are an error that shows the circle.
         - A task that reads a file which another task writes must need that one, directly or through others.
+        - A task that writes to standard output must not need one that does so after it in the job.
         - A body with `GET` or `HEAD` is an error. `Host`, `Connection`, `Content-Length`, `Transfer-Encoding`, `Proxy-…`
           and `WWW-Authenticate` are nobody's to set.
         - A scheme that no session knows is a warning: such a task fails with `unsupportedURL`.

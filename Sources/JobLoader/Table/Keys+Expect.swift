@@ -137,6 +137,7 @@ extension Sections {
         rules: [
             .when(.isOne("do", of: ["download"]), .needs(["to"])),
             .when(.isOne("do", of: ["allow", "cancel"]), .excludes(["to"])),
+            .always(.differs("to", from: ["-"])),
         ])
 
     struct ResponseDraft: Blank, Sendable {
@@ -278,6 +279,12 @@ extension Reader {
                 error("missing-key", "`do: download` needs `to`", at: beginning(element))
             } else if draft.action != .download, draft.to != nil {
                 error("conflicting-keys", "`to` is only for `do: download`", at: beginning(element))
+            }
+            for (key, value) in tree.entries(element)
+            where tree.text(key, is: "to") && tree.kind(value) == .scalar && tree.text(value) == "-" {
+                error(
+                    "invalid-value", "a rule's `to` must be a file, or a folder ending in `/`",
+                    hint: "a task's own `to: \"-\"` writes to standard output; a file of that name is `./-`", value)
             }
             var rule = ResponseRule(action: draft.action)
             (rule.mimeType, rule.status, rule.largerThan, rule.to) = (

@@ -53,8 +53,9 @@ extension Sections {
         Key(
             "to", over: \.self, .path, default: "required",
             """
-            a file, or a folder ending in `/`: the name then comes from the server or the URL, made safe; a URL's stays \
-            percent-encoded where it is no UTF-8. A symlink that the job names stays, and the file that it leads to is \
+            a file, a folder ending in `/`, or `"-"` for standard output. In a folder the name comes from the server or the \
+            URL, made safe; a URL's stays percent-encoded where it is no UTF-8. Standard output gets whole, verified bodies, \
+            one after the other in the order of the job (docs/pipes.md). A symlink that the job names stays, and the file that it leads to is \
             replaced, or made in a folder that is there; `file.path` tells that file's. What leads to a device, pipe, socket \
             or folder is refused before anything is sent, and so is a link of another user in a folder that others may write. \
             A name from a server or a URL is never followed

@@ -49,9 +49,9 @@ extension TaskChecker {
             if !fitsDeferred(named.text) { reportUnknown(named.text, named.node) }
             return nil
         }
-        if tasks[Int(owner)].type != .download {
-            reader.error(
-                "not-for-type", "`\(named.text)` is no download: it leaves no file with checksums", named.node)
+        if leavesNoFile(owner) {
+            let why = tasks[Int(owner)].toStandardOutput ? "goes to standard output" : "is no download"
+            reader.error("not-for-type", "`\(named.text)` \(why): it leaves no file with checksums", named.node)
         }
         return owner
     }

@@ -65,7 +65,7 @@ struct TaskChecker {
     private var sortedIDs: [(id: String, task: UInt32)]?
     private var patterns: [String: [TaskIndex]] = [:]
     /// Of groups, by name.
-    private let members: [String: [UInt32]]
+    let members: [String: [UInt32]]
     private var nodesByLine: [UInt32: NodeID]?
     private var namedByLine: [UInt32: [UInt32]] = [:]
     private var guesses = 0
@@ -88,7 +88,10 @@ struct TaskChecker {
         resolveNeeds()
         addImpliedNeeds()
         checkForEachTasks()
-        if !reportCycle(), !groups.isEmpty { reportGroupCycle() }
+        if !reportCycle() {
+            if !groups.isEmpty { reportGroupCycle() }
+            checkOutputOrder()
+        }
         checkReads()
     }
 
@@ -404,9 +407,10 @@ struct TaskChecker {
                 reportUnknown(named.text, named.node)
                 continue
             }
-            if tasks[Int(owner)].type != .download {
+            if leavesNoFile(owner) {
+                let why = tasks[Int(owner)].toStandardOutput ? "goes to standard output" : "is no download"
                 reader.error(
-                    "not-for-type", "`\(named.text)` is no download: it leaves no file to go over",
+                    "not-for-type", "`\(named.text)` \(why): it leaves no file to go over",
                     at: reader.beginning(named.node))
             }
         }

@@ -52,6 +52,7 @@ struct TaskTable: Sendable {
     /// Bit sets of row numbers.
     let headRows: UInt64
     let id, type, session, url, urls, to, group, needs, forEach, body, query, headers, contentType, cellular, existing,
+        mode,
         redirects,
         waits, checksum: Int
     private let rowsByType: [UInt64]
@@ -73,7 +74,7 @@ struct TaskTable: Sendable {
         )
         (to, group, needs, forEach) = (number("to"), number("group"), number("needs"), number("forEach"))
         (body, query, redirects) = (number("body"), number("query"), number("redirects"))
-        existing = number("existing")
+        (existing, mode) = (number("existing"), number("mode"))
         (cellular, waits) = (number("allowsCellularAccess"), number("waitsForConnectivity"))
         (checksum, headers, contentType) = (number("checksum"), number("headers"), number("contentType"))
         rowsByType = [TypeSet.data, .download, .upload].map { type in

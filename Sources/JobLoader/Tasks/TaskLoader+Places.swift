@@ -139,6 +139,7 @@ extension TaskLoader {
             return nil
         }
         let folder = folder(draft.head.group)
+        if writesStandardOutput(draft) { return nil }
         let path = Paths.absolute(to, in: folder)
         let row = written.has(table.to) ? written : defaults.written
         reader.noteFile(.write, path, row.value(table.to))

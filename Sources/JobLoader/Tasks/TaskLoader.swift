@@ -267,6 +267,10 @@ final class TaskLoader {
         var task = TaskSpecification(
             id: head.id ?? "", type: draft.type, session: session, location: location ?? .awaitingCapture(""),
             destination: destination, line: UInt32(reader.tree.span(node).line), options: options)
+        if writesStandardOutput(draft) {
+            task.toStandardOutput = true
+            checkOutput(draft, options)
+        }
         if let name = head.group, let group = groupNames.firstIndex(of: name) {
             task.group = GroupIndex(raw: UInt16(group))
             checks.namedGroups.insert(group)

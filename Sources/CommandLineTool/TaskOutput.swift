@@ -1,0 +1,20 @@
+import TransferModel
+
+/// Standard output belongs to the tasks with `to: "-"` where a job has some: whoever reads it wants those bytes alone.
+enum TaskOutput {
+    static func check(_ job: Job, _ options: RunOptions) throws(UsageError) {
+        guard let task = job.tasks.first(where: \.toStandardOutput) else { return }
+        let (flag, what) =
+            if options.report == .standardOutput {
+                ("--report -", "the report")
+            } else if options.events == .standardOutput {
+                ("--events -", "events")
+            } else {
+                ("", "")
+            }
+        guard !flag.isEmpty else { return }
+        throw UsageError(
+            "the task `\(task.id)` writes to standard output (`to: \"-\"`), and so would `\(flag)`",
+            hint: "write \(what) to a file: `\(flag.dropLast())PATH`")
+    }
+}

@@ -1,0 +1,71 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// Tasks with `to: "-"` write in the order of the job: none may need one that writes after it.
+extension TaskChecker {
+    /// After cycles are known not to be there.
+    mutating func checkOutputOrder() {
+        let writers = tasks.indices.filter { tasks[$0].toStandardOutput }
+        guard writers.count > 1 else { return }
+        var needs = OutputNeeds(tasks, members)
+        guard let conflict = needs.conflict(of: writers) else { return }
+        let (task, needed) = (tasks[conflict.task], tasks[conflict.needed])
+        reader.error(
+            "needs-cycle",
+            "`\(task.id)` needs `\(needed.id)`, which writes to standard output after it: each would wait for the other",
+            hint: "standard output is written in the order of the job: let `\(needed.id)` stand before `\(task.id)`",
+            at: place(of: "needs", task))
+    }
+
+    /// It leaves no file for others to read.
+    func leavesNoFile(_ task: UInt32) -> Bool {
+        tasks[Int(task)].type != .download || tasks[Int(task)].toStandardOutput
+    }
+}
+
+/// Finds, over chains of any length, the last writer that each task needs.
+private struct OutputNeeds {
+    private let tasks: [TaskSpecification]
+    private let members: [String: [UInt32]]
+    /// The writer furthest down the job among those that a task needs; −1: none; −2: not known yet.
+    private var last: [Int]
+
+    init(_ tasks: [TaskSpecification], _ members: [String: [UInt32]]) {
+        self.tasks = tasks
+        self.members = members
+        last = Array(repeating: -2, count: tasks.count)
+    }
+
+    /// The first of `writers` that needs one after it, and which.
+    mutating func conflict(of writers: [Int]) -> (task: Int, needed: Int)? {
+        for writer in writers {
+            settle(writer)
+            if last[writer] > writer { return (writer, last[writer]) }
+        }
+        return nil
+    }
+
+    /// No recursion: chains may be as long as a job.
+    private mutating func settle(_ start: Int) {
+        var rest = [start]
+        while let task = rest.last {
+            let needed = needs(of: task)
+            let open = needed.filter { last[$0] == -2 }
+            if open.isEmpty {
+                last[task] = needed.reduce(-1) { max($0, last[$1], tasks[$1].toStandardOutput ? $1 : -1) }
+                rest.removeLast()
+            } else {
+                // Whoever waits for itself has been reported; it is not waited for again.
+                last[task] = -1
+                rest += open
+            }
+        }
+    }
+
+    private func needs(of task: Int) -> [Int] {
+        let options = tasks[task].options.values
+        let ofGroups = options.neededGroups.flatMap { members[$0] ?? [] }
+        return (tasks[task].needs.map(\.raw) + ofGroups).map { Int($0) }
+    }
+}

@@ -1,0 +1,31 @@
+import AttemptLife
+import TransferModel
+
+// An attempt that the scheduler calls off.
+
+extension Engine {
+    /// Ends the task's attempt, wherever it is.
+    func cancel(_ task: TaskIndex) {
+        guard let attempt = attempt(of: task) else { return }
+        switch attempt.phase {
+        case .delivering, .flushing:
+            // The body is whole and verified or about to be: let it stand.
+            break
+        case .awaitingOutput:
+            output?.withdraw(task)
+            attempt.file = nil
+            cancelled(attempt)
+        case .awaitingRecord, .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum,
+            .askingCache, .dating, .measuring, .digesting, .awaitingGrant, .awaitingCredential, .transferring:
+            stopTransfer(attempt)
+            cancelled(attempt)
+        }
+    }
+
+    private func cancelled(_ attempt: Attempt) {
+        let outcome =
+            lostUpload(attempt).map { Verdict.Outcome.failed($0) }
+            ?? .cancelled(TransferError(.cancelled, "the transfer was cancelled"))
+        finish(attempt, Verdict(outcome, status: attempt.life.lastStatus))
+    }
+}

@@ -63,8 +63,15 @@ package final class GitHubSummary: EventConsumer {
         return "| \(cells.joined(separator: " | ")) |\n"
     }
 
-    /// The row of a cause: its first tasks, and what followed from it.
+    /// The row of a cause: its first tasks, and what followed from it. Which tasks a stopped run did not get to is in the
+    /// report only: the same command goes on with them.
     private func row(_ cause: RunCauses.Cause) -> String {
+        if let stop = cause.stop {
+            let count = cause.tasks.count + cause.followers
+            return row(
+                HumanText.count(count, "task"), cause.record,
+                why: "\(stop.words); \(count == 1 ? "it is" : "they are") not done; the same command goes on")
+        }
         let more = cause.tasks.count - Self.mostIDs
         let ids = cause.tasks.sorted().prefix(Self.mostIDs).map { id($0) }.joined(separator: ", ")
         let who = more > 0 ? "\(ids) and \(HumanText.grouped(more)) more" : ids
@@ -101,14 +108,23 @@ package final class GitHubSummary: EventConsumer {
     /// Those for which there is room, and how many tasks they speak of. What went well gives way to what did not.
     private var rows: (rows: [String], tasks: Int) {
         var causes = causes
-        _ = causes.attribute()
+        let unknown = causes.attribute()
         var (rows, told, left) = ([String](), 0, room)
-        for cause in causes.causes {
+        for cause in causes.causes.filter({ $0.stop == nil }) + causes.causes.filter({ $0.stop != nil }) {
             let row = row(cause)
             guard row.utf8.count <= left else { continue }
             left -= row.utf8.count
             told += cause.tasks.count + cause.followers
             rows.append(row)
+        }
+        if unknown > 0 {
+            let words = [HumanText.count(unknown, "task"), "skipped or cancelled", "", "the report says why"]
+            let row = "| \(words.joined(separator: " | ")) |\n"
+            if row.utf8.count <= left {
+                left -= row.utf8.count
+                told += unknown
+                rows.append(row)
+            }
         }
         for row in others {
             guard row.utf8.count <= left else { break }

@@ -211,4 +211,34 @@ import TransferModel
         #expect(rows[3] == "| part-1, part-2 | failed | 1m00s | no byte moved for 60 s |")
         #expect(try folder.text("summary.md").contains("\n10 tasks, in 1m15s\n"))
     }
+
+    private func summaryRows(_ ends: [(TaskOutcome, TransferError?)]) throws -> [String] {
+        var log = Log(start: start)
+        for (task, end) in ends.enumerated() { log.end(UInt32(task), end.0, source: nil, end.1) }
+        log.add(.runFinished(RunRecord(outcome: .cancelled, exitStatus: 130, duration: .seconds(9))), nil, after: 9)
+        let folder = try TemporaryTree()
+        let summary = GitHubSummary(job: try job(), path: folder.path("summary.md"))
+        summary.consume(log.events[...])
+        try summary.write()
+        return try folder.text("summary.md").split(separator: "\n").filter { $0.hasPrefix("| ") }.map(String.init)
+    }
+
+    @Test func theStepsSummary_ofAStoppedRun_namesNoTaskThatWasNotReached() throws {
+        let stopped: [(TaskOutcome, TransferError?)] = Array(repeating: (.cancelled, .stoppedBySignal), count: 9)
+        let rows = try summaryRows(stopped + [(.failed, TransferError(.timedOut, "late"))])
+        try #require(rows.count == 4, "\(rows)")
+        #expect(rows[2].hasSuffix("| failed | 2.00s | late |"))
+        #expect(
+            rows[3].hasPrefix("| 9 tasks | cancelled | ") && rows[3].contains("Stopped by a signal; they are"),
+            "\(rows)")
+    }
+
+    /// What it followed is in another part of the run.
+    @Test func theStepsSummary_countsWhatFollowsNoKnownCause() throws {
+        let rows = try summaryRows([
+            (.skipped, TransferError(.dependencyFailed, "`x`, which it needs, failed")),
+            (.skipped, TransferError(.dependencyFailed, "`y`, which it needs, failed")),
+        ])
+        #expect(rows.count == 3 && rows[2] == "| 2 tasks | skipped or cancelled |  | the report says why |", "\(rows)")
+    }
 }

@@ -119,6 +119,8 @@ extension CurlCompletion {
             (name, words) = Self.explain(certificateAlert, words)
         } else if name == .serverKeyNotPinned {
             words = TLSSettings.notPinned
+        } else if name == .secureConnectionFailed, TLSFailure(in: message)?.isNoTLS == true {
+            words = "the server speaks no TLS on this port: \(words)"
         } else if let misshapen = code.misshapenAnswer(message) {
             (name, words) = (.cannotParseResponse, misshapen)
         } else if isPutOff, name == .fileDoesNotExist || name == .noPermissionsToReadFile {

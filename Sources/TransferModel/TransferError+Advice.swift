@@ -12,7 +12,7 @@ extension TransferError {
         case .unexpectedResponse: statusAdvice ?? name.whatHelps
         case .checksumMismatch where type == .upload:
             "See what the server stored; the upload may have been changed on its way."
-        case .secureConnectionFailed where message.contains("wrong version number"):
+        case .secureConnectionFailed where message.contains("speaks no TLS on this port"):
             "This port may speak plain HTTP: try `http://`, or check the port."
         case .badServerResponse where message.contains("HTTP/0.9"):
             "This port may speak TLS, or no HTTP at all: try `https://`, or check the port."

@@ -33,6 +33,19 @@ import Testing
         #expect(run.errorText.contains("Check what the credential may do"))
     }
 
+    /// Known by OpenSSL's number, for its words differ from version to version.
+    @Test func httpsToAPlainPort_saysThatThereIsNoTLS() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        // A server that waits for the end of a request's head would wait for ever.
+        server.onAccept { _ in .respond(400, body: "plain", close: true) }
+        let url = "https" + server.url("/f").dropFirst(4)
+        let run = try Stage().run("tasks: [{ id: t, url: \"\(url)\", retry: { attempts: 1 } }]")
+        #expect(try run.task("t", "error.name") == "secureConnectionFailed")
+        #expect(try run.task("t", "error.message")?.contains("the server speaks no TLS on this port") == true)
+        #expect(run.errorText.contains("This port may speak plain HTTP: try `http://`, or check the port."))
+    }
+
     @Test(arguments: [
         ("text/plain", "no such release", ": \"no such release\""),
         ("text/html", "<html><head><title>Not\n here</title></head><body>lots</body></html>", ": \"Not here\""),

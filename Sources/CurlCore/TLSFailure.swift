@@ -1,0 +1,21 @@
+internal import CLibSSL
+
+/// What went wrong in a handshake, by OpenSSL's number for it. libcurl takes that from OpenSSL and hands it on at the
+/// beginning of its message (`error:0A00010B:SSL routines::…`); the words behind it differ from version to version.
+package struct TLSFailure {
+    private let code: UInt
+
+    package init?(in message: String) {
+        guard let start = message.firstRange(of: "error:") else { return nil }
+        let digits = message[start.upperBound...].prefix { $0.isASCII && $0.isHexDigit }
+        guard digits.count == 8, let code = UInt(digits, radix: 16) else { return nil }
+        self.code = code
+    }
+
+    /// Whether what the server sent is no record of TLS: most often a plain HTTP server's answer.
+    package var isNoTLS: Bool {
+        // Which of them it is depends on the version: the header of the record is taken apart in another order.
+        let reasons = [SSL_R_WRONG_VERSION_NUMBER, SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_HTTP_REQUEST]
+        return ERR_GET_LIB(code) == ERR_LIB_SSL && reasons.contains(ERR_GET_REASON(code))
+    }
+}

@@ -144,11 +144,15 @@ final class MemoryWorker {
         return found
     }
 
-    /// `true` where it cannot be said.
+    /// Under that path, or the one without links; `true` where it cannot be said.
     private func isKnown(_ path: String) -> Bool {
         guard !isGivenUp else { return true }
         var isKnown = true
-        attempt { () throws(StoreError) in isKnown = try store?.isKnown(path) ?? false }
+        attempt { () throws(StoreError) in
+            isKnown = try store?.isKnown(path) ?? false
+            guard !isKnown, let straight = Folders.resolved(path)?.text, straight != path else { return }
+            isKnown = try store?.isKnown(straight) ?? false
+        }
         return isKnown
     }
 

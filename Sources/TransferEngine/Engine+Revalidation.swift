@@ -11,13 +11,13 @@ import TransferModel
 extension Engine {
     /// Asks what is kept of the last time, or begins when that is surely nothing.
     func recall(_ attempt: Attempt, _ url: ResourceURL) {
-        guard let memory else { return askByDate(attempt, url) }
+        guard let memory else { return begin(attempt, url) }
         // Under what a file is kept must be known when its task is loaded, and a URL with a secret is not written down.
         let keeps = memory.keeps(job.tasks[Int(attempt.task.raw)])
         let mayBeWritten = capturedSecrets.isEmpty || !capturedSecrets.finds(in: Array(url.text.utf8))
         attempt.isKept = keeps.file && mayBeWritten
         attempt.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
-        guard keeps.isEligible, attempt.life.resume == nil else { return askByDate(attempt, url) }
+        guard keeps.isEligible, attempt.life.resume == nil else { return begin(attempt, url) }
         lookAhead(of: attempt.task, memory)
         switch foresight.take(attempt.task) {
         case nil:
@@ -113,16 +113,17 @@ extension Engine {
 
     // MARK: Nothing is known of the file but its time
 
-    /// The state was lost, or there never was any: a file that has the server's time may be the server's all the same.
+    /// The state was lost: a file that has the server's time may be the server's all the same. A session that keeps nothing
+    /// cannot tell that from a file that another task put there.
     private func askByDate(_ attempt: Attempt, _ url: ResourceURL) {
         let specification = attempt.specification
-        guard specification.type == .download, url.isHTTP, attempt.life.resume == nil, attempt.part == nil,
+        guard attempt.isKept, let memory, url.isHTTP, attempt.life.resume == nil, attempt.part == nil,
             Revalidation.applies(to: specification.options.values),
             let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), LinkCheck.stands(path)
         else { return begin(attempt, url) }
         attempt.phase = .dating(url)
         // One that another session put there may have the size and time of this task's.
-        if memory?.asksWhetherKnown(attempt.task, path) != true { date(attempt, path) }
+        if !memory.asksWhetherKnown(attempt.task, path) { date(attempt, path) }
     }
 
     private func date(_ attempt: Attempt, _ path: String) {

@@ -10,8 +10,6 @@ let house: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .treatAllWarnings(as: .error),
-    // What the tests check in every access, the release build need not: it costs a twentieth of the loop's time.
-    .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
     // What a room's small functions do is seen by those that call them.
     .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
     // A generic type is asked for by a call and not by a name to be taken apart, for which a short run has no time.

@@ -12,9 +12,6 @@ let house: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     // What a room's small functions do is seen by those that call them.
     .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
-    // A generic type is asked for by a call and not by a name to be taken apart, for which a short run has no time.
-    .unsafeFlags(
-        ["-Xfrontend", "-disable-concrete-type-metadata-mangled-name-accessors"], .when(configuration: .release)),
     // The linker can put each function where it belongs (below).
     .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
 ]

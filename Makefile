@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run build test test-long fuzz bench lint order install uninstall clean help
+.PHONY: run build test test-long fuzz bench lint install uninstall clean help
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -65,13 +65,6 @@ lint: ## style, imports, sizes and linkage (tools/lint.sh)
 	@tools/need.sh $(LIBRARIES) python3 python3-yaml python3-jsonschema
 	@tools/lint.sh
 	@/usr/bin/python3 tools/check_schema.py
-
-order: ## which functions stand first in the binary (tools/hot_functions.py), which is linked anew
-	@tools/need.sh $(LIBRARIES) python3 valgrind binutils
-	@$(RELEASE) --product transfer-run
-	@tools/hot_functions.py $(BINARY)
-	@rm $(BINARY)
-	@$(RELEASE) --product transfer-run
 
 install: ## the stripped binary to $(DESTDIR)$(PREFIX)/bin
 	@tools/need.sh $(LIBRARIES) binutils

@@ -12,7 +12,7 @@ let house: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     // What a room's small functions do is seen by those that call them.
     .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
-    // The linker can put each function where it belongs (below).
+    // The linker sees each function by itself, and keeps of those that are alike one (below).
     .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
 ]
 
@@ -25,9 +25,6 @@ let linking: [LinkerSetting] = [
             // Addresses that are put right at the start take little room, and nobody can change them afterwards.
             + [
                 "--no-export-dynamic", "--icf=safe", "-O2", "-z", "pack-relative-relocs", "-z", "now",
-                // What every transfer calls stands side by side, on few pages (`make order`).
-                "--symbol-ordering-file=\(Context.packageDirectory)/tools/link/hot-functions.txt",
-                "--no-warn-symbol-ordering",
                 // Of this only SHA-256, which nearly every run needs: five objects of some hundreds.
                 "-l:libcrypto.a",
             ]

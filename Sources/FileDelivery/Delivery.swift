@@ -38,13 +38,12 @@ package final class Delivery: FileDeliverer {
     /// enough while another's bodies are many, so that the loop waits for none alone.
     package let maximumOutstanding: Int
 
-    /// `reports` gets the answers; threads that `standBack` leave the processors to others; `run` goes into temporary names;
-    /// with `makesSums` a file's record tells a sum of it;
+    /// `reports` gets the answers; `run` goes into temporary names; with `makesSums` a file's record tells a sum of it;
     /// errors call a task by its `taskName`; no file takes one of the `reserved` places.
     /// For tests: what the filesystems lack, how long a group waits for another run at its place, and a hook that is
     /// called at each step of a group's publication, on the first thread.
     package init(
-        run: String, reports: Mailbox<DeliveryReport>, threads: Int = 1, standBack: Bool = false,
+        run: String, reports: Mailbox<DeliveryReport>, threads: Int = 1,
         makesSums: Bool = false, reserved: ReservedPlaces = ReservedPlaces([]),
         taskName: @escaping @Sendable (TaskIndex) -> String = { "\($0.raw)" }, lacking: FilesystemLack = [],
         groupPatience: TimeSpan = .seconds(60), groupHook: GroupHook? = nil
@@ -59,8 +58,7 @@ package final class Delivery: FileDeliverer {
         for number in 0..<threads {
             do throws(SystemError) {
                 let hook = number == 0 ? groupHook : nil
-                started.append(
-                    try DeliveryThread(number, commons, reports, pool, backlog, standsBack: standBack, groupHook: hook))
+                started.append(try DeliveryThread(number, commons, reports, pool, backlog, groupHook: hook))
             } catch {
                 // The first can do all of it.
                 guard number > 0 else { throw error }

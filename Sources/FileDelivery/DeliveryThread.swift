@@ -17,13 +17,13 @@ final class DeliveryThread: Sendable {
     /// The first sweeps the folders that all of them meet.
     init(
         _ number: Int, _ commons: PublishersCommons, _ reports: Mailbox<DeliveryReport>, _ pool: BufferPool,
-        _ backlog: Backlog, standsBack: Bool, groupHook: GroupHook?
+        _ backlog: Backlog, groupHook: GroupHook?
     ) throws(SystemError) {
         self.backlog = backlog
         let wake = thread.wake
         orders = Mailbox(wake: { wake.signal() })
         let name = number == 0 ? "delivery" : "delivery \(number + 1)"
-        try thread.start(named: name, standsBack: standsBack) { [self] in
+        try thread.start(named: name) { [self] in
             var worker = DeliveryWorker(commons, reports, pool, sweeps: number == 0, groupHook: groupHook)
             work(&worker)
         }

@@ -90,7 +90,7 @@ private final class EventThread: Sendable {
 
     init(_ consumers: [any EventConsumer]) throws(SystemError) {
         let box = ConsumerBox(consumers)
-        try thread.start(named: "events", standsBack: true) { [self] in run(box.consumers) }
+        try thread.start(named: "events") { [self] in run(box.consumers) }
     }
 
     /// Unchecked: consumers are built by one thread, used by this one until it is joined, and then by the first again.

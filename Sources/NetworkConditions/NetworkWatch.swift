@@ -32,7 +32,7 @@ package final class NetworkWatch: Sendable {
         onChange: @escaping @Sendable (Conditions) -> Void, onWake: @escaping @Sendable () -> Void = {}
     ) throws(NetworkProblem) {
         do throws(SystemError) {
-            let thread = try Thread(named: "networks", standsBack: true) { [self] in
+            let thread = try Thread(named: "networks") { [self] in
                 watcher.withLock { watcher in
                     while !isEnding.load(ordering: .acquiring) { watcher.turn(onChange, onWake) }
                 }

@@ -32,7 +32,7 @@ package final class ControlListener: Sendable {
         self.desk = desk
         self.leavesNothing = leavesNothing
         do throws(SystemError) {
-            thread = try Thread(named: "control", standsBack: true) { desk.work() }
+            thread = try Thread(named: "control") { desk.work() }
         } catch {
             desk.hide()
             throw ControlProblem(description: error.description)

@@ -101,7 +101,7 @@ package final class MemoryKeeper: Sendable {
         if let ahead = place.ahead {
             ahead.goOn(order)
         } else {
-            try thread.start(named: "store", standsBack: true) { order.body(nil) }
+            try thread.start(named: "store") { order.body(nil) }
         }
     }
 

@@ -22,7 +22,7 @@ package final class StoreAhead: Sendable {
         let makers = Processor.current
         do throws(SystemError) {
             try Signals.holding { () throws(SystemError) in
-                try thread.start(named: "store", standsBack: true) { [self] in
+                try thread.start(named: "store") { [self] in
                     // Some systems begin a thread where its maker is, whatever is free elsewhere; and it is to be read beside.
                     if Processor.current == makers { Processor.leave() }
                     open()

@@ -67,7 +67,7 @@ package enum Signals {
     /// Gives those that are held to `handle`, on a thread that lives as long as the process.
     package static func watch(_ handle: @escaping @Sendable (Int32) -> Void) throws(SystemError) {
         _ = heard.compareExchange(expected: -1, desired: 0, ordering: .acquiringAndReleasing)
-        let thread = try Thread(named: "signals", standsBack: true) {
+        let thread = try Thread(named: "signals") {
             var set = ending()
             var number: Int32 = 0
             while unsafe sigwait(&set, &number) == 0 {

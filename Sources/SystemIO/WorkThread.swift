@@ -11,10 +11,8 @@ package final class WorkThread: Sendable {
     package init() {}
 
     /// Once. The body ends when `isEnding` was true before it found nothing more to do.
-    package func start(
-        named name: String, standsBack: Bool = false, _ body: @escaping @Sendable () -> Void
-    ) throws(SystemError) {
-        let started = try Thread(named: name, standsBack: standsBack, body)
+    package func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+        let started = try Thread(named: name, body)
         thread.withLock { $0 = started }
     }
 

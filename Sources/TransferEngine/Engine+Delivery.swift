@@ -10,16 +10,15 @@ package import TransferModel
 extension Engine {
     /// Two files can be written at once where a job has many: a file's pages are filled by whoever writes it. A few files
     /// are not worth a thread, and where there is none it has little to do.
-    static func deliveryThreads(for job: Job) -> (count: Int, standBack: Bool) {
+    static func deliveryThreads(for job: Job) -> Int {
         let files = job.tasks.indices.lazy.filter { job.tasks[$0].type == .download }.prefix(manyFiles).count
-        return (files < manyFiles ? 1 : 2, files == 0)
+        return files < manyFiles ? 1 : 2
     }
     private static let manyFiles = 32
 
     /// Threads beside the loop that are as busy as it is.
     package static func busyThreads(of job: Job) -> Int {
-        let threads = deliveryThreads(for: job)
-        return threads.standBack ? 0 : threads.count
+        job.tasks.contains { $0.type == .download } ? deliveryThreads(for: job) : 0
     }
 
     /// Whether some transfers of the job are under a `bandwidth`.

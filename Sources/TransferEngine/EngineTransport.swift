@@ -25,10 +25,9 @@ package struct EngineTransport {
             connectionsPerHost: job.sessions.map(\.maximumConnectionsPerHost).max() ?? 6,
             streamsPerConnection: job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100)
         return EngineTransport(loop: loop) { reports, makesSums throws(SystemError) in
-            let threads = Engine.deliveryThreads(for: job)
-            return try Delivery(
-                run: RunLabel.text(run, state: state), reports: reports, threads: threads.count,
-                standBack: threads.standBack, makesSums: makesSums, reserved: EngineGroup.reserved(job, groups),
+            try Delivery(
+                run: RunLabel.text(run, state: state), reports: reports, threads: Engine.deliveryThreads(for: job),
+                makesSums: makesSums, reserved: EngineGroup.reserved(job, groups),
                 taskName: { job.tasks[Int($0.raw)].id })
         }
     }

@@ -1,4 +1,3 @@
-import Glibc
 import Synchronization
 import SystemIO
 import Testing
@@ -27,18 +26,4 @@ import Testing
             #expect(sum.withLock { $0 } == 55)
         }
     }
-
-    /// Of this thread alone, not of whoever began it.
-    @Test func oneThatStandsBackIsNicer() throws {
-        let own = niceness()
-        let seen = Mutex<[Int32]>([])
-        for standsBack in [false, true, false] {
-            let thread = try Thread(named: "polite", standsBack: standsBack) { seen.withLock { $0.append(niceness()) } }
-            thread.join()
-        }
-        #expect(seen.withLock { $0 } == [own, min(own + 10, 19), own])
-        #expect(niceness() == own)
-    }
 }
-
-private func niceness() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }

@@ -4,14 +4,12 @@
 #include <errno.h>
 
 #include <fcntl.h>
-#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -184,23 +182,6 @@ uint64_t tr_mount_number(int descriptor) {
 }
 
 void tr_give_memory_back(void) { malloc_trim(0); }
-
-static int forget_segments(struct dl_phdr_info *object, size_t size, void *unused) {
-    (void)size;
-    (void)unused;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    for (int number = 0; number < object->dlpi_phnum; number++) {
-        const ElfW(Phdr) *segment = &object->dlpi_phdr[number];
-        // What may be written to was changed by the linker, and is nowhere else.
-        if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
-        uintptr_t begin = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
-        uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
-        if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
-    }
-    return 0;
-}
-
-void tr_forget_code(void) { dl_iterate_phdr(forget_segments, NULL); }
 
 void tr_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }
 

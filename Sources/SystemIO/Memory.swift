@@ -13,10 +13,6 @@ package enum Memory {
     /// lives long.
     package static func giveBack() { tr_give_memory_back() }
 
-    /// Before something long that needs little of the program: what of its code was needed until now leaves this process's
-    /// memory, and what is needed again is taken from the system's. Costs some hundred page faults.
-    package static func forgetCode() { tr_forget_code() }
-
     /// As `memcpy`, in steps: from some 2 KiB on the C library leaves a copy to one instruction, which takes many times
     /// as long on some processors where the target stands a few bytes further in its page than the source.
     package static func copy(_ source: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) {

@@ -364,9 +364,6 @@ final class Attempt: TransferReceiver {
     /// This turn's time, as the clock on the wall would have it had nobody set it since.
     private var answerTime: WallTime { startedAt.wall + (loop.now - startedAt.instant) }
 
-    /// To receive it takes a while, and little of what it took to get here.
-    private static let longBody: Int64 = 64 << 20
-
     func received(head: ResponseHead) -> Bool {
         noteNews()
         self.head = head
@@ -407,7 +404,6 @@ final class Attempt: TransferReceiver {
             }
             if !asksForItsName { announceLength() }
             let length = life.announcedLength ?? (16 << 10)
-            if length >= Self.longBody { Memory.forgetCode() }
             if length > BodyBuffer.capacity {
                 buffer = pool.take()
             } else {

@@ -39,8 +39,6 @@ char **tr_arguments(void);
 void tr_keep_memory(int bytes);
 // What was given back by any thread goes to the system, as far as whole pages of it are free.
 void tr_give_memory_back(void);
-// The pages of the program and its libraries leave the process; those that are used again come back from the page cache.
-void tr_forget_code(void);
 // The allocator keeps at most so many heaps, whatever the number of threads.
 void tr_limit_arenas(int count);
 void tr_thread_name(const char *name);

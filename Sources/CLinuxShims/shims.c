@@ -6,11 +6,9 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
@@ -98,29 +96,6 @@ void _swift_stdlib_overrideUnsafeArgvArgc(char **words, int count) {
 #endif
 
 void tr_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
-
-int tr_processors(void) {
-    cpu_set_t allowed;
-    return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
-}
-
-int tr_processor(void) { return sched_getcpu(); }
-
-long tr_times_made_way(void) {
-    struct rusage usage;
-    return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nivcsw;
-}
-
-// The one that it leaves is forbidden for a moment only: what the thread may use is for others to say.
-void tr_leave_processor(void) {
-    cpu_set_t allowed, others;
-    int here = sched_getcpu();
-    if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed)) return;
-    others = allowed;
-    CPU_CLR(here, &others);
-    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others)) return;
-    sched_setaffinity(0, sizeof allowed, &allowed);
-}
 
 static void fill(const struct stat *status, struct tr_file_facts *facts) {
     facts->device = status->st_dev;

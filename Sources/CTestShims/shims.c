@@ -31,18 +31,3 @@ int tr_test_set_attribute(const char *path, const char *name, const void *value,
 long tr_test_attribute(const char *path, const char *name, void *value, size_t size) {
     return getxattr(path, name, value, size);
 }
-
-unsigned long tr_test_processors(void) {
-    cpu_set_t set;
-    unsigned long which = 0;
-    if (sched_getaffinity(0, sizeof set, &set)) return 0;
-    for (int number = 0; number < 64; number++) which |= (unsigned long)(CPU_ISSET(number, &set) != 0) << number;
-    return which;
-}
-
-void tr_test_use_processors(unsigned long which) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int number = 0; number < 64; number++) if (which >> number & 1) CPU_SET(number, &set);
-    sched_setaffinity(0, sizeof set, &set);
-}

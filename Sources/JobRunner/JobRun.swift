@@ -140,10 +140,6 @@ package final class JobRun {
         announce()
         invalidateEnded()
         var now = firstNow
-        // Who uses all processors itself finds none that is idle.
-        var crowding =
-            Processor.count > 1 + Engine.busyThreads(of: job)
-            ? CrowdingRule(Processor.timesMadeWay, at: now.instant) : nil
         while true {
             for input in inbox.takeAll() { take(input, now) }
             if isLeaving { break }
@@ -165,7 +161,6 @@ package final class JobRun {
                     return now
                 })
             now = engine.now
-            if crowding?.isCrowded(Processor.timesMadeWay, at: now.instant) == true { Processor.leave() }
             limitOrigins()
             for report in reports { take(report, now) }
         }

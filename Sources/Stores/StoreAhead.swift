@@ -19,14 +19,9 @@ package final class StoreAhead: Sendable {
     package init?(folder: String) {
         guard Store.isThere(folder: folder), Store.privacyProblem(folder: folder) == nil else { return nil }
         self.folder = folder
-        let makers = Processor.current
         do throws(SystemError) {
             try Signals.holding { () throws(SystemError) in
-                try thread.start(named: "store") { [self] in
-                    // Some systems begin a thread where its maker is, whatever is free elsewhere; and it is to be read beside.
-                    if Processor.current == makers { Processor.leave() }
-                    open()
-                }
+                try thread.start(named: "store") { [self] in open() }
             }
         } catch {
             return nil

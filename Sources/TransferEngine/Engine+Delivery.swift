@@ -5,7 +5,7 @@ import Glibc
 import HTTPRules
 import SystemIO
 import TextFormats
-package import TransferModel
+import TransferModel
 
 extension Engine {
     /// Two files can be written at once where a job has many: a file's pages are filled by whoever writes it. A few files
@@ -15,11 +15,6 @@ extension Engine {
         return files < manyFiles ? 1 : 2
     }
     private static let manyFiles = 32
-
-    /// Threads beside the loop that are as busy as it is.
-    package static func busyThreads(of job: Job) -> Int {
-        job.tasks.contains { $0.type == .download } ? deliveryThreads(for: job) : 0
-    }
 
     /// Whether some transfers of the job are under a `bandwidth`.
     static func isMetered(_ job: Job) -> Bool {

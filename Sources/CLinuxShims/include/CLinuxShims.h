@@ -42,11 +42,6 @@ void tr_give_memory_back(void);
 // The allocator keeps at most so many heaps, whatever the number of threads.
 void tr_limit_arenas(int count);
 void tr_thread_name(const char *name);
-// Of the calling thread.
-int tr_processors(void);
-long tr_times_made_way(void);
-int tr_processor(void);
-void tr_leave_processor(void);
 
 // `st_mtim` is reached through macros that Swift does not import.
 struct tr_file_facts {

@@ -11,9 +11,6 @@ int tr_test_spawn_in_folder(posix_spawn_file_actions_t *actions, const char *fol
 int tr_test_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 // The calling thread's network from now on.
 int tr_test_enter_network(int space);
-// The processors, of the first 64, that the calling thread may use, a bit for each; what it may use from now on.
-unsigned long tr_test_processors(void);
-void tr_test_use_processors(unsigned long which);
 // Extended attributes. 0 or the size; -1 for what cannot be.
 int tr_test_set_attribute(const char *path, const char *name, const void *value, size_t size);
 long tr_test_attribute(const char *path, const char *name, void *value, size_t size);

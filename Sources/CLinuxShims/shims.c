@@ -28,9 +28,9 @@ int tr_renameat2(int old_folder, const char *old_path, int new_folder, const cha
     return renameat2(old_folder, old_path, new_folder, new_path, flags);
 }
 
-int tr_write_out(int descriptor, int64_t offset, int64_t count) {
+int tr_write_out(int descriptor) {
     return sync_file_range(
-        descriptor, offset, count,
+        descriptor, 0, 0,
         SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
@@ -40,16 +40,6 @@ void tr_begin_write_out(int descriptor, int64_t offset, int64_t count) {
 
 int tr_take_room(int descriptor, int64_t offset, int64_t count) {
     return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, count);
-}
-
-// Younger than the C library's headers.
-#ifndef RWF_DONTCACHE
-#define RWF_DONTCACHE 0x80
-#endif
-
-int64_t tr_write_through(int descriptor, const void *bytes, size_t count, int64_t offset) {
-    struct iovec piece = {.iov_base = (void *)bytes, .iov_len = count};
-    return pwritev2(descriptor, &piece, 1, offset, RWF_DONTCACHE);
 }
 
 int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds) {

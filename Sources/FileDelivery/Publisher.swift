@@ -53,7 +53,6 @@ final class Publisher {
     let folders: FolderCache
     let names: TemporaryNames
     private let space: DiskSpace
-    private let writer = BodyWriter()
     let groups: Groups
     let keptMembers: KeptMembers
     private let placed: PlacedFiles
@@ -211,7 +210,7 @@ final class Publisher {
         _ bytes: UnsafeRawBufferPointer, to staging: Staging, _ id: StagingID, _ place: Place
     ) throws(TransferError) {
         try takeRoom(for: bytes.count, in: staging, id, place)
-        staging.append(bytes, writer)
+        staging.append(bytes)
         if let failure = staging.failure { throw writingError(failure, place.folder) }
     }
 
@@ -222,7 +221,7 @@ final class Publisher {
         staging.hash(place.algorithms, isPacked: false)
         try piece.withBytes { bytes throws(TransferError) in
             try takeRoom(for: bytes.count, at: offset, in: staging, id, place)
-            staging.write(bytes, at: offset, writer)
+            staging.write(bytes, at: offset)
         }
         // What can be hashed by now is, a part at a time: others wait for this thread.
         staging.catchUp(most: Self.hashedAtOnce)

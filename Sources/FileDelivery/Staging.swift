@@ -82,10 +82,10 @@ final class Staging {
         if failure == nil { digests.updateSent(bytes) }
     }
 
-    func append(_ bytes: UnsafeRawBufferPointer, _ writer: BodyWriter) {
+    func append(_ bytes: UnsafeRawBufferPointer) {
         guard failure == nil, bytes.count > 0 else { return }
         do throws(SystemError) {
-            try writer.write(bytes, at: size, of: file, on: home.device)
+            try file.writeAll(bytes, at: size)
             grow(bytes)
         } catch {
             failure = error
@@ -135,14 +135,14 @@ final class Staging {
     // MARK: Pieces in any order
 
     /// A piece of a body that comes in several streams. No byte may come twice.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, _ writer: BodyWriter) {
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
         guard failure == nil, bytes.count > 0 else { return }
         if offset == size {
             noteSent(bytes)
-            return append(bytes, writer)
+            return append(bytes)
         }
         do throws(SystemError) {
-            try writer.keep(bytes, at: offset, of: file)
+            try file.writeAll(bytes, at: offset)
             ahead.add(offset..<(offset + Int64(bytes.count)))
         } catch {
             failure = error

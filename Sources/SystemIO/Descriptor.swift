@@ -48,34 +48,15 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
-    /// The same from `offset` on, wherever the last write ended. No call writes across a multiple of `step`.
-    package borrowing func writeAll(
-        _ bytes: UnsafeRawBufferPointer, at offset: Int64, step: Int = .max
-    ) throws(SystemError) {
+    /// The same from `offset` on, wherever the last write ended.
+    package borrowing func writeAll(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
         var done = 0
         let raw = raw
         while done < bytes.count {
             let start = unsafe bytes.baseAddress.unsafelyUnwrapped + done
             let place = Int(offset) + done
-            let count = min(bytes.count - done, step - place % step)
-            done += try Syscall.count("write") { unsafe pwrite(raw, start, count, place) }
-        }
-    }
-
-    /// Writes some of it at `offset`, which goes on to the disk at once and then leaves the system's memory. `nil` where the
-    /// kernel or the filesystem does not know how.
-    package borrowing func writeThrough(
-        _ bytes: UnsafeRawBufferPointer, at offset: Int64
-    ) throws(SystemError) -> Int? {
-        let raw = raw
-        do throws(SystemError) {
-            return try Syscall.count("write") {
-                unsafe Int(tr_write_through(raw, bytes.baseAddress, bytes.count, offset))
-            }
-        } catch {
-            // What some sandboxes say of a call that they do not know is said here too.
-            guard [EOPNOTSUPP, EINVAL, ENOSYS, EPERM].contains(error.errno) else { throw error }
-            return nil
+            let left = bytes.count - done
+            done += try Syscall.count("write") { unsafe pwrite(raw, start, left, place) }
         }
     }
 
@@ -231,14 +212,9 @@ package struct Descriptor: ~Copyable, Sendable {
     /// The bytes of this file are with the disk, if not yet on it, when it returns: whatever the filesystem writes down
     /// about the file from here on, it writes after them. A lost write is an error.
     package borrowing func writeOut() throws(SystemError) {
-        // To the end of the file.
-        try writeOut(from: 0, count: 0)
-    }
-
-    package borrowing func writeOut(from offset: Int64, count: Int64) throws(SystemError) {
         let raw = raw
         do throws(SystemError) {
-            try Syscall.check("write") { tr_write_out(raw, offset, count) }
+            try Syscall.check("write") { tr_write_out(raw) }
         } catch {
             // Some filesystems know no such thing: then the flush that follows must do.
             guard error.errno == EINVAL || error.errno == ENOSYS || error.errno == ESPIPE else { throw error }

@@ -17,14 +17,12 @@ extern const int tr_RENAME_NOREPLACE;
 extern const int tr_RENAME_EXCHANGE;
 int tr_syncfs(int descriptor);
 int tr_renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
-// A part of the file is handed to the disk, and awaited; with a count of 0 all from there on.
-int tr_write_out(int descriptor, int64_t offset, int64_t count);
-// The same, and nobody waits.
+// All of the file is handed to the disk, and awaited.
+int tr_write_out(int descriptor);
+// A part of it, and nobody waits.
 void tr_begin_write_out(int descriptor, int64_t offset, int64_t count);
 // Blocks of the disk for a part of the file, which is not longer for that.
 int tr_take_room(int descriptor, int64_t offset, int64_t count);
-// Writes like pwrite, goes on to the disk at once, and keeps nothing of it in memory (Linux 6.14).
-int64_t tr_write_through(int descriptor, const void *bytes, size_t count, int64_t offset);
 // 0, or -1 and errno: ETIMEDOUT when the monotonic clock reached the time first. `semaphore` is a sem_t.
 int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds);
 // Only what lies in memory; EAGAIN where the disk would have to be waited for.

@@ -25,7 +25,6 @@ package import TransferModel
     private var standstillEnd = Instant(nanoseconds: 0)
     /// Read once per turn, so that a byte costs no system call.
     private var turnTime = Clocks.instant()
-    var sockets = SocketCalls()
 
     package let waker = LoopWaker()
 
@@ -161,8 +160,7 @@ package import TransferModel
         turnTime = Clocks.instant()
         if !held.isEmpty { releaseEnds() }
         var running: Int32 = 0
-        owningSockets { unsafe curl_multi_perform(multi, &running) }
-        sockets.sender.release()
+        unsafe curl_multi_perform(multi, &running)
         collect()
         readmit()
         defer { completions.removeAll(keepingCapacity: true) }

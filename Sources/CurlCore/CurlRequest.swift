@@ -88,9 +88,6 @@ package protocol TransferReceiver: AnyObject {
     /// In the place of a head, before the first byte of a file or at its end. `false` ends the transfer.
     func received(file: FTPFacts) -> Bool
     func received(body bytes: UnsafeRawBufferPointer) -> BodyReply
-    /// Where bytes of the body that come next may be put before it is told of them, which saves a copy. It has what was put there
-    /// only when they are handed over, and may be told of others first.
-    func room() -> UnsafeMutableRawBufferPointer?
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill
     /// Whether the body can be sent again from `offset`. `isUnanswered`: nobody knows what became of it; else an answer came,
     /// or the server said in HTTP/2 that it did not look at the request.
@@ -113,7 +110,6 @@ package enum BodyFill: Sendable {
 }
 
 extension TransferReceiver {
-    package func room() -> UnsafeMutableRawBufferPointer? { nil }
     package func received(file: FTPFacts) -> Bool { false }
     package func received(interim headers: HeaderBlock) -> Bool { true }
 }

@@ -47,19 +47,12 @@ import TransferModel
     var lastReply = ""
     var endedLongWait = false
     var fileEnd = FileEnd()
-    var direct = DirectBody()
     private var headerBytes: [UInt8] = []
     private(set) var status = 0
     private var version = HTTPProtocol.http1
     var isHeadComplete = false
     /// After the body. libcurl bounds a line of it, and keeps each.
     private var trailerBytes = 0
-    /// What goes over its connection is the request and the answer, and nothing around them.
-    private(set) var isPlain = false
-    /// Nothing but the body's own bytes comes after it, and how many.
-    private(set) var isLengthTold = false
-    /// Of that length, what libcurl has not handed over. More than that is no part of the body.
-    private(set) var bodyLeft: Int64 = 0
     static let longestTrailer = 300 << 10
     /// Where the last line that was not folded begins.
     private var lastLine = 0
@@ -85,12 +78,9 @@ import TransferModel
     private var isUnanswered = false
     private var mayRepeat = false
     private var hasBegunAgain = false
-    private(set) var sendsBody = false
-    private var isBodyShort = false
-    /// libcurl has something left to send, of the head or the body, and adds to it what it reads.
-    var hasRest = false
-    /// When something of a request with a body last went out, and when its answer began.
-    var sentAt: Instant?
+    private var sendsBody = false
+    /// When libcurl last took something of the body to send it, and when the answer began.
+    private var sentAt: Instant?
     private(set) var answeredAt: Instant?
     private var mayUseHTTP2 = false
     /// What was sent in vain.
@@ -147,7 +137,6 @@ import TransferModel
         headerBytes.removeAll(keepingCapacity: false)
         status = 0
         (isHeadComplete, trailerBytes) = (false, 0)
-        (isPlain, isLengthTold, direct) = (false, false, DirectBody())
         (lastLine, breaksFraming, beginsFolded) = (0, false, false)
         tlsVersion = 0
         tlsCipher = 0
@@ -174,8 +163,6 @@ import TransferModel
         if ftp != nil || request.ftp != nil { fileEnd = FileEnd() }
         ftp = request.ftp
         (lastReply, endedLongWait) = ("", false)
-        hasRest = false
-        isBodyShort = (1...Int64(Sender.longestBody)).contains(request.bodyLength ?? 0)
         (sendsBody, mayUseHTTP2) = (request.bodyLength ?? 0 != 0, Self.version(of: request) == .http2OverTLS)
         setUp(request)
         return true
@@ -318,10 +305,6 @@ import TransferModel
         let ssl = unsafe secureStream()
         if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return }
         isUnanswered = true
-        guard let usedSocket else { return }
-        if sendsBody { loop.sockets.sender.awaitHead(over: usedSocket) }
-        isPlain = unsafe ssl == nil && pool?.proxy?.isSecure != true && url.hasPrefix("http:")
-        loop.sockets.use(usedSocket, self)
     }
 
     /// What was sent before counts as well.
@@ -382,10 +365,7 @@ import TransferModel
     }
 
     private func leaveSocket() {
-        if let usedSocket {
-            pool?.sockets.left(usedSocket, self)
-            loop.sockets.leave(usedSocket, self)
-        }
+        if let usedSocket { pool?.sockets.left(usedSocket, self) }
         usedSocket = nil
     }
 
@@ -432,8 +412,6 @@ import TransferModel
         isHeadComplete = true
         let block = HeaderBlock(raw: headerBytes)
         headerBytes = []
-        isLengthTold = block.has("content-length") && !block.has("transfer-encoding")
-        bodyLeft = isLengthTold ? block.first("content-length").flatMap { Int64($0) } ?? 0 : 0
         var head = ResponseHead(status: status, version: version, headers: block)
         head.wasAskedForCertificate = wasAskedForCertificate
         if answersChallenges, status == 401 || status == 407 {
@@ -499,7 +477,7 @@ import TransferModel
         headerBytes.removeAll(keepingCapacity: true)
         headerBytes.reserveCapacity(384)
         lastLine = 0
-        (isHeadComplete, isLengthTold) = (false, false)
+        isHeadComplete = false
         if sendsBody { answeredAt = loop.clock() }
         heldHead = nil
         version = unsafe line.count > 5 && line[5] == 0x32 ? .http2 : .http1
@@ -519,11 +497,7 @@ import TransferModel
     func receive(body bytes: UnsafeRawBufferPointer) -> BodyReply {
         lastActivity = loop.clock()
         if heldHead != nil, !handOverHeldHead() { return .stop }
-        guard ftp != nil else {
-            let reply = unsafe direct.isEmpty ? receiver?.received(body: bytes) ?? .stop : receive(direct: bytes)
-            if reply == .taken { bodyLeft -= Int64(bytes.count) }
-            return reply
-        }
+        guard ftp != nil else { return unsafe receiver?.received(body: bytes) ?? .stop }
         if !announceFile() { return .stop }
         if let reply = heldBack(before: bytes.count) { return reply }
         let reply = unsafe receiver?.received(body: bytes) ?? .stop
@@ -537,21 +511,8 @@ import TransferModel
         let fill = unsafe receiver?.fillBody(buffer) ?? .stop
         guard case .bytes(let count) = fill else { return fill }
         bodyBytes += Int64(count)
-        // Where others send over the same connection, or an answer came already, this is all that is known of it.
         sentAt = loop.clock()
         return ftp != nil && count == 0 ? endOfBody() : fill
-    }
-
-    /// Where libcurl looks at nothing of the body, and sends at once what it got of it; else `nil`.
-    func sendDirectly(insteadOf memory: UnsafeMutableRawBufferPointer) -> BodyFill? {
-        guard isBodyShort, isPlain, !hasRest, Sender.knowsLibcurl, let usedSocket, loopOfTurn() === loop,
-            let place = unsafe loop.sockets.sender.place(insteadOf: memory)
-        else { return nil }
-        let fill = unsafe send(into: place)
-        if case .bytes(let count) = fill {
-            unsafe loop.sockets.sender.filled(count, insteadOf: memory, over: usedSocket)
-        }
-        return fill
     }
 
     func rewindBody(to offset: Int64) -> Bool {
@@ -599,7 +560,7 @@ private func sendBody(
 ) -> Int {
     guard let slot = unsafe slot(user), let bytes = unsafe bytes else { return Int(tr_read_abort) }
     let buffer = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-    switch unsafe slot.sendDirectly(insteadOf: buffer) ?? slot.send(into: buffer) {
+    switch unsafe slot.send(into: buffer) {
     case .bytes(let count): return count
     case .pause: return Int(tr_read_pause)
     case .stop: return Int(tr_read_abort)
@@ -638,6 +599,5 @@ private func openSocket(
 
 private func closeSocket(_ user: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
     if let user = unsafe user { unsafe Unmanaged<PoolSockets>.fromOpaque(user).takeUnretainedValue().closed(socket) }
-    loopOfTurn()?.sockets.sender.forget(socket)
     return close(socket)
 }

@@ -16,15 +16,10 @@ package final class BodyBuffer: @unchecked Sendable {
 
     package var space: Int { Self.capacity - count }
 
-    /// Where the next bytes go.
-    package var room: UnsafeMutableRawBufferPointer {
-        UnsafeMutableRawBufferPointer(start: memory + count, count: space)
-    }
-
-    /// `bytes` must fit. They may have been put into ``room`` already.
+    /// `bytes` must fit.
     package func append(_ bytes: UnsafeRawBufferPointer) {
         precondition(bytes.count <= space, "a body buffer was overfilled")
-        if bytes.baseAddress != UnsafeRawPointer(memory + count) { Memory.copy(bytes, to: memory + count) }
+        Memory.copy(bytes, to: memory + count)
         count += bytes.count
     }
 

@@ -534,22 +534,15 @@ final class Attempt: TransferReceiver {
     /// Everything received is handed over; the staging stays.
     func handOverRest() { hand(takeRest()) }
 
-    func room() -> UnsafeMutableRawBufferPointer? {
-        guard decision == .keep, let buffer else { return nil }
-        let current = withRoom(buffer)
-        self.buffer = current
-        return current.room
-    }
-
-    /// The same while there is room in it, else another: a full one goes to a delivery thread.
+    /// The buffer while there is room in it, else another: a full one goes to a delivery thread.
     private func withRoom(_ buffer: BodyBuffer) -> BodyBuffer {
         if buffer.space > 0 { return buffer }
         hand(.buffer(buffer))
         return pool.take()
     }
 
-    /// The one copy that a byte of a body makes in this process, where it was not put there (``room()``). A long body is
-    /// handed over in whole buffers: one that begins at 0 writes each page of the file once.
+    /// The one copy that a byte of a body makes in this process. A long body is handed over in whole buffers: one that
+    /// begins at 0 writes each page of the file once.
     func coalesce(_ bytes: UnsafeRawBufferPointer) {
         if buffer == nil, start.count + bytes.count <= BodyBuffer.capacity { return start.append(copying: bytes) }
         var rest = bytes

@@ -103,10 +103,6 @@ final class Segment: TransferReceiver {
         return .stop
     }
 
-    func room() -> UnsafeMutableRawBufferPointer? {
-        verdict == .part ? openBuffer().room : nil
-    }
-
     private func openBuffer() -> BodyBuffer {
         let open = buffer ?? attempt.takeBuffer()
         buffer = open

@@ -14,15 +14,6 @@ const char *tr_curl_lacks(int count);
 enum { tr_curl_secure = 3, tr_curl_sign_in = 4 };
 extern const int tr_curl_libraries;
 
-// What libcurl receives and sends while an owner is set, on the thread that set it, passes by these calls (sockets.c). They
-// return what `recv` and `send` would, or `tr_not_taken`, and then nothing was done.
-typedef ssize_t (*tr_socket_call)(void *owner, int socket, void *bytes, size_t count);
-enum { tr_not_taken = -2 };
-void tr_own_sockets(void *owner, tr_socket_call receive, tr_socket_call send);
-void *tr_socket_owner(void);
-// From 8.7 on it gathers before it sends. (To ask it for its version costs what all its libraries cost.)
-enum { tr_curl_sends_what_it_reads = LIBCURL_VERSION_NUM < 0x080700 };
-
 // What libcurl's `curl_mvaprintf` and `curl_mvsnprintf` do, sooner where the format is simple: libcurl itself formats by
 // these (formats.c).
 char *tr_formatted(const char *format, va_list arguments);

@@ -14,7 +14,7 @@ room_share=20
 
 # Which targets may see a C module: docs/architecture.md says why.
 declare -A c_rooms=(
-    [CLibcurl]="CurlCore CurlCoreTests TransferModelTests"
+    [CLibcurl]="CurlCore TransferModelTests"
     [CLibYAML]="YAMLTree"
     [CSQLite]="Stores"
     [CLibSSL]="Digests CurlCore TestSupport"

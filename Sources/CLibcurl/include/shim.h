@@ -1,10 +1,7 @@
 #ifndef TRANSFER_RUN_CURL_SHIM_H
 #define TRANSFER_RUN_CURL_SHIM_H
 #include <curl/curl.h>
-#include <curl/mprintf.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 // libcurl itself is part of the program, and the libraries that it needs are loaded when it calls them (needs.S): with all
 // of them that is most of what a short command takes. What is not there when libcurl calls it ends the process, so whoever
@@ -13,11 +10,6 @@
 const char *tr_curl_lacks(int count);
 enum { tr_curl_secure = 3, tr_curl_sign_in = 4 };
 extern const int tr_curl_libraries;
-
-// What libcurl's `curl_mvaprintf` and `curl_mvsnprintf` do, sooner where the format is simple: libcurl itself formats by
-// these (formats.c).
-char *tr_formatted(const char *format, va_list arguments);
-int tr_formatted_into(char *place, size_t room, const char *format, va_list arguments);
 
 // curl_easy_setopt, curl_multi_setopt, curl_share_setopt and curl_easy_getinfo are variadic, which Swift cannot
 // call: one typed wrapper per kind of argument, so that a value of the wrong width does not compile.

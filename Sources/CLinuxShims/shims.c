@@ -70,21 +70,6 @@ __attribute__((constructor)) static void keep_arguments(int count, char **words)
 int tr_argument_count(void) { return argument_count; }
 char **tr_arguments(void) { return arguments; }
 
-#ifndef DEBUG
-// Swift's library finds them at each start by reading /proc/self/maps from end to end. Where these are there instead, that
-// part of it is not linked at all (a debug build takes the library whole).
-char **_swift_stdlib_getUnsafeArgvArgc(int *count) {
-    *count = argument_count;
-    return arguments;
-}
-
-// Of those who run Swift scripts.
-void _swift_stdlib_overrideUnsafeArgvArgc(char **words, int count) {
-    arguments = words;
-    argument_count = count;
-}
-#endif
-
 void tr_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 static void fill(const struct stat *status, struct tr_file_facts *facts) {

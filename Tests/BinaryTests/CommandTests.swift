@@ -89,21 +89,6 @@ import TextFormats
         #expect(try binary.folder.text("b") == "plain")
     }
 
-    /// A process that has used up its descriptors has one left to load a library with: after both places where the dynamic
-    /// linker looks for it.
-    @Test(.enabled(if: Strace.isUsable)) func aLibraryIsLoadedWhereNoDescriptorIsFree() throws {
-        let binary = try Binary()
-        try binary.folder.write("job.yaml", "tasks: [{ id: a, url: 'data:,x', expect: { body: { matches: 'x+' } } }]")
-        let trace = binary.folder.path("trace")
-        let places = ["x86_64", "aarch64"].map { "/lib/\($0)-linux-gnu/libpcre2-8.so.0" }
-        let library = try #require(places.first { access($0, F_OK) == 0 })
-        let strace = Strace([.init("openat", .error("EMFILE"), when: "1..2")], paths: [library])
-            .command(trace: trace, calls: ["openat"])
-        let run = try binary.start(["job.yaml", "--no-report"], under: strace).wait()
-        let opened = String(decoding: try binary.folder.bytes("trace"), as: UTF8.self)
-        #expect(opened.contains("EMFILE") && run.exitStatus == 0, "\(run.errorText) \(opened)")
-    }
-
     /// A library that is fetched when something of it is called: nothing else misses it, and what calls it says which.
     @Test func withoutALibraryOnlyWhatNeedsItEnds() throws {
         let binary = try Binary()

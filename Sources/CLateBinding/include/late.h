@@ -25,6 +25,6 @@
 
 // Without it there is no going on: the process ends as one does that the dynamic linker could not start.
 void *tr_late_find(const char *library, const char *function);
-// As `dlopen`, but even where no descriptor is free; what is wrong is for `dlerror` to say.
+// As `dlopen`: what is wrong is for `dlerror` to say.
 void *tr_late_open(const char *library);
 #endif

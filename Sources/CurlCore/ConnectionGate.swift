@@ -1,5 +1,6 @@
 internal import CLibcurl
 import Glibc
+import SystemIO
 package import TransferModel
 
 /// Asked by a pool before a socket is opened, whatever led to the address, and about open ones when networks change.
@@ -28,7 +29,7 @@ extension TransferSlot {
             socketError = errno
             return -1
         }
-        if let device, !SocketPath.bind(made, to: device) {
+        if let device, !SocketBinding.bind(made, to: device) {
             socketError = errno
             close(made)
             return -1
@@ -61,16 +62,6 @@ extension CurlCompletion {
 
 /// What a socket goes through.
 enum SocketPath {
-    /// SO_BINDTOIFINDEX, which this C library's headers do not name for Swift: like SO_BINDTODEVICE, by number.
-    private static let bindToInterface: Int32 = 62
-
-    /// Nothing then leaves or comes over any other interface.
-    static func bind(_ socket: Int32, to interface: UInt32) -> Bool {
-        var index = Int32(bitPattern: interface)
-        return unsafe setsockopt(
-            socket, SOL_SOCKET, bindToInterface, &index, socklen_t(MemoryLayout<Int32>.size)) == 0
-    }
-
     /// At once and for good: what waits to be sent is thrown away with it, and so is whatever libcurl or TLS would
     /// still say for a farewell.
     static func cut(_ socket: Int32) {

@@ -41,7 +41,7 @@ extension TransferSlot {
     func beginFile() {
         fileEnd.lines = 0
         if let usedSocket { pool?.sockets.commands(over: usedSocket) }
-        fileEnd.receivedBefore = usedSocket.flatMap { SocketPath.count($0)?.received }
+        fileEnd.receivedBefore = usedSocket.flatMap { TCPCounts(of: $0)?.received }
     }
 
     /// What libcurl is to be told before a piece of the file goes on: to wait, where that may be the last one.
@@ -73,7 +73,7 @@ extension TransferSlot {
         }
         (fileEnd.carrier, fileEnd.state) = (carrier, .held(since: Clocks.instant()))
         if fileEnd.isBodyOver {
-            fileEnd.acknowledged = SocketPath.count(carrier)?.acknowledged ?? 0
+            fileEnd.acknowledged = TCPCounts(of: carrier)?.acknowledged ?? 0
             shutdown(carrier, Int32(SHUT_WR))
         }
         if releasesEnd(at: loop.now) { return false }
@@ -116,7 +116,7 @@ extension TransferSlot {
 
     /// Lines that came together are read together: the next one then lies in libcurl, where nobody sees it.
     private func hasReadAhead(_ control: Int32) -> Bool {
-        guard let before = fileEnd.receivedBefore, let count = SocketPath.count(control) else {
+        guard let before = fileEnd.receivedBefore, let count = TCPCounts(of: control) else {
             return !fileEnd.isBodyOver
         }
         return count.received - before != fileEnd.lines
@@ -135,7 +135,7 @@ extension TransferSlot {
 
     /// When the other side was last seen to take something of a body that libcurl has wholly sent.
     func lastTaken(at now: Instant) -> Instant? {
-        guard fileEnd.isBodyOver, isHeld, let carrier = fileEnd.carrier, let count = SocketPath.count(carrier),
+        guard fileEnd.isBodyOver, isHeld, let carrier = fileEnd.carrier, let count = TCPCounts(of: carrier),
             count.acknowledged > fileEnd.acknowledged
         else { return nil }
         fileEnd.acknowledged = count.acknowledged
@@ -159,23 +159,5 @@ extension TransferSlot {
         closeAfterwards()
         if let usedSocket { shutdown(usedSocket, Int32(SHUT_RDWR)) }
         return false
-    }
-}
-
-extension SocketPath {
-    /// How many bytes came and how many were taken by the other side, as Linux counts them: behind the fields that this C
-    /// library knows.
-    static func count(_ socket: Int32) -> (acknowledged: Int64, received: Int64)? {
-        let (acknowledged, received) = (120, 128)
-        return unsafe withUnsafeTemporaryAllocation(byteCount: received + 8, alignment: 8) { facts in
-            var length = socklen_t(facts.count)
-            guard unsafe getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, facts.baseAddress, &length) == 0,
-                length >= facts.count
-            else { return nil }
-            return unsafe (
-                facts.load(fromByteOffset: acknowledged, as: Int64.self),
-                facts.load(fromByteOffset: received, as: Int64.self)
-            )
-        }
     }
 }

@@ -8,6 +8,7 @@
 #include "local_sockets.h"
 #include "route_sockets.h"
 #include "services.h"
+#include "tcp.h"
 
 // Declared only under _GNU_SOURCE, which Swift's Glibc module is built without.
 extern const int tr_O_TMPFILE;

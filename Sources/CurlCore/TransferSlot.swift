@@ -76,6 +76,9 @@ import TransferModel
     private(set) var metUnreadyConnection = false
     /// A request went out, and nothing came back yet.
     private var isUnanswered = false
+    /// How often it went out over HTTP/2 since anything came back: libcurl sends it again by itself where a server says that
+    /// it did not look at it.
+    private var unansweredStreams = 0
     private var mayRepeat = false
     private var hasBegunAgain = false
     private var sendsBody = false
@@ -148,7 +151,7 @@ import TransferModel
         (refusal, hasOpened, usedSocket, interface) = (nil, false, nil, nil)
         url = request.url
         if !openedSockets.isEmpty { openedSockets = [] }
-        (metStaleConnection, metUnreadyConnection, isUnanswered) = (false, false, false)
+        (metStaleConnection, metUnreadyConnection, isUnanswered, unansweredStreams) = (false, false, false, 0)
         (mayRepeat, hasBegunAgain) = (!request.needsFreshConnection, false)
         if !swallowed.isEmpty { swallowed = [] }
         (bodyBytes, swallowedBody) = (0, 0)
@@ -255,9 +258,9 @@ import TransferModel
     func shouldBeginAgain(after result: CURLcode) -> Bool {
         guard !hasBegunAgain, mayRepeat || swallowed.isEmpty else { return false }
         if metStaleConnection { return true }
-        // Each time that it was sent over HTTP/2, the server ended the connection before it looked at it.
+        // Each time that it was sent over HTTP/2, the server ended the connection before it looked at it, until libcurl gave up.
         let isCut = result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR
-        return mayRepeat && isCut && easy.message.hasPrefix("Connection died, tried")
+        return mayRepeat && isCut && unansweredStreams > 1
     }
 
     /// Once more from the beginning, on a connection of its own; `false` when there is no memory for it.
@@ -272,7 +275,7 @@ import TransferModel
     func prepareAgain() -> Bool {
         guard let request, renewHandle() else { return false }
         leaveSocket()
-        (metStaleConnection, metUnreadyConnection, isUnanswered) = (false, false, false)
+        (metStaleConnection, metUnreadyConnection, isUnanswered, unansweredStreams) = (false, false, false, 0)
         (sentAt, answeredAt) = (nil, nil)
         beganAfter = loop.clock() - beganAt
         setUp(request)
@@ -303,7 +306,10 @@ import TransferModel
         // libcurl answers it.
         heldHead = nil
         let ssl = unsafe secureStream()
-        if let ssl = unsafe ssl, unsafe isHTTP2(ssl) { return }
+        if let ssl = unsafe ssl, unsafe isHTTP2(ssl) {
+            unansweredStreams += 1
+            return
+        }
         isUnanswered = true
     }
 
@@ -388,7 +394,7 @@ import TransferModel
     func receive(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
         lastActivity = loop.clock()
         if isInTunnel { return unsafe receive(tunnelLine: bytes) }
-        isUnanswered = false
+        (isUnanswered, unansweredStreams) = (false, 0)
         if ftp != nil {
             unsafe noteReply(bytes)
             return true

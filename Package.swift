@@ -25,8 +25,6 @@ let linking: [LinkerSetting] = [
             // Addresses that are put right at the start take little room, and nobody can change them afterwards.
             + [
                 "--no-export-dynamic", "--icf=safe", "-O2", "-z", "pack-relative-relocs", "-z", "now",
-                // Of this only SHA-256, which nearly every run needs: five objects of some hundreds.
-                "-l:libcrypto.a",
             ]
             .flatMap { ["-Xlinker", $0] },
         .when(configuration: .release))
@@ -72,8 +70,7 @@ let package = Package(
         // Nothing but a header of it is used.
         .target(name: "CXXHash", path: "Sources/CXXHash"),
         .target(name: "CLateBinding", path: "Sources/CLateBinding"),
-        // But for its SHA-256: a release has that in itself (`linking`).
-        lateLibrary("CLibSSL", linking: [.linkedLibrary("crypto", .when(configuration: .debug))]),
+        lateLibrary("CLibSSL"),
         lateLibrary("CLibIDN2"),
         lateLibrary("CLibPSL"),
         lateLibrary("CPCRE2"),
@@ -171,7 +168,7 @@ let package = Package(
         .executableTarget(
             name: "service-check",
             dependencies: ["BackgroundService", "JobRunner", "Stores", "SystemIO", "TransferModel"],
-            path: "Sources/service-check", swiftSettings: house, linkerSettings: [.linkedLibrary("crypto")]),
+            path: "Sources/service-check", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"], data: ["Compliance"]),

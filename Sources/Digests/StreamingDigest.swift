@@ -71,16 +71,18 @@ package import TransferModel
 }
 
 extension Checksum {
-    /// The SHA-256 that a job is known by. It is no proof for anybody, and of every run it is the first thing: it does not
-    /// wait for libcrypto to look for who offers the algorithm.
+    /// The SHA-256 that a job is known by. Of every run it is the first thing: it does not wait for libcrypto to be loaded.
     package static func mark(of bytes: [UInt8]) -> Checksum {
+        if bytes.count > longestMark, let digest = try? of(bytes, .sha256) { return digest }
         let digest = unsafe [UInt8](unsafeUninitializedCapacity: DigestAlgorithm.sha256.byteCount) { buffer, filled in
-            let result = unsafe bytes.withUnsafeBytes { unsafe tr_sha256($0.baseAddress, $0.count, buffer.baseAddress) }
-            precondition(result == 1, "libcrypto could not make a digest")
+            unsafe bytes.withUnsafeBytes { unsafe tr_sha256($0.baseAddress, $0.count, buffer.baseAddress) }
             filled = buffer.count
         }
         return Checksum(algorithm: .sha256, bytes: digest)
     }
+
+    /// From here on libcrypto is faster, with the time that it takes to load it.
+    private static let longestMark = 512 << 10
 
     /// Of bytes that are all there.
     package static func of(_ bytes: [UInt8], _ algorithm: DigestAlgorithm) throws(TransferError) -> Checksum {

@@ -1,4 +1,4 @@
-// What is called of OpenSSL, but for SHA-256 (shim.h): late.h says how these are read.
+// What is called of OpenSSL: late.h says how these are read.
 
 #define LATE_STACK(X) \
     X(void, OPENSSL_sk_free, (OPENSSL_STACK *a), (a)) \

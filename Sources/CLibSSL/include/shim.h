@@ -2,6 +2,7 @@
 #define TRANSFER_RUN_LIBSSL_SHIM_H
 // Before the headers that call them.
 #include "functions.h"
+#include "sha256.h"
 #include <late.h>
 #include <openssl/stack.h>
 LATE_STACK(LATE_LABEL)
@@ -12,7 +13,6 @@ LATE_STACK(LATE_LABEL)
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
-#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
@@ -25,14 +25,4 @@ LATE_SSL(LATE_LABEL)
 
 // SSL_CTX_get_ex_new_index is a macro over a function with five arguments, four of which we never use.
 static inline int tr_ssl_context_index(void) { return SSL_CTX_get_ex_new_index(0, 0, 0, 0, 0); }
-
-// What libcrypto would rather have asked through its providers, which takes the first time of a process longer than reading
-// a small job. A release has these functions in itself, for to load libcrypto takes a millisecond.
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wdeprecated-declarations"
-static inline int tr_sha256(const void *bytes, size_t count, unsigned char digest[SHA256_DIGEST_LENGTH]) {
-    SHA256_CTX state;
-    return SHA256_Init(&state) && SHA256_Update(&state, bytes, count) && SHA256_Final(digest, &state);
-}
-#pragma clang diagnostic pop
 #endif

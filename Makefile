@@ -10,10 +10,15 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY := .build/release/transfer-run
 
-# Swift and libcurl are linked statically: the program runs where neither is. A room that imports another without naming it in
+# With STATIC=1 libcurl is part of the program, which then runs where it is not. What it needs of other libraries is loaded
+# when libcurl first calls it (Sources/CLibcurl/needs.S).
+STATIC ?=
+export TRANSFER_RUN_STATIC := $(STATIC)
+
+# Swift is linked statically: the program runs where it is not. A room that imports another without naming it in
 # Package.swift does not build.
 # Nor is a library looked for beside the program, where anybody might have put one.
-RELEASE := swift build -c release --static-swift-stdlib --disable-local-rpath \
+RELEASE := $(if $(STATIC),tools/curl_needs.sh Sources/CLibcurl/needs_table.h && )swift build -c release --static-swift-stdlib --disable-local-rpath \
 	--explicit-target-dependency-import-check error
 
 # The headers of the C rooms, and pkg-config, by which SwiftPM finds them.
@@ -28,12 +33,12 @@ run: ## examples/quickstart.yaml against a small server on 127.0.0.1
 	@$(RELEASE) --product transfer-run
 	@tools/quickstart.sh $(BINARY)
 
-build: ## the release binary, .build/release/transfer-run
-	@tools/need.sh $(LIBRARIES)
+build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcurl in it
+	@tools/need.sh $(LIBRARIES) $(if $(STATIC),binutils)
 	$(RELEASE) --product transfer-run
 
 test: ## every test, with the release binary built first
-	@tools/need.sh $(LIBRARIES) strace e2fsprogs tinyproxy-bin microsocks socat python3-pyftpdlib git \
+	@tools/need.sh $(LIBRARIES) binutils strace e2fsprogs tinyproxy-bin microsocks socat python3-pyftpdlib git \
 		iproute2 dbus-daemon python3-dbusmock
 	@$(RELEASE) --product transfer-run
 	@$(RELEASE) --product simulation-check

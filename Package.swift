@@ -30,6 +30,9 @@ let linking: [LinkerSetting] = [
         .when(configuration: .release))
 ]
 
+/// Whether libcurl is linked into the program, for packages that are to run where it is not.
+let isStatic = Context.environment["TRANSFER_RUN_STATIC"].map { !$0.isEmpty } ?? false
+
 /// For the rooms that touch raw pointers: each unsafe expression says so.
 let pointers: [SwiftSetting] = house + [.strictMemorySafety()]
 
@@ -38,8 +41,8 @@ func cLibrary(_ name: String, pkgConfig: String, apt: String) -> Target {
 }
 
 /// One that is fetched when something of it is first called.
-func lateLibrary(_ name: String, linking: [LinkerSetting] = []) -> Target {
-    .target(name: name, dependencies: ["CLateBinding"], path: "Sources/\(name)", linkerSettings: linking)
+func lateLibrary(_ name: String) -> Target {
+    .target(name: name, dependencies: ["CLateBinding"], path: "Sources/\(name)")
 }
 
 func room(_ name: String, _ dependencies: [String], pointers touchesPointers: Bool = false) -> Target {
@@ -51,13 +54,16 @@ func room(_ name: String, _ dependencies: [String], pointers touchesPointers: Bo
 }
 
 /// `data` names folders of files that tests read, such as recorded output.
-func tests(_ name: String, _ dependencies: [String], data: [String] = []) -> Target {
+func tests(
+    _ name: String, _ dependencies: [String], data: [String] = [], linking: [LinkerSetting] = []
+) -> Target {
     .testTarget(
         name: name,
         dependencies: dependencies.map { .byName(name: $0) },
         path: "Tests/\(name)",
         exclude: data,
-        swiftSettings: house)
+        swiftSettings: house,
+        linkerSettings: linking)
 }
 
 let package = Package(
@@ -77,8 +83,12 @@ let package = Package(
         lateLibrary("CBrotli"),
         lateLibrary("CZstd"),
         lateLibrary("CLZMA"),
-        // Part of the program, but not the dozen libraries that it needs itself: Sources/CLibcurl/needs.S.
-        lateLibrary("CLibcurl", linking: [.unsafeFlags(["-Xlinker", "-l:libcurl.a"])]),
+        // With TRANSFER_RUN_STATIC (`make build STATIC=1`) libcurl is part of the program, but not the dozen libraries that it
+        // needs itself: Sources/CLibcurl/needs.S.
+        .target(
+            name: "CLibcurl", dependencies: ["CLateBinding"], path: "Sources/CLibcurl",
+            cSettings: isStatic ? [.define("TRANSFER_RUN_STATIC_CURL")] : [],
+            linkerSettings: isStatic ? [.unsafeFlags(["-Xlinker", "-l:libcurl.a"])] : []),
         .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
         .target(name: "CSystemBus", path: "Sources/CSystemBus"),
 
@@ -170,7 +180,8 @@ let package = Package(
             dependencies: ["BackgroundService", "JobRunner", "Stores", "SystemIO", "TransferModel"],
             path: "Sources/service-check", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
-        tests("TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"]),
+        tests(
+            "TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"], linking: [.linkedLibrary("curl")]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"], data: ["Compliance"]),
         tests("RecordsTests", ["Records", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),

@@ -98,7 +98,7 @@ check_linkage() {
     fi
     ldd "$binary" | awk -v binary="$binary" '
         /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime|libstdc\+\+|libgcc_s/ { print binary ":1: links " $1 " dynamically" }
-        /libcurl/ { print binary ":1: links libcurl, which is part of the program (Sources/CLibcurl)" }
+        /libcurl/ { print binary ":1: links libcurl, which is loaded when it is called (Sources/CLibcurl)" }
         /libssl|libcrypto|libpsl|libidn2|libpcre2|libbrotli|libzstd|liblzma|libnghttp2|libssh2|librtmp|libldap|liblber|libgssapi/ { print binary ":1: links " $1 ", which is fetched when it is called (Sources/CLateBinding)" }
         /libsystemd/ { print binary ":1: links libsystemd, which is opened only when somebody asks (Sources/CSystemBus)" }' | report
 }

@@ -1,20 +1,58 @@
+// The part of needs.S that is no assembly.
+#ifdef TRANSFER_RUN_STATIC_CURL
 #include "shim.h"
-#include "late.h"
+
 #include <dlfcn.h>
-#include <openssl/ssl.h>
-#include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
-// Those of needs.S, by what they are for: a handshake and what is spoken after it, signing in, all else.
+#define LIBRARY(name, label) #name,
+#define LATE(name, library)
+#define DATA(name, library)
 static const char *const libraries[] = {
-    "libcrypto.so.3", "libssl.so.3", "libnghttp2.so.14", "libgssapi_krb5.so.2", "libbrotlidec.so.1", "libzstd.so.1",
-    "libidn2.so.0", "libpsl.so.5", "libssh2.so.1", "librtmp.so.1", "libldap-2.5.so.0", "liblber-2.5.so.0",
+#include "needs_table.h"
 };
-const int tr_curl_libraries = sizeof libraries / sizeof *libraries;
+#undef LIBRARY
+#undef DATA
 
-const char *tr_curl_lacks(int count) {
-    for (int number = 0; number < count; number++)
-        if (!tr_late_open(libraries[number])) return dlerror();
+// What of a library is no function is a pointer that it holds. It is taken when the library is asked for, which is before
+// libcurl reads it.
+#define LIBRARY(name, label)
+#define DATA(name, library) __attribute__((visibility("hidden"))) void *name;
+#include "needs_table.h"
+#undef DATA
+#define DATA(name, library) {#name, library, &name},
+static const struct {
+    const char *name, *library;
+    void **place;
+} pointers[] = {
+#include "needs_table.h"
+    {0, 0, 0},
+};
+
+static bool serves(const char *library, enum tr_curl_need need) {
+    static const struct {
+        const char *prefix;
+        enum tr_curl_need need;
+    } uses[] = {
+        // It makes these ready when it is made ready itself.
+        {"libcrypto.", tr_curl_itself}, {"libssl.", tr_curl_itself}, {"libssh2.", tr_curl_itself},
+        {"libnghttp2.", tr_curl_handshake}, {"libgssapi", tr_curl_sign_in},
+    };
+    for (unsigned number = 0; number < sizeof uses / sizeof *uses; number++)
+        if (!strncmp(library, uses[number].prefix, strlen(uses[number].prefix))) return need >= uses[number].need;
+    return need >= tr_curl_everything;
+}
+
+const char *tr_curl_lacks(enum tr_curl_need need) {
+    for (unsigned number = 0; number < sizeof libraries / sizeof *libraries; number++)
+        if (serves(libraries[number], need) && !tr_late_open(libraries[number])) return dlerror();
+    for (int number = 0; pointers[number].name; number++) {
+        if (!serves(pointers[number].library, need)) continue;
+        void **there = dlsym(tr_late_open(pointers[number].library), pointers[number].name);
+        if (!there) return dlerror();
+        __atomic_store_n(pointers[number].place, *there, __ATOMIC_RELEASE);
+    }
     return 0;
 }
 
@@ -25,40 +63,12 @@ struct need {
     char name[];
 };
 
-static uint64_t agreed;
-static const OPENSSL_INIT_SETTINGS *settings;
-
-// libcurl makes OpenSSL ready when it is made ready itself. Here that waits until something else of OpenSSL is called.
-__attribute__((visibility("hidden")))
-int OPENSSL_init_ssl(uint64_t options, const OPENSSL_INIT_SETTINGS *given) {
-    agreed = options;
-    settings = given;
-    return 1;
-}
-static void make_ready(void) {
-    int (*init)(uint64_t, const OPENSSL_INIT_SETTINGS *) = tr_late_find("libssl.so.3", "OPENSSL_init_ssl");
-    init(agreed, settings);
-}
-
-// Nor is libssh2 made ready before its first session, which does so itself. (No job speaks its protocols.)
-__attribute__((visibility("hidden"))) int libssh2_init(int flags) { return 0; }
-
-// The one thing of a library that is no function: what kind of name `name@host` is, by RFC 2744.
-struct gss_OID {
-    uint32_t length;
-    const void *elements;
-};
-static struct gss_OID hostbased = {10, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x01\x04"};
-__attribute__((visibility("hidden"))) struct gss_OID *GSS_C_NT_HOSTBASED_SERVICE = &hostbased;
-
 // Called by needs.S: where a function is. Threads that ask at the same time get the same.
 __attribute__((visibility("hidden"))) void *tr_curl_need(const struct need *need) {
-    const char *library = (const char *)&need->library + need->library;
-    if (strncmp(library, "libssl.", 7) == 0 || strncmp(library, "libcrypto.", 10) == 0) {
-        static pthread_once_t once = PTHREAD_ONCE_INIT;
-        pthread_once(&once, make_ready);
-    }
-    void *place = tr_late_find(library, need->name);
+    void *place = tr_late_find((const char *)&need->library + need->library, need->name);
     __atomic_store_n((void **)((char *)&need->known + need->known), place, __ATOMIC_RELEASE);
     return place;
 }
+#else
+typedef int nothing_here;
+#endif

@@ -7,6 +7,9 @@ import TransferModel
     private(set) var isWhole = false
 
     init() throws(TransferError) {
+        if let lack = unsafe tr_brotli_lack() {
+            throw TransferError(.unknown, "a library cannot be loaded: \(unsafe String(cString: lack))")
+        }
         guard let state = unsafe BrotliDecoderCreateInstance(nil, nil, nil) else { throw ContentCoding.br.noMemory }
         unsafe self.state = state
     }

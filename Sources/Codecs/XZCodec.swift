@@ -17,6 +17,9 @@ import TransferModel
     private static let flags: UInt32 = 2
 
     init() throws(TransferError) {
+        if let lack = unsafe tr_lzma_lack() {
+            throw TransferError(.unknown, "a library cannot be loaded: \(unsafe String(cString: lack))")
+        }
         unsafe stream = .allocate(capacity: 1)
         // LZMA_STREAM_INIT is all zeros.
         unsafe stream.initialize(to: lzma_stream())

@@ -12,6 +12,9 @@ import TransferModel
     static let largestWindowLogOfFiles: Int32 = 27
 
     init(largestWindowLog: Int32 = ZstdCodec.largestWindowLogOfAnswers) throws(TransferError) {
+        if let lack = unsafe tr_zstd_lack() {
+            throw TransferError(.unknown, "a library cannot be loaded: \(unsafe String(cString: lack))")
+        }
         guard let stream = unsafe ZSTD_createDStream() else { throw ContentCoding.zstd.noMemory }
         unsafe self.stream = stream
         let code = unsafe ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, largestWindowLog)

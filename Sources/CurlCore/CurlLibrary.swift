@@ -11,6 +11,9 @@ package enum CurlLibrary {
         // libcurl takes and gives back a receive buffer with each transfer. Fetching its pages from the system each time
         // costs as much as copying the bytes.
         Memory.keep(8 << 20)
+        if let lack = unsafe tr_curl_lacks(tr_curl_itself) {
+            return "cannot be loaded: \(unsafe String(cString: lack))"
+        }
         return curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK ? nil : "could not be initialised"
     }()
 
@@ -18,27 +21,27 @@ package enum CurlLibrary {
         if let problem { throw TransferError(.unknown, "libcurl \(problem)") }
     }
 
-    /// What libcurl needs of other libraries for some of what it does. Asked before that begins: a lack in the middle of it ends
-    /// the process.
+    /// What of other libraries is needed for some of what libcurl does. Asked before that begins: a lack in the middle of it
+    /// ends the process.
     package enum Need: Sendable {
         case handshake, signIn, everything
 
-        fileprivate var count: Int32 {
+        fileprivate var code: tr_curl_need {
             switch self {
-            case .handshake: Int32(tr_curl_secure)
-            case .signIn: Int32(tr_curl_sign_in)
-            case .everything: tr_curl_libraries
+            case .handshake: tr_curl_handshake
+            case .signIn: tr_curl_sign_in
+            case .everything: tr_curl_everything
             }
         }
     }
 
     /// Once they are there they stay.
-    private static let loaded = Atomic<Int32>(0)
+    private static let loaded = Atomic<UInt32>(0)
 
     package static func lack(for need: Need) -> String? {
-        guard loaded.load(ordering: .acquiring) < need.count else { return nil }
-        if let lack = unsafe tr_curl_lacks(need.count) { return unsafe String(cString: lack) }
-        loaded.max(need.count, ordering: .acquiringAndReleasing)
+        guard loaded.load(ordering: .acquiring) < need.code.rawValue else { return nil }
+        if let lack = unsafe tr_curl_lacks(need.code) { return unsafe String(cString: lack) }
+        loaded.max(need.code.rawValue, ordering: .acquiringAndReleasing)
         return nil
     }
 
@@ -46,8 +49,11 @@ package enum CurlLibrary {
         if let lack = lack(for: need) { throw TransferError(.unknown, "a library cannot be loaded: \(lack)") }
     }
 
-    /// `7.88.1`, which is also that of its header: it is part of the program. It would ask all libraries for theirs.
-    package static var version: String { LIBCURL_VERSION }
+    /// `7.88.1`; `none` where it cannot be loaded.
+    package static var version: String {
+        guard problem == nil, let text = unsafe tr_curl_version_text() else { return "none" }
+        return unsafe String(cString: text)
+    }
 
     /// `OpenSSL/3.0.19`; `nil` where there is none.
     package static var tlsVersion: String? {

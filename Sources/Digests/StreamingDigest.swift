@@ -12,6 +12,9 @@ package import TransferModel
 
     /// Fails when this machine's libcrypto does not offer the algorithm, as MD5 in FIPS mode.
     package init(_ algorithm: DigestAlgorithm) throws(TransferError) {
+        if let lack = unsafe tr_crypto_lack() {
+            throw TransferError(.unknown, "a library cannot be loaded: \(unsafe String(cString: lack))")
+        }
         guard let method = DigestMethod.of(algorithm), let context = unsafe EVP_MD_CTX_new() else {
             throw TransferError(.unknown, "This machine's OpenSSL offers no \(algorithm.rawValue).")
         }

@@ -14,4 +14,7 @@
     X(const char *, BrotliDecoderErrorString, (BrotliDecoderErrorCode c), (c)) \
     X(BrotliDecoderErrorCode, BrotliDecoderGetErrorCode, (const BrotliDecoderState *state), (state))
 LATE_BROTLI(LATE_LABEL)
+
+// Why it cannot be loaded; nothing where it can.
+const char *tr_brotli_lack(void);
 #endif

@@ -9,4 +9,7 @@
     X(lzma_ret, lzma_code, (lzma_stream *strm, lzma_action action), (strm, action)) \
     X(void, lzma_end, (lzma_stream *strm), (strm))
 LATE_LZMA(LATE_LABEL)
+
+// Why it cannot be loaded; nothing where it can.
+const char *tr_lzma_lack(void);
 #endif

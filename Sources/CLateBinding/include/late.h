@@ -23,7 +23,18 @@
         return place arguments; \
     }
 
-// Without it there is no going on: the process ends as one does that the dynamic linker could not start.
+// Whether the library can be loaded, asked before something of it is called: nothing, or what is in the way.
+#define LATE_LACK(function) \
+    const char *function(void) { \
+        static _Bool is_there; \
+        if (__atomic_load_n(&is_there, __ATOMIC_ACQUIRE)) return 0; \
+        const char *lack = tr_late_lack(LATE_LIBRARY); \
+        if (!lack) __atomic_store_n(&is_there, 1, __ATOMIC_RELEASE); \
+        return lack; \
+    }
+const char *tr_late_lack(const char *library);
+
+// Without it there is no going on: the process says so and ends with status 4.
 void *tr_late_find(const char *library, const char *function);
 // As `dlopen`: what is wrong is for `dlerror` to say.
 void *tr_late_open(const char *library);

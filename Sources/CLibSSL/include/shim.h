@@ -23,6 +23,9 @@ LATE_CRYPTO(LATE_LABEL)
 LATE_SSL(LATE_LABEL)
 #pragma clang diagnostic pop
 
+// Why libcrypto cannot be loaded; nothing where it can.
+const char *tr_crypto_lack(void);
+
 // SSL_CTX_get_ex_new_index is a macro over a function with five arguments, four of which we never use.
 static inline int tr_ssl_context_index(void) { return SSL_CTX_get_ex_new_index(0, 0, 0, 0, 0); }
 #endif

@@ -3,79 +3,90 @@
 #include <curl/curl.h>
 #include <stdint.h>
 
-// libcurl itself is part of the program, and the libraries that it needs are loaded when it calls them (needs.S): with all
-// of them that is most of what a short command takes. What is not there when libcurl calls it ends the process, so whoever
-// is about to do what needs the first `count` of them asks before: these are loaded then, or what is returned says which
-// cannot be.
-const char *tr_curl_lacks(int count);
-enum { tr_curl_secure = 3, tr_curl_sign_in = 4 };
-extern const int tr_curl_libraries;
+#include "functions.h"
+#include <late.h>
+LATE_CURL(LATE_LABEL)
+
+// libcurl and what it needs are loaded when something of it is first called: a short command may need none of it
+// (docs/performance.md). A build with STATIC=1 has libcurl in itself and loads only what that needs, each library at the
+// first call. Whoever is about to need something asks before: it is loaded then, or what is returned says what cannot be.
+enum tr_curl_need { tr_curl_itself, tr_curl_handshake, tr_curl_sign_in, tr_curl_everything };
+const char *tr_curl_lacks(enum tr_curl_need need);
+
+// The version of the libcurl that is used.
+const char *tr_curl_version_text(void);
+
+// No function can go on to one that is variadic: these say where it is.
+__typeof__(&curl_easy_setopt) tr_curl_easy_setopt(void);
+__typeof__(&curl_easy_getinfo) tr_curl_easy_getinfo(void);
+__typeof__(&curl_multi_setopt) tr_curl_multi_setopt(void);
+__typeof__(&curl_share_setopt) tr_curl_share_setopt(void);
 
 // curl_easy_setopt, curl_multi_setopt, curl_share_setopt and curl_easy_getinfo are variadic, which Swift cannot
 // call: one typed wrapper per kind of argument, so that a value of the wrong width does not compile.
 static inline CURLcode tr_easy_set_long(CURL *easy, CURLoption option, long value) {
-    return curl_easy_setopt(easy, option, value);
+    return tr_curl_easy_setopt()(easy, option, value);
 }
 static inline CURLcode tr_easy_set_offset(CURL *easy, CURLoption option, int64_t value) {
-    return curl_easy_setopt(easy, option, (curl_off_t)value);
+    return tr_curl_easy_setopt()(easy, option, (curl_off_t)value);
 }
 static inline CURLcode tr_easy_set_string(CURL *easy, CURLoption option, const char *value) {
-    return curl_easy_setopt(easy, option, value);
+    return tr_curl_easy_setopt()(easy, option, value);
 }
 static inline CURLcode tr_easy_set_pointer(CURL *easy, CURLoption option, void *value) {
-    return curl_easy_setopt(easy, option, value);
+    return tr_curl_easy_setopt()(easy, option, value);
 }
 static inline CURLcode tr_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
-    return curl_easy_setopt(easy, option, value);
+    return tr_curl_easy_setopt()(easy, option, value);
 }
 typedef size_t (*tr_data_callback)(char *, size_t, size_t, void *);
 static inline CURLcode tr_easy_set_data_callback(CURL *easy, CURLoption option, tr_data_callback value) {
-    return curl_easy_setopt(easy, option, value);
+    return tr_curl_easy_setopt()(easy, option, value);
 }
 typedef int (*tr_seek_callback)(void *, curl_off_t, int);
 static inline CURLcode tr_easy_set_seek_callback(CURL *easy, tr_seek_callback value) {
-    return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, value);
+    return tr_curl_easy_setopt()(easy, CURLOPT_SEEKFUNCTION, value);
 }
 typedef CURLcode (*tr_ssl_context_callback)(CURL *, void *, void *);
 static inline CURLcode tr_easy_set_ssl_context_callback(CURL *easy, tr_ssl_context_callback value) {
-    return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
+    return tr_curl_easy_setopt()(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
 typedef int (*tr_progress_callback)(void *, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 static inline CURLcode tr_easy_set_progress_callback(CURL *easy, tr_progress_callback value) {
-    return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, value);
+    return tr_curl_easy_setopt()(easy, CURLOPT_XFERINFOFUNCTION, value);
 }
 typedef int (*tr_prerequest_callback)(void *, char *, char *, int, int);
 static inline CURLcode tr_easy_set_prerequest_callback(CURL *easy, tr_prerequest_callback value) {
-    return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+    return tr_curl_easy_setopt()(easy, CURLOPT_PREREQFUNCTION, value);
 }
 typedef curl_socket_t (*tr_open_socket_callback)(void *, curlsocktype, struct curl_sockaddr *);
 static inline CURLcode tr_easy_set_open_socket_callback(CURL *easy, tr_open_socket_callback value) {
-    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+    return tr_curl_easy_setopt()(easy, CURLOPT_OPENSOCKETFUNCTION, value);
 }
 typedef int (*tr_close_socket_callback)(void *, curl_socket_t);
 static inline CURLcode tr_easy_set_close_socket_callback(CURL *easy, tr_close_socket_callback value) {
-    return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
+    return tr_curl_easy_setopt()(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
 }
 static inline CURLcode tr_easy_get_long(CURL *easy, CURLINFO info, long *value) {
-    return curl_easy_getinfo(easy, info, value);
+    return tr_curl_easy_getinfo()(easy, info, value);
 }
 static inline CURLcode tr_easy_get_offset(CURL *easy, CURLINFO info, int64_t *value) {
     curl_off_t number = 0;
-    CURLcode code = curl_easy_getinfo(easy, info, &number);
+    CURLcode code = tr_curl_easy_getinfo()(easy, info, &number);
     *value = (int64_t)number;
     return code;
 }
 static inline CURLcode tr_easy_get_pointer(CURL *easy, CURLINFO info, void **value) {
-    return curl_easy_getinfo(easy, info, value);
+    return tr_curl_easy_getinfo()(easy, info, value);
 }
 static inline CURLcode tr_easy_get_string(CURL *easy, CURLINFO info, const char **value) {
-    return curl_easy_getinfo(easy, info, value);
+    return tr_curl_easy_getinfo()(easy, info, value);
 }
 static inline CURLMcode tr_multi_set_long(CURLM *multi, CURLMoption option, long value) {
-    return curl_multi_setopt(multi, option, value);
+    return tr_curl_multi_setopt()(multi, option, value);
 }
 static inline CURLSHcode tr_share_set_lock(CURLSH *share, curl_lock_data value) {
-    return curl_share_setopt(share, CURLSHOPT_SHARE, (int)value);
+    return tr_curl_share_setopt()(share, CURLSHOPT_SHARE, (int)value);
 }
 
 // `CURLMsg.data` is a union, and its message may be read only until the next curl call: both fields at once.

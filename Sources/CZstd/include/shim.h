@@ -13,4 +13,7 @@
     X(const char *, ZSTD_getErrorName, (size_t code), (code)) \
     X(unsigned int, ZSTD_isError, (size_t code), (code))
 LATE_ZSTD(LATE_LABEL)
+
+// Why it cannot be loaded; nothing where it can.
+const char *tr_zstd_lack(void);
 #endif

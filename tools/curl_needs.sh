@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# What the installed libcurl.a calls of other libraries than the C library and zlib, as Sources/CLibcurl reads it in a
+# build with STATIC=1: for each library a line for it, and one for each function. The libraries are those that libcurl.so,
+# of the same package, is linked to.
+#
+# usage: tools/curl_needs.sh FILE    (written anew only where it changes)
+set -euo pipefail
+export LC_ALL=C
+
+target=$1
+folder=$(pkg-config --variable=libdir libcurl)
+archive=$folder/libcurl.a
+shared=$folder/libcurl.so
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+nm --defined-only "$archive" 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u >"$work/own"
+nm --undefined-only "$archive" 2>/dev/null | awk '$1 == "U" { print $2 }' | sort -u | comm -23 - "$work/own" >"$work/open"
+
+# NAME FILE of each library.
+places() { ldd "$shared" | awk '$2 == "=>" { print $1, $3 }'; }
+# KIND NAME of what a library offers, without versions: T for a function, D for data.
+offers() {
+    nm --dynamic --defined-only "$1" | awk '{ name = $3; sub(/@.*/, "", name)
+        if ($2 ~ /[TWi]/) print "T", name; else if ($2 ~ /[BDRV]/) print "D", name }'
+}
+
+{
+    echo "// Made by tools/curl_needs.sh from $archive."
+    number=0
+    # What comes first is what a handshake needs, then what signing in needs.
+    readelf --dynamic "$shared" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libz|libpthread|libdl|libm|ld-linux.*)\.so' |
+        awk '{ order = /^libcrypto/ ? 1 : /^libssl/ ? 2 : /^libnghttp2/ ? 3 : /^libgssapi/ ? 4 : 5; print order, $0 }' |
+        sort -n | cut -d' ' -f2 >"$work/libraries"
+    while read -r library; do
+        place=$(places | awk -v name="$library" '$1 == name { print $2 }')
+        offers "$place" | sort -u >"$work/offered"
+        awk '$1 == "T" { print $2 }' "$work/offered" | sort -u | comm -12 - "$work/open" >"$work/functions"
+        awk '$1 == "D" { print $2 }' "$work/offered" | sort -u | comm -12 - "$work/open" >"$work/data"
+        comm -23 "$work/open" "$work/functions" | comm -23 - "$work/data" >"$work/rest"
+        mv "$work/rest" "$work/open"
+        [[ -s $work/functions || -s $work/data ]] || continue
+        echo "LIBRARY($library, library_$number)"
+        sed "s/.*/LATE(&, library_$number)/" "$work/functions"
+        sed "s/.*/DATA(&, \"$library\")/" "$work/data"
+        number=$((number + 1))
+    done <"$work/libraries"
+} >"$work/table"
+
+if ! cmp -s "$work/table" "$target"; then cp "$work/table" "$target"; fi

@@ -27,13 +27,9 @@ struct TaskRenderer {
         writer.member("id", redactor.redacted(name: report.job.tasks[task].id))
         writer.member("session", report.job.sessionName(report.job.tasks[task].session))
         writer.member("type", report.job.tasks[task].type.rawValue)
-        if group == nil, options.values.description == nil, options.values.labels.isEmpty {
-            writer.member("group", json: #"null,"description":null,"labels":{}"#)
-        } else {
-            writer.member("group", group)
-            writer.member("description", redactor.redacted(options.values.description))
-            writer.member("labels", variables: options.values.labels.map { $0.redacted(by: redactor) })
-        }
+        writer.member("group", group)
+        writer.member("description", redactor.redacted(options.values.description))
+        writer.member("labels", variables: options.values.labels.map { $0.redacted(by: redactor) })
         writer.member("becameDownload", fold.becameDownload)
         writer.member("outcome", record.outcome.rawValue)
         writer.member("tolerated", record.tolerated)
@@ -92,7 +88,6 @@ struct TaskRenderer {
         length(fold, to: &writer)
         writer.key("body")
         if let body = record.body { TaskBody.write(body, to: &writer) } else { writer.null() }
-        if record.captures.isEmpty, record.parts.isEmpty { return writer.member("parts", json: #"[],"captures":{}"#) }
         parts(to: &writer)
         writer.member("captures", variables: record.captures)
     }
@@ -152,11 +147,8 @@ struct TaskRenderer {
         writer.endArray()
     }
 
-    /// What the way to the result had in it beyond requests: most tasks have nothing of it.
+    /// What the way to the result had in it beyond requests.
     private func detours(_ fold: TaskFold, to writer: inout JSONWriter) {
-        if fold.redirects.isEmpty, fold.challenges.isEmpty, record.error == nil, record.outcome == .succeeded {
-            return writer.member("redirects", json: #"[],"challenges":[],"error":null,"explanation":null"#)
-        }
         redirects(fold.redirects, to: &writer)
         challenges(fold.challenges, to: &writer)
         writer.member("error", error: record.error)

@@ -5,7 +5,9 @@ import TransferModel
 
 @Suite struct StreamingDigestTests {
     /// By another way to the same.
-    @Test(arguments: [0, 1, 55, 56, 63, 64, 119, 120, 1_000, 100_000, 512 << 10, 600_000]) func aMarkIsTheDigest(_ count: Int) throws {
+    @Test(arguments: [0, 1, 55, 56, 63, 64, 119, 120, 1_000, 100_000, 512 << 10, 600_000]) func aMarkIsTheDigest(
+        _ count: Int
+    ) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         #expect(try Checksum.mark(of: bytes) == Checksum.of(bytes, .sha256))
     }

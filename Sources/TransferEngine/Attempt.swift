@@ -392,10 +392,10 @@ final class Attempt: TransferReceiver {
         }
         if decision == .keep, !life.codings.isEmpty, !beginDecoding() { decision = .abort }
         if decision == .keep, !isDownload, life.hasBody { mixed = MixedAnswer(head.headers) }
+        if decision == .keep, bringsFile, !takeRuleTarget() { decision = .abort }
         if decision == .abort { endedByUs = true }
         if cacheTurn != nil { prepareCacheCopy(head) }
         if decision == .keep, bringsFile {
-            if let target = life.target { destination?.becomeFile(at: target, specification.options.values) }
             destination?.sent = life.offset > 0 ? life.resume?.sent : life.sentDigest
             if life.offset > 0 { partDigest = PartDigest(head.headers, whole: life.resume?.sent) }
             if destination?.mode != nil, life.offset == 0 { outbox.add(.conceal(staging)) }

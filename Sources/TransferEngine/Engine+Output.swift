@@ -61,15 +61,6 @@ final class OutputQueue {
     }
 }
 
-extension Destination {
-    /// A rule of `onResponse` leads the body of a task elsewhere: what was said of standard output does not count.
-    mutating func becomeFile(at path: String, _ options: TaskOptions.Values) {
-        self.path = path
-        guard toStandardOutput else { return }
-        (toStandardOutput, mode, existing) = (false, options.mode, options.existing)
-    }
-}
-
 extension Engine {
     /// Where a body is staged that goes to standard output: nobody else may look into it.
     func outputDestination(_ attempt: Attempt) -> Destination {

@@ -111,7 +111,12 @@ extension Engine {
     private func sourceDestination(_ attempt: Attempt, _ url: ResourceURL) -> Destination? {
         var destination = plannedDestination(attempt)
         if let target = attempt.life.target {
-            destination.becomeFile(at: target, attempt.specification.options.values)
+            do throws(TransferError) {
+                try destination.becomeFile(at: target, attempt.specification.options.values)
+            } catch {
+                fail(attempt, error)
+                return nil
+            }
         }
         if destination.toStandardOutput { return destination }
         guard destination.path.hasSuffix("/") else {

@@ -73,6 +73,30 @@ import TransferModel
         #expect(server.requests("/form").first?.bodyText == "a=%26v1.txt%3D")
     }
 
+    /// What came from the network must not lead out of the folder that the job names: a link is replaced, not followed.
+    @Test func aLinkOfACapturedNameIsReplaced() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/name", .respond(200, headers: Self.json, body: #"{"name": "file", "odd": "null"}"#))
+        server.on("/f", .respond(200, body: "new"))
+        let stage = try Stage()
+        try stage.folder.makeFolder("out")
+        try stage.folder.write("outside", "secret")
+        try stage.folder.link("out/file", to: "../outside")
+        try stage.folder.link("out/null", to: "/dev/null")
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: n, url: "\(server.url("/name"))", capture: { name: { json: $.name }, odd: { json: $.odd } } }
+              - { id: a, url: "\(server.url("/f"))", to: "out/${tasks.n.name}" }
+              - { id: b, url: "\(server.url("/f"))", to: "out/${tasks.n.odd}" }
+            """)
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "succeeded", "failed"])
+        #expect(try stage.text("outside") == "secret" && stage.text("out/file") == "new")
+        #expect(stage.files == ["out/", "out/file", "out/null@", "outside"])
+        #expect(try run.task("b", "error.message")?.contains("a device, pipe or socket") == true)
+    }
+
     @Test func whatCannotStandSomewhereFailsTheTaskThere() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

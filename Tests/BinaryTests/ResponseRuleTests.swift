@@ -120,6 +120,42 @@ import TransferModel
         #expect(try run.task("b", "error.name") == "destinationExists")
     }
 
+    /// The rule's path is the job's own word, as a task's `to` is.
+    @Test func aRulesLinkMeansTheFileItLeadsTo() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "new") }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.makeFolder("real")
+        try stage.folder.write("real/a", "old")
+        try stage.folder.write("source", "local")
+        for (name, end) in [("a", "real/a"), ("b", "real/b"), ("c", "real/c"), ("null", "/dev/null")] {
+            try stage.folder.link(name, to: end)
+        }
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", onResponse: [{ do: download, to: a }] }
+              - { id: b, url: "\(server.url("/b"))", to: other, onResponse: [{ do: download, to: b }] }
+              - { id: c, url: "file://\(stage.folder.path("source"))", onResponse: [{ do: download, to: c }] }
+              - { id: d, url: "\(server.url("/d"))", onResponse: [{ do: download, to: "null" }] }
+              - { id: e, url: "data:,x", onResponse: [{ do: download, to: "null" }] }
+              - { id: f, url: "\(server.url("/f"))", needs: [a], onResponse: [{ do: download, to: real/a }] }
+            """)
+        #expect(run.status == 1)
+        #expect(
+            try run.values("$.tasks[*].outcome")
+                == ["succeeded", "succeeded", "succeeded", "failed", "failed", "failed"])
+        #expect(
+            stage.files == ["a@", "b@", "c@", "null@", "real/", "real/a", "real/b", "real/c", "source"])
+        #expect(try stage.text("real/a") == "new" && stage.text("real/b") == "new" && stage.text("real/c") == "local")
+        #expect(try run.task("a", "file.path") == "real/a")
+        for id in ["d", "e"] {
+            #expect(try run.task(id, "error.message")?.contains("a device, pipe or socket") == true)
+            #expect(try run.task(id, "attempts[*].number") == "1")
+        }
+        #expect(try run.task("f", "error.name") == "destinationExists")
+    }
+
     @Test func aDownloadGoesElsewhereByRule() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

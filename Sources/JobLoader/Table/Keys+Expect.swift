@@ -132,7 +132,10 @@ extension Sections {
             },
             .size("largerThan", \.largerThan, default: "any", "the answer's length, where it says one"),
             .choice("do", \.action, default: "required", "`download` turns the running data task into a download"),
-            .path("to", \.to, default: "none", "for `do: download`: a file, or a folder ending in `/`"),
+            .path(
+                "to", \.to, default: "none",
+                "for `do: download`: a file, or a folder ending in `/`; a symlink to a file means that file, as in a task's `to`"
+            ),
         ],
         rules: [
             .when(.isOne("do", of: ["download"]), .needs(["to"])),

@@ -58,7 +58,8 @@ extension Sections {
             one after the other in the order of the job (docs/pipes.md). A symlink that the job names stays, and the file that it leads to is \
             replaced, or made in a folder that is there; `file.path` tells that file's. What leads to a device, pipe, socket \
             or folder is refused before anything is sent, and so is a link of another user in a folder that others may write. \
-            A name from a server or a URL is never followed
+            A name from a server or a URL, or a path with captured values, is never followed: a link of that name is itself \
+            replaced
             """
         ) {
             $2.destination($1, into: &$0)

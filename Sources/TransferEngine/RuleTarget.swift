@@ -1,0 +1,29 @@
+import AttemptLife
+import FileDelivery
+import TransferModel
+
+extension Destination {
+    /// A rule of `onResponse` leads the body of a task to a file of its own: what was said of standard output does not count.
+    /// Like the task's `to`, the rule's may be a symlink to that file.
+    mutating func becomeFile(at target: String, _ options: TaskOptions.Values) throws(TransferError) {
+        path = try WrittenPath.linkEnd(of: target) ?? target
+        guard toStandardOutput else { return }
+        (toStandardOutput, mode, existing) = (false, options.mode, options.existing)
+    }
+}
+
+extension Attempt {
+    /// Gives the answer's body the file of the rule that it obeys, if there is one; false when that can be no file, which ends
+    /// the transfer.
+    func takeRuleTarget() -> Bool {
+        guard let target = life.target, var destination else { return true }
+        do throws(TransferError) {
+            try destination.becomeFile(at: target, specification.options.values)
+            self.destination = destination
+            return true
+        } catch {
+            bodyFailure = error
+            return false
+        }
+    }
+}

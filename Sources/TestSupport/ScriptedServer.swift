@@ -140,3 +140,27 @@ extension ScriptedServer {
     /// Handshakes that did not come to an end.
     package var failedHandshakes: Int { core.state.with { $0.failedHandshakes } }
 }
+
+extension ScriptedServer {
+    /// Waits until so many bytes of an answer to a request for `target` were sent, and the clients have read all that was sent
+    /// to them. Clients on this machine and in this network namespace alone.
+    package func waitUntilRead(_ bytes: Int, _ target: String) -> Bool {
+        happens { requests(target).contains { $0.sent >= bytes } && isRead }
+    }
+
+    /// Whether nothing that was sent to a client lies in the system any more.
+    package var isRead: Bool {
+        let suffix = String(port, radix: 16, uppercase: true)
+        let ending = ":" + String(repeating: "0", count: 4 - suffix.count) + suffix
+        return ["/proc/self/net/tcp", "/proc/self/net/tcp6"].allSatisfy { path in
+            let text = (try? TemporaryTree.bytes(at: path)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            return text.split(separator: "\n").dropFirst().allSatisfy { line in
+                // Number, local and remote address, state, bytes to be sent and to be read.
+                let words = line.split(separator: " ")
+                guard words.count > 4, words[3] != "0A" else { return true }
+                if words[1].hasSuffix(ending) { return words[4].hasPrefix("00000000:") }
+                return !words[2].hasSuffix(ending) || words[4].hasSuffix(":00000000")
+            }
+        }
+    }
+}

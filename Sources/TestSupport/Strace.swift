@@ -80,6 +80,21 @@ extension Strace {
     /// For `.enabled(if:)`; says why not.
     package static var isUsable: Bool { program != nil }
 
+    /// Whether this user may attach to a program that runs already.
+    package static let mayAttach: Bool = {
+        guard isUsable, let target = try? Binary(program: "/bin/sleep").start(["60"]) else { return false }
+        defer {
+            target.send(signal: SIGKILL)
+            _ = target.wait()
+        }
+        let words = Strace().attach(to: target.processID, calls: ["read"])
+        guard let saboteur = try? Binary(program: words[0]).start(Array(words.dropFirst())) else { return false }
+        let isAttached = saboteur.waitForOutput("attached")
+        target.send(signal: SIGKILL)
+        _ = saboteur.wait()
+        return isAttached
+    }()
+
     /// The calls by which a program reads and changes what is in folders and files.
     package static let fileCalls = [
         "chmod", "chown", "close", "copy_file_range", "creat", "fallocate", "fchmod", "fchmodat", "fchmodat2", "fchown",

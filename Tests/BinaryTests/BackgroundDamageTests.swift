@@ -52,11 +52,10 @@ import TransferModel
         server.open(gate: "open")
         for name in [".report.json", ".events.ndjson"] { scene.folder.remove(name) }
         // Who closes it last takes the log into the file; a killed process may hold it open a little longer.
-        for _ in 0..<500 where scene.binary.home.exists(Self.journal + "-wal") {
+        try waitUntil {
             do { _ = try Journal.open(folder: scene.state).runs() }
-            usleep(2000)
+            return !scene.binary.home.exists(Self.journal + "-wal")
         }
-        #expect(!scene.binary.home.exists(Self.journal + "-wal"))
         return try scene.binary.home.bytes(Self.journal)
     }
 

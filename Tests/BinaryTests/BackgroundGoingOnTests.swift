@@ -28,20 +28,13 @@ import TransferModel
             """
     }
 
-    /// Until the half that came is where a process that goes on finds it.
-    private func waitForPart(_ scene: BackgroundScene) {
-        waitUntil { scene.folder.list().contains(where: { $0.hasPrefix(".transfer-run-") }) }
-        // What was told of it a second ago is written by now.
-        usleep(1_500_000)
-    }
-
     @Test func aKilledProcessIsFollowedByAnother() throws {
         let server = try server()
         defer { server.stop() }
         let scene = try BackgroundScene()
         let program = try scene.stage.start(job(server))
         #expect(server.waitForRequests(1, "/g"))
-        waitForPart(scene)
+        #expect(scene.waitForPart())
         #expect(scene.end(SIGKILL))
         let run = try scene.stage.finish(program)
         #expect(run.status == 0)
@@ -87,7 +80,7 @@ import TransferModel
         let scene = try BackgroundScene()
         let program = try scene.stage.start(job(server))
         #expect(server.waitForRequests(1, "/f"))
-        waitForPart(scene)
+        #expect(scene.waitForPart())
         #expect(scene.end(SIGTERM))
         let run = try scene.stage.finish(program)
         #expect(run.status == 0)

@@ -41,9 +41,7 @@ import Testing
         let job = job(server)
         let program = try scene.stage.start(job)
         #expect(scene.waitForEnd(of: "done"))
-        waitUntil { scene.folder.list().contains(where: { $0.hasPrefix(".transfer-run-") }) }
-        // What was told of it a second ago is written by now.
-        usleep(1_500_000)
+        #expect(scene.waitForPart())
         program.send(signal: SIGKILL)
         #expect(scene.end(SIGKILL))
         _ = program.wait()

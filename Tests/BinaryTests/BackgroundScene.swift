@@ -23,11 +23,7 @@ final class BackgroundScene {
 
     /// Waits until the process has written it.
     func waitForLog(_ text: String) -> Bool {
-        for _ in 0..<5000 {
-            if log.contains(text) { return true }
-            usleep(2000)
-        }
-        return false
+        happens { log.contains(text) }
     }
 
     /// The background process, if there is one.
@@ -42,11 +38,7 @@ final class BackgroundScene {
 
     /// Waits until there is none: one that refused its work has said so before it is gone.
     func waitUntilGone() -> Bool {
-        for _ in 0..<5000 {
-            if process == nil { return true }
-            usleep(2000)
-        }
-        return false
+        happens { process == nil }
     }
 
     /// Waits until so many attempts of a task are in the journal: of the last run, or of that one.
@@ -65,15 +57,17 @@ final class BackgroundScene {
     func waitForEnd() -> Bool { wait { _, run in run.state == .finished } }
 
     private func wait(run number: Int? = nil, _ isSo: (Journal, JournalRun) throws -> Bool) -> Bool {
-        for _ in 0..<2000 {
-            if let journal = try? Journal.open(folder: state), let runs = try? journal.runs(), !runs.isEmpty,
-                (try? isSo(journal, runs[number ?? runs.count - 1])) == true
-            {
-                return true
+        happens {
+            guard let journal = try? Journal.open(folder: state), let runs = try? journal.runs(), !runs.isEmpty else {
+                return false
             }
-            usleep(5000)
+            return (try? isSo(journal, runs[number ?? runs.count - 1])) == true
         }
-        return false
+    }
+
+    /// Waits until a process that goes on would find the half of a file that came.
+    func waitForPart() -> Bool {
+        happens { Store.isThere(folder: state) && (try? Store.open(folder: state).partFiles().isEmpty) == false }
     }
 
     /// Where journal, lock and log are.
@@ -81,11 +75,7 @@ final class BackgroundScene {
 
     /// Waits until no key to what a run was given is left.
     func waitUntilKeysAreGone() -> Bool {
-        for _ in 0..<2000 {
-            if !binary.home.list("state/transfer-run").contains(where: { $0.hasPrefix("journal.key-") }) { return true }
-            usleep(5000)
-        }
-        return false
+        happens { !binary.home.list("state/transfer-run").contains(where: { $0.hasPrefix("journal.key-") }) }
     }
 
     /// Sends a signal to the background process and waits until it is gone; whether there was one.
@@ -93,13 +83,12 @@ final class BackgroundScene {
     func end(_ signal: Int32) -> Bool {
         guard let process else { return false }
         kill(process, signal)
-        for _ in 0..<5000 where kill(process, 0) == 0 {
+        return happens {
+            if kill(process, 0) != 0 { return true }
             // Nobody but the system's first process takes its end away, and that may take its time.
             let state = (try? TemporaryTree.bytes(at: "/proc/\(process)/stat")) ?? []
-            if String(decoding: state, as: UTF8.self).contains(") Z ") { break }
-            usleep(2000)
+            return String(decoding: state, as: UTF8.self).contains(") Z ")
         }
-        return true
     }
 
     /// A session of that identifier, and what its tasks start from.

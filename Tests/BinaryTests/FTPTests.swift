@@ -203,8 +203,7 @@ import TransferModel
         try serve(bytes, on: server)
         let stage = try Stage()
         let program = try stage.start(job(server))
-        // It is known for the next run once a second.
-        usleep(2_500_000)
+        waitUntil { stage.hasReceived(200_000, of: "a") }
         program.send(signal: SIGTERM)
         let stopped = try stage.finish(program)
         #expect(stopped.status == 143)
@@ -222,7 +221,7 @@ import TransferModel
         try serve(bytes, on: server)
         let stage = try Stage()
         let program = try stage.start(job(server))
-        usleep(2_500_000)
+        waitUntil { stage.hasReceived(200_000, of: "a") }
         program.send(signal: SIGTERM)
         #expect(try stage.finish(program).status == 143)
         let run = try stage.run(job(server))

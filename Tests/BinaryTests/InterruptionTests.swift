@@ -30,7 +30,7 @@ import TransferModel
             """)
         #expect(server.waitForRequests(1, "/slow"))
         // Enough for several buffers to have gone to disk.
-        #expect(server.waitUntilSent(atLeast: size / 2, by: program))
+        #expect(server.waitUntilRead(size / 2, "/slow"))
         program.send(signal: signal)
         let run = try stage.finish(program)
         #expect(run.status == 128 + signal)
@@ -50,7 +50,7 @@ import TransferModel
             "/slow", [.bytes(Script.head(200, [("Content-Length", "\(size)")])), .pattern(count: size / 2), .stall])
         let stage = try Stage()
         let program = try stage.start("tasks: [{ id: slow, url: '\(server.url("/slow"))', to: out/slow }]")
-        #expect(server.waitForRequests(1) && server.waitUntilSent(atLeast: size / 2, by: program))
+        #expect(server.waitForRequests(1) && server.waitUntilRead(size / 2, "/slow"))
         for signal in [SIGSTOP, Self.interrupt, Self.terminate, SIGCONT] { program.send(signal: signal) }
         let result = program.wait()
         #expect(result.exitStatus == 130 || result.exitStatus == 143, "\(result.ending)")
@@ -126,7 +126,8 @@ import TransferModel
               - { id: old, url: "\(server.url("/old"))", to: out/old, existing: replace }
               - { id: folder, url: "\(server.url("/in/folder"))", to: other/ }
             """)
-        #expect(server.waitForRequests(3) && server.waitUntilSent(atLeast: 1 << 19, by: program))
+        #expect(server.waitForRequests(3))
+        for target in ["/new", "/old", "/in/folder"] { #expect(server.waitUntilRead(1 << 19, target)) }
         program.send(signal: signal)
         let run = try stage.finish(program)
         #expect(run.status == 128 + signal)
@@ -179,11 +180,4 @@ private final class UnreadPipe {
     }
 
     deinit { close(reader) }
-}
-
-extension ScriptedServer {
-    /// Gives the client time to take in what was sent: the server cannot see when it was read.
-    fileprivate func waitUntilSent(atLeast bytes: Int, by program: RunningProgram) -> Bool {
-        !program.waitForOutput("never printed", timeout: .milliseconds(300)) && program.isRunning
-    }
 }

@@ -157,7 +157,7 @@ import TransferModel
         try scene.breakOff(scene.job(), by: SIGINT)
         let program = try scene.stage.start(scene.job())
         #expect(scene.server.waitForRequests(2))
-        usleep(300_000)
+        #expect(scene.server.waitUntilRead((4 << 20) - Self.cut, "/f"))
         #expect(program.send(signal: SIGINT))
         #expect(program.wait().exitStatus == 130)
         #expect(try scene.stage.folder.bytes(#require(scene.part)).count == 4 << 20)
@@ -488,12 +488,7 @@ import TransferModel
         let stage = try Stage()
         let job = "tasks: [{ id: t, url: '\(server.url("/f"))', to: f }]"
         let program = try stage.start(job)
-        var events = ""
-        for _ in 0..<2_000 where !events.contains("receivedData") {
-            usleep(10_000)
-            events = (try? String(decoding: stage.eventsSoFar(), as: UTF8.self)) ?? ""
-        }
-        #expect(events.contains("receivedData"))
+        waitUntil { stage.hasTold("receivedData", of: "t") }
         #expect(program.send(signal: signal))
         let result = program.wait()
         #expect(result.exitStatus == status)

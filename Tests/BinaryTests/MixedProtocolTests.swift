@@ -117,12 +117,12 @@ import TransferModel
         pace.open(gate: "/1")
         waitUntil { stage.hasAnswers(2) }
         server.open(gate: "next")
-        usleep(700_000)
+        let upToGoAway = HTTP2Frame.beginning.count + answer(1).count + HTTP2Frame.goAway(last: 3, error: 0).count
+        #expect(server.waitUntilRead(upToGoAway, "*") && happens { proxy.isRead })
         pace.open(gate: "/2")
         #expect(proxy.waitForRequests(2))
         pace.open(gate: "/3")
-        waitUntil { stage.hasAnswers(4) }
-        usleep(300_000)
+        waitUntil { stage.hasTold("attemptStarted", of: "t3") }
         proxy.open(gate: "tunnel")
         server.open(gate: "rest")
         let run = try stage.finish(program)
@@ -152,12 +152,13 @@ import TransferModel
             job(
                 server, pace, ", maximumConnectionsPerHost: 1",
                 ["to: first", "to: second", "type: upload, method: PUT, body: { data: hello }"]), ["-v"])
-        waitUntil { stage.hasAnswers(1) }
-        usleep(100_000)
+        waitUntil { stage.hasTold("taskFinished", of: "t0") }
         pace.open(gate: "/1")
         server.open(gate: "next")
         waitUntil { stage.hasAnswers(3) }
         pace.open(gate: "/2")
+        waitUntil { stage.hasTold("attemptStarted", of: "t2") }
+        // Time enough for what must not be sent yet.
         usleep(300_000)
         #expect(server.requests("/t2").isEmpty)
         server.open(gate: "rest")
@@ -184,11 +185,9 @@ import TransferModel
         let stage = try Stage()
         let program = try stage.start(
             job(server, pace, ", maximumConnectionsPerHost: \(limit)", ["to: first", upload, upload]), ["-v"])
-        waitUntil { stage.hasAnswers(1) }
-        usleep(100_000)
+        waitUntil { stage.hasTold("taskFinished", of: "t0") }
         pace.open(gate: "/1")
-        waitUntil { stage.hasAnswers(3) }
-        usleep(100_000)
+        waitUntil { stage.hasTold("taskFinished", of: "t1") }
         pace.open(gate: "/2")
         let run = try stage.finish(program)
         #expect(run.status == 0, "\(run.errorText)")

@@ -73,12 +73,7 @@ import TransferModel
             "/a", [.send(start), .gate("second"), .send("--next one\r\nX: 2\r\n\r\nlast\r\n--next one--"), .close])
         let stage = try Stage()
         let program = try stage.start("tasks: [{ id: a, url: '\(server.url("/a"))' }]")
-        var isTold = false
-        for _ in 0..<1000 where !isTold {
-            isTold = String(decoding: (try? stage.eventsSoFar()) ?? [], as: UTF8.self).contains("\"response\"")
-            if !isTold { usleep(5000) }
-        }
-        #expect(isTold)
+        waitUntil { stage.hasTold("response", of: "a") }
         server.open(gate: "second")
         let run = try stage.finish(program)
         #expect(run.status == 0)

@@ -82,8 +82,7 @@ import Testing
         let stage = try Stage()
         let program = try stage.start(
             "name: one\nsessions: { api: {} }\ntasks: [{ id: a, url: \"\(server.url("/big"))\", to: a }]")
-        #expect(server.waitForRequests(1))
-        usleep(2_500_000)
+        #expect(server.waitUntilRead(2 << 20, "/big"))
         program.send(signal: SIGTERM)
         #expect(try stage.finish(program).status == 143)
         #expect(stage.files.count == 1)

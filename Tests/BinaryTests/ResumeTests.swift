@@ -423,11 +423,7 @@ import TransferModel
         let program = try stage.start(job(server))
         #expect(server.waitForRequests(1))
         // Until its bytes are there.
-        var events = ""
-        for _ in 0..<2_000 where !events.contains("receivedData") {
-            usleep(10_000)
-            events = (try? String(decoding: stage.eventsSoFar(), as: UTF8.self)) ?? ""
-        }
+        #expect(server.waitUntilRead(Self.cut, "/f"))
         #expect(try stage.binary.run("suspend", "\(program.processID)").exitStatus == 0)
         #expect(try stage.binary.run("resume", "\(program.processID)").exitStatus == 0)
         let run = try stage.finish(program)

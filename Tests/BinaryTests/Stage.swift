@@ -66,6 +66,24 @@ struct Stage {
         return String(decoding: events, as: UTF8.self).split(separator: "\"response\"").count > count
     }
 
+    /// Whether an event of a task was written, with `words` in its line.
+    func hasTold(_ event: String, of task: String, _ words: String = "") -> Bool {
+        guard let events = try? eventsSoFar() else { return false }
+        return String(decoding: events, as: UTF8.self).split(separator: "\n").contains {
+            $0.contains("\"event\":\"\(event)\"") && $0.contains("\"task\":\"\(task)\"")
+                && (words.isEmpty || $0.contains(words))
+        }
+    }
+
+    /// Whether so many bytes of a task's body came, as its events tell.
+    func hasReceived(_ bytes: Int, of task: String) -> Bool {
+        let lines = ((try? eventsSoFar()) ?? []).split(separator: 0x0A).compactMap { try? JSONParser.parse(Array($0)) }
+        return lines.contains { line in
+            line["event"]?.plainText == "receivedData" && line["task"]?.plainText == task
+                && line["bytes"]?.plainText.flatMap { Int($0) } ?? 0 >= bytes
+        }
+    }
+
     /// The lines of events as far as they were written.
     func eventsSoFar() throws -> [UInt8] { try folder.bytes(Self.eventFile) }
 

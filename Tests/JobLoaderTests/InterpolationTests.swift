@@ -114,10 +114,12 @@ struct SecretTests {
             let result = load(text, environment: environment, files: files, options: LoadOptions(secretsFile: file))
             return result.job?.tasks[0].options.values.headers.first?.value.revealed
         }
-        let files = ["/here/s": "# mine\nK=from file=1\n", "/creds/K": "from creds\n\n", "/job/k": "declared\r\n"]
+        let files = ["/here/s": "# mine\nK=from file=1\n", "/creds/K": "from creds\n", "/job/k": "declared\r\n"]
         let environment = ["CREDENTIALS_DIRECTORY": "/creds", "K": "from env", "OTHER": "other"]
         #expect(value(environment, files, "s") == "from file=1")
-        #expect(value(environment, files, nil) == "from creds\n" || value(environment, files, nil) == nil)
+        #expect(value(environment, files, nil) == "from creds")
+        // One newline is dropped, and no header has another in it.
+        #expect(value(environment, files.merging(["/creds/K": "from creds\n\n"]) { $1 }, nil) == nil)
         #expect(value(["K": "from env"], files, nil) == "from env")
         #expect(value(["K": "from env"], files, nil, "{ file: k }") == "declared")
         #expect(value(["K": "from env", "OTHER": "other"], files, nil, "{ env: OTHER }") == "other")

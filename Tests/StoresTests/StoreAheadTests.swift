@@ -47,6 +47,16 @@ import TransferModel
         return memory
     }
 
+    /// Whether this process has a file of that folder open.
+    private func isOpen(_ name: String, in tree: TemporaryTree) -> Bool {
+        (0..<Int32(1024)).contains { number in
+            var target = [CChar](repeating: 0, count: 4096)
+            let count = readlink("/proc/self/fd/\(number)", &target, target.count)
+            return count > 0
+                && String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) == tree.path(name)
+        }
+    }
+
     private func names(in tree: TemporaryTree) throws -> Set<String> {
         let store = try Store.open(folder: tree.path)
         let session = try #require(try store.existingSession(job: "j", name: "s"))
@@ -95,8 +105,7 @@ import TransferModel
         let tree = try TemporaryTree()
         _ = try keep("a", in: tree)
         let ahead = try #require(StoreAhead(folder: tree.path))
-        // Until it is open.
-        usleep(100_000)
+        #expect(happens { isOpen("store.sqlite", in: tree) })
         for name in ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm"] {
             rename(tree.path(name), tree.path("old-\(name)"))
         }
@@ -133,7 +142,7 @@ import TransferModel
         _ = try store.session(job: "old", name: "s", now: long)
         _ = consume store
         let abandoned = try #require(StoreAhead(folder: tree.path))
-        usleep(100_000)
+        #expect(happens { isOpen("store.sqlite", in: tree) })
         abandoned.abandon()
         let count = { try Store.open(folder: tree.path, now: long).existingSession(job: "old", name: "s") != nil }
         #expect(try count())

@@ -73,11 +73,6 @@ import TransferModel
 
     private func ranges(_ server: ScriptedServer) -> [Range<Int>?] { server.requests("/f").map { Self.range($0) } }
 
-    /// Whether so many requests for a range came: what was to be answered oddly was.
-    private func hasRanges(_ count: Int, _ server: ScriptedServer) -> Bool {
-        ranges(server).count { $0 != nil } >= count
-    }
-
     /// What each part's own `Content-Digest` says is held against it.
     @Test(arguments: [true, false]) func aPartsOwnDigestIsHeldAgainstIt(_ isRight: Bool) throws {
         let server = try server { _, range in
@@ -323,7 +318,7 @@ import TransferModel
         defer { server.stop() }
         let stage = try Stage()
         try expectWhole(try stage.run(job(server, 4)), stage)
-        #expect(hasRanges(2, server))
+        #expect(ranges(server).count { $0 != nil } >= 2)
     }
 
     @Test func theFirstStreamMayBeCutToo() throws {
@@ -336,7 +331,7 @@ import TransferModel
         }
         let stage = try Stage()
         try expectWhole(try stage.run(job(server, 3)), stage)
-        #expect(hasRanges(1, server) && server.requests("/f").count { Self.range($0) == nil } == 1)
+        #expect(ranges(server).count { $0 != nil } >= 1 && server.requests("/f").count { Self.range($0) == nil } == 1)
     }
 
     /// The part of one that stands still is brought by those that move.
@@ -351,7 +346,7 @@ import TransferModel
         let stage = try Stage()
         let run = try stage.run(job(server, 3))
         try expectWhole(run, stage)
-        #expect(hasRanges(2, server))
+        #expect(ranges(server).count { $0 != nil } >= 2)
         #expect(try run.value("$.tasks[0].duration").flatMap { Double($0) } ?? 60 < 30)
     }
 
@@ -362,7 +357,7 @@ import TransferModel
         defer { server.stop() }
         let stage = try Stage()
         try expectWhole(try stage.run(job(server, 4)), stage)
-        #expect(hasRanges(2, server))
+        #expect(ranges(server).count { $0 != nil } >= 2)
     }
 
     /// Its last stream was one too many: the attempt fails as any other that is answered so.

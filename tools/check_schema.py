@@ -47,6 +47,7 @@ EXCUSED = {
     "for-each-unknown-field": "what a name stands for",
     "mime-type-wrong": "what is inside of a type",
     "time-zone-wrong": "which time zones there are",
+    "to-standard-output-in-defaults": "what tasks make of the defaults",
     "too-large": "numbers with units",
     "url-bad-host": "what is inside of a URL",
     "url-bad-port": "what is inside of a URL",

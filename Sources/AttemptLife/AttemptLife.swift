@@ -28,6 +28,8 @@ package final class AttemptLife {
         case challenged
         /// To the question whether the upload is needed: it is, or the server has something there.
         case uploadIsNeeded, uploadIsThere
+        /// To the question about a part that another program left.
+        case judged(ForeignPart.Verdict)
         /// What the upload goes on with.
         case upload(ResumableUpload.Step)
         case cancelled(TransferError)
@@ -65,7 +67,7 @@ package final class AttemptLife {
     /// A POST or its like was answered, and the answer led to a request of another kind.
     private(set) var hasTakenEffect = false
     /// What the file that stands there was kept with.
-    private var condition: RequestCondition?
+    private(set) var condition: RequestCondition?
     /// The request under way is a HEAD for the sake of the condition.
     private var asksForLength = false
     /// MD5 of the last request's body, where an object store may tell it again.
@@ -94,6 +96,8 @@ package final class AttemptLife {
     package private(set) var fileHeaders: HeaderBlock?
     /// It was asked first whether the upload is needed, and that is not answered yet.
     package internal(set) var asksWhetherNeeded = false
+    /// Asked by a HEAD before a part that another program left is adopted.
+    var partQuestion = PartQuestion()
     /// The request as it went out.
     private var mark = RequestMark()
     /// Its condition or range was left out: what is there was answered to somebody else.
@@ -158,7 +162,8 @@ package final class AttemptLife {
         if isAsking { return false }
         return switch answer {
         case .none, .redirect, .unprovenStream, .rangeOfNoUse, .expectationRefused, .conditionOfNoUse,
-            .conditionUnproven, .challenged, .upload, .cancelled, .uploadIsNeeded:
+            .conditionUnproven, .challenged, .upload, .cancelled, .uploadIsNeeded,
+            .judged:
             false
         case .uploadIsThere, .result, .notModified, .failure, .ruledOut: true
         }
@@ -211,7 +216,7 @@ package final class AttemptLife {
         request.isConditional = false
     }
 
-    private func addCondition() {
+    func addCondition() {
         // What asks for the rest of a newer version says so with conditions of its own.
         guard let condition, resume == nil, request.method == "GET",
             condition.url.map({ $0 == request.url.text }) != false
@@ -230,6 +235,7 @@ package final class AttemptLife {
         guard request.isConditional || resume != nil else { return request }
         // What is asked by its time alone is held against the answer, whoever asks.
         if request.isConditional, condition?.size != nil { return request }
+        if let resume, completesAnywhere(resume) { return request }
         if mark.fits(request.isConditional ? condition?.asked : resume?.asked) { return request }
         isBare = true
         var bare = request
@@ -267,11 +273,14 @@ package final class AttemptLife {
 
     /// It ended without a byte of what was asked for. When a request for all of the file does so too, it was not the range.
     private func countUnanswered(_ end: TransportEnd) {
+        partQuestion.unanswered(end)
         guard let point = resume, end.mayBeTheRange, !isBare, continues(point) else { return }
         resume?.unanswered = setAside == nil ? point.unanswered + 1 : 0
     }
 
-    private func continues(_ point: ResumePoint) -> Bool { point.isFrom(request.url, isProven: rules.hasChecksum) }
+    private func continues(_ point: ResumePoint) -> Bool {
+        completesAnywhere(point) || point.isFrom(request.url, isProven: rules.hasChecksum)
+    }
 
     /// What an answer, of use or not, says of its server.
     package func learn(_ headers: HeaderBlock, lore: inout SessionLore, at now: WallTime) {
@@ -327,6 +336,7 @@ package final class AttemptLife {
         case .follow(let target, let method, let keepsBody):
             return follow(target, method: method, keepsBody: keepsBody, status: status)
         case .refuse(let target, let refusal):
+            if let part = partQuestion.part { return judgeForeignPart(part, status: status, headers) }
             return refuse(target, refusal, status: status, headers: headers, framing)
         case .final:
             if asksWhetherNeeded { return judgeNeed(status) }
@@ -334,6 +344,7 @@ package final class AttemptLife {
                 answer = condition?.isMet(byHead: status, headers) == true ? .notModified : .conditionOfNoUse
                 return .discard
             }
+            if let part = partQuestion.part { return judgeForeignPart(part, status: status, headers) }
             let decision = judgeRange(status: status, headers: headers, &framing)
             // Of the rest a byte has yet to come.
             if offset == 0 { resume?.unanswered = 0 }
@@ -585,6 +596,9 @@ package final class AttemptLife {
         case .upload(let step): return proceed(with: step)
         case .uploadIsNeeded: return .send(uploadAfterQuestion(), nil)
         case .uploadIsThere: return .isThere
+        case .judged(let verdict):
+            endQuestion()
+            return .judged(verdict)
         case .cancelled(let error), .ruledOut(let error): return .cancel(error)
         case .failure(let error, let record):
             return .fail(error, record)

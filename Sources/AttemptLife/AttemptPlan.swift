@@ -180,6 +180,8 @@ package enum NextStep: Sendable {
     case keep
     /// The server has what was to be sent.
     case isThere
+    /// What is to be done about a part that another program left. `AttemptLife.request` is the task's own again.
+    case judged(ForeignPart.Verdict)
     case fail(TransferError, RedirectRecord?)
     /// The answer asks who one is, and somebody else knows: `found` goes on from there.
     case ask(CredentialQuery)

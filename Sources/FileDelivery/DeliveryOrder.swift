@@ -101,6 +101,9 @@ package enum DeliveryOrder: Sendable {
     case adopt(
         StagingID, TaskIndex, folder: String, group: GroupPlace? = nil, PartFile, keeping: Int64,
         algorithm: DigestAlgorithm?, sent: DigestAlgorithm?)
+    /// A copy of what another program left becomes the beginning of this body. `adopted` answers; nothing else may be ordered
+    /// for the body before.
+    case adoptForeign(StagingID, TaskIndex, ForeignFile)
     /// What an earlier run left, at this path, is of no use.
     case removePart(String)
     /// Files and folders under way that killed runs left may go, in the folders that are met, but for these. Where
@@ -145,7 +148,7 @@ extension DeliveryOrder {
         switch self {
         case .append(let id, _, _, _, _, _, _, _), .announce(let id, _, _, _, _, _), .decode(let id, _, _),
             .publish(_, let id, _, _, _), .settle(let id), .discard(let id), .conceal(let id), .keepPart(let id, _),
-            .leave(let id, _, _),
+            .leave(let id, _, _), .adoptForeign(let id, _, _),
             .adopt(let id, _, _, _, _, _, _, _):
             id.thread(of: count)
         case .inspect(let task, _, _, _, _), .look(let task, _, _, _, _), .digest(let task, _, _),

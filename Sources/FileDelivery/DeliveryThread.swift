@@ -139,6 +139,8 @@ struct DeliveryWorker {
             if let report = publisher.adopt(id, task, folder, group, part, keeping: keeping, algorithms) {
                 answers.append(report)
             }
+        case .adoptForeign(let id, let task, let foreign):
+            if let report = publisher.adopt(id, task, foreign) { answers.append(report) }
         case .removePart(let path): publisher.removePart(path)
         case .sweep(let kept): publisher.sweep(keeping: kept)
         case .inspect(let task, let path, let checksum, let member, let exceptSince):

@@ -63,11 +63,11 @@ extension Publisher {
         }
     }
 
-    var isAdopting: Bool { !adoptions.isEmpty }
+    var isAdopting: Bool { !adoptions.isEmpty || !copies.isEmpty }
 
     /// Reads on in what is being adopted, a slice.
     func adoptSome() -> DeliveryReport? {
-        guard let adoption = adoptions.first else { return nil }
+        guard let adoption = adoptions.first else { return copySome() }
         do throws(Adoption.Problem) {
             guard let staging = try adoption.proceed() else { return nil }
             stagings[adoption.id] = staging

@@ -75,6 +75,8 @@ final class Publisher {
     /// When that is to be told.
     var partsDue: Instant?
     var adoptions: [Adoption] = []
+    /// Files of other programs that bodies begin with.
+    var copies: [(copy: PartCopy, place: Place)] = []
 
     private let makesSums: Bool
 
@@ -175,11 +177,13 @@ final class Publisher {
 
     /// Gives back what is to be answered now: the failure of an announced body.
     func append(
-        _ id: StagingID, _ place: Place, _ bytes: BodyPiece, at offset: Int64? = nil
+        _ id: StagingID, _ place: Place, _ bytes: BodyPiece, at offset: Int64? = nil, sums: Bool = false
     ) -> DeliveryReport? {
         guard failures[id] == nil else { return nil }
         do throws(TransferError) {
             let staging = try staging(id, place, mode: concealed.contains(id) ? 0o600 : nil)
+            // Whether a later run is to find it shows when its rest comes.
+            if sums { staging.beginSum() }
             if let offset {
                 try insert(bytes, at: offset, in: staging, id, place)
             } else {
@@ -301,6 +305,7 @@ final class Publisher {
     func discard(_ id: StagingID) {
         forget(id)
         stagings.removeValue(forKey: id)?.remove()
+        if !copies.isEmpty { copies.removeAll { $0.copy.id == id } }
         guard !adoptions.isEmpty, let place = adoptions.firstIndex(where: { $0.id == id }) else { return }
         adoptions.remove(at: place).remove()
     }

@@ -7,7 +7,7 @@ package struct ResumePoint: Hashable, Sendable {
     /// Where the bytes came from, after redirects: another place would need its own proof.
     package var url: String
     package var offset: Int64
-    /// A strong validator, as `If-Range` takes it.
+    /// A strong validator, as `If-Range` takes it; empty where none is known, which only a foreign part may have.
     package var validator: String
     /// Of the whole, when the server told it.
     package var total: Int64?
@@ -19,11 +19,15 @@ package struct ResumePoint: Hashable, Sendable {
     package var headers: HeaderBlock
     /// So many requests for the rest, one after the other, ended without a byte of it.
     package var unanswered: Int
+    /// Another program left the bytes (`ForeignPart`): no answer is known that brought them, so nothing but a digest of the
+    /// whole says that they are the file's.
+    package var isForeign = false
 
     package init(
         url: String, offset: Int64, validator: String, total: Int64?, sent: SentDigest? = nil,
-        asked: String? = nil, headers: HeaderBlock = .empty, unanswered: Int = 0
+        asked: String? = nil, headers: HeaderBlock = .empty, unanswered: Int = 0, isForeign: Bool = false
     ) {
+        self.isForeign = isForeign
         self.asked = asked
         self.unanswered = unanswered
         self.headers = headers
@@ -126,12 +130,17 @@ package enum Resuming {
     /// Bytes that are no UTF-8 would not go back as they came.
     static func isText(_ tag: String) -> Bool { !tag.unicodeScalars.contains("\u{FFFD}") }
 
+    /// By what an answer that continues `point` can be continued itself; empty where nothing but a digest proves the whole.
+    package static func validator(_ headers: HeaderBlock, continuing point: ResumePoint) -> String {
+        point.validator.isEmpty ? validator(headers) ?? "" : point.validator
+    }
+
     /// The headers that ask for the rest, or for all of it if it is another version by now.
     package static func headers(for point: ResumePoint) -> [HeaderField] {
-        [
-            HeaderField(name: "Range", value: SecretText("bytes=\(point.offset)-")),
-            HeaderField(name: "If-Range", value: SecretText(point.validator)),
-        ]
+        let range = HeaderField(name: "Range", value: SecretText("bytes=\(point.offset)-"))
+        // Of a file that another program left no validator was kept, and a digest judges the whole in the end.
+        if point.validator.isEmpty { return [range] }
+        return [range, HeaderField(name: "If-Range", value: SecretText(point.validator))]
     }
 
     /// Whether an answer may refuse the range and not the file: servers and firewalls that let no ranges through say so
@@ -173,6 +182,7 @@ package enum Resuming {
     /// A part that calls itself the whole is believed in neither.
     private static func whole(_ point: ResumePoint, _ headers: HeaderBlock) -> Verdict {
         if let why = partialWhole(headers) { return .askAgain(why: why) }
+        if point.validator.isEmpty { return .whole(why: "the server sends no ranges") }
         guard validator(headers).isExactly(point.validator) else {
             return .whole(why: "the server has another version")
         }
@@ -241,7 +251,7 @@ package enum Resuming {
         }
         guard range.last == total - 1 else { return .askAgain(why: "the server sent only a part of the rest") }
         // `If-Range` should have seen to that; a server that ignores it must not mix two versions.
-        if isOtherVersion(headers, than: point.validator) {
+        if !point.validator.isEmpty, isOtherVersion(headers, than: point.validator) {
             return .askAgain(why: "the server has another version")
         }
         if !isProven, isSilent(headers, validator: point.validator, modified: strongDate(point.headers)) {
@@ -255,7 +265,10 @@ package enum Resuming {
     private static func otherBytes(_ headers: HeaderBlock, _ point: ResumePoint) -> String? {
         if coding(headers) != point.coding { return "the server packed the rest in another way" }
         guard let told = SentDigests.strongest(headers, status: 206) else { return nil }
-        guard let known = point.sent else { return "the server tells a digest that it did not tell at first" }
+        guard let known = point.sent else {
+            // Nothing was told at first of a part that no answer brought.
+            return point.isForeign ? nil : "the server tells a digest that it did not tell at first"
+        }
         let isAnother = told.checksum.algorithm == known.checksum.algorithm && told.checksum != known.checksum
         return isAnother ? "the server tells another digest than at first" : nil
     }

@@ -13,6 +13,13 @@ package enum SentDigests {
         return strongest(known)
     }
 
+    /// The strongest of the whole file, as the answer to a HEAD tells it. `Content-Digest` is then that of an empty body (RFC
+    /// 9530, section 2); `Content-MD5` is what a GET would have brought.
+    package static func ofHead(_ headers: HeaderBlock) -> SentDigest? {
+        let known = dictionary("Repr-Digest", headers.all("repr-digest"))
+        return strongest(contentMD5(headers.all("content-md5")).map { known + [$0] } ?? known)
+    }
+
     /// The strongest of what a message carries that brings a part of a file; `whole` is what the file's first answer said.
     ///
     /// Some servers send the whole file's `Content-MD5` with each part, as RFC 1864 may be read; others the part's (RFC 2616,

@@ -59,7 +59,7 @@ struct RunTally {
     private func isKept(_ task: TaskIndex) -> Bool {
         let specification = job.tasks[Int(task.raw)]
         let values = specification.options.values
-        return specification.type == .download && values.resume
+        return specification.type == .download && values.resume != .no
             && values.decompress == .no
             && job.sessions[Int(specification.session.raw)].kind != .ephemeral
             && specification.group.map { ephemeralGroups.contains($0) } != true

@@ -11,7 +11,10 @@ extension Attempt {
             life.request.method == "GET", !life.asksForPart, specification.options.values.decompress == .no, let head,
             ContentEncoding.text(head.headers) == nil
         else { return nil }
-        if life.offset > 0 { return life.resume?.validator }
+        if let begun = life.resume, life.offset > 0 {
+            let validator = Resuming.validator(head.headers, continuing: begun)
+            return validator.isEmpty ? nil : validator
+        }
         return head.status == 200 ? Resuming.validator(head.headers) : nil
     }
 

@@ -60,6 +60,10 @@ final class Attempt: TransferReceiver {
         case adopting(ResourceURL, ResumeRecord)
         /// What its session learned in earlier runs is not read yet.
         case awaitingLore(ResourceURL)
+        /// Asked what stands under the final name, which may be adopted.
+        case lookingForPart(ResourceURL)
+        /// What another program left is copied, to be gone on with from here.
+        case copyingPart(ResumePoint)
         /// A 304 came: asked whether what it spoke of still stands there.
         case confirming(FileStamp?)
         /// Looks up what its download shall be, or waits for another that does.
@@ -183,6 +187,8 @@ final class Attempt: TransferReceiver {
     var isLost = false
     /// The file as it was when the server was asked about it.
     var asked: FileStamp?
+    /// The file that may be adopted, as it was when the server was asked about it.
+    var foreign = ForeignParts.Candidate.unknown
     /// Once is enough to see whether the file has the sum that was kept.
     var wasRead = false
     /// What stands at the destination is as it shall be.
@@ -492,17 +498,20 @@ final class Attempt: TransferReceiver {
 
     private func noteContinuation(_ head: ResponseHead) {
         let options = specification.options
-        guard specification.type == .download, life.target == nil, options.values.resume,
+        guard specification.type == .download, life.target == nil, options.values.resume != .no,
             options.values.decompress == .no, life.request.method == "GET", !life.asksForPart,
             head.status == 200 || life.offset > 0
         else { return }
         let url = life.request.url.text
         let told = life.fileHeaders ?? head.headers
-        let validator = life.offset > 0 ? life.resume?.validator : Resuming.validator(head.headers)
+        let begun = life.offset > 0 ? life.resume : nil
+        let validator =
+            begun.map { Resuming.validator(head.headers, continuing: $0) } ?? Resuming.validator(head.headers)
         continuation = validator.map {
             ResumePoint(
                 url: url, offset: 0, validator: $0, total: life.announcedLength,
-                asked: life.asked(told, key: .random(in: 0 ... .max)), headers: told)
+                asked: life.asked(told, key: .random(in: 0 ... .max)), headers: told,
+                isForeign: begun?.isForeign ?? false)
         }
     }
 

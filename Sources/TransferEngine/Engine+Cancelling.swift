@@ -15,8 +15,9 @@ extension Engine {
             output?.withdraw(task)
             attempt.file = nil
             cancelled(attempt)
-        case .awaitingRecord, .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum,
-            .askingCache, .dating, .measuring, .digesting, .awaitingGrant, .awaitingCredential, .transferring:
+        case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
+            .awaitingLore, .awaitingChecksum, .askingCache, .dating, .measuring, .digesting, .awaitingGrant,
+            .awaitingCredential, .transferring:
             stopTransfer(attempt)
             cancelled(attempt)
         }

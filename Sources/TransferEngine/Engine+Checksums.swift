@@ -188,7 +188,7 @@ extension Engine {
         case .send(let request, _): goOn(attempt, request)
         case .deliver: gotChecksums(attempt.kept, attempt)
         // A checksum file is asked for without conditions; questions and rules are everybody's.
-        case .keep, .isThere, .ask, .cancel: break
+        case .keep, .isThere, .judged, .ask, .cancel: break
         case .fail(var error, _):
             let place = attempt.specification.options.values.checksum.map { words($0) } ?? ""
             error.message = "\(place): \(error.message)"

@@ -64,7 +64,8 @@ extension Engine {
                 attempt, charset: charset(attempt),
                 source: attempt.source ?? (attempt.life.uploadResumedFrom > 0 ? .resumed : .network))
         }
-        reports.append(.transferred(attempt.task))
+        // One that was adopted may have to come once more.
+        if attempt.life.resume?.isForeign != true { reports.append(.transferred(attempt.task)) }
         // Nobody can say which of its bytes are wrong.
         if let miss = attempt.partMiss { return lose(attempt, miss) }
         guard var destination = named(attempt) else { return }
@@ -122,6 +123,7 @@ extension Engine {
         case .failed(let task, let error):
             guard let attempt = attempt(of: task) else { return }
             takeFindings(attempt)
+            if fetchesWholeInstead(attempt, error) { return }
             // No room for it, or no right to write: what is still on its way is of no use.
             stopTransfer(attempt)
             attempt.isLost = true

@@ -19,7 +19,7 @@ extension Engine {
         }
         otherParts[attempt.task] = nil
         guard triedParts.insert(attempt.task).inserted else { return false }
-        if record.start == url.text, record.shape == memory?.shape(of: specification) {
+        if record.start == url.text, isShaped(record, as: specification) {
             recordedParts.insert(attempt.task)
             return true
         }
@@ -56,7 +56,9 @@ extension Engine {
 
     /// It is whole and in our hands, or of no use for the reason given.
     func adopted(_ task: TaskIndex, _ problem: String?) {
-        guard let attempt = attempt(of: task), case .adopting(let url, let record) = attempt.phase else { return }
+        guard let attempt = attempt(of: task) else { return }
+        if case .copyingPart(let point) = attempt.phase { return copiedForeignPart(attempt, point, problem) }
+        guard case .adopting(let url, let record) = attempt.phase else { return }
         if let problem {
             forgetPart(task)
             attempt.life.startOver(problem)
@@ -64,6 +66,7 @@ extension Engine {
         }
         var point = record.point
         point.offset = record.keptSize
+        point.isForeign = isForeign(record, attempt.specification)
         attempt.life.goOn(from: point)
         partLabels[attempt.staging] = record
         begin(attempt, url)
@@ -74,11 +77,12 @@ extension Engine {
         guard attempt.leavesPart, attempt.specification.type == .download, let memory else { return }
         if attempt.life.startedOver != nil { forgetPart(attempt.task) }
         if attempt.life.keepsPart { return }
-        guard (attempt.life.announcedLength ?? .max) >= PartFile.leastLeft, let point = attempt.continuationPoint
+        guard (attempt.life.announcedLength ?? .max) >= PartFile.leastLeft, let point = attempt.continuationPoint,
+            let shape = shape(of: point, attempt.specification, memory)
         else { return forgetLabel(of: attempt.staging) }
         let start = attempt.specification.location(mirror: attempt.mirror).url?.text ?? point.url
         partLabels[attempt.staging] = ResumeRecord(
-            start: start, point: point, shape: memory.shape(of: attempt.specification),
+            start: start, point: point, shape: shape,
             folder: partFolder(attempt), part: PartFile(name: "", size: 0, sum: []))
     }
 

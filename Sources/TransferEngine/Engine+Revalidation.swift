@@ -159,6 +159,7 @@ extension Engine {
         switch attempt.phase {
         case .recalling(let url, let kept?): looked(attempt, url, kept, stamp, sum: sum)
         case .dating(let url): dated(attempt, url, stamp)
+        case .lookingForPart(let url): foundForeignPart(attempt, url, stamp)
         case .measuring(let url, let path): measured(attempt, url, path: path, size: stamp?.size)
         case .confirming(nil): keepOwn(attempt, stamp)
         case .confirming(let asked?):

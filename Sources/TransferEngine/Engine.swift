@@ -82,6 +82,7 @@ package final class Engine {
     var triedParts: Set<TaskIndex> = []
     /// Tasks that had an answer which did not do.
     var answeredTasks: Set<TaskIndex> = []
+    var foreignParts = ForeignParts()
     /// Tasks whose file, put together of several streams' parts, was a wrong one.
     var unsegmented: Set<TaskIndex> = []
     /// What must not be written down.
@@ -315,11 +316,13 @@ package final class Engine {
             attempt.part = nil
             return adopt(record, attempt, url)
         }
+        if looksForForeignPart(attempt, url) { return }
         attempt.phase = .transferring
         if attempt.session.takesSlot(url) {
             attempt.life.secure(attempt.session.lore, at: now.wall)
             if attempt.specification.options.values.resumable { beginUpload(attempt) }
             if beginsWithQuestion(attempt) { attempt.life.askWhetherNeeded() }
+            askAboutForeignPart(attempt)
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
             if attempt.mayBecomeFile { attempt.destination = plannedDestination(attempt) }
             // The request for a checksum file has used up the slot, or it is at another origin than the URL says.
@@ -562,6 +565,7 @@ package final class Engine {
             deliver(attempt)
         case .keep: confirm(attempt)
         case .isThere: uploadIsThere(attempt)
+        case .judged(let verdict): judgedForeignPart(attempt, verdict)
         case .fail(let error, let record):
             if let record { tell(record, attempt) }
             fail(attempt, error)
@@ -588,8 +592,8 @@ package final class Engine {
         guard attempt.destination != nil, !attempt.isLost, let point = attempt.resumePoint else { return false }
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
-        case .awaitingRecord, .inspecting, .recalling, .adopting, .confirming, .awaitingLore, .awaitingChecksum,
-            .dating, .digesting, .measuring, .delivering, .flushing, .awaitingOutput:
+        case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
+            .awaitingLore, .awaitingChecksum, .dating, .digesting, .measuring, .delivering, .flushing, .awaitingOutput:
             return false
         }
         attempt.handOverRest()
@@ -653,6 +657,7 @@ package final class Engine {
             verdict.mayOnlyGoOn = mayOnlyGoOn(attempt)
         }
         lostChecksums(attempt, verdict)
+        foreignParts.ended(attempt)
         if case .succeeded = verdict.outcome, let file = attempt.file {
             checksumFiles.succeeded(attempt.task, at: file.path)
         }

@@ -97,7 +97,7 @@ final class MemoryDesk {
 
     private static func mayOutliveRun(_ task: borrowing TaskSpecification, _ keeping: [Bool]) -> Bool {
         let options = task.options
-        return options.values.resume && options.values.decompress == .no
+        return options.values.resume != .no && options.values.decompress == .no
             && task.group.map { keeping[Int($0.raw)] } != false
     }
 

@@ -132,7 +132,7 @@ package final class TaskOptions: Sendable {
         package var suspended = false
         package var checksum: ChecksumSource?
         package var existing = ExistingPolicy.revalidate
-        package var resume = true
+        package var resume = ResumePolicy.own
         package var segments = 1
         package var sizeHint: Int64?
         /// `nil` is 16 MiB for a data task and none for a download.
@@ -161,6 +161,16 @@ package enum AllowFailure: Hashable, Sendable {
     case no
     case any
     case statuses(StatusSet)
+}
+
+/// What a download may go on with instead of beginning at 0.
+package enum ResumePolicy: Hashable, Sendable {
+    /// Nothing.
+    case no
+    /// What an earlier attempt or run of the task left.
+    case own
+    /// Also a file that another program left half-done under the final name.
+    case adopt
 }
 
 package enum ExistingPolicy: String, CaseIterable, Sendable { case revalidate, skip, replace, fail }

@@ -152,7 +152,7 @@ private struct RandomAttempt {
                 return
             case .fail:
                 return
-            case .ask, .cancel, .isThere:
+            case .ask, .cancel, .isThere, .judged:
                 Issue.record("nobody has a credential, or a rule")
                 return
             }

@@ -43,7 +43,7 @@ struct ResumedAttemptTests {
                 case .send: continue
                 case .deliver: return .delivered(kept)
                 // Nothing was asked under a condition.
-                case .keep, .isThere, .fail, .ask, .cancel:
+                case .keep, .isThere, .judged, .fail, .ask, .cancel:
                     if point == nil { kept = [] }
                     return .failed
                 }

@@ -67,7 +67,7 @@ struct InterpolationTests {
                     head: "variables: { size: 12, p: high }\n"), environment: ["R": "false", "T": "5"]
             ).job)
         let values = job.tasks[0].options.values
-        #expect(!values.resume)
+        #expect(values.resume == .no)
         #expect(values.policies.timeoutForRequest == .seconds(5))
         #expect(values.maximumSize == 12)
         #expect(values.priority == 0.75)

@@ -136,6 +136,26 @@ extension Reader {
         if let statuses = draft.statuses { allow = .statuses(statuses) }
     }
 
+    func resumption(_ node: NodeID) -> ResumePolicy? {
+        let shape = Shape.either([.boolean, .choice(["adopt"])])
+        if tree.kind(node) == .scalar, !hasDollar(node) {
+            if case .boolean(let isWanted) = tree.resolve(node) { return isWanted ? .own : .no }
+            let text = tree.text(node)
+            if text == "adopt" { return .adopt }
+            wrongType(node, shape, hint: closest(text, ["adopt"]).map { "did you mean `\($0)`?" })
+            return nil
+        }
+        guard let text = text(node, shape) else { return nil }
+        switch text {
+        case "adopt": return .adopt
+        case "true": return .own
+        case "false": return .no
+        default:
+            error("wrong-type", "`\(key)` must be \(shape.words), not `\(Self.short(text))`", node)
+            return nil
+        }
+    }
+
     func decompression(_ node: NodeID) -> Decompression? {
         let shape = Shape.either([.boolean, .choice(["file"])])
         if tree.kind(node) == .scalar, !hasDollar(node), case .boolean(let isWanted) = tree.resolve(node) {

@@ -104,6 +104,7 @@ final class Reader {
 
     private func typeHint(_ node: NodeID, _ shape: Shape) -> String? {
         guard tree.kind(node) == .scalar else { return nil }
+        if case .either(let shapes) = shape, case .boolean? = shapes.first { return typeHint(node, .boolean) }
         guard case .boolean = shape, tree.isYAML11Boolean(node) else { return quoteHint(node, shape) }
         let isTrue = "yY".contains(tree.text(node).prefix(1)) || tree.text(node).lowercased() == "on"
         return "YAML 1.2 knows `true` and `false` only, `\(tree.text(node))` is text: write `\(isTrue)`"

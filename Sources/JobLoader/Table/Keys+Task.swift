@@ -169,11 +169,18 @@ extension Sections {
             """
         )
         .only(for: [.download, .upload]),
-        .boolean(
-            "resume", \.resume, default: "true",
-            "continue a half-done transfer, of an earlier attempt or (from 64 KiB on, in a `default` session) an earlier "
-                + "run. With `decompress` each attempt begins anew"
-        )
+        Key(
+            "resume", \.resume, .either([.boolean, .choice(["adopt"])]), default: "true",
+            """
+            continue a half-done transfer, of an earlier attempt or (from 64 KiB on, in a `default` session) an earlier run. \
+            `adopt`: also what another program left under the final name, over http and https, when the server's file is \
+            longer: the rest is asked for by a range, and all of it is held against `checksum`, or the digest that the server \
+            sends; without either the file is fetched whole, and `startedOver` in the report says so. With `decompress` each \
+            attempt begins anew
+            """
+        ) {
+            $1.resumption($0)
+        }
         .only(for: .download),
         .integer(
             "segments", \.segments, 1...64, default: "1",

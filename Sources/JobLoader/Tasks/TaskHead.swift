@@ -54,7 +54,7 @@ struct TaskTable: Sendable {
     let id, type, session, url, urls, to, group, needs, forEach, body, query, headers, contentType, cellular, existing,
         mode,
         redirects,
-        waits, checksum: Int
+        waits, checksum, resume: Int
     private let rowsByType: [UInt64]
 
     private init() {
@@ -74,7 +74,7 @@ struct TaskTable: Sendable {
         )
         (to, group, needs, forEach) = (number("to"), number("group"), number("needs"), number("forEach"))
         (body, query, redirects) = (number("body"), number("query"), number("redirects"))
-        (existing, mode) = (number("existing"), number("mode"))
+        (existing, mode, resume) = (number("existing"), number("mode"), number("resume"))
         (cellular, waits) = (number("allowsCellularAccess"), number("waitsForConnectivity"))
         (checksum, headers, contentType) = (number("checksum"), number("headers"), number("contentType"))
         rowsByType = [TypeSet.data, .download, .upload].map { type in

@@ -38,6 +38,7 @@ extension TaskLoader {
                 hint: "a file that is kept without a request leaves no answer to capture from",
                 at: reader.beginning(draft.node))
         }
+        if draft.type == .download, options.values.resume == .adopt { checkAdoption(options.values, draft) }
         if let size = options.values.expect.size, let least = options.values.expect.minimumSize, size < least {
             reader.error(
                 "conflicting-keys", "`expect` wants \(size) bytes and no fewer than \(least)",
@@ -165,6 +166,24 @@ extension TaskLoader {
         reader.warning(
             "no-effect", "`waitsForConnectivity: false` has no effect in a background session",
             hint: "it always waits", at: reader.tree.span(value))
+    }
+
+    /// `resume: adopt` beside keys under which no file is ever adopted.
+    private func checkAdoption(_ values: TaskOptions.Values, _ draft: TaskDraft) {
+        let place = reader.beginning(written.has(table.resume) ? written.value(table.resume) : draft.node)
+        switch values.existing {
+        case .revalidate, .replace: break
+        case .skip, .fail:
+            let what = values.existing == .skip ? "keeps" : "refuses"
+            reader.error(
+                "conflicting-keys", "`resume: adopt` and `existing: \(values.existing.rawValue)` exclude each other",
+                hint: "`\(values.existing.rawValue)` \(what) the file that `adopt` goes on with", at: place)
+        }
+        if values.decompress != .no {
+            reader.error(
+                "conflicting-keys", "`resume: adopt` and `decompress` exclude each other",
+                hint: "what is unpacked on its way cannot be continued: leave one of them out", at: place)
+        }
     }
 
     /// What may be there already where an upload goes.

@@ -15,7 +15,8 @@ extension Engine {
         guard let cache = attempt.session.cache, attempt.parts == nil else { return false }
         let policy = cachePolicy(attempt)
         // Checksum files are not the cache's, and of no other scheme is anything kept; but what is never to connect does not.
-        guard request.url.isHTTP && !attempt.isLookingUp || policy == .returnCacheDataDontLoad else { return false }
+        let isTheTasks = !attempt.isLookingUp && !attempt.life.asksAboutPart
+        guard request.url.isHTTP && isTheTasks || policy == .returnCacheDataDontLoad else { return false }
         // What changes something is answered from no cache, and its answer answers nobody.
         if !["GET", "HEAD", "POST"].contains(request.method), policy != .returnCacheDataDontLoad,
             !request.headers.contains(where: { $0.name.utf8.count == 13 && $0.name.lowercased() == "cache-control" })

@@ -33,7 +33,7 @@ extension Engine {
                 keepInCache(attempt, refusing: .unexpected)
             }
         // One that asks who one is is put off, and none of these is kept.
-        case .keep, .isThere, .ask, .cancel: break
+        case .keep, .isThere, .judged, .ask, .cancel: break
         }
     }
 
@@ -53,7 +53,7 @@ extension Engine {
         case .deliver(let unverified, _):
             if unverified { attempt.cacheNote = CacheRecord(refusal: CacheStorage.Refusal.unproven.description) }
         case .fail: attempt.cacheNote = CacheRecord(refusal: CacheStorage.Refusal.unexpected.description)
-        case .send, .keep, .isThere, .ask, .cancel: break
+        case .send, .keep, .isThere, .judged, .ask, .cancel: break
         }
     }
 

@@ -70,10 +70,14 @@ final class EngineRig {
 
     /// Turns until nothing more comes of it.
     func turn() {
+        var wasQuiet = false
         for _ in 0..<100 {
             let told = engine.turn(wait: .zero, clock: { self.time.clock.now })
             for report in told { take(report) }
-            if told.isEmpty, !engine.isPending { return }
+            // What the end of one turn orders is answered in the next.
+            let isQuiet = told.isEmpty && !engine.isPending
+            if isQuiet, wasQuiet { return }
+            wasQuiet = isQuiet
         }
         Issue.record("the engine does not come to rest")
     }

@@ -79,6 +79,15 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
             bodies[id] = nil
             if let task { answer(.part(id, task, nil)) }
         case .adopt(_, let task, _, _, _, _, _, _): answer(.adopted(task, "the half-done file is gone"))
+        case .adoptForeign(let id, let task, let foreign):
+            let file = files[foreign.path]
+            let objection = file.flatMap { foreign.objection($0.bytes) }
+            if let file, file.stamp == foreign.stamp, objection == nil {
+                bodies[id] = file.bytes
+                answer(.adopted(task, nil))
+            } else {
+                answer(.adopted(task, objection ?? "\(foreign.path) is being changed"))
+            }
         case .inspect(let task, let path, let checksum, _, _):
             let file = files[path]
             answer(

@@ -1,0 +1,58 @@
+package import HTTPRules
+import TransferModel
+
+// `resume: adopt`: a HEAD asks about the server's file before the one that stands under the final name is adopted.
+
+/// What a HEAD asks about, and whether the server let it down.
+struct PartQuestion {
+    /// `nil` when the present request is the task's own.
+    var part: ForeignPart?
+    /// The server broke the connection off at the HEAD, or said nothing.
+    private(set) var isRefused = false
+
+    mutating func unanswered(_ end: TransportEnd) {
+        if part != nil, end.mayBeTheRange { isRefused = true }
+    }
+}
+
+extension AttemptLife {
+    /// Makes the first request a HEAD, without the conditions of the one that it is asked before. Call before anything is
+    /// sent, and after the URL is secured.
+    package func ask(about part: ForeignPart) {
+        partQuestion.part = part
+        request.method = "HEAD"
+        request.headers = rules.headers
+        request.isConditional = false
+    }
+
+    /// Whether the present request is that HEAD.
+    package var asksAboutPart: Bool { partQuestion.part != nil }
+
+    /// The server broke the connection off at that HEAD, or said nothing.
+    package var brokeAtQuestion: Bool { partQuestion.isRefused }
+
+    /// The file that stands there is asked about by its time alone: it may be a part as well as the whole.
+    package var asksByTime: Bool { condition?.size != nil }
+
+    func judgeForeignPart(_ part: ForeignPart, status: Int, _ headers: HeaderBlock) -> HeadDecision {
+        let url = request.url.text
+        answer = .judged(
+            part.judge(
+                status: status, headers, url: url, asked: asked(headers, key: .random(in: 0 ... .max))))
+        return .discard
+    }
+
+    /// The HEAD was answered: the request is the task's own again, where it began.
+    func endQuestion() {
+        partQuestion.part = nil
+        hops = 0
+        request.url = begin
+        request.method = rules.method
+        request.headers = rules.headers
+        request.isDressed = false
+        addCondition()
+    }
+
+    /// Whatever place and user it comes from, what completes the part is held against a digest that the job says.
+    func completesAnywhere(_ point: ResumePoint) -> Bool { point.isForeign && rules.hasChecksum }
+}

@@ -1,0 +1,106 @@
+import Digests
+import Glibc
+import SystemIO
+package import TransferModel
+
+/// A file under a download's final name that another program left half-done, and how its copy begins a new body.
+package struct ForeignFile: Sendable {
+    package let path: String
+    /// As the file was when the server was asked about it.
+    package let stamp: FileStamp
+    package let destination: Destination
+    /// Why the file's first bytes are not those of the file that is wanted; `nil` when they may be.
+    package let objection: @Sendable (_ start: [UInt8]) -> String?
+
+    package init(
+        path: String, stamp: FileStamp, destination: Destination,
+        objection: @escaping @Sendable (_ start: [UInt8]) -> String?
+    ) {
+        self.path = path
+        self.stamp = stamp
+        self.destination = destination
+        self.objection = objection
+    }
+}
+
+/// Copies a foreign file into a body's staging, a slice at a time, so that other files need not wait for it. The file
+/// itself is only read: it stays as it is until the whole body is verified.
+final class PartCopy {
+    let id: StagingID
+    let task: TaskIndex
+    private let foreign: ForeignFile
+    private let file: Descriptor
+    private var offset: Int64 = 0
+
+    private static let slice: Int64 = 4 << 20
+    private static let piece = 256 << 10
+
+    /// Why the file is not adopted, for people.
+    struct Problem: Error { let reason: String }
+
+    /// `path` is where the file stands now: a member of a group may be kept elsewhere.
+    init(_ id: StagingID, _ task: TaskIndex, _ foreign: ForeignFile, at path: String) throws(Problem) {
+        (self.id, self.task, self.foreign) = (id, task, foreign)
+        do throws(SystemError) {
+            file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+        } catch {
+            throw Problem(reason: "\(foreign.path) cannot be opened: \(error.reason)")
+        }
+        guard isUnchanged else { throw Problem(reason: "\(foreign.path) is being changed") }
+    }
+
+    private var isUnchanged: Bool { (try? file.identified()).map { FileStamp($0) == foreign.stamp } ?? false }
+
+    /// Copies the next slice through `append`, which gives back why that failed. `true`: all of the file was copied.
+    func proceed(_ append: ([UInt8]) -> TransferError?) throws(Problem) -> Bool {
+        let end = min(foreign.stamp.size, offset + Self.slice)
+        var buffer = [UInt8](repeating: 0, count: Self.piece)
+        while offset < end {
+            let count: Int
+            do throws(SystemError) {
+                count = min(try LocalFiles.readPiece(file, &buffer, offset), Int(end - offset))
+            } catch {
+                throw Problem(reason: "reading \(foreign.path) failed: \(error.reason)")
+            }
+            guard count > 0 else { throw Problem(reason: "\(foreign.path) is being changed") }
+            let bytes = Array(buffer[..<count])
+            if offset == 0, let objection = foreign.objection(bytes) { throw Problem(reason: objection) }
+            if let error = append(bytes) { throw Problem(reason: error.message) }
+            offset += Int64(count)
+        }
+        guard offset == foreign.stamp.size else { return false }
+        // Another program may be writing to it still.
+        guard isUnchanged else { throw Problem(reason: "\(foreign.path) is being changed") }
+        return true
+    }
+}
+
+extension Publisher {
+    /// Begins the copy of a foreign file; an answer is there when that is of no use.
+    func adopt(_ id: StagingID, _ task: TaskIndex, _ foreign: ForeignFile) -> DeliveryReport? {
+        do throws(PartCopy.Problem) {
+            let path = keptMembers.path(foreign.path, foreign.destination.member)
+            copies.append((try PartCopy(id, task, foreign, at: path), Place(foreign.destination)))
+            return nil
+        } catch {
+            return .adopted(task, error.reason)
+        }
+    }
+
+    /// Copies a slice of the first foreign file that is being adopted.
+    func copySome() -> DeliveryReport? {
+        guard let (copy, place) = copies.first else { return nil }
+        do throws(PartCopy.Problem) {
+            let isWhole = try copy.proceed { bytes in
+                _ = append(copy.id, place, .bytes(bytes), sums: true)
+                return failures[copy.id]
+            }
+            guard isWhole else { return nil }
+            copies.removeFirst()
+            return .adopted(copy.task, nil)
+        } catch {
+            copies.removeFirst()
+            return .adopted(copy.task, error.reason)
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import AttemptLife
+import FileDelivery
+import HTTPRules
+import Stores
+import TransferModel
+
+// `resume: adopt`: what another program left under the final name is gone on with, if a digest can prove the whole.
+
+/// What is known of files that other programs left, over the attempts of their tasks.
+struct ForeignParts {
+    /// Tasks whose file, completed, was a wrong one.
+    var refuted: Set<TaskIndex> = []
+    /// Tasks whose server broke off at the question about its file.
+    var unanswered: Set<TaskIndex> = []
+
+    /// An attempt has ended.
+    mutating func ended(_ attempt: Attempt) {
+        if attempt.life.brokeAtQuestion { unanswered.insert(attempt.task) }
+    }
+
+    /// What an attempt knows of such a file.
+    enum Candidate {
+        case unknown
+        /// It is not looked for any more.
+        case none
+        /// As it was when it was looked at.
+        case file(FileStamp)
+    }
+}
+
+extension Engine {
+    /// Looks what stands under the final name, once an attempt. `false`: the attempt goes on without.
+    func looksForForeignPart(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
+        guard case .unknown = attempt.foreign else { return false }
+        attempt.foreign = .none
+        guard mayAdopt(attempt, url) else { return false }
+        attempt.phase = .lookingForPart(url)
+        outbox.add(
+            .look(
+                attempt.task, path: attempt.specification.destination ?? "", member: member(attempt.specification)))
+        return true
+    }
+
+    /// What an earlier attempt or run of the task left comes first, and a file whose validators were kept is a whole one. In
+    /// the folder of a destination that ends in `/` nobody knows yet which file would be the one.
+    private func mayAdopt(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
+        let values = attempt.specification.options.values
+        return values.resume == .adopt && values.decompress == .no && attempt.specification.type == .download
+            && attempt.life.resume == nil && (attempt.asked == nil || attempt.life.asksByTime) && url.isHTTP
+            && attempt.session.takesSlot(url)
+            && attempt.life.request.method == "GET" && !attempt.life.asksForPart
+            && (values.existing == .revalidate || values.existing == .replace)
+            && values.policies.cachePolicy != .returnCacheDataDontLoad
+            && attempt.specification.destination?.hasSuffix("/") == false
+            && !foreignParts.refuted.contains(attempt.task) && !attempt.specification.toStandardOutput
+    }
+
+    func foundForeignPart(_ attempt: Attempt, _ url: ResourceURL, _ stamp: FileStamp?) {
+        guard let stamp, stamp.size > 0 else { return begin(attempt, url) }
+        if foreignParts.unanswered.contains(attempt.task) {
+            attempt.life.startOver("the server did not answer the question how long the file is")
+        } else {
+            attempt.foreign = .file(stamp)
+        }
+        begin(attempt, url)
+    }
+
+    /// Before the first request: makes it a HEAD where a file may be adopted.
+    func askAboutForeignPart(_ attempt: Attempt) {
+        guard case .file(let stamp) = attempt.foreign else { return }
+        attempt.life.ask(about: ForeignPart(size: stamp.size, hasChecksum: attempt.checksum != nil))
+    }
+
+    /// The HEAD was answered.
+    func judgedForeignPart(_ attempt: Attempt, _ verdict: ForeignPart.Verdict) {
+        guard case .adopt(let point) = verdict, case .file(let stamp) = attempt.foreign,
+            var destination = attempt.destination
+        else {
+            if case .leave(let why?) = verdict { attempt.life.startOver(why) }
+            return goOn(attempt, attempt.life.request)
+        }
+        // It is shorter than the server's: whatever its time, it is not the whole.
+        _ = attempt.life.askForAll()
+        attempt.asked = nil
+        // The copy may take a while, and needs no connection.
+        releaseSlot(attempt)
+        attempt.phase = .copyingPart(point)
+        destination.sent = point.sent
+        if destination.mode != nil { outbox.add(.conceal(attempt.staging)) }
+        let expect = attempt.rules.expect
+        outbox.add(
+            .adoptForeign(
+                attempt.staging, attempt.task,
+                ForeignFile(path: destination.path, stamp: stamp, destination: destination) {
+                    ForeignPart.objection(to: $0, expect)
+                }))
+    }
+
+    /// The copy is the beginning of the body now, or of no use for the reason given.
+    func copiedForeignPart(_ attempt: Attempt, _ point: ResumePoint, _ problem: String?) {
+        if let problem {
+            attempt.life.startOver(problem)
+            discardBody(attempt)
+        } else {
+            attempt.life.goOn(from: point)
+        }
+        goOn(attempt, attempt.life.request)
+    }
+
+    /// The file of another program, completed, has another digest: once more, all of it, in the same attempt, for what was
+    /// there is no failure of the server's.
+    func fetchesWholeInstead(_ attempt: Attempt, _ error: TransferError) -> Bool {
+        guard error.name == .checksumMismatch, attempt.life.offset > 0, attempt.life.resume?.isForeign == true else {
+            return false
+        }
+        foreignParts.refuted.insert(attempt.task)
+        attempt.life.startOver("what was there is no part of this file: \(error.message)")
+        discardBody(attempt)
+        goOn(attempt, attempt.life.request)
+        return true
+    }
+
+    // MARK: For the next run
+
+    /// The shape under which a half-done file is kept. One of which nothing but the job's checksum proves the whole has a
+    /// shape of its own, so that no run without a checksum goes on with it; `nil` for one that nothing proves.
+    func shape(of point: ResumePoint, _ task: TaskSpecification, _ memory: MemoryDesk) -> Int64? {
+        let shape = memory.shape(of: task)
+        guard point.isForeign, point.sent == nil else { return shape }
+        return task.options.values.checksum == nil ? nil : ForeignPart.shape(shape)
+    }
+
+    func isShaped(_ record: ResumeRecord, as task: TaskSpecification) -> Bool {
+        record.shape == memory?.shape(of: task) || isForeign(record, task)
+    }
+
+    func isForeign(_ record: ResumeRecord, _ task: TaskSpecification) -> Bool {
+        task.options.values.checksum != nil && record.shape == (memory?.shape(of: task)).map { ForeignPart.shape($0) }
+    }
+}

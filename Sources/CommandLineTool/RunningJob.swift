@@ -13,6 +13,14 @@ struct RunningJob {
     let options: RunOptions
     let environment: [String: String]
     let console: Console
+    /// Of a job with templates: what it is read from once more when those become tasks.
+    private var inputs: RecordedInputs?
+
+    init(options: RunOptions, environment: [String: String], console: Console) {
+        self.options = options
+        self.environment = environment
+        self.console = console
+    }
 
     func perform() -> Int32 {
         guard options.arguments.jobs.count == 1, let path = options.arguments.jobs.first else {
@@ -29,9 +37,11 @@ struct RunningJob {
             Signals.hold()
             warnOfInsecurity(job)
             guard let networks = networks() else { return 2 }
+            var carrier = self
+            if job.tasks.contains(where: \.isTemplate) { carrier.inputs = loaded.inputs }
             if RunRecipe.concerns(job) {
                 ahead?.abandon()
-                return try BackgroundJob(carrier: self).perform(job, loaded, networks)
+                return try BackgroundJob(carrier: carrier).perform(job, loaded, networks)
             }
             if options.detach {
                 throw UsageError(
@@ -43,7 +53,7 @@ struct RunningJob {
                 if UnfinishedMark(ServicePlace(folder)).isThere { CommandLineTool.tellOfDamage(folder, console) }
                 ServiceStarter.here(folder, options, environment).goOn()
             }
-            return enter(job, loaded.file, networks, ahead)
+            return carrier.enter(job, loaded.file, networks, ahead)
         } catch {
             console.errors(error.text)
             return 2
@@ -181,6 +191,7 @@ struct RunningJob {
         if tellsEverything { settings.tellsLimitWaits = true }
         settings.reportsUnchanged = options.exitUnchanged
         settings.networks = networks
+        if let inputs { settings.expand = { inputs.expand($0) } }
         if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }
         var job = job
         if let warning = OpenFiles.fit(&job) { console.errors(warning) }

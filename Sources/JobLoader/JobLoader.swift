@@ -12,6 +12,8 @@ package struct LoadResult: Sendable {
     package var notBuilt: [Diagnostic]
     /// What the job may do, where the load was asked for it.
     package var access: JobAccess?
+    /// Of a load with what templates became: the places of the tasks that the last of them made.
+    package var added: Range<Int>?
 
     package init(job: Job?, diagnostics: DiagnosticList, notBuilt: [Diagnostic]) {
         self.job = job
@@ -23,12 +25,13 @@ package struct LoadResult: Sendable {
 /// Reads a job file: YAML to a tree, the tree through one table of keys to a `Job`. All problems of a file come at
 /// once, each at its place.
 package enum JobLoader {
+    /// Reads the file and checks all of it.
     ///
     /// With `.tolerated` a missing value of the environment or of a secret is a warning, and the rest is read around it.
-    /// With `notesAccess` the result says what the job may do.
+    /// With `notesAccess` the result says what the job may do. With `templates` those become the tasks that they make.
     package static func load(
         _ source: SourceText, options: LoadOptions, resources: Resources, missingValues: MissingValues = .refused,
-        notesAccess: Bool = false
+        notesAccess: Bool = false, templates: TemplateValues? = nil
     ) -> LoadResult {
         var parsed = DiagnosticList()
         guard let tree = YAMLTree.parse(source, into: &parsed) else {
@@ -38,13 +41,16 @@ package enum JobLoader {
         let names = NameStore(secrets: SecretStore(resources: resources, missingValues: missingValues))
         let reader = Reader(tree: tree, source: source, resources: resources, baseDirectory: base, names: names)
         reader.missingValues = missingValues
+        reader.templateValues = templates
         if notesAccess { reader.access = JobAccess() }
         reader.problems.append(contentsOf: parsed)
-        let job = JobFile(reader: reader, options: options).read()
+        var file = JobFile(reader: reader, options: options)
+        let job = file.read()
         let problems = reader.problems
         var result = LoadResult(
             job: problems.list.hasErrors ? nil : job, diagnostics: problems.list, notBuilt: problems.notBuilt.sorted())
         result.access = reader.access
+        result.added = file.added
         return result
     }
 }
@@ -53,6 +59,12 @@ package enum JobLoader {
 struct JobFile {
     let reader: Reader
     let options: LoadOptions
+    private(set) var added: Range<Int>?
+
+    init(reader: Reader, options: LoadOptions) {
+        self.reader = reader
+        self.options = options
+    }
 
     /// Absolute, without a `/` at its end.
     static func baseDirectory(_ file: String, _ options: LoadOptions, _ resources: Resources) -> String {
@@ -66,7 +78,7 @@ struct JobFile {
         folder.utf8.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
     }
 
-    func read() -> Job? {
+    mutating func read() -> Job? {
         guard let root = reader.tree.root, !reader.isNull(root) else {
             reader.problems.error(
                 "empty-file", "the job file is empty", hint: "a job needs `tasks`",
@@ -146,7 +158,7 @@ struct JobFile {
         return dot.map { $0 == name.startIndex ? name : String(name[..<$0]) } ?? name
     }
 
-    private func tasks(_ draft: JobDraft, _ sessions: SessionTable) -> [TaskSpecification] {
+    private mutating func tasks(_ draft: JobDraft, _ sessions: SessionTable) -> [TaskSpecification] {
         reader.key = "tasks"
         guard let list = draft.tasks, reader.expectList(list, .list(.object("task"))) else { return [] }
         let count = reader.tree.count(list)
@@ -155,6 +167,7 @@ struct JobFile {
             reader: reader, sessions: sessions, groups: draft.groups, defaults: draft.defaults,
             expecting: min(count, TaskLoader.maximumTasks))
         loader.readAll(list)
+        added = loader.expandTemplates()
         var checker = TaskChecker(loader)
         checker.run()
         return checker.tasks

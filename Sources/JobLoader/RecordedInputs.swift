@@ -1,7 +1,7 @@
 package import Diagnostics
 package import Records
 import Synchronization
-import TransferModel
+package import TransferModel
 
 /// Everything that went into loading a job: its file, what the command line added, and each answer that the outside gave. Of
 /// these the same job can be loaded again, whatever became of files and environment since.
@@ -24,6 +24,17 @@ package struct RecordedInputs: Sendable {
     }
 
     package func load() -> LoadResult { JobLoader.load(source, options: options, resources: resources) }
+
+    /// The same job with what its templates became. Its first error fails the last of them.
+    package func expand(_ values: TemplateValues) -> Result<ExpandedJob, TransferError> {
+        let result = JobLoader.load(source, options: options, resources: resources, templates: values)
+        guard let job = result.job, let added = result.added else {
+            let first = result.diagnostics.sorted().first { $0.severity == .error }
+            let help = first?.hint.map { " (\($0))" } ?? ""
+            return .failure(TransferError(.expansionFailed, (first?.message ?? "the job cannot be read again") + help))
+        }
+        return .success(ExpandedJob(job: job, added: added))
+    }
 
     fileprivate init(source: SourceText, options: LoadOptions, answers: RecordedAnswers) {
         self.source = source

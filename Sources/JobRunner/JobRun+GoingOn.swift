@@ -73,9 +73,9 @@ extension JobRun {
     }
 
     /// What would be done twice if it were sent again.
-    static func unrepeatable(_ job: Job) -> Set<TaskIndex> {
+    static func unrepeatable(_ job: Job, from start: Int = 0) -> Set<TaskIndex> {
         var found: Set<TaskIndex> = []
-        for index in job.tasks.indices {
+        for index in job.tasks.indices[start...] {
             let options = job.tasks[index].options
             // Nearly all of a job's tasks are downloads without a body that say nothing of a method.
             if options.values.method == nil, options.values.body == nil { continue }

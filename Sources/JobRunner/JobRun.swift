@@ -29,6 +29,9 @@ package struct RunSettings: Sendable {
     /// Called on the loop when a task has ended, before that is an event: for those who need it and are carried by
     /// somebody else.
     package var heard: (@Sendable (OutsideEnd) -> Void)?
+    /// Reads the job once more, with what its templates go over; called on a thread of its own. `nil`: the job has no
+    /// templates.
+    package var expand: (@Sendable (TemplateValues) -> Result<ExpandedJob, TransferError>)?
 
     package init(userAgent: String, seed: UInt64) {
         self.userAgent = userAgent
@@ -38,7 +41,8 @@ package struct RunSettings: Sendable {
 
 /// One run of one job: the scheduler, the engine and the event log, turned by one loop on the calling thread.
 package final class JobRun {
-    let job: Job
+    /// Grows when templates become tasks.
+    var job: Job
     let settings: RunSettings
     let log: EventLog
     let inbox: Mailbox<RunInput>
@@ -57,6 +61,7 @@ package final class JobRun {
     /// Those of them that have ended, by the numbers under which the scheduler knows them.
     var outsideEnds: [String] = []
     private var isLeaving = false
+    var templates = TemplateQueue()
     var facts = ExitFacts()
     var tasksLeft: [Int]
     var groupRecords: [RunRecord.Group]
@@ -123,7 +128,7 @@ package final class JobRun {
     }
 
     /// Tells the scheduler what `limits.hosts` says of origins that were met since the last time.
-    private func limitOrigins() {
+    func limitOrigins() {
         guard !job.limits.hosts.isEmpty else { return }
         while knownOrigins < engine.origins.origins.count {
             let origin = OriginID(raw: UInt32(knownOrigins))
@@ -164,6 +169,7 @@ package final class JobRun {
             limitOrigins()
             for report in reports { take(report, now) }
         }
+        templates.end()
         networks.end()
         if isLeaving {
             leave(now)
@@ -220,6 +226,7 @@ package final class JobRun {
             scheduler.unsent = scheduler.unsent.filter(engine.awaitsRecord)
         case .beginNothing(let isSo): scheduler.beginsNothing = isSo
         case .makeWay: scheduler.command(.makeWay(awaiting: awaitedWhenLeaving), now: now)
+        case .expanded(let template, let result): take(template, result, now)
         case .woke: engine.woke()
         }
     }
@@ -247,6 +254,7 @@ package final class JobRun {
             case .resumed(let task):
                 engine.askAnew()
                 log.append(.taskResumed, task: task, session: session(task))
+            case .expand(let template): expand(template, now)
             case .attemptEnded(let task, let end):
                 _ = endAttempt(task, end.outcome, end.backoff, error: end.error, held: end.held, now)
             case .finished(let task, let conclusion): finish(task, conclusion, now)

@@ -13,6 +13,8 @@ package enum RunInput: Sendable {
     case beginNothing(Bool)
     /// The run is to be gone on with anew, with more tasks: as soon as that costs no attempt that cannot be made again.
     case makeWay
+    /// What a template becomes was worked out, or cannot be.
+    case expanded(TaskIndex, Result<ExpandedJob, TransferError>)
     /// The machine has slept.
     case woke
 }

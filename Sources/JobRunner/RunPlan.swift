@@ -20,8 +20,23 @@ struct RunPlan {
         scheduling.maximumBytes = job.limits.maximumBytes
         scheduling.groupCount = job.groups.count
         scheduling.sessions = job.sessions.map { Self.session($0) }
-        addTasks(job)
+        addTasks(job, from: 0)
     }
+
+    /// Of the tasks that were added to a job, from that number on. Origins that are new go into the table.
+    static func added(_ job: Job, from start: Int, _ origins: inout OriginTable) -> AddedTasks {
+        var plan = RunPlan(origins: origins)
+        plan.addTasks(job, from: start)
+        origins = plan.origins
+        var added = AddedTasks()
+        added.tasks = plan.scheduling.tasks
+        added.policies = plan.scheduling.policies
+        added.mirrors = plan.scheduling.mirrors
+        added.unrepeatable = JobRun.unrepeatable(job, from: start)
+        return added
+    }
+
+    private init(origins: OriginTable) { self.origins = origins }
 
     private static func session(_ session: SessionConfiguration) -> SchedulingPlan.Session {
         var plan = SchedulingPlan.Session(
@@ -44,15 +59,15 @@ struct RunPlan {
         }
     }
 
-    private mutating func addTasks(_ job: Job) {
+    private mutating func addTasks(_ job: Job, from start: Int) {
         let groups = Dictionary(
             job.groups.enumerated().map { ($1.name, GroupIndex(raw: UInt16($0))) },
             uniquingKeysWith: { first, _ in first })
-        scheduling.tasks.reserveCapacity(job.tasks.count)
+        scheduling.tasks.reserveCapacity(job.tasks.count - start)
         // Most tasks share their options with the one before, and its host.
         var known: (options: TaskOptions, session: SessionIndex, policy: Int)?
         var lastURL: (url: ResourceURL, session: SessionIndex, origin: OriginID?)?
-        for index in job.tasks.indices {
+        for index in job.tasks.indices[start...] {
             // Not the task as a whole: copying it costs more than what is done here.
             let session = job.tasks[index].session
             let options = job.tasks[index].options
@@ -60,6 +75,7 @@ struct RunPlan {
                 scheduling.policies.append(Self.policy(options.values, job.sessions[Int(session.raw)]))
                 known = (options.kin, session, scheduling.policies.count - 1)
             }
+            if job.tasks[index].isTemplate { scheduling.templates.insert(TaskIndex(raw: UInt32(index))) }
             var origin: OriginID?
             if case .url(let url) = job.tasks[index].location {
                 if let lastURL, lastURL.session == session, lastURL.url.hasSameOrigin(as: url) {
@@ -104,8 +120,9 @@ struct RunPlan {
         policy.timeoutForResource = options.policies.timeoutForResource
         policy.allowFailure = options.allowFailure
         policy.bandwidth = options.bandwidth.map { RateRule($0) }
-        policy.earliestBegin = options.earliestBegin
-        policy.isSuspended = options.suspended
+        // What takes a template's place waits, and not the template.
+        policy.earliestBegin = options.template == nil ? options.earliestBegin : nil
+        policy.isSuspended = options.template == nil && options.suspended
         policy.terms = options.policies.networkTerms
         policy.waitsForConnectivity = options.policies.waitsForConnectivity
         policy.isDiscretionary = session.discretionary == true

@@ -11,6 +11,8 @@ package enum EventCodec {
         case bodyFiles
         /// The end of a task tells how long parts of its answer were of which something is hidden.
         case partSizes
+        /// A template became tasks.
+        case expansions
     }
 
     package static func encode(_ event: Event) -> [UInt8] {
@@ -33,6 +35,7 @@ package enum EventCodec {
     private static func version(of event: Event) -> Version {
         if case .attemptStarted(let record) = event.kind, !record.bodyFiles.isEmpty { return .bodyFiles }
         if case .taskFinished(let record) = event.kind, record.hidesOfParts { return .partSizes }
+        if case .expanded = event.kind { return .expansions }
         return .first
     }
 
@@ -40,7 +43,7 @@ package enum EventCodec {
         var reader = RecordReader(bytes)
         let number = try reader.byte()
         guard let version = Version(rawValue: number) else {
-            throw reader.problem(.unknown, "events of format \(number) are unknown, only 1 to 3 are")
+            throw reader.problem(.unknown, "events of format \(number) are unknown, only 1 to 4 are")
         }
         let event = Event(
             time: WallTime(nanoseconds: try reader.int64()), sequence: try reader.unsigned(),
@@ -60,7 +63,7 @@ package enum EventCodec {
 private enum KindNumber: UInt8 {
     case sessionStarted, taskCreated, taskResumed, waiting, attemptStarted, challenge, redirect, resumedAtOffset
     case response, becameDownload, needNewBodyStream, sentBodyData, receivedData, cacheStored, fileFinished
-    case attemptFinished, taskFinished, sessionFinishedEvents, sessionInvalidated, runFinished
+    case attemptFinished, taskFinished, sessionFinishedEvents, sessionInvalidated, runFinished, expanded
 }
 
 extension RecordWriter {
@@ -68,6 +71,8 @@ extension RecordWriter {
         switch kind {
         case .sessionStarted: begin(.sessionStarted)
         case .taskCreated: begin(.taskCreated)
+        // The tasks are made anew of the job and what was captured: which they are follows from the order of these events.
+        case .expanded(let expansion): begin(.expanded) { $0.put(expansion.count) }
         case .taskResumed: begin(.taskResumed)
         case .waiting(let reason, let lacks):
             begin(.waiting)
@@ -112,6 +117,7 @@ extension RecordReader {
         switch kind {
         case .sessionStarted: return .sessionStarted
         case .taskCreated: return .taskCreated
+        case .expanded: return .expanded(Expansion(count: try int()))
         case .taskResumed: return .taskResumed
         case .waiting: return .waiting(try one(of: Coded.waitReasons), lacks: try optionalText())
         case .attemptStarted: return .attemptStarted(try attemptStart(hasFiles: version == .bodyFiles))

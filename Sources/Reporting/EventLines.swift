@@ -5,7 +5,7 @@ package import TransferModel
 ///
 /// `seq` counts these lines, not the run's events: progress is thinned here, and a gap would look like a lost line.
 package final class EventLines: EventConsumer {
-    private let job: Job
+    private var job: Job
     private let sink: any ByteSink
     private let redactor: Redactor
     private var writer = JSONWriter(reserving: 16 << 10)
@@ -59,6 +59,7 @@ package final class EventLines: EventConsumer {
         line.member("session", event.session.flatMap { job.sessionName($0) })
         line.member("task", event.task.flatMap { task(Int($0.raw)) }.map { redactor.redacted(name: $0.id) })
         appendFields(of: event, to: &line)
+        if case .expanded(let expansion) = event.kind { job.tasks += expansion.tasks }
         line.endObject()
         line.bytes.append(UInt8(ascii: "\n"))
         swap(&line.bytes, &writer.bytes)
@@ -72,6 +73,7 @@ package final class EventLines: EventConsumer {
         switch event.kind {
         case .sessionStarted: appendSession(event.session, to: &line)
         case .taskCreated: appendTask(event.task, to: &line)
+        case .expanded(let expansion): line.member("tasks", expansion.count)
         case .waiting(let reason, let lacks):
             line.member("reason", reason.rawValue)
             line.member("lacks", lacks)
@@ -161,6 +163,7 @@ extension Event.Kind {
         switch self {
         case .sessionStarted: "sessionStarted"
         case .taskCreated: "taskCreated"
+        case .expanded: "expanded"
         case .taskResumed: "taskResumed"
         case .waiting: "waiting"
         case .attemptStarted: "attemptStarted"

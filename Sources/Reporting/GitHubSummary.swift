@@ -11,7 +11,7 @@ package final class GitHubSummary: EventConsumer {
     /// So many ids stand in the row of a cause.
     private static let mostIDs = 10
 
-    private let job: Job
+    private var job: Job
     private let path: String
     private let redactor: Redactor
     private let room: Int
@@ -37,6 +37,9 @@ package final class GitHubSummary: EventConsumer {
         for event in events {
             switch event.kind {
             case .taskFinished(let record): if let task = event.task { add(task, record) }
+            case .expanded(let expansion):
+                job.tasks += expansion.tasks
+                causes.grow(expansion.tasks)
             case .runFinished(let record): ending = record
             default: break
             }

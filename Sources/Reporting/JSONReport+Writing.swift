@@ -78,7 +78,7 @@ extension JSONReport {
     private func writeTotals(to writer: inout JSONWriter) {
         writer.key("totals")
         writer.beginObject()
-        writer.member("tasks", job.tasks.count)
+        writer.member("tasks", taskCount)
         for outcome in [TaskOutcome.succeeded, .failed, .cancelled, .skipped] {
             writer.key(outcome.rawValue)
             writer.integer(Int64(totals.outcomes[outcome] ?? 0))

@@ -5,7 +5,10 @@ package import TransferModel
 /// The report as a fold: each task is rendered to bytes when it ends and its state freed, and the report is those
 /// bytes in the order of the job file, whatever the order in which the tasks ended.
 package final class JSONReport: EventConsumer {
-    let job: Job
+    /// Grows when templates become tasks.
+    private(set) var job: Job
+    /// Tasks whose place others took.
+    private var goneCount = 0
     let runner: RunnerFacts
     /// For the job's own texts (variables, ids, URLs); events come redacted.
     let redactor: Redactor
@@ -56,6 +59,8 @@ package final class JSONReport: EventConsumer {
             guard task < job.tasks.count, !rendered.contains(task) else { return }
             if case .taskFinished(let record) = event.kind {
                 finish(task, record, at: event.time)
+            } else if case .expanded(let expansion) = event.kind {
+                expand(task, expansion)
             } else {
                 folds.apply(event, to: task)
             }
@@ -69,6 +74,15 @@ package final class JSONReport: EventConsumer {
             finishedAt = event.time
         default: break
         }
+    }
+
+    private func expand(_ task: Int, _ expansion: Expansion) {
+        folds.close(task)
+        rendered.drop(task)
+        goneCount += 1
+        job.tasks += expansion.tasks
+        rendered.grow(by: expansion.tasks.count)
+        folds.grow(by: expansion.tasks.count)
     }
 
     private func finish(_ task: Int, _ record: TaskRecord, at time: WallTime) {
@@ -91,7 +105,10 @@ package final class JSONReport: EventConsumer {
     }
 
     /// Tasks whose end was never told.
-    var unfinishedCount: Int { job.tasks.count - totals.finished }
+    var unfinishedCount: Int { taskCount - totals.finished }
+
+    /// Without templates that became tasks.
+    var taskCount: Int { job.tasks.count - goneCount }
 
     /// A run that broke off leaves tasks without an end: they are in its report all the same, as put off.
     func renderUnfinished() {

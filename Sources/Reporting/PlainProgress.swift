@@ -31,7 +31,7 @@ package final class PlainProgress: EventConsumer {
         }
     }
 
-    private let job: Job
+    private var job: Job
     private let sink: any ByteSink
     private let style: Style
     private let redactor: Redactor
@@ -106,6 +106,7 @@ package final class PlainProgress: EventConsumer {
             pulse.waits(task, reason)
             tellWait(task, reason, lacks)
         case .taskFinished(let record): finish(task, record)
+        case .expanded(let expansion): expand(task, expansion)
         default: break
         }
     }
@@ -118,7 +119,7 @@ package final class PlainProgress: EventConsumer {
     /// Says that the run goes on.
     package func tick(_ now: WallTime) {
         let moved = courses.values.reduce(tally.moved) { $0 + $1.movedSoFar }
-        guard let text = pulse.text(at: now, tasks: job.tasks.count, tally, moved: moved) else { return }
+        guard let text = pulse.text(at: now, tasks: tally.taskCount, tally, moved: moved) else { return }
         append(text)
         write()
     }
@@ -153,6 +154,20 @@ package final class PlainProgress: EventConsumer {
         guard style.amount == .verbose, let error = record.error else { return }
         let pause = record.backoff.map { "; tried again in \(HumanText.duration($0))" } ?? ""
         append("  \(id(task)): attempt \(record.number) ended: \(PeopleText.message(error.message))\(pause)")
+    }
+
+    /// Says how many tasks there are now. No task at all is hardly what was meant.
+    private func expand(_ task: TaskIndex, _ expansion: Expansion) {
+        courses[task] = nil
+        pulse.finished(task)
+        job.tasks += expansion.tasks
+        tally.expand(task, expansion.tasks)
+        let source = job.tasks[Int(task.raw)].options.values.template?.source ?? ""
+        if expansion.tasks.isEmpty {
+            append("  warning: \(id(task)): no task, for the list that `\(source)` captured is empty")
+        } else if style.amount != .quiet {
+            append("  \(id(task)): \(HumanText.count(expansion.tasks.count, "task")) of what `\(source)` captured")
+        }
     }
 
     private func finish(_ task: TaskIndex, _ record: TaskRecord) {

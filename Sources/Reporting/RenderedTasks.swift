@@ -48,7 +48,17 @@ struct RenderedTasks {
         places = [Place](repeating: Place(chunk: 0, start: 0, count: 0), count: count)
     }
 
-    func contains(_ task: Int) -> Bool { places[task].count > 0 }
+    func contains(_ task: Int) -> Bool { places[task].count > 0 || isGone(task) }
+
+    /// More tasks follow after all others.
+    mutating func grow(by more: Int) {
+        places += [Place](repeating: Place(chunk: 0, start: 0, count: 0), count: more)
+    }
+
+    /// The report has nothing of the task: others took its place.
+    mutating func drop(_ task: Int) { places[task].chunk = .max }
+
+    private func isGone(_ task: Int) -> Bool { places[task].chunk == .max }
 
     /// Enough is there for a draft.
     var isLong: Bool { !full.isEmpty }
@@ -95,15 +105,21 @@ struct RenderedTasks {
     /// Puts into the draft what is next there.
     private mutating func advance() {
         guard let draft, !draft.hasFailed, !draft.hasName else { return }
+        skipGone()
         while let piece = piece(from: next), Int(piece.chunk) < full.count {
             guard let bytes = try? bytes(of: piece), draft.append(bytes) else { return }
             let (chunk, first) = (Int(piece.chunk), next)
             next = end(of: piece, from: next)
             undrafted[chunk] -= UInt32(next - first)
+            skipGone()
             guard undrafted[chunk] == 0 else { continue }
             if case .memory = full[chunk] { waiting -= 1 }
             full[chunk] = .drafted
         }
+    }
+
+    private mutating func skipGone() {
+        while next < places.count, isGone(next) { next += 1 }
     }
 
     /// The oldest that is in memory. `false` where there is nowhere to put it.

@@ -40,7 +40,7 @@ struct RunCauses {
         case failFast
     }
 
-    private let job: Job
+    private var job: Job
     private(set) var causes: [Cause] = []
     private var places: [Key: Int] = [:]
     private var causeOfTask: [TaskIndex: Int] = [:]
@@ -55,6 +55,9 @@ struct RunCauses {
     }
 
     init(job: Job) { self.job = job }
+
+    /// Tasks that follow after all others.
+    mutating func grow(_ tasks: [TaskSpecification]) { job.tasks += tasks }
 
     var troubledTasks: [TaskIndex] { (causeOfTask.keys + followers.map(\.task)).sorted() }
     var followerCount: Int { followers.count }

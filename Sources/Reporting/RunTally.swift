@@ -9,7 +9,7 @@ struct RunTally {
     /// A failure that was printed so few lines ago still stands on the screen, and is not told again.
     private static let screenful = 20
 
-    private let job: Job
+    private var job: Job
     private let advice: RerunAdvice
     private let redactor: Redactor
     private var counts: [Int] = Array(repeating: 0, count: OutcomeWord.inOrder.count)
@@ -22,6 +22,10 @@ struct RunTally {
     private var kept: Int64 = 0
     /// Verified files of groups that were not published, which are left for the next run.
     private var keptMembers = 0
+    /// Templates that became tasks.
+    private var gone: Set<TaskIndex> = []
+    /// How many tasks there were before that.
+    private let writtenCount: Int
     /// Groups with members of ephemeral sessions.
     private let ephemeralGroups: Set<GroupIndex>
 
@@ -30,10 +34,21 @@ struct RunTally {
         self.advice = advice
         self.redactor = redactor
         causes = RunCauses(job: job)
+        writtenCount = job.tasks.count
         let ephemeral =
             job.groups.isEmpty ? [] : job.tasks.filter { job.sessions[Int($0.session.raw)].kind == .ephemeral }
         ephemeralGroups = Set(ephemeral.compactMap(\.group))
     }
+
+    /// These took the place of a template.
+    mutating func expand(_ template: TaskIndex, _ tasks: [TaskSpecification]) {
+        job.tasks += tasks
+        gone.insert(template)
+        causes.grow(tasks)
+    }
+
+    /// How many tasks there are by now.
+    var taskCount: Int { job.tasks.count - gone.count }
 
     /// How many did not succeed so far.
     var troubled: Int { causes.causes.reduce(causes.followerCount) { $0 + $1.tasks.count } }
@@ -176,6 +191,8 @@ struct RunTally {
     /// Ids or one pattern that choose these tasks alone; `nil` where that takes too many words: to run the job again costs
     /// what succeeded one conditional request or none.
     private func pattern(_ tasks: [TaskIndex]) -> [String]? {
+        // Nobody can name a task before it is made.
+        guard tasks.allSatisfy({ Int($0.raw) < writtenCount && !job.tasks[Int($0.raw)].isTemplate }) else { return nil }
         let ids = tasks.map { id($0) }
         if ids.count <= 3 { return ids }
         guard var start = ids.first.map({ Array($0.utf8) }) else { return nil }
@@ -190,7 +207,9 @@ struct RunTally {
             let text = String(validating: start + [UInt8(ascii: "*")] + end, as: UTF8.self)
         else { return nil }
         let pattern = TaskPattern(text)
-        let chosen = job.tasks.indices.reduce(0) { $0 + (pattern.matches(job.tasks[$1].id) ? 1 : 0) }
+        let chosen = job.tasks.indices.reduce(0) { count, index in
+            !gone.contains(TaskIndex(raw: UInt32(index))) && pattern.matches(job.tasks[index].id) ? count + 1 : count
+        }
         return chosen == tasks.count ? [text] : nil
     }
 

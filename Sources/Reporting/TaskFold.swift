@@ -29,7 +29,7 @@ struct TaskFold {
         case .becameDownload: becameDownload = true
         case .fileFinished(let record): file = record
         case .attemptFinished(let record): attempts.append(record)
-        case .sessionStarted, .taskResumed, .waiting, .resumedAtOffset, .needNewBodyStream, .sentBodyData,
+        case .sessionStarted, .expanded, .taskResumed, .waiting, .resumedAtOffset, .needNewBodyStream, .sentBodyData,
             .receivedData, .cacheStored, .taskFinished, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
             break
         }
@@ -76,6 +76,11 @@ struct TaskFolds {
     init(count: Int) {
         created = [WallTime?](repeating: nil, count: count)
         places = [UInt32](repeating: Self.none, count: count)
+    }
+
+    mutating func grow(by more: Int) {
+        created += [WallTime?](repeating: nil, count: more)
+        places += [UInt32](repeating: Self.none, count: more)
     }
 
     mutating func apply(_ event: Event, to task: Int) {

@@ -23,6 +23,7 @@ extension Scheduler {
         case .held: tasks[index].addWait(.earliestBegin, now.instant - tasks[index].since)
         case .suspended: leaveSuspended(index)
         case .blocked: leaveBlocked(index)
+        case .expanding: leaveExpanding(index)
         }
         guard case .finish(let outcome, let error, let deferral) = ending else { return false }
         finish(task, outcome, error, nil, deferral)
@@ -52,9 +53,11 @@ extension Scheduler {
         let wasStaged = tasks[index].phase == .staged
         let staged = wasStaged ? leaveStaged(index) : .zero
         tasks[index].phase = .finished
+        tasks[index].outcome = outcome
         finishedCount += 1
         if tasks[index].resourceClockRuns { voidTimers += 1 }
         let tolerated = outcome == .failed && isTolerated(plan.policies[policyNumber(of: task)].allowFailure, status)
+        if !plan.templates.isEmpty, outcome != .succeeded { outcomes.note(task, isTolerated: tolerated, deferral) }
         actions.append(
             .finished(
                 task,

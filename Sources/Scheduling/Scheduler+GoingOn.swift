@@ -41,8 +41,13 @@ extension Scheduler {
 
     private mutating func restore(_ index: Int, _ past: TaskPast, _ history: RunHistory) {
         tasks[index].attempt = UInt32(past.attempts)
-        guard past.ending == nil else {
+        if let ending = past.ending {
             tasks[index].phase = .finished
+            tasks[index].outcome = ending.outcome
+            if ending.outcome != .succeeded {
+                outcomes.note(
+                    TaskIndex(raw: UInt32(index)), isTolerated: ending.isTolerated, ending.deferral)
+            }
             finishedCount += 1
             if !mirrors.isEmpty { mirrors[TaskIndex(raw: UInt32(index))] = nil }
             return

@@ -15,6 +15,8 @@ struct GroupState: Sendable {
     var isBroken = false
     /// It is missing because it was put off: then so are the others.
     var deferral: Deferral?
+    /// What tasks that need it were told; `nil` until it has ended.
+    var isGood: Bool?
 }
 
 extension Scheduler {
@@ -51,7 +53,7 @@ extension Scheduler {
         closeMember(group)
     }
 
-    private mutating func closeMember(_ group: GroupIndex) {
+    mutating func closeMember(_ group: GroupIndex) {
         let number = Int(group.raw)
         groups[number].open -= 1
         guard groups[number].open == 0 else { return }
@@ -134,6 +136,7 @@ extension Scheduler {
 
     private mutating func ended(_ group: GroupIndex, published: Bool, _ error: TransferError?) {
         actions.append(.groupFinished(group, published: published, error))
+        groups[Int(group.raw)].isGood = published && error == nil
         if stopping == nil {
             let isGood = published && error == nil
             release(

@@ -10,6 +10,8 @@ extension Scheduler {
             enterSuspended(index)
             // What a command did was told when it did it.
             if tasks[index].isSuspendedByFile { actions.append(.waiting(task, .suspended)) }
+        } else if isTemplate(task) {
+            beginToExpand(task)
         } else if setBegin(task) {
             tasks[index].phase = .held
             tasks[index].since = now.instant
@@ -67,6 +69,8 @@ extension Scheduler {
         }
         switch tasks[index].phase {
         case .blocked, .suspended, .staged, .finished: break
+        // It is worked out anew when the template is resumed.
+        case .expanding: leaveExpanding(index)
         case .held: tasks[index].addWait(.earliestBegin, now.instant - tasks[index].since)
         case .queued: accountQueueTime(index)
         case .backingOff: tasks[index].addWait(tasks[index].backoffReason, now.instant - tasks[index].since)
@@ -218,7 +222,7 @@ extension Scheduler {
         switch tasks[index].phase {
         case .queued, .backingOff: if tasks[index].hasBegun { startResourceClock(task) }
         case .awaitingConditions: if tasks[index].shortOf == .network { runResourceClock(task) }
-        case .blocked, .held, .suspended, .running, .staged, .finished: break
+        case .blocked, .held, .suspended, .running, .staged, .expanding, .finished: break
         }
     }
 

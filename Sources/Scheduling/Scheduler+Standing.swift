@@ -15,7 +15,7 @@ extension Scheduler {
         // Whatever it needs: nothing of it will be sent until somebody resumes it.
         case .blocked where state.isSuspended: return .suspended
         // What is verified waits for the others of its group.
-        case .blocked, .staged: return .waiting(.dependency)
+        case .blocked, .staged, .expanding: return .waiting(.dependency)
         case .held: return .waiting(.earliestBegin)
         case .suspended: return state.lacksCredential ? .waiting(.credential) : .suspended
         case .backingOff: return .waiting(state.backoffReason)

@@ -6,7 +6,7 @@ package import TransferModel
 /// blocked by needs → held until it may begin → queued in its lane → (awaiting a network or power → queued) → running →
 /// (backing off → queued …) → finished.
 package struct Scheduler {
-    package let plan: SchedulingPlan
+    package internal(set) var plan: SchedulingPlan
     package internal(set) var finishedCount = 0
     /// As told by the last call.
     var now: Now
@@ -32,9 +32,9 @@ package struct Scheduler {
     var dateTimers = Heap<DateTimer>()
     /// Timers of tasks that have finished meanwhile, still in the heap.
     var voidTimers = 0
-    let dependants: Dependants
-    let groupDependants: Dependants
-    let groupMembers: Dependants
+    var dependants: Dependants
+    var groupDependants: Dependants
+    var groupMembers: Dependants
     var bandwidth: BandwidthShare?
     var bytesMoved: Int64 = 0
     var running = 0
@@ -54,6 +54,8 @@ package struct Scheduler {
     var newlyQueued: [TaskIndex] = []
     /// Their host was parked in this turn, or is open again: those who wait there are told anew.
     var turnedLanes: [Int] = []
+    /// While tasks may be added that need those which ended.
+    var outcomes = OutcomeBook()
     var conditions: ConditionsBook
     /// What is to be put off to the next run in this turn.
     var postponed: [Postponement] = []
@@ -128,7 +130,7 @@ package struct Scheduler {
         if let most = plan.maximumBytes, bytesMoved >= most { deferAll(.maximumBytes, evenRunning: true) }
     }
 
-    private mutating func create(_ task: TaskIndex) {
+    mutating func create(_ task: TaskIndex) {
         let index = Int(task.raw)
         if plan.policies[policyNumber(of: task)].isSuspended {
             tasks[index].isSuspended = true

@@ -104,6 +104,8 @@ package struct SchedulingPlan: Sendable {
     /// Tasks whose requests must not be sent twice: an attempt that was under way when the process ended may have been heard,
     /// and none is interrupted for what it could wait for.
     package var unrepeatable: Set<TaskIndex> = []
+    /// Tasks that transfer nothing: when what they need is there, others take their place (`expanded`).
+    package var templates: Set<TaskIndex> = []
     /// After so many more ends without an answer, a host that hangs up at those that were never tried is given up: where it
     /// never answered, and where it did before.
     package var ownTries = (unanswered: 24, answered: 100)
@@ -155,6 +157,8 @@ package enum SchedulerAction: Sendable {
     case waiting(TaskIndex, WaitReason)
     /// A suspended task was resumed.
     case resumed(TaskIndex)
+    /// What the template needs is there: `expanded` or `notExpanded` is to tell what became of it.
+    case expand(TaskIndex)
     /// The end of an attempt that is not its task's last.
     case attemptEnded(TaskIndex, AttemptEnd)
     case finished(TaskIndex, Conclusion)

@@ -17,6 +17,8 @@ struct TaskState: Sendable {
         case awaitingConditions
         /// Verified; waits for the others of its group.
         case staged
+        /// A template: what takes its place is being worked out.
+        case expanding
         case finished
     }
     /// When the present phase, or the wait for a grant within an attempt, began.
@@ -42,6 +44,8 @@ struct TaskState: Sendable {
     /// Probes that failed while it waited: they count as tries until its host answers.
     var chargedProbes: UInt32 = 0
     var phase = Phase.queued
+    /// Once it has finished: how, for tasks that are added later and need it.
+    var outcome: TaskOutcome?
     /// The end of its last back-off.
     var retryAt = Instant(nanoseconds: 0)
     /// What the present back-off waits for.
@@ -107,6 +111,8 @@ enum Ending: Sendable {
 struct Dependants: Sendable {
     private var starts: [UInt32] = []
     private var items: [TaskIndex] = []
+    /// Those that were added later.
+    private var added: [Int: [TaskIndex]] = [:]
 
     /// `needs` gives what each task waits for.
     init(_ tasks: [SchedulingPlan.Task], count: Int, needs: (SchedulingPlan.Task) -> [Int]) {
@@ -130,8 +136,12 @@ struct Dependants: Sendable {
     }
 
     func of(_ number: Int) -> ArraySlice<TaskIndex> {
-        items.isEmpty ? [] : items[Int(starts[number])..<Int(starts[number + 1])]
+        let first = number + 1 < starts.count ? items[Int(starts[number])..<Int(starts[number + 1])] : []
+        guard !added.isEmpty, let more = added[number] else { return first }
+        return first + more
     }
+
+    mutating func add(_ task: TaskIndex, to number: Int) { added[number, default: []].append(task) }
 }
 
 /// SplitMix64: the same seed gives the same run.

@@ -93,7 +93,7 @@ package final class EventTape {
         case .resumed(let task): add(.taskResumed, now, task: task)
         case .attemptEnded(let task, let end):
             endAttempt(task, end.outcome, end.error, backoff: end.backoff, away: end.held, now)
-        case .perform, .finished, .groupFinished: break
+        case .perform, .expand, .finished, .groupFinished: break
         }
     }
 

@@ -18,6 +18,7 @@ package struct TraceHash: Hashable, Sendable {
         case .perform(let command): mix(command)
         case .waiting(let task, let reason): mix(20, task.raw, Int64(reason.rawValue.utf8.reduce(0) { $0 &+ Int($1) }))
         case .resumed(let task): mix(21, task.raw)
+        case .expand(let task): mix(26, task.raw)
         case .attemptEnded(let task, let end): mix(22, task.raw, end.backoff?.nanoseconds ?? -1)
         case .finished(let task, let conclusion):
             mix(23, task.raw, conclusion.duration.nanoseconds)

@@ -40,7 +40,7 @@ package struct AttemptHistory: SimulationObserver {
             outcomes[Int(task.raw)] = conclusion.outcome
             errors[Int(task.raw)] = conclusion.error?.name
             finishedAt[Int(task.raw)] = now.instant
-        case .perform, .waiting, .resumed, .attemptEnded, .groupFinished: break
+        case .perform, .waiting, .resumed, .expand, .attemptEnded, .groupFinished: break
         }
     }
 

@@ -13,6 +13,8 @@ package struct RandomEvents: Sendable {
     }
 
     package static let kinds = 20
+    /// With those that came later, which are in no random story.
+    package static let allKinds = 21
     /// Those of the format's first release: one more would tell another story of each seed.
     private static let errorNames = ErrorName.allCases.prefix { $0 != .taskCrashedRunner }
 
@@ -28,11 +30,11 @@ package struct RandomEvents: Sendable {
     }
 
     /// One of each kind, in which every field says something: no zero, no empty text, nothing missing.
-    package static func filled(format: Int = 3) -> [Event] {
+    package static func filled(format: Int = 4) -> [Event] {
         var full = RandomEvents(Seeded(seed: 1))
         full.isFilled = true
         full.format = format
-        return (0..<kinds).map { kind in
+        return (0..<(format < 4 ? kinds : allKinds)).map { kind in
             var event = full.next(kind: kind)
             event.time = WallTime(nanoseconds: 1_795_244_400_000_000_000 + Int64(kind))
             event.session = SessionIndex(raw: 7)
@@ -45,7 +47,7 @@ package struct RandomEvents: Sendable {
 
     private var isFilled = false
     /// Of the events' bytes: a sample for an older one has nothing of what came later.
-    private var format = 3
+    private var format = 4
 
     private mutating func isThere() -> Bool { isFilled || random.oneIn(2) }
 
@@ -136,6 +138,7 @@ package struct RandomEvents: Sendable {
         case 16: .taskFinished(task())
         case 17: .sessionFinishedEvents
         case 18: .sessionInvalidated(session())
+        case 20: .expanded(Expansion(count: Int(number())))
         default: .runFinished(run())
         }
     }

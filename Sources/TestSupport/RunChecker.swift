@@ -95,6 +95,7 @@ package struct RunChecker: Sendable {
         case .response(let status): if status != nil { isSurelyRunning(task) }
         case .fileFinished:
             if tasks[task].running == nil { report(.numbering, task, "has a file without an attempt") }
+        case .expanded: tasks[task].end = TraceStep.TaskEnd(outcome: .succeeded, tolerated: false, duration: .zero)
         case .attemptFinished(let end): attemptEnds(task, end, step.time)
         case .taskFinished(let end): ends(task, end, step.time)
         case .created, .resumed, .other, .runFinished: break

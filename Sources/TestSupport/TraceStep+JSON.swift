@@ -94,6 +94,7 @@ private struct TraceLine {
         case "response": return .response(status: optionalText("status").flatMap { Int($0) })
         case "sentBodyData", "receivedData": return .progress
         case "fileFinished": return .fileFinished
+        case "expanded": return .expanded
         case "attemptFinished":
             var end = TraceStep.AttemptEnd(
                 number: try number("number"), outcome: try word("outcome"), duration: try span("duration"),

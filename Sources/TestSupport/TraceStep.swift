@@ -14,6 +14,8 @@ package struct TraceStep: Sendable {
         /// Bytes moved, in either direction.
         case progress
         case fileFinished
+        /// A template's last word.
+        case expanded
         case attemptFinished(AttemptEnd)
         case taskFinished(TaskEnd)
         case runFinished(outcome: RunOutcome, exitStatus: Int)
@@ -97,6 +99,7 @@ extension TraceStep.Kind {
             case .attemptFinished(let record): .attemptFinished(TraceStep.AttemptEnd(record))
             case .taskFinished(let record): .taskFinished(TraceStep.TaskEnd(record))
             case .runFinished(let record): .runFinished(outcome: record.outcome, exitStatus: record.exitStatus)
+            case .expanded: .expanded
             case .sessionStarted, .challenge, .resumedAtOffset, .becameDownload, .needNewBodyStream, .cacheStored,
                 .sessionFinishedEvents, .sessionInvalidated:
                 .other

@@ -294,7 +294,7 @@ package struct WorldAudit: SimulationObserver {
             hold(groups[Int(group.raw)].isPublishing == false, now, "a group that is put in place was discarded")
             groups[Int(group.raw)].isDiscarded = true
         case .waiting(let task, let reason): waiting(task, reason, now)
-        case .resumed: break
+        case .resumed, .expand: break
         case .attemptEnded(let task, let end): attemptEnded(task, end, now)
         case .finished(let task, let conclusion): finished(task, conclusion, now)
         case .groupFinished(let group, let published, _): groupFinished(group, published, now)

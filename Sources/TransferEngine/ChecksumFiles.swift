@@ -28,10 +28,12 @@ struct ChecksumFiles {
     private var states: [Key: State] = [:]
     /// Where files that tasks look into came to stand.
     private(set) var paths: [TaskIndex: String] = [:]
-    private let sources: Set<TaskIndex>
+    private var sources: Set<TaskIndex> = []
 
-    init(_ job: Job) {
-        sources = job.tasks.reduce(into: []) { sources, task in
+    init(_ job: Job) { add(job.tasks) }
+
+    mutating func add(_ tasks: [TaskSpecification]) {
+        for task in tasks {
             if case .task(let source, _, _)? = task.options.values.checksum { sources.insert(source) }
         }
     }

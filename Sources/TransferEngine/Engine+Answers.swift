@@ -272,7 +272,10 @@ extension Engine {
 
     /// What a task captured that ended in another process, or is carried by one.
     package func keep(_ captures: [CapturedValue], of task: String) {
-        learn(captures.filter(\.isSecret).map { KnownSecret(name: $0.name, value: $0.text, hosts: $0.hosts) })
+        learn(
+            captures.filter(\.isSecret).flatMap { capture in
+                capture.secretTexts.map { KnownSecret(name: capture.name, value: $0, hosts: capture.hosts) }
+            })
         captured.keep(captures, of: task)
     }
 

@@ -22,12 +22,17 @@ struct Foresight {
     private var begun: [Bool] = []
     /// The next task that is to be thought of.
     private var reached = 0
-    private let count: Int
+    private var count: Int
 
     private static let step = 64
     private static let margin = 32
 
     init(_ count: Int) { self.count = count }
+
+    mutating func grow(by more: Int) {
+        count += more
+        if !begun.isEmpty { begun += Array(repeating: false, count: more) }
+    }
 
     /// The tasks to be thought of now that this one begins; from now on those count as thought of.
     mutating func extend(from task: TaskIndex) -> Range<Int> {

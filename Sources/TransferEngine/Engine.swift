@@ -134,7 +134,8 @@ package final class Engine {
     private let isMetered: Bool
     var lastType: (text: String, type: MediaType?) = ("", nil)
     /// The groups with their members, by number.
-    let groups: [EngineGroup]
+    var groups: [EngineGroup]
+    let addedNames = AddedNames()
     /// Whose file a path is, from the first file on that a server names.
     var claims: PathClaims?
     /// Of tasks whose `checksum` says where it stands.
@@ -164,7 +165,7 @@ package final class Engine {
         foresight = Foresight(job.tasks.count)
         ledger = job.limits.maximumBytes.map { ByteLedger(ByteBudget(most: $0)) }
         groups = EngineGroup.all(of: job, memory: place)
-        let transport = transport ?? .network(job, groups, run: run, state: place?.folder)
+        let transport = transport ?? .network(job, groups, addedNames, run: run, state: place?.folder)
         loop = transport.loop
         var sessions: [EngineSession] = []
         for configuration in job.sessions {

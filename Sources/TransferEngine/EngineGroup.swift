@@ -7,6 +7,9 @@ struct EngineGroup {
     let place: GroupPlace
     private(set) var members: [TaskIndex] = []
 
+    mutating func add(_ member: TaskIndex) { members.append(member) }
+    mutating func remove(_ member: TaskIndex) { members.removeAll { $0 == member } }
+
     /// Where no task writes that is not meant to.
     static func reserved(_ job: Job, _ groups: [EngineGroup]) -> ReservedPlaces {
         let folders = zip(job.groups, groups).map { group, known in

@@ -19,7 +19,9 @@ package struct EngineTransport {
     }
 
     /// libcurl, and threads that write. `state` is the folder of what is kept from run to run.
-    static func network(_ job: Job, _ groups: [EngineGroup], run: String, state: String?) -> EngineTransport {
+    static func network(
+        _ job: Job, _ groups: [EngineGroup], _ added: AddedNames, run: String, state: String?
+    ) -> EngineTransport {
         let loop = CurlLoop(
             maximumConnections: max(job.limits.maximumConcurrentTasks * 2, min(64, DescriptorLimit.present / 4)),
             connectionsPerHost: job.sessions.map(\.maximumConnectionsPerHost).max() ?? 6,
@@ -28,7 +30,10 @@ package struct EngineTransport {
             try Delivery(
                 run: RunLabel.text(run, state: state), reports: reports, threads: Engine.deliveryThreads(for: job),
                 makesSums: makesSums, reserved: EngineGroup.reserved(job, groups),
-                taskName: { job.tasks[Int($0.raw)].id })
+                taskName: { task in
+                    let number = Int(task.raw)
+                    return number < job.tasks.count ? job.tasks[number].id : added.name(number - job.tasks.count)
+                })
         }
     }
 }

@@ -9,14 +9,17 @@ struct PathClaims {
     private var senders: [ExactText: [TaskIndex]] = [:]
 
     init(_ job: Job) {
-        for (number, task) in job.tasks.enumerated() {
-            let index = TaskIndex(raw: UInt32(number))
-            if let path = task.destination, path.utf8.last != UInt8(ascii: "/") {
-                owners[ExactText(PathText.withoutDots(path))] = index
-            }
-            for path in task.options.values.body?.plainFiles ?? [] {
-                senders[ExactText(PathText.withoutDots(path)), default: []].append(index)
-            }
+        for (number, task) in job.tasks.enumerated() { add(task, TaskIndex(raw: UInt32(number))) }
+    }
+
+    /// What the job says of a task. A name that a server gave another task before stays that one's.
+    mutating func add(_ task: TaskSpecification, _ index: TaskIndex) {
+        if let path = task.destination, path.utf8.last != UInt8(ascii: "/") {
+            let place = ExactText(PathText.withoutDots(path))
+            if named.isEmpty || owners[place] == nil { owners[place] = index }
+        }
+        for path in task.options.values.body?.plainFiles ?? [] {
+            senders[ExactText(PathText.withoutDots(path)), default: []].append(index)
         }
     }
 

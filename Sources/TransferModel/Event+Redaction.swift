@@ -24,7 +24,8 @@ extension Event.Kind {
         case .sessionInvalidated(let record): .sessionInvalidated(record.redacted(by: redactor))
         case .runFinished(let record): .runFinished(record.redacted(by: redactor))
         case .waiting(let reason, let lacks): .waiting(reason, lacks: redactor.redacted(lacks))
-        case .sessionStarted, .taskCreated, .taskResumed, .resumedAtOffset, .becameDownload, .needNewBodyStream,
+        case .sessionStarted, .taskCreated, .expanded, .taskResumed, .resumedAtOffset, .becameDownload,
+            .needNewBodyStream,
             .sentBodyData, .receivedData, .cacheStored, .sessionFinishedEvents:
             self
         }

@@ -20,6 +20,8 @@ package struct Event: Sendable {
     package enum Kind: Sendable {
         case sessionStarted
         case taskCreated
+        /// The last word of a template: these tasks take its place, after all that the run has.
+        case expanded(Expansion)
         case taskResumed
         /// `lacks` says more, where there is more to say: which networks are there, and why they do not do.
         case waiting(WaitReason, lacks: String? = nil)

@@ -152,6 +152,8 @@ package final class TaskOptions: Sendable {
         package var awaitsCaptures = false
         /// An absolute path with captured values in it, after its beginning.
         package var awaitedDestination: SecretText?
+        /// The task is a template: it transfers nothing itself, and other tasks take its place.
+        package var template: TaskTemplate?
 
         package init(policies: TransferPolicies) { self.policies = policies }
     }
@@ -255,7 +257,12 @@ package struct Capture: Sendable {
         /// The target of a link of this relation, resolved.
         case link(String)
         case json(String)
+        /// All values at a JSON path, as a list.
+        case jsonList(String)
         case regex(String)
+
+        /// Whether a list is captured, which only `forEach` takes.
+        package var isList: Bool { if case .jsonList = self { true } else { false } }
     }
     package var name: String
     package var source: Source

@@ -107,7 +107,10 @@ import TextFormats
     @Test func everyExampleIsHere() throws {
         let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && echo *.yaml")
         // One is carried in the background as it stands.
-        let all = Self.variants.map(\.example) + Self.restricted.map { "\($0.0).yaml" } + ["nightly-mirror.yaml"]
+        let all =
+            Self.variants.map(\.example) + Self.restricted.map { "\($0.0).yaml" } + ["nightly-mirror.yaml"]
+            // Of what becomes tasks in mid-run a background session carries nothing.
+            + ["api-harvest.yaml"]
         #expect(found.outputText == Set(all).sorted().joined(separator: " ") + "\n")
     }
 }

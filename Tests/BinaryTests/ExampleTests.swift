@@ -8,17 +8,17 @@ import TextFormats
         let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && echo *.yaml")
         #expect(
             found.outputText
-                == "api-checks.yaml mirror-list.yaml nightly-mirror.yaml own-scheme.yaml pipe.yaml polite-mirror.yaml "
+                == "api-checks.yaml api-harvest.yaml mirror-list.yaml nightly-mirror.yaml own-scheme.yaml pipe.yaml "
+                + "polite-mirror.yaml "
                 + "publish-build.yaml quickstart.yaml release-artefacts.yaml signed-in.yaml suite-matrix.yaml token-upload.yaml "
                 + "two-mirrors.yaml wifi-only.yaml\n"
         )
     }
 
     @Test(arguments: [
-        "api-checks", "mirror-list", "nightly-mirror", "own-scheme", "pipe", "polite-mirror", "publish-build",
-        "quickstart",
-        "release-artefacts",
-        "signed-in", "suite-matrix", "token-upload", "two-mirrors", "wifi-only",
+        "api-checks", "api-harvest", "mirror-list", "nightly-mirror", "own-scheme", "pipe", "polite-mirror",
+        "publish-build", "quickstart", "release-artefacts", "signed-in", "suite-matrix", "token-upload", "two-mirrors",
+        "wifi-only",
     ])
     func checkFindsNothing(_ name: String) throws {
         let result = try Binary().run(
@@ -35,6 +35,18 @@ import TextFormats
         try place.expectSame("downloads/notes.txt", as: "notes.txt")
         #expect(try run.task("status", "body.text") == place.stage.text("site/status.json"))
         #expect(try run.value("$.totals.succeeded") == "2")
+    }
+
+    @Test func apiHarvestMakesATaskOfEachFileThatAnAnswerLists() throws {
+        let place = try ExamplePlace()
+        let run = try place.run("api-harvest.yaml")
+        #expect(run.status == 0, "\(run.errorText)")
+        for name in ["manual", "linux-amd64", "linux-arm64"].map({ "app-1.4.0-\($0).txt" }) {
+            try place.expectSame("harvest/\(name)", as: "releases/\(name)")
+            #expect(try run.task("get-\(name)", "outcome") == "succeeded")
+        }
+        try place.expectSame("harvest/notes.txt", as: "notes.txt")
+        #expect(try run.value("$.totals.tasks") == "5")
     }
 
     @Test func releaseArtefactsAreCheckedAndDamageIsRepaired() throws {

@@ -28,6 +28,11 @@ extension TraceFacts {
         let source = SourceText(name: name, bytes: Array(text.utf8))
         let resources = Self.resources(folder, environment)
         guard var job = JobLoader.load(source, options: loading, resources: resources).job else { return nil }
+        if let values = TemplateValues(told: events, job) {
+            let result = JobLoader.load(source, options: loading, resources: resources, templates: values)
+            guard let expanded = result.job else { return nil }
+            job = expanded
+        }
         for (flag, value) in values where flag == "--max-concurrent" {
             if let maximum = Int(value) { job.limits.maximumConcurrentTasks = maximum }
         }
@@ -53,5 +58,39 @@ extension TraceFacts {
                 return .success(found.map { Array($0.bytes) })
             },
             workingDirectory: folder.path)
+    }
+}
+
+extension TemplateValues {
+    /// What the events tell of templates; `nil` where none became tasks.
+    fileprivate init?(told events: [JSONValue], _ job: Job) {
+        var order: [Int] = []
+        var book = CaptureBook()
+        for event in events {
+            guard let id = event["task"]?.plainText else { continue }
+            switch event["event"]?.plainText {
+            case "expanded":
+                order += job.tasks.filter { $0.id == id }.compactMap { $0.options.values.template?.number }
+            case "taskFinished":
+                guard case .object(let members)? = event["captures"] else { continue }
+                book.keep(members.map { CapturedValue(name: $0.name, text: "", value: $0.value.asPlain) }, of: id)
+            default: break
+            }
+        }
+        if order.isEmpty { return nil }
+        self.init(order: order, captured: book)
+    }
+}
+
+extension JSONValue {
+    fileprivate var asPlain: PlainValue {
+        switch self {
+        case .null: .null
+        case .boolean(let value): .boolean(value)
+        case .number(let text): .number(text)
+        case .string(let text), .broken(let text): .string(text)
+        case .array(let values): .list(values.map(\.asPlain))
+        case .object(let members): .map(members.map { PlainValue.Entry(key: $0.name, value: $0.value.asPlain) })
+        }
     }
 }

@@ -24,6 +24,7 @@ struct Stage {
     var discarded: [Int] = []
     var ends: [Int: Conclusion] = [:]
     var order: [Int] = []
+    var expanding: [Int] = []
 
     init(_ plan: SchedulingPlan, limits: [UInt32: OriginLimits] = [:]) {
         scheduler = Scheduler(plan, now: clock.now)
@@ -61,6 +62,7 @@ struct Stage {
             case .waiting(let task, let reason):
                 told[Int(task.raw)] = reason
                 tellings[Int(task.raw), default: []].append(reason)
+            case .expand(let task): expanding.append(Int(task.raw))
             case .finished(let task, let conclusion):
                 ends[Int(task.raw)] = conclusion
                 order.append(Int(task.raw))

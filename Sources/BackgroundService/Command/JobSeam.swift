@@ -21,6 +21,13 @@ package struct JobSeam {
     package static func problems(_ job: Job, isDetached: Bool) -> [Diagnostic] {
         let isBackground = job.tasks.map { job.sessions[Int($0.session.raw)].kind == .background }
         var found: [Diagnostic] = []
+        for task in job.tasks where task.isTemplate && isBackground.contains(true) {
+            found.append(
+                problem(
+                    "captured-in-background",
+                    "`forEach` over what a task captures is not for jobs with background sessions",
+                    "put these tasks into a job of their own, in a session that is `default` or `ephemeral`", task))
+        }
         var groups: [GroupIndex: Bool] = [:]
         for (index, task) in job.tasks.enumerated() {
             if let group = task.group, groups.updateValue(isBackground[index], forKey: group) == !isBackground[index] {

@@ -44,7 +44,8 @@ package struct SessionTask: Hashable, Sendable {
             stand(.finished)
             outcome = record.outcome
             error = record.error
-        case .sessionStarted, .taskCreated, .challenge, .redirect, .becameDownload, .needNewBodyStream, .sentBodyData,
+        case .sessionStarted, .taskCreated, .expanded, .challenge, .redirect, .becameDownload, .needNewBodyStream,
+            .sentBodyData,
             .receivedData, .cacheStored, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
             break
         }

@@ -73,7 +73,7 @@ extension AnswerRules {
                     KnownSecret(name: capture.name, value: $0, hosts: capture.hosts)
                 }
             }
-            guard found.text.utf8.count <= CapturedValue.longest else {
+            guard found.text.utf8.count <= CapturedValue.longest || found.isList else {
                 return notCaptured("its value is longer than 64 KiB", isThere: false)
             }
             findings.captures.append(
@@ -107,13 +107,10 @@ extension AnswerRules {
             }
             return .success(FoundValue(value))
         case .regex(let regex): return match(regex, answer)
+        case .jsonList(let path):
+            return select(path, answer).flatMap { found in list(found) }
         case .json(let path):
-            switch answer.document {
-            case .failure(let problem): return .failure(Miss(reason: problem.message))
-            case .success(let root):
-                guard let found = path.select(from: root, steps: Self.steps) else {
-                    return .failure(Miss(reason: "its path takes too many steps through this body"))
-                }
+            return select(path, answer).flatMap { found in
                 guard found.count == 1 else {
                     let what = found.isEmpty ? "nothing" : "\(found.count) values, where one is wanted"
                     return .failure(Miss(reason: "its path leads to \(what)"))
@@ -125,6 +122,48 @@ extension AnswerRules {
                 }
                 return .success(FoundValue(found[0]))
             }
+        }
+    }
+
+    private func select(_ path: JSONPath, _ answer: borrowing ReadAnswer) -> Result<[JSONValue], Miss> {
+        switch answer.document {
+        case .failure(let problem): return .failure(Miss(reason: problem.message))
+        case .success(let root):
+            guard let found = path.select(from: root, steps: Self.steps) else {
+                return .failure(Miss(reason: "its path takes too many steps through this body"))
+            }
+            return .success(found)
+        }
+    }
+
+    /// Texts, numbers, booleans and maps of these, each of the length of one value; there may be none.
+    private func list(_ found: [JSONValue]) -> Result<FoundValue, Miss> {
+        guard found.count <= CapturedValue.mostInList else {
+            let count = "\(found.count) values, and a list has at most \(CapturedValue.mostInList)"
+            return .failure(Miss(reason: "its path leads to \(count)"))
+        }
+        let told = { JSONValue.array(found).words }
+        for (number, value) in found.enumerated() {
+            if let problem = Self.problem(inList: value) {
+                return .failure(
+                    Miss(reason: "value \(number + 1) of its path \(problem)", isThere: true, told: told()))
+            }
+        }
+        return .success(FoundValue(list: found))
+    }
+
+    private static func problem(inList value: JSONValue) -> String? {
+        if value.isBroken { return "holds half of a character (a `\\u` surrogate alone), which is no text" }
+        switch value {
+        case .null: return "is null"
+        case .array: return "is a list"
+        case .string(let text) where text.utf8.count > CapturedValue.longest: return "is longer than 64 KiB"
+        case .object(let members):
+            let long = members.first { member in
+                if case .string(let text) = member.value { text.utf8.count > CapturedValue.longest } else { false }
+            }
+            return long.map { "has a `\(ForeignText.shortened($0.name))` longer than 64 KiB" }
+        case .boolean, .number, .string, .broken: return nil
         }
     }
 

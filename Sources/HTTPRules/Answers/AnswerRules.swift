@@ -21,12 +21,13 @@ package final class AnswerRules: Sendable {
         case header(String, TextFormats.Regex?)
         case link(String)
         case json(JSONPath)
+        case jsonList(JSONPath)
         case regex(TextFormats.Regex)
 
         var isHeader: Bool {
             switch self {
             case .header, .link: true
-            case .json, .regex: false
+            case .json, .jsonList, .regex: false
             }
         }
         var isRegex: Bool { if case .regex = self { true } else { false } }
@@ -59,6 +60,7 @@ package final class AnswerRules: Sendable {
                     compiled(pattern) { try TextFormats.Regex($0) }.map { .header(name.lowercased(), $0) }
                 case .link(let relation): .link(relation)
                 case .json(let path): compiled(path) { try JSONPath($0) }.map { .json($0) }
+                case .jsonList(let path): compiled(path) { try JSONPath($0) }.map { .jsonList($0) }
                 case .regex(let pattern): compiled(pattern) { try TextFormats.Regex($0) }.map { .regex($0) }
                 }
             return source.map { (capture, $0) }

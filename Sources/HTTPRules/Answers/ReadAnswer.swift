@@ -58,6 +58,13 @@ struct FoundValue {
     let value: PlainValue
     /// The texts by which it would be known.
     let hidden: [String]
+    private(set) var isList = false
+
+    /// Of a list, whatever is in it.
+    init(list: [JSONValue]) {
+        self.init(JSONValue.array(list))
+        isList = true
+    }
 
     init(_ text: String) {
         self.text = text

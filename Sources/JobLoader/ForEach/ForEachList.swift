@@ -1,3 +1,4 @@
+import TransferModel
 import YAMLTree
 
 /// The values of one name of `forEach`.
@@ -6,28 +7,46 @@ struct ForEachList {
     let node: NodeID
     let items: Items
 
+    /// The same before what is captured is known.
+    var unexpanded: ForEachList {
+        guard case .captured(let list, _) = items else { return self }
+        return ForEachList(name: name, node: node, items: .captured(list, nil))
+    }
+
     enum Items {
         case values([Value])
         /// Numbers, padded with zeros to `width` digits.
         case range(ClosedRange<Int64>, width: Int)
         /// From a file that another task downloads.
         case deferred
+        /// What another task captures, when it has.
+        case captured(CapturedList, CapturedValue?)
 
         var count: Int {
             switch self {
             case .values(let values): values.count
             case .range(let range, _): range.count
-            case .deferred: 1
+            case .deferred, .captured(_, nil): 1
+            case .captured(_, let values?): if case .list(let list) = values.value { list.count } else { 0 }
             }
         }
         var isEmpty: Bool { count == 0 }
-        var isDeferred: Bool { if case .deferred = self { true } else { false } }
+        var isDeferred: Bool {
+            switch self {
+            case .deferred, .captured(_, nil): true
+            case .values, .range, .captured: false
+            }
+        }
+        var isCaptured: Bool { if case .captured = self { true } else { false } }
 
         subscript(index: Int) -> Value {
             switch self {
             case .values(let values): return values[index]
             case .range(let range, let width): return .number(Self.padded(range.lowerBound + Int64(index), width))
             case .deferred: return .unknown
+            case .captured(let list, let values):
+                return .captured(
+                    CapturedItem(task: list.task, list: list.name, values: values, index: values == nil ? -1 : index))
             }
         }
 

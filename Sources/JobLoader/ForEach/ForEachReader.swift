@@ -3,7 +3,7 @@ import YAMLTree
 
 /// Where the values of a `forEach` name come from when they are no list.
 struct ForEachSource: Blank, Sendable {
-    enum Kind: String, Sendable, CaseIterable { case lines, csv, json, checksums, files }
+    enum Kind: String, Sendable, CaseIterable { case lines, csv, json, checksums, files, captured }
     var kind: Kind?
     var node: NodeID?
     static var blank: ForEachSource { ForEachSource() }
@@ -30,14 +30,25 @@ extension Sections {
                 within a name, `**` is any number of folders and at the end all that is below; a name that begins with a dot \
                 is found where its pattern does too; links to files count, those to folders are not followed
                 """),
+            source(
+                "captured", .captured,
+                """
+                each value of a list that a task captures (`tasks.ID.NAME`, of `capture: { NAME: { json: …, all: true } }`): \
+                the tasks are made when task ID has succeeded, which this one then needs. `${name.key}` is a field of an \
+                object. Values come from the network and can do no more than other captured values
+                """),
         ],
-        rules: [.exactlyOne(["lines", "csv", "json", "checksums", "files"])])
+        rules: [.exactlyOne(["lines", "csv", "json", "checksums", "files", "captured"])])
 
     private static func source(_ name: StaticString, _ kind: ForEachSource.Kind, _ meaning: String) -> Key<
         ForEachSource
     > {
         let shape: Shape =
-            kind == .files ? .pattern(".", words: "a pattern of paths") : .either([.path, .object("fromTask")])
+            switch kind {
+            case .files: .pattern(".", words: "a pattern of paths")
+            case .captured: .pattern(CapturedList.pattern, words: "`tasks.ID.NAME`")
+            case .lines, .csv, .json, .checksums: .either([.path, .object("fromTask")])
+            }
         return Key(name, over: \.self, shape, default: "none", meaning) { source, node, _ in
             source.kind = kind
             source.node = node
@@ -167,6 +178,7 @@ struct ForEachReader {
         var source = ForEachSource()
         Sections.forEachSource.decode(node, into: &source, reader)
         guard let kind = source.kind, let value = source.node, reader.tree.count(node) == 1 else { return nil }
+        if kind == .captured { return captured(value) }
         if reader.tree.kind(value) == .mapping, kind != .files { return task(value) }
         if kind == .files { return files(value) }
         reader.key = "forEach"
@@ -179,6 +191,25 @@ struct ForEachReader {
             return nil
         case .success(let bytes): return rows(bytes, kind, value)
         }
+    }
+
+    private func captured(_ node: NodeID) -> ForEachList.Items? {
+        reader.key = "captured"
+        let shape = Shape.pattern(CapturedList.pattern, words: "`tasks.ID.NAME`")
+        let isScalar = reader.tree.kind(node) == .scalar
+        // A name, and not yet its value: `${…}` around it is a mistake that deserves words of its own.
+        guard let text = isScalar ? reader.tree.text(node) : reader.text(node, shape) else { return nil }
+        guard let list = CapturedList(text, node: node) else {
+            let bare = text.hasPrefix("${") && text.hasSuffix("}") ? String(text.dropFirst(2).dropLast()) : text
+            let meant = CapturedList(bare.hasPrefix("tasks.") ? bare : "tasks." + bare, node: node)
+            reader.error(
+                "invalid-value", "`captured` names a list as `tasks.ID.NAME`, not `\(Reader.short(text))`",
+                hint: meant.map { "write `tasks.\($0.task).\($0.name)`" }
+                    ?? "ID is the task that captures it, NAME its name under `capture`", node)
+            return nil
+        }
+        reader.capturedLists.append(list)
+        return .captured(list, reader.templateValues?.captured.list(list.task, list.name))
     }
 
     private func task(_ node: NodeID) -> ForEachList.Items? {
@@ -200,7 +231,7 @@ struct ForEachReader {
                 let (values, other) = try TableFiles.checksums(bytes)
                 if let other { reader.warning("bad-line", passedOver(other, node), at: reader.tree.span(node)) }
                 return .values(values)
-            case .files: return nil
+            case .files, .captured: return nil
             }
         } catch {
             reader.error("bad-file", words(error, node), node)
@@ -273,4 +304,23 @@ struct ForEachReader {
 struct FileRead {
     let path: String
     let node: NodeID
+}
+
+/// A captured list as `forEach` names it: `tasks.ID.NAME`.
+struct CapturedList {
+    static let pattern = #"^tasks\.[A-Za-z0-9._-]+\.[A-Za-z_][A-Za-z0-9_-]*$"#
+
+    let task: String
+    let name: String
+    let node: NodeID
+
+    init?(_ text: String, node: NodeID) {
+        guard text.hasPrefix("tasks.") else { return nil }
+        let rest = text.dropFirst(6)
+        guard let dot = rest.lastIndex(of: "."), TaskName.isWellFormed(rest[..<dot]),
+            Names.isWellFormed(rest[rest.index(after: dot)...])
+        else { return nil }
+        (task, name) = (String(rest[..<dot]), String(rest[rest.index(after: dot)...]))
+        self.node = node
+    }
 }

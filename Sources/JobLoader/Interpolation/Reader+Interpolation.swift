@@ -197,6 +197,12 @@ extension Reader {
 
     private func local(_ name: String, _ field: String?, _ reference: Template.Reference, _ node: NodeID) -> Value? {
         if let binding = bindings.first(where: { $0.name == name }) {
+            if case .captured(let item) = binding.value, isInTask {
+                captureUses.append(
+                    CaptureUse(
+                        task: item.task, name: item.list, span: referenceSpan(node, reference.ordinal),
+                        isInPath: key.description == "to", isDefault: isInDefaults, isOfList: true))
+            }
             guard let field else { return binding.value }
             if field == "index", binding.index > 0 { return .number(String(binding.index)) }
             return binding.value.field(field)

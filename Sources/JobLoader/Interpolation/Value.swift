@@ -13,6 +13,8 @@ enum Value {
     case record(text: String, fields: [(key: String, value: String)])
     /// Comes from a file that another task downloads.
     case unknown
+    /// One value of a list that another task captures.
+    case captured(CapturedItem)
     /// A variable of the environment that is not set, in a check that tolerates it.
     case missing
     /// Stands for all values that an unknown one may have, where ids are told apart.
@@ -39,12 +41,15 @@ enum Value {
         case .record(let text, _): .text(SecretText(text))
         case .unknown, .missing: .unknown
         case .wild: .text("*")
+        case .captured(let item): item.scalar
         case .list, .map: nil
         }
     }
 
-    /// The same for the place where it stands: a missing value becomes a placeholder where any text will do.
+    /// The same for the place where it stands: a missing value becomes a placeholder where any text will do, and what was
+    /// captured is put in its place when the task begins, under the rules for what comes from the network.
     func scalar(in place: Place) -> ScalarValue? {
+        if case .captured(let item) = self, place != .value { return item.awaited }
         guard case .missing = self else { return scalar }
         switch place {
         case .header, .url, .word, .body: return .text(SecretText(MissingValue.placeholder))
@@ -60,6 +65,7 @@ enum Value {
         switch self {
         case .map(let entries): entries.map(\.key)
         case .record(_, let fields): fields.map(\.key)
+        case .captured(let item): item.fieldNames
         default: []
         }
     }
@@ -71,8 +77,56 @@ enum Value {
             fields.first { $0.key.utf8.elementsEqual(name.utf8) }.map { .text(SecretText($0.value)) }
         case .unknown: .unknown
         case .wild: .wild
+        case .captured(let item): item.field(name)
         default: nil
         }
+    }
+}
+
+/// One value of a list that a task captures, or one field of it. Which one it is, and what it is, is known when the list is.
+struct CapturedItem {
+    let task: String
+    let list: String
+    /// `nil` until the list is known.
+    let values: CapturedValue?
+    var index = 0
+    var fieldName: String?
+
+    private var place: ListPlace { ListPlace(list: list, index: index, field: fieldName) }
+    private var plain: PlainValue? { values.flatMap { place.plain(in: $0) } }
+
+    /// Where the job has to be known before the task begins.
+    var scalar: ScalarValue? {
+        guard let values else { return .unknown }
+        switch plain {
+        case .null: return .null
+        case .boolean(let value): return .boolean(value)
+        case .number(let text) where !values.isSecret: return .number(text)
+        case .string(let text) where !values.isSecret: return .text(SecretText(text))
+        case .number(let text), .string(let text):
+            return .text(SecretText(pieces: [.secret(name: list, value: text, hosts: values.hosts)]))
+        case .list, .map, nil: return nil
+        }
+    }
+
+    /// Where it is put when the task begins. What cannot be put there then is refused at once.
+    var awaited: ScalarValue? {
+        if values != nil, plain?.scalarText == nil { return nil }
+        return .text(SecretText(pieces: [.capture(task: task, name: place.name, escaping: .none)]))
+    }
+
+    var fieldNames: [String] {
+        guard fieldName == nil, case .map(let entries)? = plain else { return [] }
+        return entries.map(\.key)
+    }
+
+    func field(_ name: String) -> Value? {
+        guard fieldName == nil else { return nil }
+        // The number of a value that is not known yet.
+        if values == nil, name == "index" { return .unknown }
+        var item = self
+        item.fieldName = name
+        return values == nil || item.plain != nil ? .captured(item) : nil
     }
 }
 

@@ -48,6 +48,7 @@ extension Reader {
         case .list(let values): return .list(values.compactMap { template($0) })
         case .map(let entries):
             return .object(entries.compactMap { key, value in template(value).map { .init(name: key, value: $0) } })
+        case .captured(let item): if case .text(let text)? = item.awaited { return .string(text) } else { return nil }
         case .unknown, .missing, .wild: return nil
         }
     }

@@ -44,6 +44,10 @@ final class Reader {
     /// All files that `forEach` went over, each once.
     var lists: [String] = []
     var forEachTasks: [ChecksumTask] = []
+    /// Captured lists that the `forEach` just read names.
+    var capturedLists: [CapturedList] = []
+    /// What templates became, while a job is read once more; `nil` when it is read for the first time.
+    var templateValues: TemplateValues?
 
     init(tree: YAMLTree, source: SourceText, resources: Resources, baseDirectory: String, names: NameStore) {
         self.tree = tree
@@ -61,6 +65,8 @@ final class Reader {
         let isInPath: Bool
         /// It stands in `defaults`, and counts for the tasks in which something is left of it.
         let isDefault: Bool
+        /// A value of the list `name`, which `forEach` goes over.
+        var isOfList = false
     }
 
     // MARK: Problems

@@ -87,6 +87,12 @@ extension Sections {
             Key("json", \.json, .jsonPath, default: "none", "the one value at this JSON path") {
                 $1.jsonPath($0).map { .some($0) }
             },
+            .boolean(
+                "all", \.all, default: "false",
+                """
+                with `json`: all values at the path, as a list for `forEach: { x: { captured: tasks.ID.NAME } }`; none are \
+                a list, too. Texts, numbers, booleans and objects of at most 64 KiB each, at most 100,000 of them
+                """),
             Key(
                 "regex", \.regex, .regex, default: "none",
                 "the first group of this expression in the body, or in `header`; all of its match where it has no group"
@@ -99,6 +105,7 @@ extension Sections {
         rules: [
             .atMostOne(["header", "link", "json"]), .atMostOne(["link", "json", "regex"]),
             .always(.needsOne(of: ["header", "link", "json", "regex"])), .when(.has("hosts"), .needs(["secret"])),
+            .when(.isTrue("all"), .needs(["json"])),
             .when(.has("hosts"), .isNotFalse("secret")),
         ])
 
@@ -106,6 +113,7 @@ extension Sections {
         var header: String?
         var link: String?
         var json: String?
+        var all = false
         var regex: String?
         var secret = false
         var hosts: [HostPattern]?
@@ -113,7 +121,7 @@ extension Sections {
 
         var source: Capture.Source? {
             if let header { return .header(header, regex: regex) }
-            return link.map { .link($0) } ?? json.map { .json($0) } ?? regex.map { .regex($0) }
+            return link.map { .link($0) } ?? json.map { all ? .jsonList($0) : .json($0) } ?? regex.map { .regex($0) }
         }
     }
 
@@ -166,7 +174,8 @@ extension Sections {
                 "from", \.from, .text, default: "required",
                 "the task that downloads it, which `needs` must name, or its URL"
             ) { node, reader in
-                reader.text(node, .text).map { .some(ChecksumDraft.From(text: $0, node: node)) }
+                // As a word: a place that a server names in mid-run is not to be read from.
+                reader.text(node, .text, place: .word).map { .some(ChecksumDraft.From(text: $0, node: node)) }
             },
             .optionalChoice("algorithm", \.algorithm, default: "from the hash's length", "how the hash was made"),
             .text(
@@ -253,6 +262,11 @@ extension Reader {
                         at: beginning(value))
                 }
                 continue
+            }
+            if draft.all, draft.json == nil {
+                error(
+                    "conflicting-keys", "`all` takes every value of a `json` path, and `\(name)` has none",
+                    hint: "leave `all` out, or write `json`", key)
             }
             // What nobody hides is bound to nothing.
             if draft.hosts != nil, !draft.secret {

@@ -33,6 +33,7 @@ struct CrossChecks {
     var inputReader: UInt32?
     /// Patterns of the ids of tasks that are not known yet.
     var deferredIDs: [String] = []
+    var templates: [Template] = []
     /// What tasks need and use that are not known yet.
     var unmadeNeeds: [Int] = []
     var unmadeUses: [Reader.CaptureUse] = []
@@ -88,6 +89,7 @@ struct TaskChecker {
         resolveNeeds()
         addImpliedNeeds()
         checkForEachTasks()
+        checkTemplates()
         if !reportCycle() {
             if !groups.isEmpty { reportGroupCycle() }
             checkOutputOrder()
@@ -303,13 +305,15 @@ struct TaskChecker {
         if let task = ids.owner(of: entry.text) { return [TaskIndex(raw: task)] }
         if Glob.isPattern(entry.text) {
             let found = matches(pattern: entry.text)
-            if found.isEmpty, !fitsDeferred(entry.text) {
+            // One that became no task at all is none that is missing.
+            if found.isEmpty, !fitsDeferred(entry.text), !checks.templates.contains(where: { $0.fits(entry.text) }) {
                 reader.error("unknown-task", "no task id matches `\(Reader.short(entry.text))`", entry.node)
             }
             return found
         }
-        if !fitsDeferred(entry.text) { reportUnknown(entry.text, entry.node) }
-        return []
+        let unmade = templates(fitting: entry.text)
+        if unmade.isEmpty, !fitsDeferred(entry.text) { reportUnknown(entry.text, entry.node) }
+        return unmade
     }
 
     /// Tasks that will be there when another has succeeded have ids of a form that is known.
@@ -329,7 +333,10 @@ struct TaskChecker {
     /// Only ids that begin as the pattern does are compared: many patterns over many tasks stay cheap.
     private mutating func matches(pattern: String) -> [TaskIndex] {
         if let known = patterns[pattern] { return known }
-        let sorted = sortedIDs ?? tasks.enumerated().map { ($0.element.id, UInt32($0.offset)) }.sorted { $0.0 < $1.0 }
+        let sorted =
+            sortedIDs
+            ?? tasks.enumerated().filter { checks.templates.isEmpty || !$0.element.isTemplate }
+            .map { ($0.element.id, UInt32($0.offset)) }.sorted { $0.0 < $1.0 }
         sortedIDs = sorted
         let bytes = Array(pattern.utf8)
         let prefix = String(decoding: bytes.prefix { $0 != 0x2A && $0 != 0x3F && $0 != 0x5B }, as: UTF8.self)
@@ -344,6 +351,7 @@ struct TaskChecker {
             if Glob.matches(Array(sorted[low].id.utf8), bytes) { found.append(TaskIndex(raw: sorted[low].task)) }
             low += 1
         }
+        found += templates(fitting: pattern)
         found.sort()
         patterns[pattern] = found
         return found
@@ -367,7 +375,9 @@ struct TaskChecker {
 
     /// The task that captures it; `nil` where there is none, which is reported.
     private mutating func owner(of use: Reader.CaptureUse) -> UInt32? {
-        guard let owner = ids.owner(of: use.task) else {
+        // What is wrong with the list is told where `forEach` names it.
+        if use.isOfList, !isList(use) { return nil }
+        guard let owner = ids.owner(of: use.task) ?? templates(fitting: use.task).first?.raw else {
             if fitsDeferred(use.task) { return nil }
             let hint = guess(use.task)
             reader.error(
@@ -388,6 +398,13 @@ struct TaskChecker {
                 at: use.span)
             return nil
         }
+        if captured.source.isList, !use.isOfList {
+            reader.error(
+                "is-a-list", "`tasks.\(use.task).\(use.name)` is a list; use it in `forEach`",
+                hint: "write `forEach: { x: { captured: tasks.\(use.task).\(use.name) } }`, and `${x}` here",
+                at: use.span)
+            return nil
+        }
         if use.isInPath, captured.isSecret {
             reader.error(
                 "secret-not-allowed", "a secret cannot stand in `to`",
@@ -396,7 +413,12 @@ struct TaskChecker {
         return owner
     }
 
-    private mutating func add(_ need: UInt32, to task: Int) {
+    private func isList(_ use: Reader.CaptureUse) -> Bool {
+        guard let owner = ids.owner(of: use.task) else { return false }
+        return tasks[Int(owner)].options.values.captures.contains { $0.name == use.name && $0.source.isList }
+    }
+
+    mutating func add(_ need: UInt32, to task: Int) {
         let index = TaskIndex(raw: need)
         if !tasks[task].needs.contains(index) { tasks[task].needs.append(index) }
     }

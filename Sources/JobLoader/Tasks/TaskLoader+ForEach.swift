@@ -8,8 +8,9 @@ extension TaskLoader {
     var isDeferred: Bool { reader.unreadName != nil || reader.bindings.contains { $0.index == 0 } }
 
     func expand(_ node: NodeID) {
-        let read = ForEachReader(reader: reader).lists(own: ownForEach, defaults: defaultForEach)
+        var read = ForEachReader(reader: reader).lists(own: ownForEach, defaults: defaultForEach)
         noteForEach()
+        if !isExpanding { read.all = read.all.map(\.unexpanded) }
         defer { reader.bindings = [] }
         reader.templates.isOn = true
         guard read.isWhole else { return checkUnmade(node, read) }
@@ -21,8 +22,13 @@ extension TaskLoader {
         var total = 1
         for list in lists { total = total.multipliedReportingOverflow(by: max(list.items.count, 0)).partialValue }
         guard !lists.contains(where: { $0.items.isEmpty }) else {
+            // Of a captured list that is told with the run's events.
+            if isExpanding { return }
             warnEmpty(lists)
             return checkUnmade(node, read)
+        }
+        if lists.contains(where: \.items.isCaptured) {
+            guard isExpanding else { return makeTemplate(node, lists) }
         }
         guard lists.reduce(1.0, { $0 * Double($1.items.count) }) + Double(tasks.count) <= Double(Self.maximumTasks)
         else {
@@ -41,6 +47,8 @@ extension TaskLoader {
         checks.reads += reader.fileReads.map { .init(task: first, path: $0.path, node: $0.node) }
         checks.forEachTasks += reader.forEachTasks
         (reader.fileReads, reader.forEachTasks) = ([], [])
+        capturedLists = reader.capturedLists
+        reader.capturedLists = []
     }
 
     /// The last name runs fastest, as the innermost of nested loops does.

@@ -22,6 +22,10 @@ final class TaskLoader {
     /// The last task that wrote options of its own.
     var last: OwnOptions?
     var isOverBudget = false
+    /// What is written was read: templates become tasks.
+    var isExpanding = false
+    /// Those that the `forEach` just read goes over.
+    var capturedLists: [CapturedList] = []
 
     /// `defaults`: what is the same for every task is read once, what is interpolated in each.
     struct Defaults {

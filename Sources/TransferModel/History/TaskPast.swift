@@ -113,7 +113,7 @@ package struct TaskPast: Sendable {
         case .fileFinished(let record): file = record
         case .attemptFinished(let record): ends(record, time)
         case .taskFinished(let record): finishes(record)
-        case .sessionStarted, .challenge, .becameDownload, .needNewBodyStream, .sentBodyData, .receivedData,
+        case .sessionStarted, .expanded, .challenge, .becameDownload, .needNewBodyStream, .sentBodyData, .receivedData,
             .cacheStored, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
             break
         }

@@ -1,0 +1,117 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// Tasks whose `forEach` goes over what another task captures.
+///
+/// A job is read without the values first: each template is one task then, which waits for the others. With the values the
+/// same file is read once more, and what the templates become is added after all that is written.
+extension TaskLoader {
+    /// Notes one task for all that the template will become, checked as far as that is possible without the values.
+    func makeTemplate(_ node: NodeID, _ lists: [ForEachList]) {
+        reader.bindings = lists.map { Binding(name: $0.name, value: .wild, index: 0) }
+        let pattern = written.has(table.id) ? reader.taskID(written.value(table.id)) : nil
+        reader.bindings = lists.map { list in
+            Binding(name: list.name, value: list.items.isCaptured ? list.items[0] : .unknown, index: 0)
+        }
+        var shared: TaskOptions?
+        let place = tasks.count
+        let named = capturedLists
+        makeTask(node, isShared: false, &shared)
+        guard tasks.count > place, let source = named.first?.task else { return }
+        if tasks[place].toStandardOutput {
+            reader.error(
+                "conflicting-keys", "`to: \"-\"` and a `forEach` over what a task captures exclude each other",
+                hint: "standard output is written in the order of the job, and these tasks are made in mid-run",
+                at: reader.beginning(node))
+        }
+        let number = checks.templates.count
+        tasks[place].id = written.has(table.id) ? reader.tree.text(written.value(table.id)) : ""
+        tasks[place].destination = nil
+        var values = tasks[place].options.values
+        values.template = TaskTemplate(number: number, source: source)
+        tasks[place].options = TaskOptions(values)
+        checks.templates.append(
+            CrossChecks.Template(
+                task: UInt32(place), node: node, pattern: pattern, lists: named,
+                isExpanded: reader.templateValues?.order.contains(number) == true))
+    }
+
+    /// After all that is written: what templates became, in that order. Gives back the places of the last one's tasks.
+    func expandTemplates() -> Range<Int>? {
+        guard let values = reader.templateValues else { return nil }
+        var added = tasks.count..<tasks.count
+        isExpanding = true
+        for number in values.order where checks.templates.indices.contains(number) {
+            let start = tasks.count
+            let node = checks.templates[number].node
+            guard gather(node, into: &written, isDefaults: false) else { continue }
+            expand(node)
+            added = start..<tasks.count
+        }
+        isExpanding = false
+        return added
+    }
+}
+
+extension TaskChecker {
+    /// What a template goes over must be a list that a task captures, and it needs that one.
+    mutating func checkTemplates() {
+        for template in checks.templates {
+            for list in template.lists {
+                guard let owner = ids.owner(of: list.task), let captured = capture(list, of: owner) else { continue }
+                if captured.source.isList {
+                    add(owner, to: Int(template.task))
+                } else {
+                    reader.error(
+                        "not-a-list", "`tasks.\(list.task).\(list.name)` is one value, no list",
+                        hint: "write `all: true` beside its `json`", list.node)
+                }
+            }
+            for list in template.lists where ids.owner(of: list.task) == nil {
+                guard templates(fitting: list.task).isEmpty else {
+                    reader.error(
+                        "unknown-task", "`\(Reader.short(list.task))` is not written in the job: a `forEach` makes it",
+                        hint: "`captured` names a task with an id of its own", list.node)
+                    continue
+                }
+                reportUnknown(list.task, list.node)
+            }
+        }
+    }
+
+    private mutating func capture(_ list: CapturedList, of owner: UInt32) -> Capture? {
+        let captures = tasks[Int(owner)].options.values.captures
+        if let found = captures.first(where: { $0.name == list.name }) { return found }
+        let lists = captures.filter(\.source.isList).map(\.name)
+        let near = reader.closest(list.name, lists).map { "did you mean `tasks.\(list.task).\($0)`?" }
+        reader.error(
+            "unknown-name", "`\(list.task)` captures no `\(list.name)`",
+            hint: near ?? "write `capture: { \(list.name): { json: …, all: true } }` into that task", list.node)
+        return nil
+    }
+
+    /// The tasks that are not made yet and may come to have an id, or one that fits the pattern.
+    func templates(fitting text: String) -> [TaskIndex] {
+        checks.templates.filter { !$0.isExpanded && $0.fits(text) }.map { TaskIndex(raw: $0.task) }
+    }
+}
+
+extension CrossChecks {
+    struct Template {
+        /// The place of the task that stands in the job for all of them.
+        let task: UInt32
+        let node: NodeID
+        /// Of the ids that it will make; `nil` where the id is wrong.
+        let pattern: String?
+        let lists: [CapturedList]
+        let isExpanded: Bool
+
+        /// Whether a task of the template can have the id, or one that fits the pattern.
+        func fits(_ text: String) -> Bool {
+            guard let pattern else { return true }
+            return Glob.matches(Array(text.utf8), Array(pattern.utf8))
+                || Glob.matches(Array(pattern.utf8), Array(text.utf8))
+        }
+    }
+}

@@ -1,0 +1,141 @@
+package import TransferModel
+
+/// Tasks that are added to a run, as the scheduler needs them. Numbers go on after those that it has.
+package struct AddedTasks: Sendable {
+    package var tasks: [SchedulingPlan.Task] = []
+    /// The tasks' `policy` counts from the first of these.
+    package var policies: [SchedulingPlan.TaskPolicy] = []
+    package var mirrors: [TaskIndex: [OriginID?]] = [:]
+    package var unrepeatable: Set<TaskIndex> = []
+    /// What tasks of the run need of the added ones, too. All of them wait for the template.
+    package var needs: [TaskIndex: [TaskIndex]] = [:]
+    package init() {}
+}
+
+/// What became of tasks that did not succeed.
+struct OutcomeBook: Sendable {
+    private var tolerated: Set<TaskIndex> = []
+    private var deferrals: [TaskIndex: Deferral] = [:]
+
+    mutating func note(_ task: TaskIndex, isTolerated: Bool, _ deferral: Deferral?) {
+        if isTolerated { tolerated.insert(task) }
+        deferrals[task] = deferral
+    }
+
+    func isTolerated(_ task: TaskIndex) -> Bool { tolerated.contains(task) }
+    func deferral(of task: TaskIndex) -> Deferral? { deferrals[task] }
+}
+
+// Templates: tasks that transfer nothing, and in whose place others come when it is known which.
+
+extension Scheduler {
+    func isTemplate(_ task: TaskIndex) -> Bool { !plan.templates.isEmpty && plan.templates.contains(task) }
+
+    mutating func beginToExpand(_ task: TaskIndex) {
+        tasks[Int(task.raw)].phase = .expanding
+        tasks[Int(task.raw)].since = now.instant
+        actions.append(.expand(task))
+    }
+
+    mutating func leaveExpanding(_ index: Int) {
+        tasks[index].addWait(.dependency, now.instant - tasks[index].since)
+    }
+
+    /// No task takes the template's place.
+    package mutating func notExpanded(_ template: TaskIndex, _ error: TransferError, now: Now) {
+        self.now = now
+        guard tasks[Int(template.raw)].phase == .expanding else { return }
+        leaveExpanding(Int(template.raw))
+        finish(template, .failed, error, nil)
+    }
+
+    /// These tasks take the template's place; `false` when that has ended meanwhile and nothing is added.
+    package mutating func expanded(_ template: TaskIndex, _ added: AddedTasks, now: Now) -> Bool {
+        self.now = now
+        guard tasks[Int(template.raw)].phase == .expanding else { return false }
+        let first = tasks.count
+        add(added)
+        for (task, needs) in added.needs where tasks[Int(task.raw)].phase == .blocked {
+            tasks[Int(task.raw)].openNeeds += UInt32(needs.count)
+            plan.tasks[Int(task.raw)].needs += needs
+            for need in needs { dependants.add(task, to: Int(need.raw)) }
+        }
+        let numbers = (first..<tasks.count).map { TaskIndex(raw: UInt32($0)) }
+        var unmet: [(task: TaskIndex, deferral: Deferral?, blame: Blame?)] = []
+        for task in numbers {
+            let (open, lost) = openNeeds(of: task)
+            tasks[Int(task.raw)].openNeeds = open
+            // So that it can be skipped as those are that waited.
+            if let lost {
+                tasks[Int(task.raw)].openNeeds += 1
+                unmet.append((task, lost.deferral, lost.blame))
+            }
+        }
+        for task in numbers { create(task) }
+        skipped += unmet
+        vanish(template)
+        if !isSkipping { skipAll() }
+        return true
+    }
+
+    private mutating func add(_ added: AddedTasks) {
+        let policies = plan.policies.count
+        plan.policies += added.policies
+        plan.mirrors.merge(added.mirrors) { $1 }
+        plan.unrepeatable.formUnion(added.unrepeatable)
+        for (task, origins) in added.mirrors { mirrors[task] = MirrorRound(origins) }
+        for var task in added.tasks {
+            task.policy += policies
+            let number = TaskIndex(raw: UInt32(plan.tasks.count))
+            plan.tasks.append(task)
+            tasks.append(TaskState(openNeeds: 0, since: now.instant))
+            createdLate[number] = now.instant
+            for need in task.needs { dependants.add(number, to: Int(need.raw)) }
+            for group in task.neededGroups { groupDependants.add(number, to: Int(group.raw)) }
+            guard let group = task.group else { continue }
+            groupMembers.add(number, to: Int(group.raw))
+            groups[Int(group.raw)].open += 1
+        }
+    }
+
+    /// How much of what the task needs has not ended, and who is to blame if something ended in another way than it had to.
+    private func openNeeds(of task: TaskIndex) -> (open: UInt32, lost: (deferral: Deferral?, blame: Blame)?) {
+        var open: UInt32 = 0
+        var lost: (deferral: Deferral?, blame: Blame)?
+        for need in plan.tasks[Int(task.raw)].needs {
+            switch tasks[Int(need.raw)].outcome {
+            case .succeeded: break
+            case nil where isVerified(need, for: task): break
+            case nil: open += 1
+            case let outcome? where outcomes.isTolerated(need): _ = outcome
+            case let outcome?: lost = lost ?? (outcomes.deferral(of: need), Blame(.task(need), outcome))
+            }
+        }
+        for group in plan.tasks[Int(task.raw)].neededGroups {
+            let state = groups[Int(group.raw)]
+            switch state.isGood {
+            case true?: break
+            case false?: lost = lost ?? (state.deferral, Blame(.group(group)))
+            // Of a group without members there is nothing to wait for.
+            case nil: open += groupMembers.of(Int(group.raw)).isEmpty ? 0 : 1
+            }
+        }
+        return (open, lost)
+    }
+
+    /// A member of one group waits only for another member's file, which is there.
+    private func isVerified(_ need: TaskIndex, for task: TaskIndex) -> Bool {
+        tasks[Int(need.raw)].phase == .staged && plan.tasks[Int(need.raw)].group == plan.tasks[Int(task.raw)].group
+    }
+
+    /// Without an end of its own: those that waited for it wait for the tasks in its place.
+    private mutating func vanish(_ template: TaskIndex) {
+        let index = Int(template.raw)
+        tasks[index].phase = .finished
+        tasks[index].outcome = .succeeded
+        tasks[index].waits = []
+        finishedCount += 1
+        if let group = plan.tasks[index].group { closeMember(group) }
+        if stopping == nil { release(dependants.of(index), true, nil, blame: nil) }
+    }
+}

@@ -1,0 +1,37 @@
+import Synchronization
+package import TransferModel
+
+// Tasks that are added in mid-run, in place of a template.
+
+extension Engine {
+    /// What tasks that succeeded captured so far.
+    package var capturedValues: CaptureBook { captured }
+
+    /// Their numbers go on after those of the tasks that are there.
+    package func add(_ tasks: [TaskSpecification], for template: TaskIndex) {
+        let start = job.tasks.count
+        job.tasks += tasks
+        attempts += Array(repeating: nil, count: tasks.count)
+        foresight.grow(by: tasks.count)
+        checksumFiles.add(tasks)
+        addedNames.add(tasks.map(\.id))
+        if let group = job.tasks[Int(template.raw)].group { groups[Int(group.raw)].remove(template) }
+        for (place, task) in tasks.enumerated() {
+            let number = TaskIndex(raw: UInt32(start + place))
+            claims?.add(task, number)
+            if let group = task.group { groups[Int(group.raw)].add(number) }
+        }
+    }
+}
+
+/// The ids of tasks that were added in mid-run, for threads that name a task in a message.
+final class AddedNames: Sendable {
+    private let names = Mutex<[String]>([])
+
+    func add(_ more: [String]) { names.withLock { $0 += more } }
+
+    /// `number` counts the added ones.
+    func name(_ number: Int) -> String {
+        names.withLock { $0.indices.contains(number) ? $0[number] : "a task" }
+    }
+}

@@ -1,0 +1,158 @@
+import Diagnostics
+import JobLoader
+import TestSupport
+import Testing
+import TransferModel
+
+/// Tasks that are made of what another task captures.
+struct TemplateTests {
+    private static let list = """
+        tasks:
+          - { id: list, url: https://api.test/, capture: { names: { json: "$[*]", all: true }, one: { json: $.a } } }
+
+        """
+
+    private func book(_ values: PlainValue...) -> CaptureBook {
+        var book = CaptureBook()
+        book.keep([CapturedValue(name: "names", text: "", value: .list(values))], of: "list")
+        return book
+    }
+
+    private func expand(_ text: String, _ book: CaptureBook, order: [Int] = [0]) -> LoadResult {
+        let source = SourceText(name: "/job/jobs.yaml", bytes: Array(text.utf8))
+        return JobLoader.load(
+            source, options: LoadOptions(), resources: world(),
+            templates: TemplateValues(order: order, captured: book))
+    }
+
+    private func ids(_ result: LoadResult) -> [String]? {
+        result.added.flatMap { added in result.job.map { $0.tasks[added].map(\.id) } }
+    }
+
+    private let get = """
+          - { id: "get-${n.index}", forEach: { n: { captured: tasks.list.names } }, url: "https://a.test/f/${n}", \
+        to: "out/${n}" }
+
+        """
+
+    @Test func aTemplateIsOneTaskThatNeedsItsSource() throws {
+        let job = try #require(load(Self.list + get).job, "\(load(Self.list + get).messages)")
+        #expect(job.tasks.map(\.id) == ["list", "get-${n.index}"])
+        #expect(job.tasks[1].isTemplate && job.tasks[1].needs == [TaskIndex(raw: 0)])
+        #expect(job.tasks[1].options.values.template == TaskTemplate(number: 0, source: "list"))
+        #expect(job.tasks[1].destination == nil)
+    }
+
+    @Test func withTheValuesTasksFollowAfterAllOthers() throws {
+        let result = expand(Self.list + get, book(.string("a"), .string("b c"), .number("3.10")))
+        #expect(ids(result) == ["get-1", "get-2", "get-3"], "\(result.messages)")
+        let job = try #require(result.job)
+        let filled = try job.tasks[2...].map {
+            try $0.filled(from: book(.string("a"), .string("b c"), .number("3.10")))
+        }
+        #expect(
+            filled.map(\.location.shown) == ["https://a.test/f/a", "https://a.test/f/b%20c", "https://a.test/f/3.10"])
+        #expect(filled.map(\.destination) == ["/job/out/a", "/job/out/b c", "/job/out/3.10"])
+        #expect(filled.allSatisfy { $0.needs == [TaskIndex(raw: 0)] })
+    }
+
+    @Test func fieldsOfObjectsStandWhereTypesMatter() throws {
+        let item = PlainValue.map([
+            .init(key: "id", value: .string("x")), .init(key: "size", value: .number("7")),
+            .init(key: "url", value: .string("https://b.test/q")),
+            .init(key: "sum", value: .string("sha256:" + String(repeating: "ab", count: 32))),
+        ])
+        let text =
+            Self.list
+                + """
+                  - { id: "f-${n.id}", forEach: { n: { captured: tasks.list.names }, p: [u, v] }, url: "${n.url}?p=${p}", \
+                to: "o/${p}/${n.id}", expect: { size: "${n.size}" }, checksum: "${n.sum}" }
+                """.replacing("id: \"f-${n.id}\"", with: "id: \"f-${n.id}-${p}\"")
+        let result = expand(text, book(item))
+        #expect(ids(result) == ["f-x-u", "f-x-v"], "\(result.messages)")
+        let task = try #require(result.job?.tasks.last).filled(from: book(item))
+        #expect(task.location.url?.text == "https://b.test/q?p=v" && task.destination == "/job/o/v/x")
+        #expect(task.options.values.expect.size == 7)
+        guard case .literal? = task.options.values.checksum else { return #expect(Bool(false), "no checksum") }
+    }
+
+    @Test func whatNeedsATemplateNeedsAllThatItBecomes() throws {
+        let text =
+            Self.list + get + """
+                  - { id: all, url: https://a.test/, needs: [get-*] }
+                  - { id: first, url: https://a.test/, needs: [get-1] }
+                  - { id: others, url: https://a.test/, needs: ["*"] }
+
+                """
+        let before = try #require(load(text).job, "\(load(text).messages)")
+        #expect(before.tasks[2].needs.map(\.raw) == [1] && before.tasks[3].needs.map(\.raw) == [1])
+        let result = expand(text, book(.string("a"), .string("b")))
+        let after = try #require(result.job, "\(result.messages)")
+        #expect(after.tasks[2].needs.map(\.raw) == [5, 6] && after.tasks[3].needs.map(\.raw) == [5])
+        #expect(after.tasks[4].needs.map(\.raw) == [0, 2, 3, 5, 6])
+        let growth = try Growth(before).expansion(ExpandedJob(job: after, added: try #require(result.added)))
+        #expect(growth.tasks.map(\.id) == ["get-1", "get-2"])
+        #expect(growth.needs[TaskIndex(raw: 2)]?.map(\.raw) == [5, 6])
+        #expect(growth.needs[TaskIndex(raw: 3)]?.map(\.raw) == [5])
+    }
+
+    /// Of a part of a job, whose numbers are others.
+    @Test func growthFollowsTheNumbersOfTheRun() throws {
+        let text = Self.list.replacing("tasks:\n", with: "tasks:\n  - { id: other, url: https://a.test/ }\n") + get
+        let whole = try #require(load(text).job)
+        let part = try TaskSelection(except: ["other"]).apply(to: whole)
+        let result = expand(text, book(.string("a")))
+        let after = try #require(result.job, "\(result.messages)")
+        let growth = try Growth(part).expansion(ExpandedJob(job: after, added: try #require(result.added)))
+        #expect(growth.tasks.map(\.needs) == [[TaskIndex(raw: 0)]])
+    }
+
+    @Test func anEmptyListMakesNoTask_andNothingThatNeedsThemIsWrong() {
+        let text = Self.list + get + "  - { id: all, url: https://a.test/, needs: [get-*] }\n"
+        #expect(ids(expand(text, book())) == [], "\(expand(text, book()).messages)")
+    }
+
+    @Test(arguments: [
+        ("\"${n}\"", "list", "duplicate-id"), ("\"${n}\"", "a b", "invalid-id"), ("same", "x", "duplicate-id"),
+        ("\"${n.name}\"", "x", "unknown-name"),
+    ])
+    func whatIsWrongWithTheTasksThatAreMade_isAnError(_ id: String, _ value: String, _ code: String) {
+        let text =
+            Self.list
+            + "  - { id: \(id), forEach: { n: { captured: tasks.list.names } }, url: https://a.test/, to: \"o/${n}\" }\n"
+        #expect(load(text).diagnostics.hasErrors == false, "\(load(text).messages)")
+        let result = expand(text, book(.string(value), .string("y")))
+        #expect(result.diagnostics.sorted().first?.code == code, "\(result.messages)")
+    }
+
+    /// In any order in which their sources end, templates become the same tasks.
+    @Test func templatesBecomeTheSameTasksInAnyOrder() throws {
+        var random = Seeded("templatesBecomeTheSameTasksInAnyOrder")
+        for _ in 0..<Rounds.scaled(40) {
+            let count = 1 + random.below(4)
+            var text = "tasks:\n"
+            var book = CaptureBook()
+            for number in 0..<count {
+                text += """
+                      - { id: list\(number), url: https://api.test/, capture: { names: { json: "$[*]", all: true } } }
+                      - { id: "t\(number)-${n.index}-${m}", forEach: { n: { captured: tasks.list\(number).names }, m: 1..2 }, \
+                    url: "https://a.test/${n}", to: "o\(number)/${m}/${n.index}" }
+
+                    """
+                let values = (0..<random.below(4)).map { PlainValue.string("v\($0)") }
+                book.keep([CapturedValue(name: "names", text: "", value: .list(values))], of: "list\(number)")
+            }
+            let order = (0..<count).shuffled(using: &random)
+            let result = expand(text, book, order: order)
+            let job = try #require(result.job, "\(result.messages)")
+            var expected: [String] = []
+            for number in order {
+                guard let list = book.list("list\(number)", "names"), case .list(let values) = list.value else {
+                    continue
+                }
+                for index in values.indices { expected += ["t\(number)-\(index + 1)-1", "t\(number)-\(index + 1)-2"] }
+            }
+            #expect(job.tasks[(count * 2)...].map(\.id) == expected)
+        }
+    }
+}

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # texts, numbers with units, orders of things.
 BEYOND = {
     "bad-file", "bad-interpolation", "capture-has-no-default", "capture-not-allowed", "control-character", "duplicate-destination",
-    "duplicate-id", "duplicate-identifier", "duplicate-key", "empty-window", "extends-cycle", "group-folder", "groups-overlap",
+    "duplicate-id", "duplicate-identifier", "duplicate-key", "empty-window", "extends-cycle", "group-folder", "groups-overlap", "is-a-list", "not-a-list",
     "invalid-regex", "missing-need", "name-required", "needs-cycle", "not-built-yet", "path-escape", "path-from-network",
     "secret-elsewhere", "secret-not-allowed", "too-large", "too-many-tasks", "unknown-group", "unknown-name", "unknown-session",
     "unknown-task", "unreadable-file", "url-component", "variable-cycle", "yaml-syntax",

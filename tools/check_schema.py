@@ -41,6 +41,7 @@ EXCUSED = {
     "background-copy-without-identifier": "which session is copied",
     "bare-mode": "0o644 and 420 are one number",
     "capture-not-allowed": "names of other tasks",
+    "captured-list-misused": "what other tasks capture",
     "checksum-from-data-task": "of which type another task is",
     "duration-zero": "a length of time in words",
     "existing-upload": "what type and method make of a value",

@@ -12,8 +12,6 @@ package struct ReceivedRequest: Sendable {
     package var head: [UInt8]
     /// The body without chunked framing: what had come when the client stopped, if it did.
     package var body: [UInt8] = []
-    /// So much of what stands behind the head had come when that was read.
-    package var bytesWithHead = 0
     /// The length of a body that was not kept.
     package var drained = 0
     /// How many bytes of the answer, its head with it, the socket has taken so far.

@@ -45,7 +45,6 @@ extension ScriptedServer {
             var request = ReceivedRequest(
                 head: head, client: client, connection: number, numberOnConnection: served,
                 arrival: MonotonicClock.now)
-            request.bytesWithHead = wire.waiting
             let (index, route) = arrived(&request)
             defer { core.state.with { $0.running -= 1 } }
             let script = answer(index, route)

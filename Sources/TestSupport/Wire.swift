@@ -85,9 +85,6 @@ final class Wire {
         }
     }
 
-    /// So many bytes have come, and nobody asked for them yet.
-    var waiting: Int { buffer.count - start }
-
     /// A line without its CRLF.
     func readLine() -> [UInt8]? {
         while true {

@@ -72,37 +72,6 @@ import TextFormats
         if change == .replaced { #expect(message.contains("another file") || message.contains("attributes")) }
     }
 
-    /// A short body leaves with its head, by one call, and for plain HTTP none of the libraries is loaded that TLS needs.
-    @Test(.enabled(if: Strace.isUsable), arguments: [10, 4_000])
-    func aShortBodyLeavesWithItsHead(lengthOfAHeader: Int) throws {
-        let server = try ScriptedServer { _ in .respond(200) }
-        defer { server.stop() }
-        let stage = try Stage()
-        let sizes = [1, 1_000, 65_536]
-        let header = String(repeating: "x", count: lengthOfAHeader)
-        for size in sizes { try stage.folder.write("\(size)", Script.patternBytes(size)) }
-        let trace = stage.binary.home.path("trace")
-        let tasks = sizes.map {
-            """
-              - { id: t\($0), url: "\(server.url("/\($0)"))", body: { file: "\($0)" } }
-            """
-        }
-        let defaults = "defaults: { type: upload, method: PUT, headers: { X: \(header) } }"
-        let run = try stage.run(
-            "\(defaults)\ntasks:\n\(tasks.joined(separator: "\n"))",
-            under: Strace().command(trace: trace, calls: ["sendto", "sendmsg", "open", "openat"]))
-        #expect(run.status == 0, "\(run.errorText)")
-        for size in sizes {
-            #expect(server.requests("/\(size)").map(\.body) == [Script.patternBytes(size)])
-        }
-        let calls = try stage.binary.home.text("trace").split(separator: "\n")
-        let heads = calls.filter { $0.contains("\"PUT /") }
-        #expect(heads.count == sizes.count, "\(heads)")
-        // A long head goes first.
-        #expect(heads.allSatisfy { $0.contains("sendmsg(") == (lengthOfAHeader < 100) }, "\(heads)")
-        #expect(!calls.contains { $0.contains("libssl") || $0.contains("libnghttp2") })
-    }
-
     /// Also one that was empty: there is nothing to read of it.
     @Test func anEmptyFileThatIsFilledIsAnother() throws {
         let server = try ScriptedServer()

@@ -26,27 +26,6 @@ import TransferModel
         #expect(Set(server.requests().map { $0.target }) == ["/replace", "/same"])
     }
 
-    /// Once its head is read the rest of a long body goes to where it is written from. Chunks have to be looked at.
-    @Test(.enabled(if: Strace.isUsable), arguments: [true, false])
-    func aLongBodyIsNotCopied(isLengthTold: Bool) throws {
-        let bytes = Script.patternBytes(3_000_000)
-        let server = try ScriptedServer { _ in
-            isLengthTold ? .respond(200, body: bytes) : .chunked(200, [bytes])
-        }
-        defer { server.stop() }
-        let stage = try Stage()
-        let trace = stage.binary.home.path("trace")
-        let run = try stage.run(
-            "tasks: [{ id: a, url: \"\(server.url("/a"))\", to: a }]",
-            under: Strace().command(trace: trace, calls: ["recvfrom"]))
-        #expect(run.status == 0, "\(run.errorText)")
-        #expect(try stage.folder.bytes("a") == bytes)
-        // libcurl asks for half a MiB; there is never room for so much. The others are its own wake-ups.
-        let calls = try stage.binary.home.text("trace").split(separator: "\n").filter { $0.contains("recvfrom(") }
-        let own = calls.filter { !$0.contains(", \(512 << 10), 0") }.count
-        #expect(isLengthTold ? own >= 11 && calls.count - own <= 3 : own < 8 && calls.count > own, "\(own), \(calls)")
-    }
-
     /// `skip` leaves a file alone; it does not call one right that the job's own checksum contradicts.
     @Test func aSkippedFileIsHeldAgainstItsChecksum() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "new") }

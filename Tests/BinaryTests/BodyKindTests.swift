@@ -175,7 +175,7 @@ import Testing
         let server = try ScriptedServer()
         defer { server.stop() }
         let location = [("Location", "/done")]
-        server.on("/early", [.ignoreBody] + Script.respond(status, headers: location, close: true))
+        server.on("/early", [.readPart(1)] + Script.respond(status, headers: location, close: true))
         server.on("/read", .respond(status, headers: location))
         server.on("/done", .respond(200, body: "done"))
         let stage = try Stage()

@@ -6,45 +6,55 @@ struct AuditBytes {
     private let rule: RateRule
     /// What is read at once may go beyond the rate.
     private let debt: Double
-    private var rate: Double?
     private var level: Double
-    private var at: Instant
-    /// Until then transfers may report what they moved while nothing was limited.
-    private var graceEnds: Instant
+    private var last: Now
 
-    /// Slow transfers report late: a second's bytes may come at once.
+    /// Bytes moved while nothing was limited may be reported this much later.
     private static let lateness = TimeSpan.seconds(2)
+    private var graceEnds: Instant
 
     init(_ rule: RateRule, _ debt: Double, _ now: Now) {
         self.rule = rule
         self.debt = debt
-        rate = rule.state(at: now.wall).rate.map { Double($0) }
-        at = now.instant
+        last = now
         graceEnds = now.instant
         level = 0
-        level = burst(rate ?? 0)
+        level = burst(rule.state(at: now.wall).rate)
     }
 
     /// A second's bytes, and a quarter of a second's that no transfer was given yet.
-    private func burst(_ rate: Double) -> Double { rate * 1.25 + debt + 1_000 }
+    private func burst(_ rate: Int64?) -> Double { Double(rate ?? 0) * 1.25 + debt + 1_000 }
 
-    /// Whether the rate allowed so many bytes by now.
-    mutating func take(_ amount: Double, _ now: Now) -> Bool {
-        let rate = rule.state(at: now.wall).rate.map { Double($0) }
-        defer { (self.rate, at) = (rate, now.instant) }
-        guard let rate, let before = self.rate else {
-            level = burst(rate ?? 0)
+    /// Whether the rate allowed so many bytes by now. `underWay` are the bytes that transfers may have been given while nothing
+    /// was limited, and report when they have moved, however slowly.
+    mutating func take(_ amount: Int64, _ now: Now, underWay: Int64) -> Bool {
+        defer { last = now }
+        let rates = rates(until: now)
+        let rate = rates.last ?? nil
+        guard let highest = rates.reduce(0, { most, rate in most.flatMap { most in rate.map { max(most, $0) } } }) else {
+            level = burst(rate) + Double(underWay)
             graceEnds = now.instant + Self.lateness
             return true
         }
-        // Between two looks either rate may have been in force; what was saved up at the higher one is not lost.
-        let highest = max(rate, before)
-        let full = rate == before ? burst(rate) : max(burst(highest), level)
-        level = min(max(full, level), level + (now.instant - at).seconds * highest) - amount
+        // What was saved up at a higher rate is not lost.
+        let full = max(burst(highest), level)
+        level = min(full, level + (now.instant - last.instant).seconds * Double(highest)) - Double(amount)
         guard now.instant >= graceEnds else {
             level = max(level, burst(rate))
             return true
         }
         return level >= -1e-3
+    }
+
+    /// Each rate that was in force since it was last asked; `nil` where nothing was limited.
+    private func rates(until now: Now) -> [Int64?] {
+        var state = rule.state(at: last.wall)
+        var rates = [state.rate]
+        while let change = state.changesAt, change <= now.wall {
+            state = rule.state(at: change)
+            rates.append(state.rate)
+        }
+        if now.wall < last.wall { rates.append(rule.state(at: now.wall).rate) }
+        return rates
     }
 }

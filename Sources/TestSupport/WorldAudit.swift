@@ -305,10 +305,16 @@ package struct WorldAudit: SimulationObserver {
         bytesMoved += bytes
         if pages[Int(task.raw)].sentBody == .goesElsewhere { pages[Int(task.raw)].sentBody = .no }
         let session = Int(facts(task).session.raw)
-        let isWithin = runBytes?.take(Double(bytes), now) ?? true
+        let underWay = hasSteadyRates(task) ? 0 : bytesUnderWay()
+        let isWithin = runBytes?.take(bytes, now, underWay: underWay) ?? true
         hold(isWithin, now, "more bytes than `limits.bandwidth`")
-        let isSessionWithin = sessionBytes[session]?.take(Double(bytes), now) ?? true
+        let isSessionWithin = sessionBytes[session]?.take(bytes, now, underWay: underWay) ?? true
         hold(isSessionWithin, now, "more bytes than the bandwidth of session \(session)")
+    }
+
+    /// The most bytes that the transfers of this moment have been given and not reported.
+    private func bytesUnderWay() -> Int64 {
+        model.reportEvery * Int64(pages.reduce(0) { $0 + ($1.isCounted ? 1 + $1.lent : 0) })
     }
 
     /// Whether no `bandwidth` of the task changes with the time of day: then credit is never taken back.

@@ -199,7 +199,8 @@ extension WorldAudit {
         case .maximumBytes:
             return hasMovedAll || answersTooLong >= Scheduler.mostAnswersTooLong
                 || pages[Int(task.raw)].verdict?.isForNextRun == true
-        case .window: return !isOpen(facts(task).session, now)
+        // The window may have opened again while a task that it ended came to its end.
+        case .window: return !isOpen(facts(task).session, now) || pages[Int(task.raw)].isCancelled
         case .earliestBegin: return moment(policy(task).earliestBegin).map { $0 > now.wall } ?? false
         default: return isBarred(task) || changes > 1 || pages[Int(task.raw)].isCancelled
         }

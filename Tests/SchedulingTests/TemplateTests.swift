@@ -183,6 +183,8 @@ private struct TemplateJob {
             }
             items.append(item)
         }
+        // Where a template becomes nothing, no member of its group is left that others could wait for.
+        if count == first { items[template].group = nil }
         // A template always becomes something good here, and what it becomes needs what it needs.
         items[template].fails = false
         items[template].mayFail = false
@@ -200,8 +202,20 @@ private struct TemplateJob {
         }
         // A group's member that needs what waits for its group would wait for itself.
         if let group = items[template].group {
-            for need in items[template].needs where items[need].group == group { items[need].group = nil }
+            for need in all(neededBy: items[template..<(template + 1)] + items[first...]) where items[need].group == group {
+                if need != template, need < first { items[need].group = nil }
+            }
         }
+    }
+
+    /// What these need, and what that needs.
+    private func all(neededBy start: ArraySlice<Item>) -> Set<Int> {
+        var found: Set<Int> = []
+        var open = start.flatMap(\.needs)
+        while let need = open.popLast() {
+            if found.insert(need).inserted { open += items[need].needs }
+        }
+        return found
     }
 
     /// Whether each task but the template came to a good end.

@@ -197,7 +197,33 @@ import TransferModel
         #expect(found { _ in } == "")
         #expect(found { $0.bandwidth = .steady(50_000) }.contains("`limits.bandwidth`"))
         #expect(found { $0.sessions[0].bandwidth = .steady(50_000) }.contains("bandwidth of session 0"))
+        #expect(found { $0.bandwidth = Self.limit(50_000, after: .zero) }.contains("`limits.bandwidth`"))
         #expect(found { $0.maximumBytes = 50_000 }.contains("after `limits.maximumBytes`"))
+    }
+
+    private static func limit(_ rate: Int64, after span: TimeSpan) -> RateRule {
+        let change = SimulatedSetting(SchedulingPlan()).start.wall + span
+        return RateRule { date in
+            date < change
+                ? RateRule.State(rate: nil, changesAt: change) : RateRule.State(rate: rate, changesAt: nil)
+        }
+    }
+
+    /// What was under way when a limit came is reported late, and is no more than the transfers of that moment had.
+    @Test(arguments: [(100_000, true), (200_000, false)] as [(Int64, Bool)])
+    func aLimitThatComesInMidRun(_ bytes: Int64, _ isAllowed: Bool) {
+        var scene = Scene()
+        scene.model.reportEvery = 100_000
+        scene.setting.plan.bandwidth = Self.limit(10_000, after: .seconds(1))
+        let found = scene.violations { audit, scene in
+            Self.start(&audit, Self.first, scene)
+            audit.sees(.moved(Self.first, bytes: 1_000_000), at: scene.now)
+            scene.pass(.seconds(2))
+            audit.sees(.moved(Self.first, bytes: 1), at: scene.now)
+            scene.pass(.seconds(5))
+            audit.sees(.moved(Self.first, bytes: bytes), at: scene.now)
+        }
+        #expect(found.isEmpty == isAllowed, "\(found)")
     }
 
     @Test func endsOfTasksAndGroups() {

@@ -10,8 +10,8 @@ struct PartQuestion {
     /// The server broke the connection off at the HEAD, or said nothing.
     private(set) var isRefused = false
 
-    mutating func unanswered(_ end: TransportEnd) {
-        if part != nil, end.mayBeTheRange { isRefused = true }
+    mutating func unanswered(_ end: TransportEnd, asksForLength: Bool) {
+        if part != nil || asksForLength, end.mayBeTheRange { isRefused = true }
     }
 }
 
@@ -28,10 +28,10 @@ extension AttemptLife {
     /// Whether the present request is that HEAD.
     package var asksAboutPart: Bool { partQuestion.part != nil }
 
-    /// The server broke the connection off at that HEAD, or said nothing.
+    /// The server broke the connection off at a HEAD, or said nothing.
     package var brokeAtQuestion: Bool { partQuestion.isRefused }
 
-    /// The file that stands there is asked about by its time alone: it may be a part as well as the whole.
+    /// Nothing is known of the existing file but its time: it may be a part as well as the whole.
     package var asksByTime: Bool { condition?.size != nil }
 
     func judgeForeignPart(_ part: ForeignPart, status: Int, _ headers: HeaderBlock) -> HeadDecision {

@@ -273,7 +273,7 @@ package final class AttemptLife {
 
     /// It ended without a byte of what was asked for. When a request for all of the file does so too, it was not the range.
     private func countUnanswered(_ end: TransportEnd) {
-        partQuestion.unanswered(end)
+        partQuestion.unanswered(end, asksForLength: asksForLength)
         guard let point = resume, end.mayBeTheRange, !isBare, continues(point) else { return }
         resume?.unanswered = setAside == nil ? point.unanswered + 1 : 0
     }

@@ -136,7 +136,7 @@ package enum DeliveryOrder: Sendable {
     case publishGroup(GroupPlace, absent: [String?] = [])
     /// If it still waits for another run, it is not published: `groupPublished` says so, with the error `cancelled`.
     case giveUpGroup(GroupPlace)
-    /// A member failed: what stands there is not touched, and verified members are kept where the next run may have them.
+    /// A member failed: the published folder stays as it is, and verified members are kept for the next run.
     case discardGroup(GroupPlace, keepingMembers: Bool = true)
     /// Nothing else is under way: do not wait for more before flushing.
     case hurry

@@ -139,7 +139,7 @@ final class GroupStaging {
     }
 
     private func keep(_ members: MemberFolder, in folder: FolderCache.Folder, _ names: [RawName], _ kept: KeptFolder) {
-        // Completed as the old tree was, a folder may be one that nobody may write in.
+        // A folder takes the old one's mode, which may forbid writing.
         try? folder.descriptor.setMode(0o700)
         let new = members.files.filter { $0.value.kept == nil && $0.value.isOfUse }
         if !new.isEmpty, let target = try? kept.folder(names, makes: true) {

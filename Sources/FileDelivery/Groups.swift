@@ -73,7 +73,8 @@ final class Groups {
         if let staging = stagings.removeValue(forKey: place.index) {
             return keepingMembers ? giveUp(staging) : remove(staging)
         }
-        // A run that has nothing to stage, night for night, finds what one that was killed left there all the same.
+        if !keepingMembers { kept.remove(place) }
+        // A run that stages nothing still clears away what a killed one left.
         if (try? Descriptor.openFolder(Folders.split(place.folder).folder)) != nil {
             _ = try? GroupTarget.look(at: place, folders)
         }

@@ -108,20 +108,22 @@ final class KeptFolder: Sendable {
 
     /// The folder of kept members in which a member's file would be.
     func folder(_ names: [RawName], makes: Bool = false) throws(SystemError) -> FolderCache.Folder {
-        var folder = try FolderCache.Folder(descriptor.folder(.this))
+        var folder = try root()
         for name in [Self.membersName] + names { folder = try makes ? folder.madeChild(name) : folder.child(name) }
         return folder
     }
 
+    private func root() throws(SystemError) -> FolderCache.Folder { try FolderCache.Folder(descriptor.folder(.this)) }
+
     private func removeMembers() {
-        guard let root = try? FolderCache.Folder(descriptor.folder(.this)) else { return }
+        guard let root = try? root() else { return }
         try? TreeRemoval.remove(Self.membersName, in: root)
     }
 
     /// What a killed run staged was verified before it got its name there. A file that the group's own folder has as well
     /// is the same file, and does no harm here.
     private func gatherTree() {
-        guard let root = try? FolderCache.Folder(descriptor.folder(.this)),
+        guard let root = try? root(),
             let tree = try? root.child(GroupStaging.treeName)
         else { return }
         let list = FolderList(tree)
@@ -142,7 +144,7 @@ final class KeptFolder: Sendable {
 
     /// Removes files until the rest has no more than `most` bytes. Returns how many bytes stay; `nil` when nothing does.
     func trim(to most: Int64) -> Int64? {
-        guard let root = try? FolderCache.Folder(descriptor.folder(.this)) else { return nil }
+        guard let root = try? root() else { return nil }
         var (bytes, count) = (Int64(0), 0)
         let list = FolderList(root)
         var next = 0
@@ -230,6 +232,15 @@ final class KeptMembers: Sendable {
         else { return nil }
         state.withLock { $0.folders[place.index] = .some(made) }
         return made
+    }
+
+    /// The group is given up: what earlier runs kept of it goes, too.
+    func remove(_ place: GroupPlace) {
+        guard let folder = folder(of: place) else { return }
+        if let beside = try? FolderCache.Folder(Descriptor.openFolder(folder.beside)) {
+            try? TreeRemoval.remove(folder.name, in: beside)
+        }
+        forget(place)
     }
 
     /// The group is published: nothing of it is kept.

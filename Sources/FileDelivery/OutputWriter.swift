@@ -69,7 +69,7 @@ package final class OutputWriter: Sendable {
         do throws(SystemError) {
             while place < body.size {
                 let count = try LocalFiles.readPiece(body.file, &buffer, place)
-                // Somebody cut the file short.
+                // The file was truncated meanwhile.
                 guard count > 0 else { throw SystemError(call: "read", errno: EIO) }
                 let wanted = Int(min(Int64(count), body.size - place))
                 guard try pass(on: buffer, first: wanted) else { return .outputStopped }

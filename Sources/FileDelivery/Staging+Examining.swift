@@ -25,7 +25,7 @@ extension Staging {
         var place = 0
         while place < buffer.count {
             let count = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[place...]), at: Int64(place))
-            // Somebody cut the file short.
+            // The file was truncated meanwhile.
             guard count > 0 else { throw SystemError(call: "read", errno: EIO) }
             place += count
         }

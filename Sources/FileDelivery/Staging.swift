@@ -175,7 +175,7 @@ final class Staging {
                 }
             }
             let count = try read.get()
-            // Somebody cut the file short.
+            // The file was truncated meanwhile.
             guard count > 0 else { throw SystemError(call: "read", errno: EIO) }
             bytes.withUnsafeBytes { buffer in
                 let came = UnsafeRawBufferPointer(rebasing: buffer[..<count])

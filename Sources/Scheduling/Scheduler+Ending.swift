@@ -57,7 +57,7 @@ extension Scheduler {
         finishedCount += 1
         if tasks[index].resourceClockRuns { voidTimers += 1 }
         let tolerated = outcome == .failed && isTolerated(plan.policies[policyNumber(of: task)].allowFailure, status)
-        if !plan.templates.isEmpty, outcome != .succeeded { outcomes.note(task, isTolerated: tolerated, deferral) }
+        if !plan.templates.isEmpty, outcome != .succeeded { unsuccessful.note(task, isTolerated: tolerated, deferral) }
         actions.append(
             .finished(
                 task,

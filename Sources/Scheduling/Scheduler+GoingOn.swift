@@ -45,7 +45,7 @@ extension Scheduler {
             tasks[index].phase = .finished
             tasks[index].outcome = ending.outcome
             if ending.outcome != .succeeded {
-                outcomes.note(
+                unsuccessful.note(
                     TaskIndex(raw: UInt32(index)), isTolerated: ending.isTolerated, ending.deferral)
             }
             finishedCount += 1

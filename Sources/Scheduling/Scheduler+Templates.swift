@@ -13,7 +13,7 @@ package struct AddedTasks: Sendable {
 }
 
 /// What became of tasks that did not succeed.
-struct OutcomeBook: Sendable {
+struct UnsuccessfulTasks: Sendable {
     private var tolerated: Set<TaskIndex> = []
     private var deferrals: [TaskIndex: Deferral] = [:]
 
@@ -107,8 +107,8 @@ extension Scheduler {
             case .succeeded: break
             case nil where isVerified(need, for: task): break
             case nil: open += 1
-            case let outcome? where outcomes.isTolerated(need): _ = outcome
-            case let outcome?: lost = lost ?? (outcomes.deferral(of: need), Blame(.task(need), outcome))
+            case _? where unsuccessful.isTolerated(need): break
+            case let outcome?: lost = lost ?? (unsuccessful.deferral(of: need), Blame(.task(need), outcome))
             }
         }
         for group in plan.tasks[Int(task.raw)].neededGroups {

@@ -55,7 +55,7 @@ package struct Scheduler {
     /// Their host was parked in this turn, or is open again: those who wait there are told anew.
     var turnedLanes: [Int] = []
     /// While tasks may be added that need those which ended.
-    var outcomes = OutcomeBook()
+    var unsuccessful = UnsuccessfulTasks()
     var conditions: ConditionsBook
     /// What is to be put off to the next run in this turn.
     var postponed: [Postponement] = []

@@ -118,6 +118,7 @@ extension Engine {
     private func askByDate(_ attempt: Attempt, _ url: ResourceURL) {
         let specification = attempt.specification
         guard attempt.isKept, let memory, url.isHTTP, attempt.life.resume == nil, attempt.part == nil,
+            !foreignParts.unanswered.contains(attempt.task),
             Revalidation.applies(to: specification.options.values),
             let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), LinkCheck.stands(path)
         else { return begin(attempt, url) }

@@ -101,6 +101,21 @@ import TransferModel
         #expect(server.requests().map(\.method) == ["GET", "HEAD", "GET"])
     }
 
+    @Test func aServerThatBreaksOffAtTheHEAD_isAskedForTheFile() throws {
+        defer { server.stop() }
+        try put()
+        server.on("/f") { request in
+            if request.method == "HEAD" { return Script([.reset]) }
+            let isAsked = request.header("If-Modified-Since") != nil
+            return isAsked ? .respond(304) : .respond(200, body: "the file")
+        }
+        let run = try stage.run(job(", retry: { attempts: 4, backoff: { initial: 1ms } }"))
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.value("$.tasks[0].source") == "network")
+        #expect(server.requests().last?.method == "GET")
+        #expect(try stage.text("f") == "the file")
+    }
+
     /// Another session's file may have been put there: only what is kept would tell.
     @Test func anEphemeralSession_fetches() throws {
         defer { server.stop() }

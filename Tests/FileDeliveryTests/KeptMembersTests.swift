@@ -239,12 +239,12 @@ import TransferModel
         #expect(try tree.text("site/new") == "theirs")
     }
 
-    @Test func aCancelledGroup_keepsNothing() throws {
+    @Test(arguments: [true, false]) func aCancelledGroup_keepsNothing(_ hasStaged: Bool) throws {
         let first = try stage()
         try first.stage("a", "new")
         first.desk.finish()
         let second = try stage()
-        try second.stage("b", "new")
+        if hasStaged { try second.stage("b", "new") }
         second.desk.submit(.discardGroup(second.place, keepingMembers: false))
         second.desk.finish()
         #expect(isClean)

@@ -38,7 +38,7 @@ build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcur
 	$(RELEASE) --product transfer-run
 
 test: ## every test, with the release binary built first
-	@tools/need.sh $(LIBRARIES) binutils strace e2fsprogs tinyproxy-bin microsocks socat python3-pyftpdlib git \
+	@tools/need.sh $(LIBRARIES) binutils strace e2fsprogs tinyproxy-bin microsocks socat python3-pyftpdlib python3-pyte git \
 		iproute2 dbus-daemon python3-dbusmock
 	@$(RELEASE) --product transfer-run
 	@$(RELEASE) --product simulation-check

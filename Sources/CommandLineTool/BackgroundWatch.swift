@@ -80,8 +80,9 @@ final class BackgroundWatch: Sendable {
                 },
                 hear: { [self] in
                     let words = FollowedRun.heldUp(background.identifier, $0)
-                    try? DescriptorSink.standardError.write(Array(words.utf8))
+                    LiveTerminal.standardError.print(words)
                 },
+                due: { [self] in story.nextTick }, tick: { [self] now in story.tick(now) },
                 take: { [self] events in
                     for event in events { release(event, follower, inbox) }
                     story.take(events, from: .background)

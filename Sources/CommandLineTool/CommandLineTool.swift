@@ -14,11 +14,10 @@ package struct Console {
         self.errors = errors
     }
 
-    /// Standard output and standard error. Nobody listening is no failure.
+    /// Standard output and standard error, which a run may draw on. Nobody listening is no failure.
     package static var standard: Console {
         let output = Output()
-        let errors = DescriptorSink.standardError
-        var console = Console(output: { output.write($0) }, errors: { try? errors.write(Array($0.utf8)) })
+        var console = Console(output: { output.write($0) }, errors: { LiveTerminal.standardError.print($0) })
         console.problem = { output.problem }
         return console
     }

@@ -28,8 +28,6 @@ package struct Flag: Sendable {
     package let help: String
     package let commands: [CommandName]
     package let isBuilt: Bool
-    /// Values of a choice that are known and do nothing yet.
-    package let unbuiltChoices: [String]
     package let hasVariable: Bool
 
     /// `--report`.
@@ -57,7 +55,7 @@ package struct Flag: Sendable {
     /// `help`, and how it may be given.
     package var does: String {
         let repeats = isList ? "; can be given several times" : ""
-        return help + repeats + unbuiltChoices.map { "; `\($0)` is not built yet" }.joined()
+        return help + repeats
     }
 
     package var isList: Bool { if case .list = shape { true } else { false } }
@@ -140,8 +138,8 @@ package enum FlagTable {
 
     private static let people: [Flag] = [
         flag(
-            .progress, .choice(["auto", "bar", "plain", "none"]), "what to show while it runs", following,
-            unbuilt: ["bar"]),
+            .progress, .choice(["auto", "bar", "plain", "none"]),
+            "what to show while it runs: bars where standard error is a terminal, else lines", following),
         flag(.color, .choice(["auto", "always", "never"]), "colour on standard error", [.run, .check, .attach]),
         flag(
             .verbose, .toggle, "tell each attempt, redirect and wait as well; `status`: networks and power, too",
@@ -179,10 +177,10 @@ package enum FlagTable {
 
     private static func flag(
         _ name: FlagName, _ shape: Flag.Shape, _ help: String, _ commands: [CommandName] = [.run],
-        short: Character? = nil, isBuilt: Bool = true, unbuilt: [String] = [], hasVariable: Bool = true
+        short: Character? = nil, isBuilt: Bool = true, hasVariable: Bool = true
     ) -> Flag {
         Flag(
             name: name, short: short, shape: shape, help: help, commands: commands, isBuilt: isBuilt,
-            unbuiltChoices: unbuilt, hasVariable: hasVariable)
+            hasVariable: hasVariable)
     }
 }

@@ -22,7 +22,7 @@ struct FollowedRun {
             let outputs = try RunOutputs(job, options, environment, isOneOfSeveral: cameBack)
             if cameBack { outputs.cameBack(to: Set(job.tasks.map(\.session))) }
             let follower = try Follower(run, identifier, folder: folder, starter: starter)
-            if outputs.tellEverything { follower.wantsProgress(of: job) }
+            if outputs.wantsProgress { follower.wantsProgress(of: job) }
             switch try follow(follower, outputs) {
             case .interrupted(let number): return interrupted(number)
             case .finished(let end, let trouble):
@@ -38,13 +38,17 @@ struct FollowedRun {
     private func follow(_ follower: Follower, _ outputs: RunOutputs) throws(ServiceTrouble) -> Follower.End {
         let heard = HeardSignal()
         let interrupt = follower.interrupt
-        try? Signals.watch { number in
+        try? Signals.watch(aroundStop: LiveTerminal.standardError.standAside) { number in
             if case .second = heard.note(number) { Terminal.endAtOnce(number) }
             interrupt()
         }
         let consumers = outputs.consumers
         return try follower.follow(
             signal: { heard.number }, hear: { console.errors(Self.heldUp(identifier, $0)) },
+            due: { consumers.compactMap(\.nextTick).min() },
+            tick: { now in
+                for consumer in consumers where consumer.nextTick.map({ $0 <= now }) == true { try? consumer.tick(now) }
+            },
             take: { events in
                 for consumer in consumers { try? consumer.consume(events) }
             })

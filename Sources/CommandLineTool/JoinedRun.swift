@@ -52,7 +52,7 @@ struct JoinedRun {
     ) throws -> Int32 {
         let story = JoinedStory(job, here: foreground.job, background: background.job, outputs.consumers)
         let teller = try ReleaseTeller(background, failsFast: failsFast)
-        let watch = try BackgroundWatch(self, story, tellsProgress: outputs.tellEverything)
+        let watch = try BackgroundWatch(self, story, tellsProgress: outputs.wantsProgress)
         let done: RunningJob.Transferred
         do {
             done = try carrier.transfer(

@@ -36,6 +36,17 @@ package final class JoinedStory: Sendable {
         }
     }
 
+    /// When a consumer has something to say though nothing happened.
+    package var nextTick: WallTime? { state.withLock { $0.consumers.all.compactMap(\.nextTick).min() } }
+
+    package func tick(_ now: WallTime) {
+        state.withLock { state in
+            for consumer in state.consumers.all where consumer.nextTick.map({ $0 <= now }) == true {
+                try? consumer.tick(now)
+            }
+        }
+    }
+
     /// Nobody will hear of anything more from there.
     package func hearsNoMore(of side: Side) { state.withLock { $0[side].isSilent = true } }
 
@@ -130,7 +141,7 @@ private struct Part {
 /// Under the story's lock.
 private struct State {
     private let job: Job
-    private let consumers: Consumers
+    let consumers: Consumers
     private var here: Part
     private var background: Part
     /// What may have to stand behind something that the other part has not told yet.

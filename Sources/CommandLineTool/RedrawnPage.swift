@@ -2,9 +2,7 @@ import Reporting
 
 /// A page of text that takes the place of the one before it on a terminal.
 package struct RedrawnPage {
-    /// Lines of the page that stands there.
-    private var height = 0
-    private var columns = 0
+    private var screen = LiveScreen()
 
     package init() {}
 
@@ -17,10 +15,6 @@ package struct RedrawnPage {
             let rest = lines.count - most + 1
             lines = lines.prefix(most - 1) + [TextLayout.cut("… and \(rest) more lines", to: columns - 1)]
         }
-        // In a terminal of another width the lines stand elsewhere.
-        let up = height > 0 && self.columns == columns ? "\u{1B}[\(height)A\r" : ""
-        height = lines.count
-        self.columns = columns
-        return up + lines.map { "\($0)\u{1B}[K\n" }.joined() + "\u{1B}[J"
+        return String(decoding: screen.draw(lines, columns: columns), as: UTF8.self)
     }
 }

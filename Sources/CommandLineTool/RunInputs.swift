@@ -46,7 +46,7 @@ final class RunInputs {
     /// Signals become commands; a second one ends the process at once.
     private func watchSignals(_ inbox: Mailbox<RunInput>, _ listener: ControlListener?) {
         let heard = HeardSignal()
-        try? Signals.watch { [signalled] number in
+        try? Signals.watch(aroundStop: LiveTerminal.standardError.standAside) { [signalled] number in
             switch heard.note(number) {
             case .first:
                 signalled?(number)

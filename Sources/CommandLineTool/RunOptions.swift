@@ -33,14 +33,21 @@ package struct JobArguments: Sendable {
 package enum ColorChoice: String, CaseIterable, Sendable {
     case auto, always, never
 
-    /// `NO_COLOR` and `TERM=dumb` speak where nothing was typed.
+    /// `NO_COLOR`, `FORCE_COLOR` and `TERM=dumb` speak where nothing was typed.
     package func isOn(isTerminal: Bool, environment: [String: String]) -> Bool {
         switch self {
         case .always: true
         case .never: false
         case .auto:
-            isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+            (environment["NO_COLOR"] ?? "").isEmpty
+                && (Self.isForced(environment) || isTerminal && environment["TERM"] != "dumb")
         }
+    }
+}
+
+extension ColorChoice {
+    private static func isForced(_ environment: [String: String]) -> Bool {
+        environment["FORCE_COLOR"].map { !$0.isEmpty && $0 != "0" && $0 != "false" } ?? false
     }
 }
 
@@ -58,7 +65,7 @@ package struct RunOptions: Sendable {
         case standardOutput
         case path(String)
     }
-    package enum Progress: String, CaseIterable, Sendable { case auto, plain, none }
+    package enum Progress: String, CaseIterable, Sendable { case auto, bar, plain, none }
     package enum Amount: Sendable { case quiet, normal, verbose }
 
     package var arguments: JobArguments

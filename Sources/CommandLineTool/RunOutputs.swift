@@ -8,7 +8,7 @@ import TransferModel
 struct RunOutputs {
     private let report: JSONReport
     private let events: EventLines?
-    private let progress: PlainProgress?
+    private let progress: (any EventConsumer)?
     private let summary: GitHubSummary?
     private let reportPath: String?
     private let reportsToStandardOutput: Bool
@@ -100,28 +100,47 @@ struct RunOutputs {
         }
     }
 
+    /// Whether a live part is drawn on the terminal.
+    static func draws(_ options: RunOptions, _ environment: [String: String]) -> Bool {
+        if case .quiet = options.amount { return false }
+        return switch options.progress {
+        case .auto: !options.isGitHub && LiveTerminal.isUsable(2, environment)
+        case .bar: Terminal.isTerminal(2)
+        case .plain, .none: false
+        }
+    }
+
+    /// Of so many tasks each has its line, though the live part shows how far they are.
+    private static let fewTasks = 50
+
     private static func progress(
         _ job: Job, _ options: RunOptions, _ environment: [String: String], reportPath: String?
-    ) -> PlainProgress? {
+    ) -> (any EventConsumer)? {
         guard options.progress != .none else { return nil }
-        let amount: PlainProgress.Amount =
-            switch options.amount {
-            case .quiet: .quiet
-            case .normal: .normal
-            case .verbose: .verbose
-            }
         let isWatched = Terminal.isTerminal(2)
-        let color = options.color.isOn(isTerminal: isWatched, environment: environment)
-        return PlainProgress(
-            job: job, sink: DescriptorSink.standardError,
-            style: PlainProgress.Style(
-                amount: amount, color: color, isGitHub: options.isGitHub, advice: options.advice,
-                width: isWatched ? Terminal.width(2) : nil, report: reportPath,
-                heartbeat: isWatched ? nil : .seconds(30)))
+        var style = PlainProgress.Style(
+            color: options.color.isOn(isTerminal: isWatched, environment: environment), isGitHub: options.isGitHub,
+            advice: options.advice, width: isWatched ? Terminal.width(2) : nil, report: reportPath,
+            heartbeat: isWatched ? nil : .seconds(30))
+        switch options.amount {
+        case .quiet: style.amount = .quiet
+        case .normal: style.amount = .normal
+        case .verbose: style.amount = .verbose
+        }
+        guard draws(options, environment) else {
+            return PlainProgress(job: job, sink: DescriptorSink.standardError, style: style)
+        }
+        style.isBrief = job.tasks.count > fewTasks
+        return TerminalProgress(
+            job: job, output: LiveTerminal.standardError, style: style,
+            isUnicode: LiveTerminal.isUnicode(environment))
     }
 
     /// Somebody listens to every event, not only to the end of a task.
     var tellEverything: Bool { events != nil }
+
+    /// Somebody looks at how far bodies are.
+    var wantsProgress: Bool { tellEverything || progress is TerminalProgress }
 
     var consumers: [any EventConsumer] {
         var all: [any EventConsumer] = [report]

@@ -34,7 +34,7 @@ struct RunningJob {
         do throws(UsageError) {
             guard let (job, loaded) = try load(path) else { return 2 }
             // From here signals are values, before the first thread is made that stays.
-            Signals.hold()
+            Signals.hold(stops: RunOutputs.draws(options, environment))
             warnOfInsecurity(job)
             guard let networks = networks() else { return 2 }
             var carrier = self

@@ -1,6 +1,7 @@
 import BackgroundService
 import JobRunner
 import NetworkConditions
+import Reporting
 import RunControl
 package import Stores
 import SystemIO
@@ -15,6 +16,8 @@ package struct StatusOptions: Sendable {
     package var isVerbose: Bool
     /// What is written to standard output can be written over.
     package var redraws: Bool
+    /// Whether the terminal shows more than ASCII.
+    package var isUnicode: Bool
     package var network: DictatedNetwork?
     /// `nil` without a place for state.
     package var folder: StateFolder?
@@ -27,6 +30,7 @@ package struct StatusOptions: Sendable {
         asJSON = meant.isSet(.json)
         isWatching = meant.isSet(.watch)
         isVerbose = meant.isSet(.verbose)
+        isUnicode = LiveTerminal.isUnicode(environment)
         redraws = !asJSON && Terminal.isTerminal(1) && environment["TERM"] != "dumb"
         network = try meant.network()
         folder = try? StateFolder(meant.value(.stateDir), environment)
@@ -169,7 +173,14 @@ private struct StatusShow {
     }
 
     private func text(of view: StatusView, _ rates: [WatchedRates.Key: Int64] = [:]) -> String {
-        options.asJSON ? view.json : view.text(showsNetworks: options.isVerbose, rates: rates)
+        options.asJSON ? view.json : view.text(showsNetworks: options.isVerbose, rates: rates, bars: bars)
+    }
+
+    /// Where pages replace one another.
+    private var bars: LiveFrame.Style? {
+        guard options.redraws, let size = Terminal.size(1) else { return nil }
+        return LiveFrame.Style(
+            columns: size.columns, height: size.rows, color: false, isUnicode: options.isUnicode)
     }
 
     private func show(_ text: String, isFirst: Bool, _ page: inout RedrawnPage) {

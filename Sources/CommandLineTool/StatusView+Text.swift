@@ -11,9 +11,13 @@ extension StatusView {
     }
 
     /// Sessions and runs; below them networks and power, where these hold a task back or `showsNetworks` asks for them.
-    func text(showsNetworks: Bool, rates: [WatchedRates.Key: Int64] = [:]) -> String {
-        var lines = sessions.isEmpty ? [] : ["sessions"] + sessions.flatMap { $0.lines(rates[.session($0.identifier)]) }
-        if !runs.isEmpty { lines += ["runs"] + runs.flatMap { $0.lines(rates[.run($0.process)]) } }
+    /// `bars`: how far running tasks are is drawn, too.
+    func text(
+        showsNetworks: Bool, rates: [WatchedRates.Key: Int64] = [:], bars: LiveFrame.Style? = nil
+    ) -> String {
+        var lines =
+            sessions.isEmpty ? [] : ["sessions"] + sessions.flatMap { $0.lines(rates[.session($0.identifier)], bars) }
+        if !runs.isEmpty { lines += ["runs"] + runs.flatMap { $0.lines(rates[.run($0.process)], bars) } }
         if lines.isEmpty { lines = ["no run is under way"] }
         if showsNetworks || isHeldBack { lines += networkLines }
         return lines.joined(separator: "\n") + "\n"
@@ -43,18 +47,18 @@ extension StatusView {
 }
 
 extension StatusView.Run {
-    fileprivate func lines(_ rate: Int64?) -> [String] {
+    fileprivate func lines(_ rate: Int64?, _ bars: LiveFrame.Style?) -> [String] {
         guard let status else { return ["  \(process)  does not answer"] }
         let tasks = status.tasks.map { TaskLine($0) }
         // What has finished is not among them: how much it is all together is not known here.
         let amounts = amounts(tasks, isWhole: false, rate)
         return ["  \(process)  \(Visible.text(status.job)): \(words(for: status.counts))\(amounts)"]
-            + taskLines(tasks, status.counts)
+            + taskLines(tasks, status.counts, bars)
     }
 }
 
 extension BackgroundSession {
-    fileprivate func lines(_ rate: Int64?) -> [String] {
+    fileprivate func lines(_ rate: Int64?, _ bars: LiveFrame.Style?) -> [String] {
         let outcomes: [String] = TaskOutcome.allCases.compactMap { outcome in
             let count = tasks.count { $0.outcome == outcome }
             return state == .finished && count > 0 ? "\(count) \(outcome.rawValue)" : nil
@@ -65,7 +69,7 @@ extension BackgroundSession {
         let held = trouble.map { ["    held up: \(Visible.text($0))"] } ?? []
         let amounts = amounts(tasks.map { TaskLine($0) }, isWhole: true, rate)
         return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)\(amounts)"] + held
-            + taskLines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts) + hint
+            + taskLines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts, bars) + hint
     }
 }
 
@@ -91,11 +95,18 @@ private func amounts(_ tasks: [TaskLine], isWhole: Bool, _ rate: Int64?) -> Stri
 }
 
 /// Those that run first, then why the others do not; of many the first.
-private func taskLines(_ tasks: [TaskLine], _ counts: [RunStatus.State: Int]) -> [String] {
+private func taskLines(
+    _ tasks: [TaskLine], _ counts: [RunStatus.State: Int], _ bars: LiveFrame.Style?
+) -> [String] {
     let most = 10
     let running = tasks.filter { $0.isRunning && $0.bytes != nil }
     let waiting = tasks.filter { $0.waitsFor != nil }
-    var lines = running.prefix(most).map { "    \(Visible.text($0.id)): \($0.bytes ?? "")" }
+    var lines = running.prefix(most).map { task in
+        let bar = bars.flatMap { style in
+            task.expected.map { LiveFrame(style).bar(task.moved, of: $0, columns: 20) + " " }
+        }
+        return "    \(Visible.text(task.id)): \(bar ?? "")\(task.bytes ?? "")"
+    }
     lines += waiting.prefix(most).map { task in
         let bytes = task.bytes.map { " (\($0))" } ?? ""
         return "    \(Visible.text(task.id)) waits for \(Visible.text(task.waitsFor ?? ""))\(bytes)"

@@ -21,5 +21,8 @@ enum Terminal {
     }
 
     /// Ends the process here and now: a second signal.
-    static func endAtOnce(_ signal: Int32) -> Never { _exit(128 + signal) }
+    static func endAtOnce(_ signal: Int32) -> Never {
+        LiveTerminal.standardError.clear()
+        _exit(128 + signal)
+    }
 }

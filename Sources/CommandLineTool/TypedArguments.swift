@@ -157,9 +157,8 @@ extension Flag {
         guard isBuilt else { throw .notBuilt("`\(long)`") }
         guard case .choice(let words) = shape else { return }
         for value in values {
-            if unbuiltChoices.contains(value) { throw .notBuilt("`\(long) \(value)`") }
             if !words.contains(value) {
-                let listed = words.filter { !unbuiltChoices.contains($0) }.map { "`\($0)`" }.joined(separator: ", ")
+                let listed = words.map { "`\($0)`" }.joined(separator: ", ")
                 throw UsageError("`\(long)` cannot be `\(value)`", hint: "it is one of \(listed)")
             }
         }

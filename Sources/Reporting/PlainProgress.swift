@@ -14,12 +14,16 @@ package final class PlainProgress: EventConsumer {
         package var width: Int?
         /// Where the report is going to be, as it is told.
         package var report: String?
+        /// Only tasks that failed, were tried again or changed something have a line: there are many, and a live part shows
+        /// how far they are.
+        package var isBrief: Bool
         /// How often a line says that the run goes on; `nil` where somebody sees that.
         package var heartbeat: TimeSpan?
 
         package init(
             amount: Amount = .normal, color: Bool = false, isGitHub: Bool = false,
-            advice: RerunAdvice = RerunAdvice(), width: Int? = nil, report: String? = nil, heartbeat: TimeSpan? = nil
+            advice: RerunAdvice = RerunAdvice(), width: Int? = nil, report: String? = nil, isBrief: Bool = false,
+            heartbeat: TimeSpan? = nil
         ) {
             self.amount = amount
             self.color = color
@@ -27,6 +31,7 @@ package final class PlainProgress: EventConsumer {
             self.advice = advice
             self.width = width
             self.report = report
+            self.isBrief = isBrief
             self.heartbeat = heartbeat
         }
     }
@@ -99,6 +104,7 @@ package final class PlainProgress: EventConsumer {
         case .attemptFinished(let record):
             let isUpload = job.tasks[Int(task.raw)].type == .upload
             courses[task, default: TaskCourse()].end(record, isUpload: isUpload)
+            tally.count(record)
             pulse.ended(task)
             tellEnd(of: record, task)
         case .redirect(let record): tell(task, "\(record.status) \(record.action.rawValue)", "to \(record.to)")
@@ -174,7 +180,7 @@ package final class PlainProgress: EventConsumer {
         let course = courses.removeValue(forKey: task) ?? TaskCourse()
         pulse.finished(task)
         let word = OutcomeWord(record)
-        let isShown = style.amount != .quiet && (style.amount == .verbose || !RunCauses.isFolded(record))
+        let isShown = isShown(record, course)
         tally.count(task, record, course, shownAt: lineCount)
         guard isShown else { return }
         word.append(to: &lines, color: style.color)
@@ -194,6 +200,16 @@ package final class PlainProgress: EventConsumer {
         endLine()
         if record.outcome == .succeeded { warnOfBrokenPlace(task, course) }
         if isAnnotated { annotate(task, record) }
+    }
+
+    private func isShown(_ record: TaskRecord, _ course: TaskCourse) -> Bool {
+        switch style.amount {
+        case .quiet: return false
+        case .verbose: return true
+        case .normal:
+            if RunCauses.isFolded(record) { return false }
+            return !style.isBrief || record.outcome != .succeeded || course.attempts > 1 || record.changed == true
+        }
     }
 
     /// Breaks a task's line, which goes on at `start` after the outcome's word, where it is wider than the terminal.

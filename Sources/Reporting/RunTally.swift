@@ -16,6 +16,7 @@ struct RunTally {
     private var causes: RunCauses
     private(set) var finished = 0
     private var retries = 0
+    private var times = RunTimes()
     /// Bytes of bodies that tasks moved which have ended.
     private(set) var moved: Int64 = 0
     /// What half-done downloads left for the next run.
@@ -53,10 +54,13 @@ struct RunTally {
     /// How many did not succeed so far.
     var troubled: Int { causes.causes.reduce(causes.followerCount) { $0 + $1.tasks.count } }
 
+    mutating func count(_ attempt: AttemptRecord) { times.count(attempt) }
+
     mutating func count(_ task: TaskIndex, _ record: TaskRecord, _ course: TaskCourse, shownAt lines: Int) {
         finished += 1
         retries += max(0, course.attempts - 1)
         moved += course.moved
+        times.count(record)
         let word = OutcomeWord(record)
         counts[word.place] += 1
         guard word.isTrouble else { return }
@@ -110,6 +114,8 @@ struct RunTally {
             }
             lines.append(again)
         }
+        if style.amount != .quiet { lines += times.lines(run.duration) }
+        if let words = ExitStatus.words(run.exitStatus) { lines.append("Exit status \(run.exitStatus): \(words).") }
         lines.append(closing(run, style.report))
         return lines
     }

@@ -32,6 +32,11 @@ package enum TextLayout {
         text + String(repeating: " ", count: max(0, columns - width(of: text)))
     }
 
+    /// Spaces up to `columns`, and `text`.
+    package static func leftPadded(_ text: String, to columns: Int) -> String {
+        String(repeating: " ", count: max(0, columns - width(of: text))) + text
+    }
+
     /// Breaks a line between words so that none is wider than `width`, which is no limit when `nil`. What follows the first
     /// line is indented. A word that is wider than a line stays whole: a URL or a command can still be copied.
     package static func wrapped(_ text: String, width: Int?, indent: String = "") -> [String] {
@@ -60,19 +65,20 @@ package enum TextLayout {
         return lines + [line]
     }
 
-    /// `text`, or its beginning and `…` where it is wider than `columns`.
-    package static func cut(_ text: String, to columns: Int) -> String {
+    /// `text`, or its beginning and `mark` where it is wider than `columns`.
+    package static func cut(_ text: String, to columns: Int, mark: String = "…") -> String {
         guard width(of: text) > columns else { return text }
         var (kept, used) = ("", 0)
         for character in text {
             used += width(of: character)
-            if used >= columns { break }
+            if used + mark.count > columns { break }
             kept.append(character)
         }
-        return kept + "…"
+        return kept + mark.prefix(max(0, columns))
     }
 
-    private static func trimmed(_ line: String) -> String {
+    /// Without the spaces at its end.
+    static func trimmed(_ line: String) -> String {
         guard let last = line.lastIndex(where: { $0 != " " }) else { return "" }
         return String(line[...last])
     }

@@ -9,8 +9,12 @@ package enum Signals {
         unsafe sigaddset(&set, SIGINT)
         unsafe sigaddset(&set, SIGTERM)
         if !isIgnored(SIGHUP) { unsafe sigaddset(&set, SIGHUP) }
+        if heedsStops.load(ordering: .relaxed) { unsafe sigaddset(&set, SIGTSTP) }
         return set
     }
+
+    /// SIGTSTP is held as well: there is something to be done before the process is stopped.
+    private static let heedsStops = Atomic(false)
 
     /// Under `nohup` a terminal that goes away is nothing to this process either.
     private static func isIgnored(_ number: Int32) -> Bool {
@@ -30,8 +34,9 @@ package enum Signals {
     package static func ignoreHangUp() { signal(SIGHUP, SIG_IGN) }
 
     /// Before the first thread is made, so that every thread inherits it. Until then SIGINT, SIGTERM and SIGHUP end the
-    /// process as they end any other.
-    package static func hold() {
+    /// process as they end any other. `stops`: SIGTSTP is held as well.
+    package static func hold(stops: Bool = false) {
+        if stops, !isIgnored(SIGTSTP) { heedsStops.store(true, ordering: .relaxed) }
         var set = ending()
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     }
@@ -64,17 +69,35 @@ package enum Signals {
         return number > 0 ? number : nil
     }
 
-    /// Gives those that are held to `handle`, on a thread that lives as long as the process.
-    package static func watch(_ handle: @escaping @Sendable (Int32) -> Void) throws(SystemError) {
+    /// Gives those that are held to `handle`, on a thread that lives as long as the process. `aroundStop` is given what stops
+    /// the process and returns when it goes on.
+    package static func watch(
+        aroundStop: @escaping @Sendable (_ stop: () -> Void) -> Void = { $0() },
+        _ handle: @escaping @Sendable (Int32) -> Void
+    ) throws(SystemError) {
         _ = heard.compareExchange(expected: -1, desired: 0, ordering: .acquiringAndReleasing)
         let thread = try Thread(named: "signals") {
             var set = ending()
             var number: Int32 = 0
             while unsafe sigwait(&set, &number) == 0 {
+                if number == SIGTSTP {
+                    aroundStop(stop)
+                    continue
+                }
                 _ = heard.compareExchange(expected: 0, desired: number, ordering: .acquiringAndReleasing)
                 handle(number)
             }
         }
         thread.detach()
+    }
+
+    /// As SIGTSTP does where it is not held; returns when the process goes on.
+    private static func stop() {
+        var set = sigset_t()
+        unsafe sigemptyset(&set)
+        unsafe sigaddset(&set, SIGTSTP)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
+        kill(getpid(), SIGTSTP)
+        unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 }

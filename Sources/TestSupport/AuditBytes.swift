@@ -31,7 +31,8 @@ struct AuditBytes {
         defer { last = now }
         let rates = rates(until: now)
         let rate = rates.last ?? nil
-        guard let highest = rates.reduce(0, { most, rate in most.flatMap { most in rate.map { max(most, $0) } } }) else {
+        guard let highest = rates.reduce(0, { most, rate in most.flatMap { most in rate.map { max(most, $0) } } })
+        else {
             level = burst(rate) + Double(underWay)
             graceEnds = now.instant + Self.lateness
             return true

@@ -194,6 +194,8 @@ final class Attempt: TransferReceiver {
     /// What stands at the destination is as it shall be.
     var keepsExisting = false
     var lastProgressAt: Instant
+    /// Bytes moved since that no event has told.
+    var owesProgress = false
     let rules: AttemptRules
     /// Of the first request; a redirect may take some off.
     let headerLines: [String]

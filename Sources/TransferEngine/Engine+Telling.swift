@@ -80,11 +80,24 @@ extension Engine {
         attempt.unreportedBytes = 0
         // Of five a second one is left for the end of a body that is sent.
         let isSending = attempt.body != nil && attempt.head == nil
-        if now.instant - attempt.lastProgressAt >= .milliseconds(isSending ? 250 : 200) { emitProgress(attempt) }
+        if now.instant - attempt.lastProgressAt >= .milliseconds(isSending ? 250 : 200) { return emitProgress(attempt) }
+        attempt.owesProgress = true
+        nextIdleCheck = min(nextIdleCheck, attempt.lastProgressAt + Self.lateProgress)
+    }
+
+    /// What came soon after the last event is told so late at the latest, though nothing more comes.
+    private static let lateProgress = TimeSpan.milliseconds(250)
+
+    /// Tells what stands still since; `next` is when there is something to tell again.
+    func tellLateProgress(_ attempt: Attempt, next: inout Instant) {
+        guard attempt.owesProgress else { return }
+        let due = attempt.lastProgressAt + Self.lateProgress
+        if due <= now.instant { emitProgress(attempt) } else { next = min(next, due) }
     }
 
     func emitProgress(_ attempt: Attempt) {
         attempt.lastProgressAt = now.instant
+        attempt.owesProgress = false
         if attempt.body != nil, attempt.head == nil {
             tellSent(attempt)
         } else if attempt.bodyReceived > 0, attempt.life.isFinalAnswer, !attempt.isLookingUp {

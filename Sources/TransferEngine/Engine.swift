@@ -513,6 +513,7 @@ package final class Engine {
     private func checkIdle() {
         var next = Instant.distantFuture
         for attempt in transferring.reversed() {
+            tellLateProgress(attempt, next: &next)
             guard attempt.parts == nil, let transfer = attempt.transfer, let last = loop.lastActivity(of: transfer)
             else { continue }
             if let error = attempt.slowness(at: now.instant, nextLook: &next) {

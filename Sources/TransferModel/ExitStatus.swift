@@ -24,6 +24,21 @@ package enum ExitStatus: Hashable, Sendable {
         }
     }
 
+    /// What a status that is not 0 says of a run, in words.
+    package static func words(_ status: Int) -> String? {
+        switch status {
+        case 0: nil
+        case 1: "not every task succeeded"
+        case 4: "the runner itself could not work"
+        case 9: "nothing has changed"
+        case 75: "some tasks are put off; the same command goes on with them"
+        case 129: "the terminal went away"
+        case 130: "interrupted"
+        case 143: "terminated"
+        default: "see the exit statuses in `transfer-run help run`"
+        }
+    }
+
     /// The report's `outcome` for a run that ends so.
     package var outcome: RunOutcome {
         switch self {

@@ -42,8 +42,9 @@ import TransferModel
         #expect(page.replacing(with: "one\ntwo\n", columns: 80, rows: 24) == "one\u{1B}[K\ntwo\u{1B}[K\n\u{1B}[J")
         #expect(page.replacing(with: "three\n", columns: 80, rows: 24) == "\u{1B}[2A\rthree\u{1B}[K\n\u{1B}[J")
         #expect(page.replacing(with: "four\n", columns: 80, rows: 24) == "\u{1B}[1A\rfour\u{1B}[K\n\u{1B}[J")
-        // Where lines stand after a change of the width is not known.
-        #expect(page.replacing(with: "five\n", columns: 70, rows: 24) == "five\u{1B}[K\n\u{1B}[J")
+        #expect(page.replacing(with: "five is longer\n", columns: 70, rows: 24).hasPrefix("\u{1B}[1A\r"))
+        // In a terminal that is narrower now the line takes two.
+        #expect(page.replacing(with: "six\n", columns: 10, rows: 24) == "\u{1B}[2A\rsix\u{1B}[K\n\u{1B}[J")
     }
 
     @Test func aPage_isNoLargerThanTheScreen() {

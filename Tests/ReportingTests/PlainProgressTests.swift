@@ -96,6 +96,7 @@ import TransferModel
                 1 task that needs it was skipped
                 Run it again; the server or the network cut the connection.
             Run just them again: transfer-run run 'my jobs.yaml' --only t1 --only t2
+            Exit status 1: not every task succeeded.
             1 ok, 1 unchanged, 1 tolerated, 1 failed, 1 skipped · 15.0 MiB · 204.8 KiB/s · 1m15s · report: jobs.report.json
 
             """

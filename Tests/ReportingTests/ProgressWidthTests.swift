@@ -153,6 +153,7 @@ import TransferModel
 
             Stopped by a signal: 9 of 10 tasks are not done.
             Go on: transfer-run run 'ci/nightly mirror.yaml'
+            Exit status 130: interrupted.
             1 ok, 9 cancelled · 9.00s
 
             """

@@ -202,7 +202,8 @@ private struct TemplateJob {
         }
         // A group's member that needs what waits for its group would wait for itself.
         if let group = items[template].group {
-            for need in all(neededBy: items[template..<(template + 1)] + items[first...]) where items[need].group == group {
+            for need in all(neededBy: items[template..<(template + 1)] + items[first...])
+            where items[need].group == group {
                 if need != template, need < first { items[need].group = nil }
             }
         }

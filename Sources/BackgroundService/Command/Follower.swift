@@ -61,9 +61,11 @@ package final class Follower {
     }
 
     /// `take` gets every event once, in order, and progress between them where it is wanted. `signal` is asked whenever
-    /// nothing has come for a while. `hear` is told what holds events back, and that nothing does any more.
+    /// nothing has come for a while. `hear` is told what holds events back, and that nothing does any more. `tick` is called
+    /// when the time has come that `due` says, though nothing happened.
     package func follow(
-        signal: () -> Int32?, hear: (_ holdup: String?) -> Void, take: (ArraySlice<Event>) -> Void
+        signal: () -> Int32?, hear: (_ holdup: String?) -> Void, due: () -> WallTime? = { nil },
+        tick: (WallTime) -> Void = { _ in }, take: (ArraySlice<Event>) -> Void
     ) throws(ServiceTrouble) -> End {
         while true {
             if holdup != toldHoldup {
@@ -80,7 +82,9 @@ package final class Follower {
                 return end
             }
             if let number = signal() { return .interrupted(number) }
-            try wait()
+            let now = Clocks.wall()
+            if due().map({ $0 <= now }) == true { tick(now) }
+            try wait(until: due())
         }
     }
 
@@ -150,10 +154,14 @@ package final class Follower {
 
     // MARK: The process
 
-    private func wait() throws(ServiceTrouble) {
+    private func wait(until due: WallTime?) throws(ServiceTrouble) {
         let link = try connected()
         var entries = [link.entry, wake.entry]
-        if !link.hasNews { Polling.wait(&entries, milliseconds: isOver ? Self.lastPatience : Self.patience) }
+        if !link.hasNews {
+            let patience = isOver ? Self.lastPatience : Self.patience
+            let left = due.map { ($0 - Clocks.wall()).nanoseconds / 1_000_000 + 1 } ?? patience
+            Polling.wait(&entries, milliseconds: min(patience, max(0, left)))
+        }
         if entries[1].isReady { wake.clear() }
         do throws(ServiceFailure) {
             while let news = try link.nextNews(within: .zero) {

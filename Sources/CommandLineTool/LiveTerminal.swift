@@ -1,0 +1,78 @@
+import Glibc
+import Reporting
+import Synchronization
+
+/// The one owner of the terminal while a run draws on it. Any thread may print; nothing tears the live part apart.
+final class LiveTerminal: LiveOutput, Sendable {
+    private struct State {
+        var screen = LiveScreen()
+        var lines: [String] = []
+        /// The process is about to be stopped: its shell has the terminal.
+        var isPaused = false
+    }
+
+    /// Of this process.
+    static let standardError = LiveTerminal()
+
+    private let state = Mutex(State())
+    private let descriptor: Int32
+
+    init(descriptor: Int32 = 2) { self.descriptor = descriptor }
+
+    /// A terminal that shows more than lines.
+    static func isUsable(_ descriptor: Int32, _ environment: [String: String]) -> Bool {
+        Terminal.isTerminal(descriptor) && environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
+    }
+
+    /// Whether the locale's characters are Unicode's.
+    static func isUnicode(_ environment: [String: String]) -> Bool {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
+        let name = locale.lowercased()
+        return name.contains("utf-8") || name.contains("utf8")
+    }
+
+    var size: (columns: Int, rows: Int)? {
+        // In the background it would write into what another job shows.
+        guard tcgetpgrp(descriptor) == getpgrp(), !state.withLock({ $0.isPaused }),
+            let size = Terminal.size(descriptor), size.rows >= 5
+        else { return nil }
+        return size
+    }
+
+    func show(_ lines: [String], above printed: [UInt8]) {
+        state.withLock { state in
+            guard !state.isPaused else { return write(printed) }
+            state.lines = lines
+            write(state.screen.draw(lines, above: printed, columns: columns))
+        }
+    }
+
+    /// Above the live part, which stays.
+    func print(_ text: String) {
+        state.withLock { state in
+            if state.isPaused || state.lines.isEmpty { return write(Array(text.utf8)) }
+            write(state.screen.draw(state.lines, above: Array(text.utf8), columns: columns))
+        }
+    }
+
+    /// While the process is stopped its shell has the terminal: the prompt stands where the live part did.
+    func standAside(while stopped: () -> Void) {
+        state.withLock { state in
+            write(state.screen.erase(columns: columns))
+            state.isPaused = true
+        }
+        stopped()
+        state.withLock { $0.isPaused = false }
+    }
+
+    /// The process ends here and now.
+    func clear() { state.withLock { write($0.screen.erase(columns: columns)) } }
+
+    private var columns: Int { Terminal.size(descriptor)?.columns ?? 80 }
+
+    /// Nobody listening is no failure.
+    private func write(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        try? DescriptorSink(descriptor: descriptor, name: "standard error").write(bytes)
+    }
+}

@@ -1,0 +1,88 @@
+internal import TransferModel
+
+/// One task as a row of the live part shows it: from its first attempt to its end.
+package struct LiveTask {
+    /// Why nothing moves.
+    struct Pause {
+        var reason: WaitReason
+        /// What networks or power would have to be like.
+        var lacks: String?
+        /// When it is over, where that is known.
+        var until: WallTime?
+        /// What ended the attempt before.
+        var failure: String?
+    }
+
+    let beganAt: WallTime
+    private(set) var isRunning = true
+    private(set) var pause: Pause?
+    /// Bytes of the body that were there before this attempt.
+    private(set) var resumedFrom: Int64 = 0
+    /// Those included.
+    private(set) var bytes: Int64 = 0
+    private(set) var expected: Int64?
+    /// Bytes that moved in attempts before this one.
+    private var movedBefore: Int64 = 0
+    private(set) var meter = RateMeter()
+    private var failure: String?
+
+    init(beganAt: WallTime, expected: Int64?) {
+        self.beganAt = beganAt
+        self.expected = expected.map { Self.bounded($0) }
+    }
+
+    var moved: Int64 { movedBefore + max(0, bytes - resumedFrom) }
+
+    /// The share that is there, and the share of it that was there before; `nil` where the length is not known.
+    package var share: (done: Double, resumed: Double)? {
+        guard let expected, expected > 0 else { return nil }
+        let done = min(1, Double(bytes) / Double(expected))
+        return (done, min(done, Double(resumedFrom) / Double(expected)))
+    }
+
+    /// What is still to come; `nil` where that is not known.
+    var left: Int64? { expected.map { max(0, $0 - bytes) } }
+
+    mutating func begin(_ time: WallTime) {
+        movedBefore = moved
+        (isRunning, pause, failure) = (true, nil, nil)
+        (resumedFrom, bytes) = (0, 0)
+        meter.begin(at: 0, time)
+    }
+
+    /// Of what is still to come, as the answer says.
+    mutating func learn(length: Int64) {
+        if expected == nil { expected = Self.bounded(resumedFrom + Self.bounded(length)) }
+    }
+
+    /// No file is longer, and sums of these do not overflow.
+    static func bounded(_ bytes: Int64) -> Int64 { max(0, min(bytes, 1 << 50)) }
+
+    mutating func resume(_ progress: Event.Progress, _ time: WallTime) {
+        resumedFrom = Self.bounded(progress.bytes)
+        bytes = resumedFrom
+        if let all = progress.expected { expected = Self.bounded(all) }
+        meter.begin(at: bytes, time)
+    }
+
+    mutating func advance(_ progress: Event.Progress, _ time: WallTime) {
+        bytes = max(resumedFrom, Self.bounded(progress.bytes))
+        if let all = progress.expected { expected = Self.bounded(all) }
+        meter.advance(to: bytes, time)
+    }
+
+    mutating func end(_ record: AttemptRecord, _ time: WallTime) {
+        isRunning = false
+        failure = record.error.map { $0.message }
+        pause = record.backoff.map { Pause(reason: .backoff, lacks: nil, until: time + $0, failure: failure) }
+    }
+
+    mutating func wait(_ reason: WaitReason, _ lacks: String?) {
+        // The pause that the attempt's end announced says until when.
+        if let known = pause, known.until != nil, reason == .backoff || reason == .retryAfter {
+            pause?.reason = reason
+            return
+        }
+        pause = Pause(reason: reason, lacks: lacks, until: nil, failure: failure)
+    }
+}

@@ -167,6 +167,26 @@ import TextFormats
         #expect(run.result.outputText == files.joined())
     }
 
+    /// A program that has its downloads done: a job on standard input, events on standard output, wishes on the socket.
+    @Test func downloadList() throws {
+        let place = try ExamplePlace()
+        for path in ["/files/one.bin", "/files/two.bin"] {
+            place.server.on(path, [.gate("go")] + .respond(200, body: "the body"))
+        }
+        let folder = place.stage.folder
+        let program = try place.stage.binary.start(
+            [folder.path("list"), place.server.url("/files/one.bin"), place.server.url("/files/two.bin")],
+            environment: ["DOWNLOAD_LIST_STATE": folder.path("state")], input: "pause 0\nresume 0\ncancel 1\n",
+            under: ["/bin/sh", "-c", "TRANSFER_RUN=$0 exec python3 download-list.py \"$@\""])
+        #expect(program.waitForOutput("file-0 paused"))
+        #expect(program.waitForOutput("file-1 cancelled"))
+        place.server.open(gate: "go")
+        let result = program.wait()
+        #expect(result.exitStatus == 1, "\(result.outputText)\(result.errorText)")
+        #expect(result.outputText.hasSuffix("file-0 succeeded 8/8 | file-1 cancelled 0/?\n"), "\(result.outputText)")
+        #expect(try place.stage.text("list/one.bin") == "the body")
+    }
+
     @Test func wifiOnly() throws {
         let place = try ExamplePlace()
         for network in ["cellular", "wifi,metered", "none"] {

@@ -94,12 +94,12 @@ package final class AttemptLife {
     package internal(set) var startedOver: String?
     /// What is said of the whole file that this answer completes.
     package private(set) var fileHeaders: HeaderBlock?
-    /// It was asked first whether the upload is needed, and that is not answered yet.
-    package internal(set) var asksWhetherNeeded = false
+    /// What is asked before the upload, until that is answered.
+    var uploadQuestion: UploadQuestion?
     /// Asked by a HEAD before a part that another program left is adopted.
     var partQuestion = PartQuestion()
     /// The request as it went out.
-    private var mark = RequestMark()
+    private(set) var mark = RequestMark()
     /// Its condition or range was left out: what is there was answered to somebody else.
     private var isBare = false
 
@@ -339,7 +339,7 @@ package final class AttemptLife {
             if let part = partQuestion.part { return judgeForeignPart(part, status: status, headers) }
             return refuse(target, refusal, status: status, headers: headers, framing)
         case .final:
-            if asksWhetherNeeded { return judgeNeed(status) }
+            if let uploadQuestion { return judgeNeed(uploadQuestion, status, headers) }
             if asksForLength {
                 answer = condition?.isMet(byHead: status, headers) == true ? .notModified : .conditionOfNoUse
                 return .discard
@@ -577,6 +577,7 @@ package final class AttemptLife {
                 request.mayUseHTTP2 = false
                 return sendWholeAgain()
             }
+            if let upload = uploadWithoutAnswer(end) { return upload }
             countUnanswered(end)
             return .fail(end.error ?? TransferError(.badServerResponse, "the server sent no answer"), nil)
         case .redirect(let target, let method, let keepsBody, let record):
@@ -630,6 +631,7 @@ package final class AttemptLife {
         request.headers = rules.headers.filter { header in
             keeps(header, target) && !(hasLostBody && header.name.lowercased().hasPrefix("content-"))
         }
+        if let uploadQuestion { request.headers = uploadQuestion.headers(request.headers) }
         request.isConditional = false
         addRange()
         addCondition()

@@ -160,7 +160,7 @@ package enum Revalidation {
     }
 
     /// Somebody's own conditions and ranges are theirs to judge.
-    private static func isPrecondition(_ name: String) -> Bool {
+    package static func isPrecondition(_ name: String) -> Bool {
         switch name.lowercased() {
         case "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range": true
         default: false

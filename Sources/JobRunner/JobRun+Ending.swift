@@ -62,7 +62,10 @@ extension JobRun {
         }
         let record = TaskRecord(
             outcome: conclusion.outcome, tolerated: conclusion.tolerated,
-            changed: specification.type == .download ? changed(file, specification, conclusion) : file?.changed,
+            changed: specification.type == .download
+                ? changed(file, specification, conclusion)
+                // An upload that was not needed has changed nothing.
+                : file?.changed ?? (result?.source == .unchanged ? false : nil),
             source: conclusion.outcome == .succeeded ? result?.source ?? .network : nil, waits: waits,
             error: error,
             body: result?.body, lengthUnverified: result?.lengthUnverified ?? false,

@@ -87,7 +87,7 @@ package final class JSONReport: EventConsumer {
 
     private func finish(_ task: Int, _ record: TaskRecord, at time: WallTime) {
         let place = folds.place(of: task)
-        totals.count(folds.folds[place], record)
+        totals.count(folds.folds[place], record, job.tasks[task])
         rendered.append(task) { writer in
             TaskRenderer(report: self, task: task, finishedAt: time, record: record)
                 .render(folds.folds[place], to: &writer)
@@ -141,7 +141,7 @@ struct Totals {
     private(set) var bytesSaved: Int64 = 0
 
     /// A failure that the job allows is counted as tolerated and not as failed.
-    mutating func count(_ fold: TaskFold, _ record: TaskRecord) {
+    mutating func count(_ fold: TaskFold, _ record: TaskRecord, _ task: TaskSpecification) {
         finished += 1
         if record.tolerated, record.outcome == .failed {
             tolerated += 1
@@ -160,12 +160,13 @@ struct Totals {
                 bytesSent += transaction.requestBodyBytesSent
             }
         }
-        bytesSaved += saved(fold, record)
+        bytesSaved += saved(fold, record, task)
     }
 
-    /// What did not have to be fetched because it was here already.
-    private func saved(_ fold: TaskFold, _ record: TaskRecord) -> Int64 {
+    /// What did not have to be fetched because it was here already, or to be sent because the server has it.
+    private func saved(_ fold: TaskFold, _ record: TaskRecord, _ task: TaskSpecification) -> Int64 {
         switch record.source {
+        case .unchanged where task.type == .upload: fold.start.map { $0.bodySize(of: task) } ?? 0
         case .cache, .revalidated, .unchanged: fold.file?.bytes ?? record.body.map { Int64($0.count) } ?? 0
         // A member of a group that an earlier run kept is whole.
         case .resumed where fold.attempts.allSatisfy({ $0.resumedFrom == 0 }): fold.file?.bytes ?? 0

@@ -94,7 +94,7 @@ package final class PlainProgress: EventConsumer {
         switch event.kind {
         case .attemptStarted(let record):
             if !toldLacks.isEmpty { toldLacks = [] }
-            courses[task, default: TaskCourse()].begin(record)
+            courses[task, default: TaskCourse()].begin(record, of: job.tasks[Int(task.raw)])
             pulse.began(task)
             tell(task, "attempt \(record.number)", record.url)
         case .response(let record): courses[task]?.answer(record)
@@ -229,7 +229,9 @@ package final class PlainProgress: EventConsumer {
     }
 
     private func addAmounts(_ course: TaskCourse, _ record: TaskRecord) {
-        let bytes = course.bytes > 0 ? course.bytes : record.body.map { Int64($0.count) } ?? 0
+        let bytes =
+            course.bytes > 0
+            ? course.bytes : record.source == .unchanged ? course.unsent : record.body.map { Int64($0.count) } ?? 0
         if bytes > 0 {
             gap()
             HumanText.append(size: bytes, to: &lines)

@@ -19,6 +19,8 @@ struct RunTally {
     private var times = RunTimes()
     /// Bytes of bodies that tasks moved which have ended.
     private(set) var moved: Int64 = 0
+    /// Bytes of bodies that servers had already.
+    private var unsent: Int64 = 0
     /// What half-done downloads left for the next run.
     private var kept: Int64 = 0
     /// Verified files of groups that were not published, which are left for the next run.
@@ -60,6 +62,7 @@ struct RunTally {
         finished += 1
         retries += max(0, course.attempts - 1)
         moved += course.moved
+        if record.source == .unchanged { unsent += course.unsent }
         times.count(record)
         let word = OutcomeWord(record)
         counts[word.place] += 1
@@ -228,7 +231,7 @@ struct RunTally {
         let rate = HumanText.rate(moved, in: run.duration).map { "\(HumanText.size($0))/s" }
         let parts = [
             outcomes.isEmpty ? "no task" : outcomes.joined(separator: ", "), moved > 0 ? HumanText.size(moved) : nil,
-            rate, HumanText.duration(run.duration),
+            rate, unsent > 0 ? "\(HumanText.size(unsent)) not sent" : nil, HumanText.duration(run.duration),
             retries == 0 ? nil : retries == 1 ? "1 retry" : "\(HumanText.grouped(retries)) retries",
             report.map { "report: \($0)" },
         ]

@@ -14,6 +14,8 @@ struct TaskCourse {
     private var progress: Int64 = 0
     private var offset: Int64 = 0
     private(set) var resumedFrom: Int64 = 0
+    /// Of the body that an upload did not have to send, if it turns out so.
+    private(set) var unsent: Int64 = 0
     /// Of the file, or of what was sent.
     private(set) var bytes: Int64 = 0
     /// An answer says by what its rest could be asked for.
@@ -29,7 +31,8 @@ struct TaskCourse {
     /// Bytes that moved up to now.
     var movedSoFar: Int64 { moved + max(0, progress - offset) }
 
-    mutating func begin(_ record: AttemptStart) {
+    mutating func begin(_ record: AttemptStart, of task: TaskSpecification) {
+        if task.type == .upload { unsent = record.bodySize(of: task) }
         attempts = max(attempts, record.number)
         (progress, offset, isResumable) = (0, 0, false)
         if firstURL == nil { firstURL = record.url }

@@ -40,6 +40,10 @@ package enum MemoryOrder: Sendable {
     /// The file at `destination` stands there: what an earlier run left of it is of no use. `useless` tells where that is.
     case dropPart(SessionIndex, destination: String)
     case upload(SessionIndex, UploadChange)
+    /// Asks what the session sent to the URL.
+    case findSent(TaskIndex, SessionIndex, url: String)
+    /// The server at the URL took this file whole; `nil` when what it holds is not known any more.
+    case sent(SessionIndex, url: String, SentUpload?)
     case cache(SessionIndex, CacheOrder)
     /// In the order in which it was learned.
     case learned(SessionIndex, [SessionLore.Change])
@@ -55,6 +59,7 @@ package enum MemoryReport: Sendable {
     case opened(OpenedMemory)
     case found(TaskIndex, KeptValidators?, ResumeRecord?)
     case known(TaskIndex, Bool)
+    case foundSent(TaskIndex, SentUpload?)
     /// What lies on the disk under the URL that a task asked for.
     case cached(TaskIndex, [CachedEntry])
     /// `nil`: it is not there any more, or not what was kept.
@@ -75,6 +80,8 @@ package struct OpenedMemory: Sendable {
     package var lore: [SessionIndex: SessionLore.Kept] = [:]
     /// What servers hold of bodies that were cut.
     package var uploads: [SessionIndex: [UploadRecord]] = [:]
+    /// Whether anything is known of files that servers took whole.
+    package var hasSentUploads = false
     /// Of which answers are kept.
     package var caches: [SessionIndex: OpenedCache] = [:]
 }

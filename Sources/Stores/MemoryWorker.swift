@@ -23,6 +23,8 @@ final class MemoryWorker {
     private var unwrittenPlaces: [SessionIndex: [String]] = [:]
     private var unwrittenParts: [SessionIndex: [ResumeChange]] = [:]
     private var unwrittenUploads: [SessionIndex: [UploadChange]] = [:]
+    /// By URL: what was sent there last in this run, or that it is not known.
+    private var unwrittenSent: [ExactText: (session: SessionIndex, sent: SentUpload?)] = [:]
     private var unwrittenLore: [SessionIndex: [SessionLore.Change]] = [:]
     private var pace = WritePace()
     private(set) var problems: [String] = []
@@ -70,6 +72,7 @@ final class MemoryWorker {
             }
         }
         memory.parts = try store.partFiles()
+        memory.hasSentUploads = try store.hasSentUploads()
         query = try ValidatorQuery(store)
         return memory
     }
@@ -127,6 +130,8 @@ final class MemoryWorker {
                 let folder = record.folder == "/" ? "" : record.folder
                 answers.append(.useless(path: "\(folder)/\(record.part.name)"))
             case .upload(let session, let change): take(session, change)
+            case .findSent(let task, let session, let url): answers.append(.foundSent(task, findSent(session, url)))
+            case .sent(let session, let url, let sent): noteSent(sent, to: url, session)
             case .cache(let session, let order):
                 if let answer = perform(order, session) { answers.append(answer) }
             case .learned(let session, let changes): take(session, changes)
@@ -198,6 +203,23 @@ final class MemoryWorker {
         let kept = change.record.flatMap { holdsSecret([$0.point.place]) ? nil : $0 }
         if kept == nil, !mayHold(session, unwrittenUploads) { return }
         unwrittenUploads[session, default: []].append(UploadChange(key: key, record: kept))
+        noteUnwritten()
+    }
+
+    /// What is not written yet counts.
+    private func findSent(_ session: SessionIndex, _ url: String) -> SentUpload? {
+        if let news = unwrittenSent[ExactText(url)] { return news.session == session ? news.sent : nil }
+        guard !isGivenUp, let store, let stored = sessions[session] else { return nil }
+        var found: SentUpload?
+        attempt { () throws(StoreError) in found = try store.sentUpload(stored, url: url) }
+        return found
+    }
+
+    private func noteSent(_ sent: SentUpload?, to url: String, _ session: SessionIndex) {
+        guard !isGivenUp else { return }
+        let kept = sent.flatMap { holdsSecret([url, $0.path, $0.etag, $0.lastModified]) ? nil : $0 }
+        if kept == nil, store == nil, unwrittenSent.isEmpty { return }
+        unwrittenSent[ExactText(url)] = (session, kept)
         noteUnwritten()
     }
 
@@ -276,6 +298,10 @@ final class MemoryWorker {
                 for (session, changes) in unwrittenUploads {
                     if let stored = try stored(session, in: store, now) { try store.change(stored, changes, now: now) }
                 }
+                for (url, news) in unwrittenSent {
+                    let owner = try news.sent == nil ? nil : stored(news.session, in: store, now)
+                    try store.keep(news.sent, of: owner, url: url.text, now: now)
+                }
                 for (session, changes) in unwrittenLore {
                     if let stored = try stored(session, in: store, now) { try store.learn(stored, changes, now: now) }
                 }
@@ -291,6 +317,7 @@ final class MemoryWorker {
         (unwritten, unwrittenPlaces) = ([:], [:])
         unwrittenParts = [:]
         unwrittenUploads = [:]
+        unwrittenSent = [:]
         unwrittenLore = [:]
         pace.wrote(start, Clocks.instant())
     }

@@ -220,6 +220,30 @@ package struct Migration: Sendable {
         Migration(
             sql: "ALTER TABLE resumeRecords ADD COLUMN unanswered INTEGER;",
             fingerprint: 0x63A4_46B1_7042_5047),
+        // Files that servers took whole, by where they were put.
+        Migration(
+            sql: """
+                CREATE TABLE sentUploads (
+                    url TEXT NOT NULL PRIMARY KEY,
+                    session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                    path TEXT NOT NULL,
+                    boot INTEGER NOT NULL,
+                    device INTEGER NOT NULL,
+                    inode INTEGER NOT NULL,
+                    size INTEGER NOT NULL,
+                    modified INTEGER NOT NULL,
+                    changed INTEGER NOT NULL,
+                    read INTEGER NOT NULL,
+                    digest BLOB NOT NULL,
+                    shape INTEGER NOT NULL,
+                    etag TEXT,
+                    lastModified TEXT,
+                    answered INTEGER,
+                    asked TEXT,
+                    seal INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """,
+            fingerprint: 0x8D2A_29EB_47CC_8B33),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

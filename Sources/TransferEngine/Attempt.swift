@@ -72,6 +72,8 @@ final class Attempt: TransferReceiver {
         case measuring(ResourceURL, path: String)
         /// Its body is read for the digest that a signature tells.
         case digesting(OutgoingRequest)
+        /// Its body is compared with what was sent before, or is to be known again in the next run.
+        case comparing(UploadComparison)
         /// Asked the store what the cache holds.
         case askingCache(OutgoingRequest)
         /// Waits for a slot at another origin.
@@ -101,6 +103,10 @@ final class Attempt: TransferReceiver {
     var transactions: [TransactionMetrics] = []
     var requestStartedAt: WallTime
     var body: BodySource?
+    /// SHA-256 of the body as it was sent, where it all went out in one request.
+    var bodyDigest: Checksum?
+    /// The same file as an earlier run sent it to the same URL.
+    var sentBefore: SentUpload?
     /// A server answered before it had anything of it.
     var untouchedStream: BodyStream?
     /// `nil` where the task says nothing of one.

@@ -195,6 +195,7 @@ extension Engine {
     /// Only what is as expected answers later requests.
     private func succeed(_ attempt: Attempt, from source: ResultSource) {
         keepAnswer(attempt)
+        if readsSentFile(attempt, source) { return }
         finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
     }
 

@@ -40,6 +40,7 @@ extension Engine {
     /// What stands at the destination may make the request needless.
     private func examineOld(_ attempt: Attempt) {
         let specification = attempt.specification
+        if recallsUpload(attempt) { return }
         guard specification.type == .download, mustInspect(specification) else {
             return recall(attempt, attempt.life.request.url)
         }

@@ -11,13 +11,16 @@ extension Engine {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
             break
+        case .comparing(.readingSent):
+            // The server has all of it: that it is not known again is no reason to send it once more.
+            _ = couldNotCompare(attempt)
         case .awaitingOutput:
             output?.withdraw(task)
             attempt.file = nil
             cancelled(attempt)
         case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
-            .awaitingLore, .awaitingChecksum, .askingCache, .dating, .measuring, .digesting, .awaitingGrant,
-            .awaitingCredential, .transferring:
+            .awaitingLore, .awaitingChecksum, .askingCache, .dating, .measuring, .digesting, .comparing,
+            .awaitingGrant, .awaitingCredential, .transferring:
             stopTransfer(attempt)
             cancelled(attempt)
         }

@@ -122,6 +122,7 @@ extension Engine {
             succeed(attempt)
         case .failed(let task, let error):
             guard let attempt = attempt(of: task) else { return }
+            if couldNotCompare(attempt) { return }
             takeFindings(attempt)
             if fetchesWholeInstead(attempt, error) { return }
             // No room for it, or no right to write: what is still on its way is of no use.

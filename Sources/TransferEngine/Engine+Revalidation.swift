@@ -50,6 +50,7 @@ extension Engine {
         case .known(let task, let isKnown):
             guard let attempt = attempt(of: task), case .dating(let url) = attempt.phase else { return }
             if isKnown { begin(attempt, url) } else { date(attempt, attempt.specification.destination ?? "") }
+        case .foundSent(let task, let sent): foundSent(task, sent)
         case .cached, .cachedBody: takeCached(report)
         case .useless(let path): outbox.add(.removePart(path))
         }

@@ -31,7 +31,9 @@ extension Engine {
     }
 
     func digested(_ task: TaskIndex, _ digest: Checksum) {
-        guard let attempt = attempt(of: task), case .digesting(let request) = attempt.phase else { return }
+        guard let attempt = attempt(of: task) else { return }
+        if case .comparing(let comparison) = attempt.phase { return compared(attempt, comparison, digest) }
+        guard case .digesting(let request) = attempt.phase else { return }
         attempt.phase = .transferring
         attempt.life.learnDigest(of: request, digest.bytes)
         send(request, attempt)

@@ -102,6 +102,8 @@ package final class Engine {
     let ledger: ByteLedger?
     /// What servers hold of bodies that were cut.
     var uploads: [TaskIndex: UploadLeft] = [:]
+    /// Tasks whose question before the upload stayed without an answer: it is not asked again.
+    var unaskedUploads: Set<TaskIndex> = []
     /// There once a command's output is sent.
     var bodyStreams: BodyStreams?
     /// Whoever knows who to be; there once somebody is asked.
@@ -322,7 +324,7 @@ package final class Engine {
         if attempt.session.takesSlot(url) {
             attempt.life.secure(attempt.session.lore, at: now.wall)
             if attempt.specification.options.values.resumable { beginUpload(attempt) }
-            if beginsWithQuestion(attempt) { attempt.life.askWhetherNeeded() }
+            if let question = uploadQuestion(attempt) { attempt.life.askWhetherNeeded(question) }
             askAboutForeignPart(attempt)
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
             if attempt.mayBecomeFile { attempt.destination = plannedDestination(attempt) }
@@ -595,7 +597,8 @@ package final class Engine {
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
         case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
-            .awaitingLore, .awaitingChecksum, .dating, .digesting, .measuring, .delivering, .flushing, .awaitingOutput:
+            .awaitingLore, .awaitingChecksum, .dating, .digesting, .comparing, .measuring, .delivering, .flushing,
+            .awaitingOutput:
             return false
         }
         attempt.handOverRest()
@@ -609,6 +612,7 @@ package final class Engine {
     package func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
         output?.ended(task)
         if !refusals.isEmpty { refusals[task] = nil }
+        if !unaskedUploads.isEmpty { unaskedUploads.remove(task) }
         bodies.ended(task)
         ledger?.budget.release(task)
         if outcome != .succeeded { claims?.release(task) }
@@ -654,6 +658,7 @@ package final class Engine {
         }
         releaseSlot(attempt)
         if case .failed = verdict.outcome, attempt.head != nil { answeredTasks.insert(attempt.task) }
+        noteUnasked(attempt, verdict)
         if attempt.specification.options.values.resumable {
             endUpload(attempt)
             verdict.mayOnlyGoOn = mayOnlyGoOn(attempt)

@@ -28,6 +28,10 @@ final class MemoryDesk {
     private var known: [SessionIndex: KnownPlaces]?
     /// What the sessions learned in earlier runs was read, or there is nothing.
     private var isRecalled = false
+    /// Earlier runs kept something of files that servers took whole, as far as is known; and this run did.
+    private var earlierKeptSent: Bool
+    private var keptSent = false
+    private var mayKnowSent: Bool { earlierKeptSent || keptSent }
     private var last: (options: TaskOptions, applies: Bool, shape: Int64)?
 
     /// `nil` when no task of the job would keep anything: then no file is opened.
@@ -40,6 +44,7 @@ final class MemoryDesk {
         boot = SystemStart.number
         // Making a store takes longer than opening one, and nobody need wait for it.
         isEmpty = !Store.isThere(folder: place.folder)
+        earlierKeptSent = !isEmpty
         if isEmpty { (known, isRecalled) = ([:], true) }
         reports = Mailbox(wake: wake)
         let isWanted = job.tasks.contains { task in
@@ -171,6 +176,21 @@ final class MemoryDesk {
         add(.upload(session, change), at: now)
     }
 
+    /// Asks what the session sent to the URL; `false` when that is surely nothing.
+    func findSent(_ task: TaskIndex, _ session: SessionIndex, url: String) -> Bool {
+        guard mayKnowSent else { return false }
+        orders.append(.findSent(task, session, url: url))
+        due = Instant(nanoseconds: 0)
+        return true
+    }
+
+    /// The server at the URL took this file whole; `nil` when what it holds is not known any more.
+    func sent(_ sent: SentUpload?, to url: String, _ session: SessionIndex, at now: Instant) {
+        if sent != nil { keptSent = true }
+        guard mayKnowSent else { return }
+        add(.sent(session, url: url, sent), at: now)
+    }
+
     private func add(_ order: MemoryOrder, at now: Instant) {
         orders.append(order)
         due = orders.count >= Self.many ? Instant(nanoseconds: 0) : min(due, max(now, notBefore))
@@ -196,7 +216,9 @@ final class MemoryDesk {
 
     func takeAll() -> [MemoryReport] {
         let news = reports.takeAll()
-        for case .opened(let opened) in news { (known, isRecalled) = (opened.places, true) }
+        for case .opened(let opened) in news {
+            (known, isRecalled, earlierKeptSent) = (opened.places, true, opened.hasSentUploads)
+        }
         return news
     }
 

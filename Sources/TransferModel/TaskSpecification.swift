@@ -131,7 +131,8 @@ package final class TaskOptions: Sendable {
         package var mainDocument: ResourceURL?
         package var suspended = false
         package var checksum: ChecksumSource?
-        package var existing = ExistingPolicy.revalidate
+        /// As the job says it; `nil`: a download is revalidated, an upload sent.
+        package var ownExisting: ExistingPolicy?
         package var resume = ResumePolicy.own
         package var segments = 1
         package var sizeHint: Int64?
@@ -156,6 +157,12 @@ package final class TaskOptions: Sendable {
         package var template: TaskTemplate?
 
         package init(policies: TransferPolicies) { self.policies = policies }
+
+        /// Of a download.
+        package var existing: ExistingPolicy {
+            get { ownExisting ?? .revalidate }
+            set { ownExisting = newValue }
+        }
     }
 }
 

@@ -56,4 +56,93 @@ struct UploadNeedTests {
         }
         #expect(error.name == .unexpectedResponse && error.message.hasPrefix("HEAD https://a.test/x: \(status)"))
     }
+
+    // MARK: Whether the server still has what was sent
+
+    private static let own = "https://a.test/x"
+
+    private func asking(_ etag: String? = "\"1\"", rules: AttemptRules? = nil) throws -> AttemptLife {
+        let file = BodyFileMark(boot: 1, device: 1, inode: 1, size: 5, modifiedNanoseconds: 1, changedNanoseconds: 1)
+        let sent = SentUpload(
+            path: "/x", file: file, readAt: WallTime(nanoseconds: 1), digest: [], shape: 0, etag: etag)
+        let headers = [
+            HeaderField(name: "Content-Type", value: "image/png"), HeaderField(name: "If-None-Match", value: "*"),
+            HeaderField(name: "Accept-Encoding", value: "gzip"), HeaderField(name: "X-Own", value: "1"),
+        ]
+        let life = AttemptLife(
+            try ResourceURL.parse(Self.own),
+            rules ?? AttemptRules(type: .upload, method: "PUT", headers: headers, hasBody: true))
+        life.askWhetherNeeded(.isStillStored(sent))
+        return life
+    }
+
+    private func isSent(_ step: NextStep) -> Bool {
+        guard case .send(let request, nil) = step else { return false }
+        return request.method == "PUT" && request.sendsBody && request.url.text == Self.own
+    }
+
+    @Test func storedQuestion_wantsTheBytesAsTheyAreStored() throws {
+        let life = try asking()
+        #expect(life.request.method == "HEAD" && life.asksWhetherNeeded)
+        let lines = life.request.headers.map { "\($0.name): \($0.value.revealed)" }
+        #expect(lines == ["X-Own: 1", "Accept-Encoding: identity"])
+        // So it does where it is led.
+        guard case .send(let next, _?) = end(life, 302, HeaderBlock([("Location", "/y")])) else {
+            Issue.record("the redirect is not followed")
+            return
+        }
+        #expect(next.method == "HEAD" && next.headers.map(\.name) == ["X-Own", "Accept-Encoding"])
+        #expect(isSent(end(life, 404)))
+        #expect(life.request.headers.count == 4 && !life.asksWhetherNeeded)
+    }
+
+    @Test func whatIsStillStored_isNotSent() throws {
+        guard case .isThere = end(try asking(), 200, HeaderBlock([("ETag", "\"1\""), ("Content-Length", "5")])) else {
+            Issue.record("it is sent again")
+            return
+        }
+        #expect(try isSent(end(asking(), 200, HeaderBlock([("ETag", "\"2\"")]))))
+        #expect(try isSent(end(asking(), 200, HeaderBlock([("ETag", "\"1\""), ("Content-Length", "6")]))))
+    }
+
+    @Test(arguments: [304, 400, 401, 403, 404, 405, 410, 500, 501, 502]) func noProof_sendsIt(_ status: Int) throws {
+        #expect(try isSent(end(asking(), status, HeaderBlock([("ETag", "\"1\"")]))))
+    }
+
+    @Test(arguments: [429, 503]) func serverThatWantsQuiet_getsIt(_ status: Int) throws {
+        guard case .fail(let error, _) = end(try asking(), status) else {
+            Issue.record("it is sent at once")
+            return
+        }
+        #expect(error.name == .unexpectedResponse)
+    }
+
+    /// Where only the length tells, it must be the same user's.
+    @Test func anotherUsersUpload_isNoProof() throws {
+        let user = HeaderField(name: "Authorization", value: "Bearer 1")
+        let rules = AttemptRules(type: .upload, method: "PUT", headers: [user], hasBody: true)
+        func isUnchanged(_ etag: String?, _ headers: [(String, String)]) throws -> Bool {
+            let life = try asking(etag, rules: rules)
+            _ = life.bared(life.request, proof: nil, at: WallTime(nanoseconds: 0))
+            if case .isThere = end(life, 200, HeaderBlock(headers)) { return true }
+            return false
+        }
+        #expect(try !isUnchanged(nil, [("Content-Length", "5")]))
+        #expect(try isUnchanged("\"1\"", [("ETag", "\"1\"")]))
+    }
+
+    /// The server broke off, did not answer, or was not reached.
+    @Test(
+        arguments: [
+            (.networkConnectionLost, true, false, true), (.networkConnectionLost, false, false, false),
+            (.networkConnectionLost, true, true, false), (.timedOut, true, false, false),
+            (.cannotConnectToHost, false, false, false),
+        ] as [(ErrorName, Bool, Bool, Bool)])
+    func questionWithoutAnAnswer(_ name: ErrorName, _ wasSent: Bool, _ lostNetwork: Bool, _ sends: Bool) throws {
+        var end = TransportEnd(error: TransferError(name, "no answer"), received: 0, sawCloseNotify: false)
+        (end.wasSent, end.lostNetwork) = (wasSent, lostNetwork)
+        #expect(try isSent(asking().ended(end)) == sends)
+        // What is only to be skipped is not sent without a word.
+        #expect(try !isSent(life().ended(end)))
+    }
 }

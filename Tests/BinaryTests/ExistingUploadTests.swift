@@ -46,7 +46,8 @@ import Testing
         #expect(shelf.server.requests().filter { $0.method == "HEAD" }.count == 80)
         #expect(try second.value("$.totals.unchanged") == "40")
         #expect(try second.task("photo-3", "source") == "unchanged")
-        #expect(second.errorText.contains("40 unchanged"))
+        #expect(try second.value("$.totals.bytesSaved") == "200" && second.task("photo-3", "changed") == "false")
+        #expect(second.errorText.contains("40 unchanged · 200 B not sent"))
     }
 
     /// The question says nothing of a body, and is no more trusted than the upload.

@@ -18,6 +18,9 @@ enum Catalog {
             .when(.has("body"), .differs("method", from: ["GET", "HEAD"])),
             .when(
                 .all([.isOne("type", of: ["download"]), .isOne("existing", of: ["skip"])]), .hollow("capture")),
+            .when(
+                .all([.isOne("type", of: ["upload"]), .isOne("existing", of: ["skip", "revalidate"])]),
+                .hollow("capture")),
             .when(.isOne("to", of: ["-"]), .excludes(["group", "mode"])),
             .when(.isOne("to", of: ["-"]), .differs("existing", from: ["skip", "replace", "fail"])),
         ]

@@ -159,13 +159,14 @@ extension Sections {
             "checksum", \.checksum, .either([checksumShape, .object("checksum")]), default: "none",
             "of the bytes written to `to`"
         ) { $1.checksum($0).map { .some($0) } }.only(for: .download),
-        .choice(
-            "existing", \.existing, default: "revalidate",
+        .optionalChoice(
+            "existing", \.ownExisting, default: "revalidate, upload `replace`",
             """
             what to do when `to` is there: ask whether it changed, keep it (but fail if it misses a `checksum`), replace it, or \
             fail. Where no run has kept anything of the file, it is asked about by its own time, if that can be the server's, \
-            and stays when the server's date and length are the file's. Of an upload by PUT: `skip` asks by HEAD first, and sends only what is not there (404, 410); without a word it \
-            is sent
+            and stays when the server's date and length are the file's. Of an upload by PUT: `skip` asks by HEAD first, and sends only what is not there (404, 410); \
+            `revalidate`, of a `body: { file: … }`, sends nothing when the session sent this file there before, and a HEAD says that the \
+            server still has it
             """
         )
         .only(for: [.download, .upload]),

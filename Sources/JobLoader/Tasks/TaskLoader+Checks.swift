@@ -31,7 +31,7 @@ extension TaskLoader {
             changed.policies.allowsCellularAccess = false
             task.options = TaskOptions(changed)
         }
-        if draft.type == .upload, written.has(table.existing) { checkExistingUpload(options.values) }
+        if draft.type == .upload, written.has(table.existing) { checkExistingUpload(options.values, task) }
         if draft.type == .download, options.values.existing == .skip, !options.values.captures.isEmpty {
             reader.error(
                 "conflicting-keys", "`existing: skip` and `capture` exclude each other",
@@ -187,24 +187,56 @@ extension TaskLoader {
     }
 
     /// What may be there already where an upload goes.
-    private func checkExistingUpload(_ values: TaskOptions.Values) {
+    private func checkExistingUpload(_ values: TaskOptions.Values, _ task: TaskSpecification) {
         let node = written.value(table.existing)
         switch values.existing {
         case .replace: break
         case .revalidate:
-            reader.problems.isNotBuilt(
-                "`existing: revalidate` of an upload", at: reader.tree.span(node), in: reader.source)
+            guard checkAskingUpload(values, node) else { return }
+            if case .file? = values.body {
+                checkKeptUpload(task, node)
+            } else if values.body != nil {
+                reader.error(
+                    "conflicting-keys", "`existing: revalidate` of an upload is for `body: { file: … }`",
+                    hint: "only a file can be known again; `skip` asks whether anything is there", node)
+            }
         case .fail:
             reader.error(
                 "conflicting-keys", "an upload knows no `existing: fail`",
                 hint:
                     "`skip` leaves alone what is there; `If-None-Match: \"*\"` under `headers` lets the server refuse",
                 node)
-        case .skip:
-            guard (values.method ?? "POST") != "PUT" else { return }
+        case .skip: _ = checkAskingUpload(values, node)
+        }
+    }
+
+    /// An upload that may turn out to be needless.
+    private func checkAskingUpload(_ values: TaskOptions.Values, _ node: NodeID) -> Bool {
+        let word = "`existing: \(values.existing.rawValue)`"
+        if (values.method ?? "POST") != "PUT" {
             reader.error(
-                "conflicting-keys", "`existing: skip` of an upload is for `method: PUT`",
+                "conflicting-keys", "\(word) of an upload is for `method: PUT`",
                 hint: "what another method makes is not what a HEAD of the URL finds", node)
+            return false
+        }
+        guard !values.captures.isEmpty else { return true }
+        reader.error(
+            "conflicting-keys", "\(word) and `capture` exclude each other",
+            hint: "an upload that is not sent brings no answer to capture from", node)
+        return false
+    }
+
+    /// Where what was sent is kept for the next run.
+    private func checkKeptUpload(_ task: TaskSpecification, _ node: NodeID) {
+        if let url = task.location.url, !url.isHTTP {
+            reader.error(
+                "conflicting-keys", "`existing: revalidate` of an upload is for http and https",
+                hint: "other servers cannot be asked what they have: leave `existing` out", node)
+        } else if sessions.configurations[Int(task.session.raw)].kind == .ephemeral {
+            reader.warning(
+                "no-effect", "`existing: revalidate` of an upload has no effect in an ephemeral session",
+                hint: "it keeps nothing of what was sent: each run sends the file",
+                at: reader.tree.span(node))
         }
     }
 }

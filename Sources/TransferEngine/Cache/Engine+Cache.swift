@@ -15,7 +15,7 @@ extension Engine {
         guard let cache = attempt.session.cache, attempt.parts == nil else { return false }
         let policy = cachePolicy(attempt)
         // Checksum files are not the cache's, and of no other scheme is anything kept; but what is never to connect does not.
-        let isTheTasks = !attempt.isLookingUp && !attempt.life.asksAboutPart
+        let isTheTasks = !attempt.isLookingUp && !attempt.life.asksAboutPart && !attempt.life.asksWhetherNeeded
         guard request.url.isHTTP && isTheTasks || policy == .returnCacheDataDontLoad else { return false }
         // What changes something is answered from no cache, and its answer answers nobody.
         if !["GET", "HEAD", "POST"].contains(request.method), policy != .returnCacheDataDontLoad,
@@ -204,7 +204,7 @@ extension Engine {
             }
             cache.remove(id)
             askWithoutBody(request, attempt, cache)
-        case .opened, .found, .known, .useless: break
+        case .opened, .found, .known, .foundSent, .useless: break
         }
     }
 

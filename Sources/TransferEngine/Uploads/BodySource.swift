@@ -23,8 +23,8 @@ final class BodySource {
     private(set) var uploaded: Int64 = 0
     /// Somebody was told that this was all.
     var wasToldSent = false
-    /// Of what was handed over, where somebody will tell it again.
-    private var digest: StreamingDigest?
+    /// Of what was handed over: for what the server tells of it, and for the next run.
+    private var digests: [StreamingDigest] = []
     /// Whoever reads may be told to come again: the loop never waits for a disk where the transfer can stand still.
     var canPause = false
     /// What has to be fetched from the disk before the next byte can be had.
@@ -104,7 +104,7 @@ final class BodySource {
                 (wasRead, saidEnd) = (true, count == 0)
                 sent += Int64(count)
                 if length == nil, count > 0 { framing += Self.framing(ofChunk: count) }
-                digest?.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                for digest in digests { digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
             }
             return filled
         } catch {
@@ -156,17 +156,17 @@ final class BodySource {
         // A command that was not asked for anything yet is at its beginning.
         guard stream == nil || sent == 0 && offset == 0, (0...(length ?? 0)).contains(offset) else { return false }
         (sent, saidEnd, framing) = (offset, false, 0)
-        if offset == 0 { digest?.restart() } else { digest = nil }
+        if offset == 0 { for digest in digests { digest.restart() } } else { digests = [] }
         return true
     }
 
     /// From its first byte on.
-    func sum(by algorithm: DigestAlgorithm) throws(TransferError) { digest = try StreamingDigest(algorithm) }
+    func sum(by algorithm: DigestAlgorithm) throws(TransferError) { digests.append(try StreamingDigest(algorithm)) }
 
-    /// Of all that was to be sent; `nil` when it did not all go out, or nobody asked.
-    func takeSum() -> Checksum? {
-        defer { digest = nil }
-        return length == nil || sent == length ? digest?.finish() : nil
+    /// Of all that was to be sent; none when it did not all go out, or nobody asked.
+    func takeSums() -> [Checksum] {
+        defer { digests = [] }
+        return length == nil || sent == length ? digests.map { $0.finish() } : []
     }
 
     /// Where it reads, and the one file that is open for it.

@@ -24,18 +24,6 @@ extension Attempt {
 }
 
 extension Engine {
-    /// Whether the task's upload begins with the question whether it is needed. Only its first attempt does: what a later one
-    /// finds there may be the half that the first one sent.
-    func beginsWithQuestion(_ attempt: Attempt) -> Bool {
-        attempt.specification.type == .upload && attempt.specification.options.values.existing == .skip
-            && attempt.number == 1 && attempt.life.request.method == "PUT"
-    }
-
-    /// The server has something there: nothing is sent.
-    func uploadIsThere(_ attempt: Attempt) {
-        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
-    }
-
     /// Fixes what the task sends; an error where that cannot be.
     func planBody(_ attempt: Attempt) -> TransferError? {
         guard let body = attempt.specification.options.values.body else { return nil }
@@ -70,6 +58,7 @@ extension Engine {
         let body = BodySource(planned, range: request.bodyRange, stream: stream)
         attempt.body = body
         attempt.toldSent = body.start
+        prepareToKnowAgain(body, request, attempt)
         tellResumed(request, attempt, planned)
         return body
     }
@@ -172,7 +161,9 @@ extension Engine {
         guard let body = attempt.body else { return }
         tellSent(attempt, uploaded)
         attempt.life.noteSent(body.start + body.sent)
-        if let sum = body.takeSum() { attempt.life.sentSum = sum }
+        for sum in body.takeSums() {
+            if sum.algorithm == .md5 { attempt.life.sentSum = sum } else { attempt.bodyDigest = sum }
+        }
         attempt.untouchedStream = body.takeUntouchedStream()
         body.end(uploaded: uploaded)
     }

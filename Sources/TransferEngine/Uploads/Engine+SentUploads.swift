@@ -1,0 +1,154 @@
+import AttemptLife
+import CurlCore
+import FileDelivery
+import HTTPRules
+import Stores
+import TransferModel
+
+// `existing` of uploads: what the server has already is not sent again. What was sent is kept from run to run.
+
+/// Why an upload's body is compared, or read, before or after it is sent.
+enum UploadComparison {
+    /// Asked the store what was sent to the URL before.
+    case lookingUp(ResourceURL)
+    /// Reads the file, which may be the one that was sent.
+    case reading(ResourceURL, SentUpload)
+    /// The upload has succeeded, and its file is read to be known again.
+    case readingSent(ResultSource)
+}
+
+extension Engine {
+    // MARK: Before anything is sent
+
+    /// What the task's upload begins with; `nil`: with the body. `skip` asks in the first attempt only: what a later one
+    /// finds there may be the half that the first one sent.
+    func uploadQuestion(_ attempt: Attempt) -> UploadQuestion? {
+        guard attempt.specification.type == .upload, attempt.life.request.method == "PUT" else { return nil }
+        if attempt.specification.options.values.ownExisting == .skip {
+            return attempt.number == 1 ? .isAnythingThere : nil
+        }
+        return attempt.sentBefore.map { .isStillStored($0) }
+    }
+
+    /// Whether the attempt waits until it is known what was sent to its URL before.
+    func recallsUpload(_ attempt: Attempt) -> Bool {
+        guard keepsSent(attempt), !unaskedUploads.contains(attempt.task), let memory,
+            memory.findSent(attempt.task, attempt.specification.session, url: sentURL(attempt))
+        else { return false }
+        attempt.phase = .comparing(.lookingUp(attempt.life.request.url))
+        return true
+    }
+
+    func foundSent(_ task: TaskIndex, _ sent: SentUpload?) {
+        guard let attempt = attempt(of: task), case .comparing(.lookingUp(let url)) = attempt.phase else { return }
+        guard let sent, let file = attempt.plannedBody?.file else { return begin(attempt, url) }
+        switch sent.compare(file.mark, at: file.path, shape: SentUpload.shape(of: attempt.rules.headers)) {
+        case .other: begin(attempt, url)
+        case .same:
+            attempt.sentBefore = sent
+            begin(attempt, url)
+        case .mustRead: read(file, attempt, for: .reading(url, sent))
+        }
+    }
+
+    /// The file was read.
+    func compared(_ attempt: Attempt, _ comparison: UploadComparison, _ digest: Checksum) {
+        switch comparison {
+        case .lookingUp: break
+        case .reading(let url, var sent):
+            if digest.bytes == sent.digest, let file = attempt.plannedBody?.file {
+                (sent.path, sent.file, sent.readAt) = (file.path, file.mark, attempt.startedAt.wall)
+                attempt.sentBefore = sent
+            }
+            begin(attempt, url)
+        case .readingSent(let source):
+            keepSent(attempt, digest)
+            finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
+        }
+    }
+
+    /// Ends an attempt whose file cannot be read once more after it was sent, or need not be any longer: the next run sends it
+    /// anew. `false` for any other.
+    func couldNotCompare(_ attempt: Attempt) -> Bool {
+        guard case .comparing(.readingSent(let source)) = attempt.phase else { return false }
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
+        return true
+    }
+
+    private func read(_ file: BodyFile, _ attempt: Attempt, for comparison: UploadComparison) {
+        attempt.phase = .comparing(comparison)
+        outbox.add(.digest(attempt.task, [.file(path: file.path, nil)], .sha256))
+    }
+
+    // MARK: The answer
+
+    /// The server has what would be sent: nothing is.
+    func uploadIsThere(_ attempt: Attempt) {
+        if let sent = attempt.sentBefore {
+            do throws(TransferError) { try attempt.plannedBody?.check() } catch { return fail(attempt, error) }
+            let kept = sent.confirmed(attempt.head?.headers ?? .empty)
+            memory?.sent(kept, to: sentURL(attempt), attempt.specification.session, at: now.instant)
+        }
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
+    }
+
+    /// An attempt that ended while the server was asked: a server that does not answer the question is not asked again.
+    func noteUnasked(_ attempt: Attempt, _ verdict: Verdict) {
+        guard attempt.sentBefore != nil, attempt.life.asksWhetherNeeded, case .failed = verdict.outcome,
+            attempt.head == nil, attempt.requestWasSent, !attempt.lostNetwork
+        else { return }
+        unaskedUploads.insert(attempt.task)
+    }
+
+    // MARK: What was sent
+
+    /// Whether the task's body is a file that is to be known again in the next run.
+    private func keepsSent(_ attempt: Attempt) -> Bool {
+        let specification = attempt.specification
+        return specification.type == .upload && specification.options.values.ownExisting == .revalidate
+            && specification.effectiveMethod == "PUT" && specification.options.values.captures.isEmpty
+            && attempt.plannedBody?.file != nil
+            && specification.location(mirror: attempt.mirror).url?.isHTTP == true
+            && memory?.keeps(uploadsOf: specification.session) == true && !holdsCapturedSecret(attempt)
+    }
+
+    private func sentURL(_ attempt: Attempt) -> String {
+        attempt.specification.location(mirror: attempt.mirror).url?.text ?? ""
+    }
+
+    /// A body is about to be sent: what was known of its URL holds no longer, however that ends.
+    func prepareToKnowAgain(_ body: BodySource, _ request: OutgoingRequest, _ attempt: Attempt) {
+        attempt.bodyDigest = nil
+        guard let memory, memory.keeps(uploadsOf: attempt.specification.session) else { return }
+        memory.sent(nil, to: sentURL(attempt), attempt.specification.session, at: now.instant)
+        // Where it cannot be summed now, it is read afterwards.
+        if request.bodyRange == nil, keepsSent(attempt) { try? body.sum(by: .sha256) }
+    }
+
+    /// The upload has succeeded. Whether its file must be read before it is kept: not all of it was sent in this request.
+    func readsSentFile(_ attempt: Attempt, _ source: ResultSource) -> Bool {
+        guard keepsSent(attempt), let file = attempt.plannedBody?.file, let status = attempt.life.lastStatus,
+            (200..<300).contains(status)
+        else { return false }
+        if let digest = attempt.bodyDigest {
+            keepSent(attempt, digest)
+            return false
+        }
+        reports.append(.transferred(attempt.task))
+        read(file, attempt, for: .readingSent(source))
+        return true
+    }
+
+    private func keepSent(_ attempt: Attempt, _ digest: Checksum) {
+        guard let memory, let file = attempt.plannedBody?.file, (try? file.check()) != nil else { return }
+        var sent = SentUpload(
+            path: file.path, file: file.mark, readAt: attempt.startedAt.wall, digest: digest.bytes,
+            shape: SentUpload.shape(of: attempt.rules.headers),
+            asked: attempt.life.asked(.empty, key: .random(in: 0 ... .max)))
+        // What the place of a resumed upload says is of that place, and what a GET finds after a 303 of another resource.
+        if !attempt.life.isAtUploadPlace, attempt.life.request.method == attempt.rules.method {
+            sent.learn(attempt.head?.headers ?? .empty)
+        }
+        memory.sent(sent, to: sentURL(attempt), attempt.specification.session, at: now.instant)
+    }
+}

@@ -29,6 +29,8 @@ package struct CurlRequest {
     package var headers: [String] = []
     /// `nil` sends no body; -1 is a body of unknown length.
     package var bodyLength: Int64?
+    /// Whether the server is asked by `Expect: 100-continue`, over HTTP/1.1, before a body is sent.
+    package var expectsContinue = false
     package var version = Version.http1
     /// Whether a handshake with the server comes before it, or one with a proxy.
     var isSecure: Bool { url.hasPrefix("https:") }

@@ -66,10 +66,12 @@ internal import CLibcurl
         unsafe note(CURLOPT_CLOSESOCKETFUNCTION, tr_easy_set_close_socket_callback(raw, callback))
     }
 
-    /// The list is copied into curl's own form and kept until the next `reset`.
+    /// The list is copied into curl's own form and kept until the next one is set.
     func set(headers: [String]) {
+        let former = unsafe headerList
         unsafe headerList = list(headers, CURLOPT_HTTPHEADER)
         unsafe note(CURLOPT_HTTPHEADER, tr_easy_set_list(raw, CURLOPT_HTTPHEADER, headerList))
+        unsafe curl_slist_free_all(former)
     }
 
     /// Lines for the proxy alone.

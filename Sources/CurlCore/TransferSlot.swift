@@ -223,8 +223,16 @@ import TransferModel
         if request.needsFreshConnection { easy.set(CURLOPT_FRESH_CONNECT, true) }
         // Nobody waits for a fresh one either: kept open it would only count against the host's limit.
         if request.needsFreshConnection || !request.keepsConnection { easy.set(CURLOPT_FORBID_REUSE, true) }
-        if !request.headers.isEmpty { easy.set(headers: request.headers) }
+        setHeaders(request)
         if let login = request.login { set(login) }
+    }
+
+    /// Sets the header lines. Which bodies libcurl would announce by an `Expect` of its own differs from version to version,
+    /// so that one is switched off, and `isAsking` adds the line.
+    private func setHeaders(_ request: CurlRequest, isAsking: Bool = false) {
+        var lines = request.headers
+        if request.bodyLength != nil, ftp == nil { lines.append(isAsking ? "Expect: 100-continue" : "Expect:") }
+        if !lines.isEmpty { easy.set(headers: lines) }
     }
 
     private func set(_ login: CurlLogin) {
@@ -306,11 +314,10 @@ import TransferModel
         // libcurl answers it.
         heldHead = nil
         let ssl = unsafe secureStream()
-        if let ssl = unsafe ssl, unsafe isHTTP2(ssl) {
-            unansweredStreams += 1
-            return
-        }
-        isUnanswered = true
+        let speaksHTTP2 = unsafe ssl.map { unsafe isHTTP2($0) } ?? false
+        // What it speaks is known only now, and libcurl has not yet written the request.
+        if let request, request.expectsContinue, sendsBody { setHeaders(request, isAsking: !speaksHTTP2) }
+        if speaksHTTP2 { unansweredStreams += 1 } else { isUnanswered = true }
     }
 
     /// What was sent before counts as well.

@@ -82,7 +82,7 @@ extension Engine {
         curl.bodyLength = body.length ?? -1
         // One stream of a shared connection cannot stand still.
         body.canPause = curl.version == .http1 && curl.ftp == nil
-        if curl.ftp == nil, !request.expectsContinue { curl.headers.append("Expect:") }
+        curl.expectsContinue = request.expectsContinue
     }
 
     /// Commands wrote more: whoever waited for it goes on.

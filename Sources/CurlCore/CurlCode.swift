@@ -26,7 +26,8 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
         case CURLE_GOT_NOTHING: .networkConnectionLost
         // Older versions say the second of a header line that is none, newer ones the first.
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_FUNCTION_ARGUMENT: .cannotParseResponse
-        case CURLE_BAD_CONTENT_ENCODING: .cannotDecodeRawData
+        // Newer versions refuse a `Transfer-Encoding` that we would refuse; of `Content-Encoding` libcurl undoes none.
+        case CURLE_BAD_CONTENT_ENCODING: .badServerResponse
         case CURLE_SEND_FAIL_REWIND: .requestBodyStreamExhausted
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND: .secureConnectionFailed
         case CURLE_PEER_FAILED_VERIFICATION: Self.certificateError(verifyResult)
@@ -52,13 +53,25 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
         switch CURLcode(rawValue) {
         case CURLE_OUT_OF_MEMORY where message.isEmpty, Self.tooLarge:
             "a header line of the answer is longer than libcurl takes, or there was no memory for it"
-        case CURLE_RECV_ERROR where message.hasSuffix("in chunked-encoding"):
+        case CURLE_RECV_ERROR where Self.speaksOfChunks(message):
             "the chunks of the body are malformed: \(message)"
         case CURLE_RECV_ERROR where message.hasPrefix("Too large response headers"):
             "the headers of the answer are too long: \(message)"
         case CURLE_BAD_FUNCTION_ARGUMENT: "a header line of the answer is malformed"
         default: nil
         }
+    }
+
+    /// The first words are those of older versions.
+    private static func speaksOfChunks(_ message: String) -> Bool {
+        message.hasSuffix("in chunked-encoding")
+            || ["chunk hex-length", "invalid chunk size"].contains { message.hasPrefix($0) }
+    }
+
+    /// Whether libcurl found the announced length of a body wrong, which it says of each version's own choice of lengths; all
+    /// others we find ourselves.
+    func findsWrongLength(_ message: String) -> Bool {
+        CURLcode(rawValue) == CURLE_WEIRD_SERVER_REPLY && message.hasPrefix("Invalid Content-Length")
     }
 
     /// `CURLE_TOO_LARGE`, which older headers do not know.

@@ -123,6 +123,8 @@ extension CurlCompletion {
             words = "the server speaks no TLS on this port: \(words)"
         } else if let misshapen = code.misshapenAnswer(message) {
             (name, words) = (.cannotParseResponse, misshapen)
+        } else if code.findsWrongLength(message) {
+            name = .badServerResponse
         } else if isPutOff, name == .fileDoesNotExist || name == .noPermissionsToReadFile {
             // libcurl asks only which command it was.
             name = .badServerResponse

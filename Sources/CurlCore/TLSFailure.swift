@@ -1,15 +1,18 @@
 internal import CLibSSL
 
 /// What went wrong in a handshake, by OpenSSL's number for it. libcurl takes that from OpenSSL and hands it on at the
-/// beginning of its message (`error:0A00010B:SSL routines::…`); the words behind it differ from version to version.
+/// its message (`error:0A00010B:SSL routines::…`); the words around it differ from version to version.
 package struct TLSFailure {
     private let code: UInt
 
     package init?(in message: String) {
-        guard let start = message.firstRange(of: "error:") else { return nil }
-        let digits = message[start.upperBound...].prefix { $0.isASCII && $0.isHexDigit }
-        guard digits.count == 8, let code = UInt(digits, radix: 16) else { return nil }
-        self.code = code
+        for mark in message.ranges(of: "error:") {
+            let digits = message[mark.upperBound...].prefix { $0.isASCII && $0.isHexDigit }
+            guard digits.count == 8, let code = UInt(digits, radix: 16) else { continue }
+            self.code = code
+            return
+        }
+        return nil
     }
 
     /// Whether what the server sent is no record of TLS: most often a plain HTTP server's answer.

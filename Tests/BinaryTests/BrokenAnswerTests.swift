@@ -89,7 +89,7 @@ import TextFormats
         Case("a length just past 2⁶³", "badServerResponse", raw("Content-Length: 9223372036854775808", "hello")),
         Case("a length that wraps to 5", "badServerResponse", raw("Content-Length: 18446744073709551621", "hello")),
         Case("two lengths", "badServerResponse", raw("Content-Length: 5\r\nContent-Length: 6", "hello")),
-        Case("a negative length", "cannotParseResponse", raw("Content-Length: -5", "hello")),
+        Case("a negative length", "badServerResponse", raw("Content-Length: -5", "hello")),
         Case(
             "a length too long for any disk", "badServerResponse", raw("Content-Length: 99999999999999999999", "hello")),
         Case(

@@ -95,8 +95,8 @@ import TransferModel
         #expect(try run.values("$.tasks[0].attempts[*].outcome") == ["succeeded"])
     }
 
-    /// It may say so before it has the body, and then that it wants no more of it (RFC 9113, section 8.1). libcurl drops that
-    /// answer while it sends: the same over HTTP/1.1 tells it. What must not be done twice is not done twice.
+    /// It may say so before it has the body, and then that it wants no more of it (RFC 9113, section 8.1). Older versions of
+    /// libcurl drop that answer while they send: the same over HTTP/1.1 tells it. What must not be done twice is not done twice.
     @Test(arguments: ["PUT", "POST"], [413, 201])
     func anAnswerInTheMiddleOfABodyIsHeard(_ method: String, _ status: Int) throws {
         var options = try TLSOptions()
@@ -121,6 +121,14 @@ import TransferModel
             """)
         #expect(server.requests("*").count == 1, "it did not speak HTTP/2")
         let again = server.requests("/a")
+        let message = try run.values("$.tasks[0].error.message").first.flatMap { $0 } ?? ""
+        if again.isEmpty, !message.contains("what it answered is lost") {
+            // Of a success it would have to have had all of the body, as over HTTP/1.1.
+            #expect(try run.task("a", "attempts[0].transactions[0].response.status") == "\(status)")
+            let name = status == 413 ? "unexpectedResponse" : "networkConnectionLost"
+            #expect(try run.task("a", "error.name") == name, "\(message)")
+            return
+        }
         #expect(again.map(\.version) == (method == "PUT" ? ["HTTP/1.1"] : []))
         #expect(again.allSatisfy { $0.body == Script.patternBytes(1 << 20) })
         if method == "PUT" {

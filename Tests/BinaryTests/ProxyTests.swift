@@ -57,7 +57,7 @@ import TransferModel
         }
         let right = try Stage().run(
             job(servers, session: "proxy: \"\(scheme)://ada:l0vel%40ce@127.0.0.1:\(proxy.port)\""))
-        #expect(right.status == 0)
+        #expect(right.status == 0, "\(right.errorText)")
         #expect(try proxied(right, "t0") == "true")
         for login in ["ada:wrong@", ""] {
             let wrong = try Stage().run(job(servers, session: "proxy: \"\(scheme)://\(login)127.0.0.1:\(proxy.port)\""))

@@ -6,6 +6,7 @@ import Testing
     @Test(arguments: [
         "error:0A00010B:SSL routines::wrong version number", "error:0A00010B:SSL routines::falsche Version",
         "OpenSSL/3.5.1: error:0A0000C6:SSL routines::packet length too long",
+        "TLS connect error: error:0A00010B:SSL routines::wrong version number",
     ])
     func anAnswerThatIsNoTLS_isKnownByItsNumber(_ message: String) throws {
         #expect(try #require(TLSFailure(in: message)).isNoTLS)

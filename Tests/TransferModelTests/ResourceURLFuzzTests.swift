@@ -55,7 +55,8 @@ private final class CurlURL {
 
     func difference(to url: ResourceURL) -> String? {
         guard url.isHTTP || url.schemeIs("ftp") else { return nil }
-        let code = curl_url_set(handle, CURLUPART_URL, url.text, 0)
+        // As requests are sent: which dots an older version takes for a way up, and which a newer, does not matter.
+        let code = curl_url_set(handle, CURLUPART_URL, url.text, UInt32(CURLU_PATH_AS_IS))
         guard code == CURLUE_OK else { return "libcurl refuses it: \(String(cString: curl_url_strerror(code)))" }
         let parts: [(String, String?, String?)] = [
             ("scheme", part(CURLUPART_SCHEME), url.scheme), ("host", part(CURLUPART_HOST), url.host),

@@ -29,6 +29,9 @@ final class DiskSpace: Sendable {
         }
     }
 
+    /// So many of the bytes that were about to go to disk did not.
+    func didNotTake(_ id: StagingID, _ count: Int64) { claims.withLock { $0.didNotTake(id, count) } }
+
     /// The staging is over, however that came.
     func end(_ id: StagingID) { claims.withLock { $0.end(id) } }
 
@@ -93,6 +96,12 @@ private struct DiskClaims {
         let used = min(left, count)
         claims[id]?.left -= used
         promised[device, default: 0] -= used
+    }
+
+    mutating func didNotTake(_ id: StagingID, _ count: Int64) {
+        guard let device = claims[id]?.device else { return }
+        claims[id]?.left += count
+        promised[device, default: 0] += count
     }
 
     private mutating func keepFree(

@@ -234,14 +234,15 @@ final class Publisher {
 
     private static let hashedAtOnce: Int64 = 4 << 20
 
-    /// What is to be written takes its room, or more than that if it goes on for long.
+    /// What is to be written takes its room, or that of all that was announced.
     private func takeRoom(
         for count: Int, at offset: Int64? = nil, in staging: Staging, _ id: StagingID, _ place: Place
     ) throws(TransferError) {
         guard count > 0 else { return }
         let step = staging.roomStep(for: count, at: offset)
         if step.count > 0 { try space.willWrite(id, place.folder, Int(step.count), reserve: place.reserve) }
-        if let asked = step.asked { staging.takeRoom(asked) }
+        guard let asked = step.asked, !staging.takeRoom(asked) else { return }
+        space.didNotTake(id, step.count - staging.roomStep(for: count, at: offset).count)
     }
 
     func settle(_ id: StagingID) { stagings[id]?.settle() }

@@ -1,18 +1,18 @@
-/// Room on the disk that a long body is given in large pieces, before its bytes come.
+/// Room on the disk that a body whose length was announced is given before its bytes come.
 ///
-/// ext4 looks for room block by block while a file is written, which is a good part of what writing takes; asked for a
-/// piece, it finds all of it at once, and in one place. What a server says of a length is not believed: no more than a piece is
-/// taken beyond what has come.
+/// ext4 looks for room block by block while a file is written, which is a good part of what writing takes; asked once, it finds
+/// all of it, in one place. What a server says of a length is not believed: no more than `most` is asked for.
 package struct RoomAhead {
-    package static let piece: Int64 = 8 << 20
+    package static let most: Int64 = 1 << 30
     /// Less is not worth the asking.
     package static let smallest: Int64 = 512 << 10
 
-    /// How long the file becomes, as far as anybody says.
+    /// Length of the whole file, 0 where nobody said it.
     private var expected: Int64 = 0
-    private var isRefused = false
-    /// What the file has of the disk, asked for or written.
-    private var taken = WrittenAhead()
+    /// Offset of the first byte for which the file has no room: what lies before it was given or written.
+    private var end: Int64 = 0
+    /// Whether room was asked for since the length was announced.
+    private var hasAsked = false
 
     package init() {}
 
@@ -29,41 +29,29 @@ package struct RoomAhead {
         }
     }
 
-    package mutating func expect(_ length: Int64) { expected = max(0, length) }
+    package mutating func expect(_ length: Int64) { (expected, hasAsked) = (max(0, length), false) }
 
-    /// Before bytes are written at `range`.
-    package mutating func step(to range: Range<Int64>) -> Step {
-        guard expected > 0 else { return Step(count: Int64(range.count)) }
-        let start = taken.end(around: range.lowerBound) ?? range.lowerBound
-        guard start < range.upperBound else { return Step(count: 0) }
-        let end = pieceEnd(from: start)
-        let isAsked = !isRefused && end - start >= Self.smallest && end >= range.upperBound
-        let new = start..<(isAsked ? end : range.upperBound)
-        taken.add(new)
-        return Step(count: Int64(new.count), asked: isAsked ? new : nil)
+    /// Before bytes are written at `range` of a file that is whole up to `size`.
+    package mutating func step(to range: Range<Int64>, size: Int64) -> Step {
+        let known = max(end, size)
+        let needed = min(expected, size + Self.most)
+        guard !hasAsked, needed - known >= Self.smallest else { return Step(count: missing(of: range)) }
+        (end, hasAsked) = (needed, true)
+        return Step(count: needed - known + missing(of: range), asked: known..<needed)
     }
 
-    /// Up to the file's end, or to what others who write it have.
-    private func pieceEnd(from start: Int64) -> Int64 {
-        var end = min(expected, taken.start(after: start) ?? .max)
-        if end - start > Self.piece + Self.smallest { end = start + Self.piece }
-        return end
-    }
+    /// Bytes of it for which the file has no room.
+    private func missing(of range: Range<Int64>) -> Int64 { max(0, range.upperBound - max(range.lowerBound, end)) }
 
     /// The filesystem has no such room, or does not know how to give it: each write sees for itself.
-    package mutating func isRefusedRoom() { isRefused = true }
+    package mutating func wasRefused(_ asked: Range<Int64>) { end = asked.lowerBound }
 
-    /// So much of `range` was taken already.
-    package func held(of range: Range<Int64>) -> Int64 {
-        taken.ranges.reduce(0) { $0 + Int64($1.clamped(to: range).count) }
-    }
+    /// For so many bytes of `range` there is room.
+    package func held(of range: Range<Int64>) -> Int64 { Int64(range.count) - missing(of: range) }
 
-    /// Whether something was taken beyond `size`.
-    package func goesBeyond(_ size: Int64) -> Bool { (taken.ranges.last?.upperBound ?? 0) > size }
+    /// Whether there is room beyond `size`.
+    package func goesBeyond(_ size: Int64) -> Bool { end > size }
 
     /// The file was cut off.
-    package mutating func wasCut(at size: Int64) {
-        taken.removeAll()
-        if size > 0, expected > 0 { taken.add(0..<size) }
-    }
+    package mutating func wasCut(at size: Int64) { end = min(end, size) }
 }

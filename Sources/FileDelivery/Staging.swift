@@ -115,13 +115,20 @@ final class Staging {
     /// Before `count` bytes are appended, or written at `offset`.
     func roomStep(for count: Int, at offset: Int64? = nil) -> RoomAhead.Step {
         let start = offset ?? size
-        return room.step(to: start..<(start + Int64(count)))
+        return room.step(to: start..<(start + Int64(count)), size: size)
     }
 
-    /// Where there is none, the write that needs it says so.
-    func takeRoom(_ range: Range<Int64>) {
-        guard failure == nil else { return }
-        do throws(SystemError) { try file.takeRoom(range) } catch { room.isRefusedRoom() }
+    /// Whether the filesystem gives it. Where it does not, the write that needs it says so.
+    func takeRoom(_ range: Range<Int64>) -> Bool {
+        do throws(SystemError) {
+            try file.takeRoom(range)
+            return true
+        } catch {
+            // Of what it did not have it may have given a part.
+            if ahead.isEmpty { try? file.cut(at: size) }
+            room.wasRefused(range)
+            return false
+        }
     }
 
     /// What was taken and not needed is given back.

@@ -17,14 +17,6 @@ struct WrittenAhead {
         ranges.replaceSubrange(first..<end, with: [joined])
     }
 
-    /// Where the range ends that `place` lies in or touches from behind.
-    func end(around place: Int64) -> Int64? {
-        ranges.first { $0.lowerBound <= place && place <= $0.upperBound }?.upperBound
-    }
-
-    /// Where the next one begins.
-    func start(after place: Int64) -> Int64? { ranges.first { $0.lowerBound > place }?.lowerBound }
-
     /// Takes out up to `most` bytes that begin at `place`; `nil` when there are none.
     mutating func take(from place: Int64, most: Int64) -> Range<Int64>? {
         while let first = ranges.first, first.upperBound <= place { ranges.removeFirst() }

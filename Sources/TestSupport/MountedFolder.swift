@@ -32,12 +32,13 @@ package final class MountedFolder: Sendable {
     }
 
     /// A new ext4 in a new file of `size` bytes.
-    package static func makeImage(_ image: String, size: Int) throws {
+    package static func makeImage(_ image: String, size: Int, features: String? = nil) throws {
         let file = open(image, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0, ftruncate(file, size) == 0 else { throw SystemFailure("make \(image)") }
         close(file)
         // What is written later would otherwise be mixed with what the kernel still has to prepare.
-        try run(["/sbin/mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", image])
+        let options = ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"] + (features.map { ["-O", $0] } ?? [])
+        try run(["/sbin/mkfs.ext4"] + options + [image])
     }
 
     private static func mounted(_ path: String, _ words: String...) throws -> MountedFolder {

@@ -3,18 +3,13 @@ import Diagnostics
 
 /// Pulls libyaml's events out of a text and hands them to the ``TreeBuilder``. The only file that sees libyaml.
 enum EventReader {
-    /// With `quickly`, what is simple is read without libyaml.
     static func read(
-        _ source: SourceText, limits: YAMLTree.Limits, quickly: Bool, into diagnostics: inout DiagnosticList
+        _ source: SourceText, limits: YAMLTree.Limits, into diagnostics: inout DiagnosticList
     ) -> YAMLTree? {
         var problems = ProblemCollector(source: source)
         guard EncodingCheck.passes(source, limits: limits, problems: &problems) else {
             diagnostics.append(contentsOf: problems.list)
             return nil
-        }
-        if quickly, let (tree, found) = QuickReader.read(source, limits: limits, problems: problems) {
-            diagnostics.append(contentsOf: found.list)
-            return tree
         }
         var builder = TreeBuilder(source: source, limits: limits, problems: problems)
         let parses = unsafe source.bytes.withUnsafeBufferPointer { bytes in

@@ -43,24 +43,10 @@ package struct YAMLTree: Sendable {
 
     /// Reads one document. Everything that is wrong but lets the parse go on (duplicate keys, unknown anchors and tags)
     /// is collected beside a tree; nil when it does not parse or goes over a limit.
-    ///
-    /// With `quickly: false` libyaml reads everything, which takes longer and comes to the same.
     package static func parse(
-        _ source: SourceText, limits: Limits = .standard, quickly: Bool = true,
-        into diagnostics: inout DiagnosticList
+        _ source: SourceText, limits: Limits = .standard, into diagnostics: inout DiagnosticList
     ) -> YAMLTree? {
-        EventReader.read(source, limits: limits, quickly: quickly, into: &diagnostics)
-    }
-
-    /// Whether ``parse(_:limits:quickly:into:)`` can do without libyaml.
-    package static func isSimple(_ source: SourceText) -> Bool {
-        QuickReader.read(source, limits: .standard, problems: ProblemCollector(source: source)) != nil
-    }
-
-    /// The same nodes at the same places.
-    package func isSame(as other: YAMLTree) -> Bool {
-        root == other.root && nodes == other.nodes && heap == other.heap && tags == other.tags
-            && mergedEntries.map(\.count) == other.mergedEntries.map(\.count)
+        EventReader.read(source, limits: limits, into: &diagnostics)
     }
 
     package func kind(_ id: NodeID) -> Kind {

@@ -123,17 +123,20 @@ let package = Package(
                 "TransferModel",
             ]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
+        room("Exports", ["Reporting", "TextFormats", "SystemIO", "TransferModel"]),
         room("RunControl", ["JobRunner", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
         room(
             "BackgroundService",
             [
-                "RunControl", "Reporting", "JobRunner", "JobLoader", "Diagnostics", "Scheduling", "CurlCore", "Records",
+                "RunControl", "Exports", "Reporting", "JobRunner", "JobLoader", "Diagnostics", "Scheduling", "CurlCore",
+                "Records",
                 "TextFormats", "Stores", "SystemIO", "TransferModel",
             ]),
         room(
             "CommandLineTool",
             [
-                "BackgroundService", "JobRunner", "Reporting", "RunControl", "JobLoader", "NetworkConditions",
+                "BackgroundService", "JobRunner", "Exports", "Reporting", "RunControl", "JobLoader",
+                "NetworkConditions",
                 "YAMLTree", "HTTPRules",
                 "Diagnostics", "Digests",
                 "FileDelivery", "TextFormats", "Stores", "CurlCore", "SystemIO", "TransferModel",
@@ -208,6 +211,9 @@ let package = Package(
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
         tests(
             "ReportingTests", ["Reporting", "Records", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests(
+            "ExportsTests",
+            ["Exports", "Reporting", "SystemIO", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests(
             "RunControlTests",
             ["RunControl", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),

@@ -1,4 +1,5 @@
 import BackgroundService
+import Exports
 import Reporting
 import Stores
 import SystemIO
@@ -24,6 +25,9 @@ struct AttachedRun {
             // As it would have been if the command had never left.
             if options.report == .asJobSays { options.report = run.accepted.report.map { .path($0) } ?? .none }
             if options.events == .asJobSays, let path = run.accepted.events { options.events = .path(path) }
+            for export in handed.recipe.exports where options.exports[export.format] == nil {
+                options.exports[export.format] = export.path
+            }
             return FollowedRun(
                 run: run.id, identifier: identifier, cameBack: true, options: options, environment: environment,
                 console: console, folder: folder, starter: starter

@@ -1,5 +1,6 @@
 import BackgroundService
 import Diagnostics
+import Exports
 import JobLoader
 import JobRunner
 import Reporting
@@ -59,11 +60,14 @@ struct BackgroundJob {
     ) throws(UsageError) -> Int32 {
         guard let inputs = loaded.inputs else { throw UsageError("the job was only checked") }
         let seam = JobSeam(job)
-        let recipe = recipe(inputs, job)
         // A job with relative paths was not loaded without one.
-        let accepted = accepted(job, seam, in: try StrayBytes.workingFolder() ?? "/")
+        let working = try StrayBytes.workingFolder() ?? "/"
+        let place = place(seam, in: working)
+        let recipe = recipe(inputs, job, place)
+        let accepted = accepted(job, seam, in: working, place)
         do throws(OutputProblem) {
             if let path = accepted.report { try JSONReport.preflight(path) }
+            for export in recipe.exports { try AtomicFile.preflight(export.path) }
         } catch {
             console.errors("error: \(error)\n")
             return ExitStatus.runnerFailed.code
@@ -82,7 +86,15 @@ struct BackgroundJob {
         }
     }
 
-    private func recipe(_ inputs: RecordedInputs, _ job: Job) -> RunRecipe {
+    /// Makes paths of the command's those of the background process.
+    private func place(_ seam: JobSeam, in working: String) -> (String) -> String {
+        { path in
+            let path = path.hasPrefix("/") ? path : "\(working == "/" ? "" : working)/\(path)"
+            return seam.isWhole ? path : Self.besides(path)
+        }
+    }
+
+    private func recipe(_ inputs: RecordedInputs, _ job: Job, _ place: (String) -> String) -> RunRecipe {
         var recipe = RunRecipe(
             inputs, sha256: job.sha256?.text, delivery: String(UInt64.random(in: 1...UInt64.max), radix: 36))
         recipe.selection = TaskSelection(only: options.only, except: options.except)
@@ -94,21 +106,22 @@ struct BackgroundJob {
         recipe.changes.network = options.networkText
         recipe.mask = OwnPlace.mask()
         recipe.isDetached = options.detach
+        // Standard output is the command's.
+        recipe.exports = RunOutputs.exports(job, options).filter { $0.path != "-" }.map {
+            ExportRequest($0.format, place($0.path))
+        }
+        recipe.traceParent = ExportSurroundings(environment).traceParent
         return recipe
     }
 
-    private func accepted(_ job: Job, _ seam: JobSeam, in working: String) -> AcceptedRun {
+    private func accepted(
+        _ job: Job, _ seam: JobSeam, in working: String, _ place: (String) -> String
+    ) -> AcceptedRun {
         let used = Set(seam.background.job.tasks.map(\.session))
-        func place(_ path: String?) -> String? {
-            guard let path = path.map({ $0.hasPrefix("/") ? $0 : "\(working == "/" ? "" : working)/\($0)" }) else {
-                return nil
-            }
-            return seam.isWhole ? path : Self.besides(path)
-        }
         return AcceptedRun(
             identifiers: used.sorted().compactMap { job.sessions[Int($0.raw)].identifier }, job: job.name,
-            file: job.file, folder: working, report: place(RunOutputs.reportPath(job, options.report)),
-            events: place(RunOutputs.eventsPath(job, options.events)), createdAt: Clocks.wall(),
+            file: job.file, folder: working, report: RunOutputs.reportPath(job, options.report).map(place),
+            events: RunOutputs.eventsPath(job, options.events).map(place), createdAt: Clocks.wall(),
             boot: Surroundings.bootID() ?? "")
     }
 

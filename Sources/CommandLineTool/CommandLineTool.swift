@@ -91,6 +91,7 @@ package enum CommandLineTool {
         case .attach:
             let options = try RunOptions(typed, environment: environment)
             return AttachedRun(options: options, environment: environment, console: console).perform()
+        case .report: return try report(typed, environment, console)
         case .plan, .simulate, .rerun, .explain, .completions:
             throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
         }

@@ -1,6 +1,7 @@
 /// A command's name, as typed.
 package enum CommandName: String, CaseIterable, Sendable {
-    case run, check, initialize = "init", plan, simulate, rerun, explain, status, attach, suspend, resume, cancel,
+    case run, check, initialize = "init", plan, simulate, rerun, report, explain, status, attach, suspend, resume,
+        cancel,
         reset, daemon, schema
     case completions, help
 }
@@ -27,6 +28,8 @@ package enum CommandTable {
         entry(
             .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
         entry(.rerun, "REPORT", 1...1, "the job again for the tasks that did not succeed", isBuilt: false),
+        entry(
+            .report, "convert REPORT", 2...2, "write a run's report in other formats; `-` reads it from standard input"),
         entry(.explain, "REPORT [ID]", 1...2, "where the time went and why, per task, in words", isBuilt: false),
         entry(
             .status, "[IDENTIFIER|PID]", 0...1,
@@ -50,6 +53,7 @@ package enum CommandTable {
     static let groups: [(title: String, names: [CommandName])] = [
         ("run a job", [.run, .check, .initialize, .schema]),
         ("background sessions and runs under way", [.status, .attach, .suspend, .resume, .cancel]),
+        ("after a run", [.report]),
         ("housekeeping", [.reset, .daemon, .help]),
     ]
 

@@ -1,6 +1,9 @@
+import TransferModel
+
 /// A flag's long name, without its dashes.
 package enum FlagName: String, CaseIterable, Sendable {
-    case report, noReport = "no-report", events, junit, html, har, prometheus, markdown
+    case report, noReport = "no-report", events
+    case junit, html, har, trace, otlp, prometheus, markdown, failedList = "failed-list"
     case set, variablesFile = "variables-file", secretsFile = "secrets-file", directory, only, except
     case output, maxConcurrent = "max-concurrent", bandwidth, noWait = "no-wait", detach, newRun = "new-run"
     case failFast = "fail-fast", exitUnchanged = "exit-unchanged", network, confine, allowEnv = "allow-env"
@@ -79,6 +82,7 @@ package enum FlagTable {
 
     private static let controlling: [CommandName] = [.suspend, .resume, .cancel]
     private static let following: [CommandName] = [.run, .attach]
+    private static let exporting: [CommandName] = [.run, .attach, .report]
     private static let loading: [CommandName] = [.run, .check, .plan, .simulate]
 
     private static let outputs: [Flag] = [
@@ -87,11 +91,14 @@ package enum FlagTable {
         flag(
             .events, .value("PATH"), "write each event as a line of JSON there, as it happens; `-` is standard output",
             following),
-        flag(.junit, .value("PATH"), "write a JUnit report", isBuilt: false),
-        flag(.html, .value("PATH"), "write an HTML report", isBuilt: false),
-        flag(.har, .value("PATH"), "write an HTTP archive", isBuilt: false),
-        flag(.prometheus, .value("PATH"), "write metrics for Prometheus", isBuilt: false),
-        flag(.markdown, .value("PATH"), "write a summary in Markdown", isBuilt: false),
+        flag(.junit, "write a JUnit report there"),
+        flag(.html, "write a page for people there"),
+        flag(.har, "write an HTTP archive there (HAR 1.2)"),
+        flag(.trace, "write a trace for Perfetto there, packed if PATH ends in `.gz`"),
+        flag(.otlp, "write OpenTelemetry's spans there, as JSON"),
+        flag(.prometheus, "write metrics for Prometheus's textfile collector there"),
+        flag(.markdown, "write a summary in Markdown there"),
+        flag(.failed, "write a line of JSON there for each task that did not succeed"),
     ]
 
     private static let inputs: [Flag] = [
@@ -174,6 +181,11 @@ package enum FlagTable {
             .version, .toggle, "print the versions of transfer-run and its libraries and end", CommandName.allCases,
             hasVariable: false),
     ]
+
+    /// The flag of a format of the report.
+    private static func flag(_ format: ReportFormat, _ help: String) -> Flag {
+        flag(name(of: format), .value("PATH"), help, exporting, isBuilt: format.isBuilt)
+    }
 
     private static func flag(
         _ name: FlagName, _ shape: Flag.Shape, _ help: String, _ commands: [CommandName] = [.run],

@@ -3,6 +3,12 @@ import Reporting
 import SystemIO
 import TransferModel
 
+/// A file that a run writes beside what its tasks fetch, and how a sentence names it: "the report".
+struct OutputFile: Hashable {
+    let path: String
+    let what: String
+}
+
 /// Where a run writes beside what its tasks fetch: no two of these may become one file, of which only the last is left.
 enum OutputPlaces {
     struct Conflict: Error {
@@ -12,9 +18,9 @@ enum OutputPlaces {
     }
 
     /// Before a run begins. `job` has all that is reserved, what the run itself writes too.
-    static func check(_ job: Job, report: String?, events: String?) throws(OutputProblem) {
+    static func check(_ job: Job, _ files: [OutputFile]) throws(OutputProblem) {
         do throws(Conflict) {
-            try look(job, report: report, events: events)
+            try look(job, files)
         } catch {
             throw OutputProblem(error.message)
         }
@@ -22,27 +28,33 @@ enum OutputPlaces {
 
     /// What would end a run of this job that is told nothing else.
     static func conflict(of job: Job) -> Conflict? {
-        let (report, events) = (RunOutputs.reportPath(job), RunOutputs.eventsPath(job))
+        let files = RunOutputs.files(job)
         do throws(Conflict) {
-            try look(RunOutputs.reserving(job, report: report, events: events), report: report, events: events)
+            try look(RunOutputs.reserving(job, files), files)
             return nil
         } catch {
             return error
         }
     }
 
-    private static func look(_ job: Job, report: String?, events: String?) throws(Conflict) {
-        var taken: [(place: RawName, what: String)] = []
-        if job.file != "-", let place = Folders.resolved(job.file) { taken.append((place, "the job itself")) }
-        for (path, what) in [(events, "the events"), (report, "the report")] {
-            guard let path, let place = place(path) else { continue }
-            if let other = taken.first(where: { $0.place == place }) {
-                throw Conflict(message: "cannot write \(what) to \(path): it is the place of \(other.what)")
-            }
-            taken.append((place, what))
-        }
+    private static func look(_ job: Job, _ files: [OutputFile]) throws(Conflict) {
+        let own = job.file == "-" ? [] : [OutputFile(path: job.file, what: "the job itself")]
+        try check(own + files)
         try checkInputs(job)
         try checkGroups(job)
+    }
+
+    /// Refuses the second of two files that are one place.
+    static func check(_ files: [OutputFile]) throws(Conflict) {
+        var taken: [(place: RawName, what: String)] = []
+        for file in files {
+            guard let place = place(file.path) else { continue }
+            if let other = taken.first(where: { $0.place == place }) {
+                throw Conflict(
+                    message: "cannot write \(file.what) to \(file.path): it is the place of \(other.what)")
+            }
+            taken.append((place, file.what))
+        }
     }
 
     /// Neither what the job is made of nor what the run writes is to be replaced by what a task fetches. By names first: the

@@ -1,5 +1,5 @@
 package import Reporting
-import TransferModel
+package import TransferModel
 
 /// Which job, and what it is given from outside: what `run` and `check` have in common.
 package struct JobArguments: Sendable {
@@ -71,6 +71,8 @@ package struct RunOptions: Sendable {
     package var arguments: JobArguments
     package var report: Report
     package var events: Events
+    /// Formats that the command line or the environment asks for; `-` is standard output.
+    package var exports: [ReportFormat: String]
     package var only: [String]
     package var except: [String]
     package var maximumConcurrentTasks: Int?
@@ -102,6 +104,7 @@ package struct RunOptions: Sendable {
         advice = RerunAdvice(typed: typed.values)
         report = Self.report(meant)
         events = meant.value(.events).map { $0 == "-" ? .standardOutput : .path($0) } ?? .asJobSays
+        exports = meant.exports()
         only = meant.list(.only)
         except = meant.list(.except)
         maximumConcurrentTasks = try meant.count(.maxConcurrent, RunLimits.concurrentTasks)
@@ -124,9 +127,16 @@ package struct RunOptions: Sendable {
             }
         isGitHub = environment["GITHUB_ACTIONS"] == "true"
         resembledCommand = typed.resembledCommand
-        if report == .standardOutput, events == .standardOutput {
-            throw UsageError("report and events cannot both go to standard output")
-        }
+        try checkStandardOutput()
+    }
+
+    /// Standard output takes one thing.
+    private func checkStandardOutput() throws(UsageError) {
+        let taken =
+            [report == .standardOutput ? "report" : nil, events == .standardOutput ? "events" : nil]
+            .compactMap(\.self) + ReportFormat.allCases.filter { exports[$0] == "-" }.map(\.words)
+        guard taken.count > 1 else { return }
+        throw UsageError("\(taken[0]) and \(taken[1]) cannot both go to standard output")
     }
 
     private static func report(_ meant: MeantArguments) -> Report {

@@ -1,4 +1,5 @@
 import CurlCore
+import Exports
 import Reporting
 import Stores
 import SystemIO
@@ -12,6 +13,8 @@ struct RunOutputs {
     private let summary: GitHubSummary?
     private let reportPath: String?
     private let reportsToStandardOutput: Bool
+    private let exports: [ExportRequest]
+    private let surroundings: ExportSurroundings
     /// What is promised of the tasks' files holds for what tells of them.
     private let isDurable: Bool
 
@@ -23,12 +26,14 @@ struct RunOutputs {
         reportsToStandardOutput = options.report == .standardOutput
         isDurable = job.sessions.contains { $0.durability == .flush }
         reportPath = Self.reportPath(job, options.report)
-        try OutputPlaces.check(
-            Self.reserving(job, options, environment), report: reportPath, events: Self.eventsPath(job, options.events))
+        exports = Self.exports(job, options)
+        surroundings = ExportSurroundings(environment)
+        try OutputPlaces.check(Self.reserving(job, options, environment), Self.files(job, options))
         if let reportPath {
             try JSONReport.preflight(reportPath)
             report.grow(at: reportPath)
         }
+        for export in exports where export.path != "-" { try AtomicFile.preflight(export.path) }
         do throws(OutputProblem) {
             events = try Self.eventSink(job, options).map { EventLines(job: job, sink: $0) }
         } catch {
@@ -54,18 +59,28 @@ struct RunOutputs {
         }
     }
 
+    /// The formats that are asked for: the command line over the job.
+    static func exports(_ job: Job, _ options: RunOptions?) -> [ExportRequest] {
+        ExportRequest.list(job.report.exports.merging(options?.exports ?? [:]) { $1 })
+    }
+
+    /// Every file that the run itself writes. Without options those that the job says.
+    static func files(_ job: Job, _ options: RunOptions? = nil) -> [OutputFile] {
+        let events = eventsPath(job, options?.events ?? .asJobSays).map { OutputFile(path: $0, what: "the events") }
+        let report = reportPath(job, options?.report ?? .asJobSays).map { OutputFile(path: $0, what: "the report") }
+        let others = exports(job, options).filter { $0.path != "-" }
+        return [events, report].compactMap(\.self) + others.map { OutputFile(path: $0.path, what: $0.format.words) }
+    }
+
     /// What the run itself writes is no task's file.
-    static func reserving(_ job: Job, report: String?, events: String?) -> Job {
+    static func reserving(_ job: Job, _ files: [OutputFile]) -> Job {
         var job = job
-        for (path, what) in [(report, "the report"), (events, "the events")] {
-            if let path { job.reserved.append(Job.Reserved(path: path, what: what)) }
-        }
+        for file in files { job.reserved.append(Job.Reserved(path: file.path, what: file.what)) }
         return job
     }
 
     static func reserving(_ job: Job, _ options: RunOptions, _ environment: [String: String]) -> Job {
-        var job = reserving(
-            job, report: reportPath(job, options.report), events: eventsPath(job, options.events))
+        var job = reserving(job, files(job, options))
         if let folder = try? StateFolder(options.stateDirectory, environment).state {
             // Of what lies there the databases alone: somebody's state folder may be the folder that he works in.
             job.reserved += ["store.sqlite", "journal.sqlite"].flatMap { name in
@@ -176,6 +191,12 @@ struct RunOutputs {
             }
         } catch {
             if !reportsToStandardOutput || !error.isBrokenPipe { problem = problem ?? error }
+        }
+        let others = ReportExports(requests: exports, surroundings: surroundings, isDurable: isDurable)
+            .write(report, at: reportPath)
+        if problem == nil { problem = others.first }
+        for other in others where other != problem {
+            try? DescriptorSink.standardError.write(Array("error: \(other)\n".utf8))
         }
         if let problem { throw problem }
     }

@@ -82,7 +82,7 @@ struct RunningJob {
         }
         try LinkedPlaces.check(job)
         try TaskOutput.check(job, options)
-        try WorkingFolder.check(RunOutputs.reportPath(job, options.report), RunOutputs.eventsPath(job, options.events))
+        for file in RunOutputs.files(job, options) { try WorkingFolder.check(file.path) }
         if let maximum = options.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = options.bandwidth { job.limits.bandwidth = .steady(bandwidth) }
         return (job, loaded)

@@ -9,6 +9,8 @@ enum TaskOutput {
                 ("--report -", "the report")
             } else if options.events == .standardOutput {
                 ("--events -", "events")
+            } else if let format = ReportFormat.allCases.first(where: { options.exports[$0] == "-" }) {
+                ("\(FlagTable[FlagTable.name(of: format)].long) -", format.words)
             } else {
                 ("", "")
             }

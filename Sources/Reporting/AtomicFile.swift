@@ -6,13 +6,13 @@ import TransferModel
 ///
 /// What already stands under the name and is no regular file (a device, a pipe) is written to as it is: a rename would
 /// put a file in its place. A symlink stays and the file it leads to is replaced.
-final class AtomicFile: ByteSink {
+package final class AtomicFile: ByteSink {
     private let target: String
     /// `nil` when there is nothing to rename.
     private var temporary: String?
     private let descriptor: Int32
 
-    init(_ path: String) throws(OutputProblem) {
+    package init(_ path: String) throws(OutputProblem) {
         let kind = try Self.kind(of: path)
         target = try Self.resolved(path)
         if kind == .special {
@@ -38,11 +38,11 @@ final class AtomicFile: ByteSink {
         close(descriptor)
     }
 
-    func write(_ bytes: [UInt8]) throws(OutputProblem) {
+    package func write(_ bytes: [UInt8]) throws(OutputProblem) {
         try Descriptor.writeAll(bytes, to: descriptor, name: target)
     }
 
-    func commit(isDurable: Bool) throws(OutputProblem) {
+    package func commit(isDurable: Bool) throws(OutputProblem) {
         guard let from = temporary else { return }
         try Descriptor.confirmWrites(descriptor, name: target)
         if isDurable { guard fsync(descriptor) == 0 else { throw .system("flush", target) } }
@@ -72,7 +72,7 @@ final class AtomicFile: ByteSink {
     }
 
     /// Makes and removes a file in the folder, the one proof that it can be done.
-    static func preflight(_ path: String) throws(OutputProblem) {
+    package static func preflight(_ path: String) throws(OutputProblem) {
         if try kind(of: path) == .special {
             guard access(path, W_OK) == 0 else { throw .system("write", path) }
             return

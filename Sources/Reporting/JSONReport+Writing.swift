@@ -10,6 +10,12 @@ extension JSONReport {
     /// Puts the whole report at `path` in one step, or changes nothing. Can be called again when hooks have run. With
     /// `isDurable` a power cut that comes after it does not take it away.
     package func write(to path: String, isDurable: Bool = false) throws(OutputProblem) {
+        isWritten = false
+        try put(at: path, isDurable: isDurable)
+        isWritten = true
+    }
+
+    private func put(at path: String, isDurable: Bool) throws(OutputProblem) {
         if let draft = complete(path, head(), Self.end), (try? draft.publish(isDurable: isDurable)) != nil { return }
         let file = try AtomicFile(path)
         try write(to: file)

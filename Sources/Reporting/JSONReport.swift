@@ -28,6 +28,8 @@ package final class JSONReport: EventConsumer {
     package var hooks: [HookResult] = []
     /// What the report says instead of what `runFinished` said: a hook that failed turns 0 into 1.
     package var correction: (outcome: RunOutcome, exitStatus: Int)?
+    /// The last `write(to:isDurable:)` put the report in its place.
+    package internal(set) var isWritten = false
     /// Whatever the tasks came to: something else that was asked for is missing.
     package func runnerFailed() {
         guard let outcome = correction?.outcome ?? run?.outcome else { return }

@@ -26,6 +26,8 @@ struct TaskRenderer {
         let group = report.job.tasks[task].group.map { report.job.groups[Int($0.raw)].name }
         writer.member("id", redactor.redacted(name: report.job.tasks[task].id))
         writer.member("session", report.job.sessionName(report.job.tasks[task].session))
+        let line = report.job.tasks[task].line
+        writer.member("line", line > 0 ? Int(line) : nil)
         writer.member("type", report.job.tasks[task].type.rawValue)
         writer.member("group", group)
         writer.member("description", redactor.redacted(options.values.description))

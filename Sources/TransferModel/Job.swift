@@ -140,10 +140,36 @@ package struct ReportPlan: Hashable, Sendable {
     }
     package var json = JSONReport.byDefault
     package var events: String?
-    package var junit: String?
-    package var html: String?
-    package var har: String?
-    package var prometheus: String?
-    package var markdown: String?
+    /// Where the report is written to in other formats.
+    package var exports: [ReportFormat: String] = [:]
     package init() {}
+
+    package subscript(format: ReportFormat) -> String? {
+        get { exports[format] }
+        set { exports[format] = newValue }
+    }
+}
+
+/// A format other than JSON that a report can be written in. The raw value is the key below the job's `report`.
+package enum ReportFormat: String, CaseIterable, Comparable, Sendable {
+    case junit, html, har, trace, otlp, prometheus, markdown, failed
+
+    /// Whether reports can be written in it; what asks for one that is not built is refused.
+    package var isBuilt: Bool { self == .failed }
+
+    /// As a sentence names it: "the JUnit report".
+    package var words: String {
+        switch self {
+        case .junit: "the JUnit report"
+        case .html: "the HTML report"
+        case .har: "the HTTP archive"
+        case .trace: "the trace"
+        case .otlp: "the OTLP spans"
+        case .prometheus: "the metrics"
+        case .markdown: "the summary in Markdown"
+        case .failed: "the list of failed tasks"
+        }
+    }
+
+    package static func < (left: ReportFormat, right: ReportFormat) -> Bool { left.rawValue < right.rawValue }
 }

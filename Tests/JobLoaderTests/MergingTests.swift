@@ -184,7 +184,9 @@ struct MergingTests {
         let plan = try #require(load(task(head: "report: { events: e, json: none }\n")).job).report
         #expect(plan.events == "/here/e")
         #expect(plan.json == .none)
-        #expect(load(task(head: "report: { junit: x }\n")).laterPlaces == ["1:11 "])
+        let formats = try #require(load(task(head: "report: { failed: y, har: none, events: z }\n")).job).report
+        #expect(formats.exports == [.failed: "/here/y"])
+        #expect(load(task(head: "report: { html: x }\n")).laterPlaces == ["1:11 "])
     }
 
     @Test func foldersAndStandardInput() {

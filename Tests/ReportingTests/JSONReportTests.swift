@@ -56,8 +56,8 @@ private func report(of story: Story, _ random: inout Seeded) throws -> (JSONRepo
         let story = Story(random: Seeded(seed: random.next()), tasks: 200)
         let (_, json, _) = try report(of: story, &random)
         let fields = [
-            "id", "session", "type", "group", "description", "labels", "becameDownload", "outcome", "tolerated",
-            "changed", "source", "cache", "request", "response", "file", "length", "body", "parts", "captures",
+            "id", "session", "line", "type", "group", "description", "labels", "becameDownload", "outcome",
+            "tolerated", "changed", "source", "cache", "request", "response", "file", "length", "body", "parts", "captures",
             "createdAt", "startedAt", "finishedAt", "duration", "waits", "attempts", "redirects", "challenges", "error",
             "explanation",
         ]

@@ -1,3 +1,4 @@
+import Exports
 package import Reporting
 package import Stores
 import SystemIO
@@ -64,18 +65,21 @@ struct RunEnding {
         throw ServiceTrouble("run \(id.raw) has no end in the journal")
     }
 
+    /// The report and its other formats. `false` when one of them could not be written and its absence is a failure.
     private func write(_ report: JSONReport) throws(Left) -> Bool {
-        guard let path = accepted.report else { return true }
-        do throws(OutputProblem) {
+        var problems: [OutputProblem] = []
+        if let path = accepted.report {
             // The journal forgets the run soon: a power cut must not leave neither.
-            try report.write(to: path, isDurable: true)
-            return true
-        } catch {
-            // The next process waits for its reader again.
-            if error.isInterrupted { throw Left() }
-            tools.log("run \(id.raw): \(error)")
-            return !recipe.isDetached
+            do throws(OutputProblem) { try report.write(to: path, isDurable: true) } catch { problems.append(error) }
         }
+        problems += ReportExports(
+            requests: recipe.exports, surroundings: ExportSurroundings(traceParent: recipe.traceParent),
+            isDurable: true
+        ).write(report, at: accepted.report)
+        // The next process waits for its reader again.
+        if problems.contains(where: \.isInterrupted) { throw Left() }
+        for problem in problems { tools.log("run \(id.raw): \(problem)") }
+        return problems.isEmpty || !recipe.isDetached
     }
 
     // MARK: onFinish

@@ -1,4 +1,5 @@
 import Diagnostics
+package import Exports
 package import JobLoader
 import Records
 package import Stores
@@ -16,6 +17,10 @@ package struct RunRecipe: Sendable {
     package var mask: UInt16 = 0o022
     /// Nobody follows: report and events are the background process's to write.
     package var isDetached = false
+    /// The other formats in which the report is written, at absolute paths.
+    package var exports: [ExportRequest] = []
+    /// `TRACEPARENT` of the command.
+    package var traceParent: String?
     /// What `onFinish` is told, so that whoever hears of the same end twice knows it.
     package var delivery: String
 
@@ -115,7 +120,8 @@ package struct HandedJob: Sendable {
 // MARK: - As bytes
 
 extension RunRecipe {
-    private static let version: UInt8 = 1
+    /// 1 had no `exports`.
+    private static let version: UInt8 = 2
 
     package func encoded() -> [UInt8] {
         var writer = RecordWriter(capacity: 4096)
@@ -133,6 +139,11 @@ extension RunRecipe {
         writer.put(Int64(mask))
         writer.put(isDetached)
         writer.put(delivery)
+        writer.put(exports) {
+            $0.put($1.format.rawValue)
+            $0.put($1.path)
+        }
+        writer.put(traceParent)
         return writer.bytes
     }
 
@@ -140,14 +151,26 @@ extension RunRecipe {
         do throws(RecordProblem) {
             var reader = RecordReader(bytes)
             let version = try reader.byte()
-            guard version == Self.version else {
-                throw reader.problem(.unknown, "runs of format \(version) are unknown, only \(Self.version) is")
+            guard (1...Self.version).contains(version) else {
+                throw reader.problem(.unknown, "runs of format \(version) are unknown, only 1 to \(Self.version) are")
             }
             self = try Self.read(&reader)
+            if version >= 2 { try readExports(&reader) }
             try reader.finish()
         } catch {
             throw ServiceTrouble("what was handed over cannot be read: \(error)", mayPass: error.kind == .unknown)
         }
+    }
+
+    private mutating func readExports(_ reader: inout RecordReader) throws(RecordProblem) {
+        exports = try reader.list { (reader) throws(RecordProblem) in
+            let name = try reader.text()
+            guard let format = ReportFormat(rawValue: name) else {
+                throw reader.problem(.unknown, "reports in the format `\(name)` are unknown")
+            }
+            return ExportRequest(format, try reader.text())
+        }
+        traceParent = try reader.optionalText()
     }
 
     private static func read(_ reader: inout RecordReader) throws(RecordProblem) -> RunRecipe {

@@ -195,18 +195,30 @@ extension Sections {
                 return reader.outputPath(node).map { .path($0) }
             },
             output("events", \.events, "one JSON object a line, as things happen"),
-            output("junit", \.junit, "JUnit XML"), output("html", \.html, "a page for people"),
-            output("har", \.har, "an HTTP archive"),
-            output("prometheus", \.prometheus, "metrics for a textfile collector"),
-            output("markdown", \.markdown, "a table"),
+            output("junit", .junit, "JUnit XML: a suite for each session, a case for each task"),
+            output("html", .html, "a page for people"),
+            output("har", .har, "an HTTP archive (HAR 1.2): each request with its times"),
+            output("trace", .trace, "a trace for Perfetto; packed where the path ends in `.gz`"),
+            output("otlp", .otlp, "spans in OTLP's JSON, for OpenTelemetry"),
+            output("prometheus", .prometheus, "metrics for the textfile collector of Prometheus"),
+            output("markdown", .markdown, "a summary in Markdown"),
+            output("failed", .failed, "one JSON object a line for each task that did not succeed"),
         ],
-        rules: ["json", "events"].map { .always(.differs($0, from: ["-", ""])) })
+        rules: (["json", "events"] + ReportFormat.allCases.map(\.rawValue)).map {
+            .always(.differs($0, from: ["-", ""]))
+        })
 
     private static func output(
-        _ name: StaticString, _ path: @autoclosure @escaping PathTo<ReportPlan, String?>, _ meaning: String
+        _ name: StaticString, _ format: ReportFormat, _ meaning: String
     ) -> Key<ReportPlan> {
-        let isLater = name.description != "events"
-        return Key(name, path(), .path, default: "none", meaning, isLater ? .later : .built) { node, reader in
+        output(name, \.[format], meaning, format.isBuilt ? .built : .later)
+    }
+
+    private static func output(
+        _ name: StaticString, _ path: @autoclosure @escaping PathTo<ReportPlan, String?>, _ meaning: String,
+        _ availability: Availability<ReportPlan> = .built
+    ) -> Key<ReportPlan> {
+        Key(name, path(), .path, default: "none", meaning, availability) { node, reader in
             if reader.isWord(node, "none") { return .some(nil) }
             return reader.outputPath(node).map { .some($0) }
         }

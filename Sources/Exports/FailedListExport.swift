@@ -1,0 +1,37 @@
+internal import TextFormats
+internal import TransferModel
+
+/// One JSON object a line for each task that did not succeed: what failed, why, and what would help.
+struct FailedListExport: Export {
+    let parts: ReportParts = [.attempts]
+
+    func begin(_ head: ReportHead, to output: ExportOutput) {}
+
+    func add(_ task: ReportedTask, to output: ExportOutput) {
+        guard task.outcome != .succeeded else { return }
+        var json = JSONWriter()
+        swap(&json.bytes, &output.bytes)
+        json.beginObject()
+        json.member("id", task.id)
+        json.member("url", task.current.url)
+        json.member("outcome", task.outcome.rawValue)
+        json.member("tolerated", task.tolerated)
+        json.key("error")
+        if let error = task.error {
+            json.beginObject()
+            json.member("name", error.name)
+            json.member("code", error.code)
+            json.member("message", error.message)
+            json.endObject()
+        } else {
+            json.null()
+        }
+        json.member("attempts", task.attempts.count)
+        json.member("explanation", task.explanation)
+        json.endObject()
+        json.bytes.append(UInt8(ascii: "\n"))
+        swap(&json.bytes, &output.bytes)
+    }
+
+    func finish(to output: ExportOutput) {}
+}

@@ -1,0 +1,111 @@
+internal import Glibc
+package import Reporting
+internal import SystemIO
+
+/// The bytes of a report, which can be read from any place and more than once.
+package final class ReportFile {
+    /// As messages name it.
+    package let name: String
+    private let file: SystemIO.Descriptor
+
+    /// Opens a report by its path. `-` is standard input, which is copied to a file without a name first, and so is
+    /// a pipe: some exports need what stands after the tasks before them.
+    package init(_ path: String) throws(ReportProblem) {
+        name = path == "-" ? "standard input" : path
+        do throws(SystemError) {
+            let opened =
+                path == "-"
+                ? SystemIO.Descriptor(owning: dup(0)) : try SystemIO.Descriptor.open(path, O_RDONLY | O_NOCTTY)
+            let facts = try opened.facts()
+            if facts.isFolder { throw SystemError(call: "read", errno: EISDIR) }
+            file = facts.isRegular && path != "-" ? opened : try Self.copy(opened)
+        } catch {
+            throw ReportProblem("cannot read \(name): \(error.reason)")
+        }
+    }
+
+    /// A report that has no file of its own: `write` writes it into one without a name.
+    package init(name: String, _ write: (any ByteSink) throws(OutputProblem) -> Void) throws(OutputProblem) {
+        self.name = name
+        let file: SystemIO.Descriptor
+        do throws(SystemError) { file = try Self.unnamed() } catch {
+            throw OutputProblem("cannot make a temporary file for \(name): \(error.reason)", errno: error.errno)
+        }
+        let sink = DescriptorSink(descriptor: file.raw, name: name)
+        try write(sink)
+        self.file = file
+    }
+
+    private static func copy(_ source: borrowing SystemIO.Descriptor) throws(SystemError) -> SystemIO.Descriptor {
+        let target = try unnamed()
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        while true {
+            let count = read(source.raw, &buffer, buffer.count)
+            if count == 0 { return target }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw SystemError(call: "read", errno: errno)
+            }
+            try target.writeAll(Array(buffer[..<count]))
+        }
+    }
+
+    /// A private file in the folder for temporary ones, which is gone with this process.
+    private static func unnamed() throws(SystemError) -> SystemIO.Descriptor {
+        let place = try SystemIO.Descriptor.openFolder(Surroundings.temporaryFolder())
+        do throws(SystemError) { return try place.openUnnamed(mode: 0o600) } catch {
+            // A file system that knows no file without a name.
+            let name = ".transfer-run-\(getpid())-\(UInt32.random(in: 0 ... .max)).tmp"
+            let file = try place.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+            try place.unlink(name)
+            return file
+        }
+    }
+
+    /// Up to `count` bytes from `offset`, appended to `bytes`. Returns how many came: 0 at the end.
+    func append(_ count: Int, from offset: Int64, to bytes: inout [UInt8]) throws(ReportProblem) -> Int {
+        let start = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: count))
+        var got = 0
+        var failure: SystemError?
+        bytes.withUnsafeMutableBytes { buffer in
+            do throws(SystemError) {
+                got = try file.read(
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[start...]), at: offset)
+            } catch {
+                failure = error
+            }
+        }
+        bytes.removeLast(count - got)
+        if let failure { throw ReportProblem("cannot read \(name): \(failure.reason)") }
+        return got
+    }
+
+    /// Where the byte at `offset` stands: line and column in Unicode scalars, both from 1.
+    func place(of offset: Int64) -> (line: Int, column: Int) {
+        var (line, column, at) = (1, 1, Int64(0))
+        var piece: [UInt8] = []
+        while at < offset {
+            piece.removeAll(keepingCapacity: true)
+            guard let count = try? append(Int(min(1 << 20, offset - at)), from: at, to: &piece), count > 0 else {
+                break
+            }
+            at += Int64(count)
+            for byte in piece {
+                if byte == 0x0A {
+                    (line, column) = (line + 1, 1)
+                } else if byte & 0xC0 != 0x80 {
+                    column += 1
+                }
+            }
+        }
+        return (line, column)
+    }
+}
+
+/// Why a report cannot be read: one sentence that names the file, and its line and column where the text is at fault.
+package struct ReportProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    package let message: String
+    init(_ message: String) { self.message = message }
+    package var description: String { message }
+}

@@ -1,0 +1,186 @@
+/// Reads a report from its file piece by piece: first its head, then one task after another.
+///
+/// The tasks are never in memory together. Where a report was written anew by another program, members of the head may stand
+/// after the tasks: then the tasks are stepped over once for the head, and read afterwards.
+package final class ReportReader {
+    package private(set) var head: ReportHead
+    private let file: ReportFile
+    private let parts: ReportParts
+
+    /// A piece of the file, and where in the file it begins.
+    private var window: [UInt8] = []
+    private var windowStart: Int64 = 0
+    /// In the window: the first byte that is not consumed.
+    private var position = 0
+    private var isAtEnd = false
+
+    /// Where the first task or the end of the list of tasks stands.
+    private var tasksStart: Int64 = 0
+    private var hasTasks = false
+    private var hasEnded = false
+
+    private static let piece = 1 << 20
+
+    /// Reads the head. Of each task `parts` are decoded.
+    package init(_ file: ReportFile, reading parts: ReportParts = .all) throws(ReportProblem) {
+        self.file = file
+        self.parts = parts
+        head = ReportHead()
+        head = try readHead()
+        try rewind()
+    }
+
+    /// Goes back to the first task.
+    package func rewind() throws(ReportProblem) {
+        window.removeAll(keepingCapacity: true)
+        (windowStart, position, isAtEnd, hasEnded) = (tasksStart, 0, false, !hasTasks)
+        guard hasTasks else { return }
+        let isEmpty = try step { (cursor) throws(CursorStop) in try cursor.takeEnd(UInt8(ascii: "]")) }
+        if isEmpty { try end() }
+    }
+
+    /// The next task; `nil` after the last one, when the rest of the file was found to be well formed.
+    package func next() throws(ReportProblem) -> ReportedTask? {
+        if hasEnded { return nil }
+        let parts = parts
+        let (task, goesOn) = try step { (cursor) throws(CursorStop) in
+            let task = try ReportedTask(&cursor, parts)
+            return (task, try cursor.goesOn(UInt8(ascii: "]")))
+        }
+        if !goesOn { try end() }
+        return task
+    }
+
+    // MARK: The head
+
+    private func readHead() throws(ReportProblem) -> ReportHead {
+        var head = ReportHead()
+        var found: ReportHead.Members = []
+        try step { (cursor) throws(CursorStop) in
+            guard try cursor.peek() == UInt8(ascii: "{") else {
+                throw .broken("this is no report: an object is needed here", at: cursor.offset)
+            }
+            cursor.offset += 1
+        }
+        var goesOn = try !step { (cursor) throws(CursorStop) in try cursor.takeEnd(UInt8(ascii: "}")) }
+        while goesOn {
+            if try beginTasks() {
+                if found == .all { return head }
+                try skipTasks()
+            } else {
+                let (next, member) = try step { [head] (cursor) throws(CursorStop) in
+                    var next = head
+                    let name = try cursor.name()
+                    let member = try next.decode(name, &cursor)
+                    return (next, member)
+                }
+                head = next
+                found.formUnion(member)
+            }
+            goesOn = try step { (cursor) throws(CursorStop) in try cursor.goesOn(UInt8(ascii: "}")) }
+        }
+        guard found.contains(.format), found.contains(.version) else {
+            throw problem(
+                "this is no report: `format` and `version` are missing", at: windowStart + Int64(position) - 1)
+        }
+        guard hasTasks else {
+            throw problem("the report has no `tasks`", at: windowStart + Int64(position) - 1)
+        }
+        return head
+    }
+
+    /// Whether the next member is `tasks`; then its `[` is consumed.
+    private func beginTasks() throws(ReportProblem) -> Bool {
+        let isTasks = try step { (cursor) throws(CursorStop) in
+            let start = cursor.offset
+            if case "tasks" = try cursor.name() {
+                try cursor.expect(UInt8(ascii: "["), "the list of tasks")
+                return true
+            }
+            cursor.offset = start
+            return false
+        }
+        guard isTasks else { return false }
+        if hasTasks { throw problem("the report has `tasks` twice", at: windowStart + Int64(position) - 1) }
+        tasksStart = windowStart + Int64(position)
+        hasTasks = true
+        return true
+    }
+
+    private func skipTasks() throws(ReportProblem) {
+        if try step({ (cursor) throws(CursorStop) in try cursor.takeEnd(UInt8(ascii: "]")) }) { return }
+        while try step({ (cursor) throws(CursorStop) in
+            try cursor.skip()
+            return try cursor.goesOn(UInt8(ascii: "]"))
+        }) {}
+    }
+
+    /// After the last task: the rest of the file must be well formed, too.
+    private func end() throws(ReportProblem) {
+        hasEnded = true
+        while try step({ (cursor) throws(CursorStop) in try cursor.goesOn(UInt8(ascii: "}")) }) {
+            try step { (cursor) throws(CursorStop) in
+                _ = try cursor.name()
+                try cursor.skip()
+            }
+        }
+        while true {
+            if let stray = window[position...].first(where: { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }) {
+                let place = window[position...].firstIndex(of: stray) ?? position
+                throw problem("more text stands after the report", at: windowStart + Int64(place))
+            }
+            position = window.count
+            if try !fill() { return }
+        }
+    }
+
+    // MARK: The window
+
+    /// Lets `body` consume a whole value at the current place. Where the window ends inside it, more of the file is read and
+    /// `body` is called again from the same place.
+    private func step<Result>(
+        _ body: (inout JSONCursor) throws(CursorStop) -> Result
+    ) throws(ReportProblem) -> Result {
+        while true {
+            var stop = CursorStop.incomplete
+            let result = window.withUnsafeBufferPointer { bytes -> Result? in
+                var cursor = JSONCursor(bytes: bytes, offset: position)
+                do throws(CursorStop) {
+                    let result = try body(&cursor)
+                    position = cursor.offset
+                    return result
+                } catch {
+                    stop = error
+                    return nil
+                }
+            }
+            if let result { return result }
+            switch stop {
+            case .broken(let message, let offset): throw problem(message, at: windowStart + Int64(offset))
+            case .incomplete:
+                if try !fill() { throw problem("the report ends here before it is complete", at: end(of: window)) }
+            }
+        }
+    }
+
+    private func end(of window: [UInt8]) -> Int64 { windowStart + Int64(window.count) }
+
+    /// Drops what is consumed and reads on. A value that is longer than a piece doubles the window. `false` at the end.
+    private func fill() throws(ReportProblem) -> Bool {
+        if isAtEnd { return false }
+        let rest = window.count - position
+        if position > 0 {
+            window.removeFirst(position)
+            windowStart += Int64(position)
+            position = 0
+        }
+        let count = try file.append(max(Self.piece, rest), from: windowStart + Int64(rest), to: &window)
+        isAtEnd = count == 0
+        return !isAtEnd
+    }
+
+    private func problem(_ message: String, at offset: Int64) -> ReportProblem {
+        let place = file.place(of: offset)
+        return ReportProblem("\(file.name):\(place.line):\(place.column): \(message)")
+    }
+}

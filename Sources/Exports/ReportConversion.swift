@@ -1,0 +1,87 @@
+package import Reporting
+internal import SystemIO
+internal import TransferModel
+
+/// Reads a report once and writes it in every format that is asked for.
+package struct ReportConversion {
+    private let requests: [ExportRequest]
+    private let surroundings: ExportSurroundings
+    /// Whether files are flushed to the disk before they get their names.
+    private let isDurable: Bool
+
+    package init(_ requests: [ExportRequest], _ surroundings: ExportSurroundings, isDurable: Bool = false) {
+        self.requests = requests
+        self.surroundings = surroundings
+        self.isDurable = isDurable
+    }
+
+    /// Writes each export under its name in one step, or leaves what stood there. Returns why some could not be written; the
+    /// others are. Throws where the report cannot be read: then none is.
+    package func perform(_ report: ReportFile) throws(ReportProblem) -> [OutputProblem] {
+        var problems: [OutputProblem] = []
+        var open: [OpenExport] = []
+        for request in requests {
+            do throws(OutputProblem) {
+                open.append(try OpenExport(request, surroundings))
+            } catch {
+                problems.append(error)
+            }
+        }
+        let parts = open.reduce(into: ReportParts()) { $0.formUnion($1.export.parts) }
+        let reader = try ReportReader(report, reading: parts)
+        for index in open.indices { open[index].begin(reader.head) }
+        while let task = try reader.next() {
+            for index in open.indices { open[index].add(task) }
+        }
+        for index in open.indices {
+            do throws(OutputProblem) { try open[index].finish(isDurable: isDurable) } catch {
+                problems.append(error)
+            }
+        }
+        return problems
+    }
+}
+
+/// An export and the file that it goes to.
+private struct OpenExport {
+    var export: any Export
+    private let output: ExportOutput
+    private let sink: any ByteSink
+    /// `nil` for standard output.
+    private let file: AtomicFile?
+
+    init(_ request: ExportRequest, _ surroundings: ExportSurroundings) throws(OutputProblem) {
+        if request.path == "-" {
+            (sink, file) = (DescriptorSink.standardOutput, nil)
+        } else {
+            let opened = try AtomicFile(request.path)
+            (sink, file) = (opened, opened)
+        }
+        guard let export = ExportFormats.export(request.format, surroundings) else {
+            throw OutputProblem("\(request.format.words) is not built yet")
+        }
+        self.export = export
+        output = ExportOutput(sink)
+    }
+
+    mutating func begin(_ head: ReportHead) {
+        export.begin(head, to: output)
+        output.drain()
+    }
+
+    mutating func add(_ task: ReportedTask) {
+        guard output.problem == nil else { return }
+        export.add(task, to: output)
+        output.drain()
+    }
+
+    mutating func finish(isDurable: Bool) throws(OutputProblem) {
+        export.finish(to: output)
+        output.drain(isLast: true)
+        if let problem = output.problem {
+            if file == nil, problem.isBrokenPipe { return }
+            throw problem
+        }
+        if let file { try file.commit(isDurable: isDurable) } else { try sink.confirmWrites() }
+    }
+}

@@ -1,0 +1,16 @@
+import Exports
+import TestSupport
+import Testing
+import TextFormats
+import TransferModel
+
+@Suite struct FailedListTests {
+    @Test func itHasALineForEachTaskThatDidNotSucceed() throws {
+        let export = try #require(ExportFormats.export(.failed, ExportSurroundings()))
+        let text = try Recorded.written(export).text
+        try Snapshot.check(text, "Golden/failed.ndjson")
+        let lines = try text.split(separator: "\n").map { try JSONParser.parse(Array($0.utf8)) }
+        #expect(
+            lines.map { $0["outcome"] } == ["failed", "failed", "skipped", "deferred", "cancelled"].map { .string($0) })
+    }
+}

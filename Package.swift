@@ -91,6 +91,7 @@ let package = Package(
             linkerSettings: isStatic ? [.unsafeFlags(["-Xlinker", "-l:libcurl.a"])] : []),
         .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
         .target(name: "CSystemBus", path: "Sources/CSystemBus"),
+        .target(name: "CReportPage", path: "Sources/CReportPage", exclude: ["page"]),
 
         // Lowest first: a room imports only rooms above it.
         room("TransferModel", ["CLibIDN2"]),
@@ -123,7 +124,7 @@ let package = Package(
                 "TransferModel",
             ]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
-        room("Exports", ["Reporting", "TextFormats", "SystemIO", "TransferModel"]),
+        room("Exports", ["CReportPage", "Digests", "Reporting", "TextFormats", "SystemIO", "TransferModel"]),
         room("RunControl", ["JobRunner", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
         room(
             "BackgroundService",
@@ -213,7 +214,8 @@ let package = Package(
             "ReportingTests", ["Reporting", "Records", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests(
             "ExportsTests",
-            ["Exports", "Reporting", "SystemIO", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
+            ["Exports", "Digests", "Reporting", "SystemIO", "TextFormats", "TransferModel", "TestSupport"],
+            data: ["Golden"]),
         tests(
             "RunControlTests",
             ["RunControl", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),

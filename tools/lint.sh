@@ -29,6 +29,7 @@ declare -A c_rooms=(
     [CBrotliEncoder]="TestSupport"
     [CLinuxShims]="SystemIO"
     [CSystemBus]="NetworkConditions"
+    [CReportPage]="Exports"
     [CTestShims]="TestSupport"
     [CAllocationCounter]="transfer-run-bench"
 )

@@ -6,7 +6,7 @@ package enum ExportFormats {
     package static func export(_ format: ReportFormat, _ surroundings: ExportSurroundings) -> (any Export)? {
         switch format {
         case .junit: nil
-        case .html: nil
+        case .html: HTMLExport()
         case .har: nil
         case .trace: nil
         case .otlp: nil

@@ -1,7 +1,7 @@
 /// Text from servers and files, made fit for a terminal and a CI log: it stays on its line and starts nothing.
-enum SafeText {
+package enum SafeText {
     /// Control characters and what reorders or breaks a line are shown as escapes.
-    static func line(_ text: String) -> String {
+    package static func line(_ text: String) -> String {
         // Most is plain ASCII.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
         guard text.unicodeScalars.contains(where: { isUnsafe($0) }) else { return text }
@@ -10,6 +10,22 @@ enum SafeText {
             if isUnsafe(scalar) { safe += escape(scalar) } else { safe.unicodeScalars.append(scalar) }
         }
         return safe
+    }
+
+    /// The same for text of several lines: line feeds and tabs stay, and CR LF is a line feed.
+    package static func lines(_ text: String) -> String {
+        var safe = ""
+        var hasReturn = false
+        for scalar in text.unicodeScalars {
+            if hasReturn, scalar != "\n" { safe += escape("\r") }
+            hasReturn = scalar == "\r"
+            if scalar == "\n" || scalar == "\t" || !isUnsafe(scalar) {
+                safe.unicodeScalars.append(scalar)
+            } else if !hasReturn {
+                safe += escape(scalar)
+            }
+        }
+        return hasReturn ? safe + escape("\r") : safe
     }
 
     /// A line for a GitHub log. `::` is a command only where a line begins, and ours begin with words of ours; the old

@@ -36,6 +36,20 @@ import TextFormats
         #expect(piped.outputText == written)
     }
 
+    /// `tools/page_test.py` looks at pages in a browser.
+    @Test func aRunWritesItsPage() throws {
+        let server = try server()
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", job(server, head: "report: { json: r.json, html: page.html }\n"))
+        #expect(try binary.run("job.yaml").exitStatus == 1)
+        let page = try binary.folder.text("page.html")
+        #expect(page.hasPrefix("<!doctype html>\n") && page.hasSuffix("</html>\n"))
+        #expect(page.contains("1 of 2 tasks failed.") && page.contains("404 Not Found"))
+        let convert = try binary.run("report", "convert", "r.json", "--html", "-")
+        #expect(convert.outputText == page)
+    }
+
     /// The job says where; the environment wins over it, and the command line over both.
     @Test func theJobTheEnvironmentAndTheCommandLineSayWhere() throws {
         let server = try server()
@@ -113,7 +127,7 @@ import TextFormats
     @Test(arguments: [
         (["report", "convert", "x.json", "--events", "y"], "not of `report`"),
         (["report", "convert", "x.json"], "no format is asked for"),
-        (["report", "convert", "x.json", "--html", "y"], "`--html` is not built yet"),
+        (["report", "convert", "x.json", "--otlp", "y"], "`--otlp` is not built yet"),
         (["report", "convert", "none.json", "--failed-list", "y"], "cannot read none.json: No such file"),
         (["report", "convert", "x.json", "--failed-list", "y"], "x.json:1:1: this is no report"),
         (["report", "convert", "x.json", "--failed-list", "x.json"], "it is the place of the report"),

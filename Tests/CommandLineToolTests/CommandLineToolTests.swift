@@ -76,7 +76,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         (["run"], "`transfer-run run` needs JOB…", "usage"),
         (["schema", "x"], "`transfer-run schema` does not take `x`", "usage"),
         (["check", "a", "--report", "x"], "`--report` is an option of `run`, `attach`, not of `check`", ""),
-        (["a", "--html", "x"], "`--html` is not built yet", ""),
+        (["a", "--otlp", "x"], "`--otlp` is not built yet", ""),
         (["a", "--failed-list", "-", "--events", "-"], "events and the list of failed tasks cannot both go to", ""),
         (["report", "convert"], "`transfer-run report` needs convert REPORT", "usage"),
         (["a", "--progress", "loud"], "`--progress` cannot be `loud`", "one of `auto`, `bar`, `plain`, `none`"),

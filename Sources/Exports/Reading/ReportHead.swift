@@ -98,4 +98,6 @@ package struct ReportedError: Hashable, Sendable {
     package var curl: Int?
     package var errno: Int?
     package var reason: String?
+
+    package init() {}
 }

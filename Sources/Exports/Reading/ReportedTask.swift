@@ -134,6 +134,8 @@ package struct ReportedTask: Sendable {
     package var challenges: [Challenge] = []
     package var error: ReportedError?
     package var explanation: String?
+
+    package init() {}
 }
 
 package struct ReportedAttempt: Sendable {
@@ -147,6 +149,8 @@ package struct ReportedAttempt: Sendable {
     package var error: ReportedError?
     package var backoff: TimeSpan?
     package var transactions: [ReportedTransaction] = []
+
+    package init() {}
 }
 
 /// One request sent or answered from the cache.
@@ -184,4 +188,6 @@ package struct ReportedTransaction: Sendable {
     package var tlsVersion: Int?
     package var tlsCipherSuite: Int?
     package var tlsFingerprint: String?
+
+    package init() {}
 }

@@ -1,0 +1,131 @@
+package import TransferModel
+
+/// Why tasks of a report did not succeed: each cause once, with its tasks and with how many others followed from it.
+///
+/// Tasks have one cause where outcome, error and message are the same but for URLs. A task that was skipped, or cancelled with
+/// its group or by `failFast`, follows from another one's end.
+package struct FailureCauses {
+    package struct Cause {
+        package let outcome: TaskOutcome
+        package let error: String?
+        package let message: String
+        /// What would help; empty where the report does not say.
+        package let help: String
+        package fileprivate(set) var count = 0
+        /// The first of its tasks: id, and place in the report.
+        package fileprivate(set) var tasks: [(id: String, number: Int)] = []
+        package fileprivate(set) var skipped = 0
+        package fileprivate(set) var unpublished = 0
+        package fileprivate(set) var cancelled = 0
+
+        /// Its tasks and all that follow from them.
+        package var affected: Int { count + skipped + unpublished + cancelled }
+    }
+
+    private struct Key: Hashable {
+        let outcome: TaskOutcome
+        let error: String?
+        let message: String
+    }
+
+    private static let mostTasks = 12
+
+    package init() {}
+
+    private var causes: [Cause] = []
+    private var places: [Key: Int] = [:]
+    private var causeOfTask: [ExactText: Int] = [:]
+    private var causeOfGroup: [ExactText: Int] = [:]
+    private var skipped: [ExactText: (task: ReportedTask, number: Int, count: Int)] = [:]
+    private var unpublished: [ExactText: (task: ReportedTask, number: Int, count: Int)] = [:]
+    private var stopped: (task: ReportedTask, number: Int, count: Int)?
+
+    package mutating func add(_ task: ReportedTask, number: Int) {
+        guard task.outcome != .succeeded, !task.tolerated else { return }
+        if task.outcome == .skipped, let root = Self.lastName(in: task.error?.message ?? "") {
+            skipped[ExactText(root), default: (task, number, 0)].count += 1
+        } else if let group = task.group, task.outcome == .cancelled, Self.followsItsGroup(task) {
+            unpublished[ExactText(group), default: (task, number, 0)].count += 1
+        } else if task.outcome == .cancelled, task.error?.message == TransferError.cancelledByFailFast.message {
+            stopped = (stopped?.task ?? task, stopped?.number ?? number, (stopped?.count ?? 0) + 1)
+        } else {
+            add(task, number, count: 1)
+        }
+    }
+
+    private static func followsItsGroup(_ task: ReportedTask) -> Bool {
+        task.error?.name == ErrorName.runCancelled.rawValue
+    }
+
+    private mutating func add(_ task: ReportedTask, _ number: Int, count: Int) {
+        let message = task.error?.message ?? task.explanation ?? ""
+        let key = Key(outcome: task.outcome, error: task.error?.name, message: Self.withoutURLs(message))
+        let place = places[key] ?? causes.count
+        if place == causes.count {
+            places[key] = place
+            let help = Self.help(task.explanation ?? "", after: message)
+            causes.append(Cause(outcome: task.outcome, error: task.error?.name, message: message, help: help))
+        }
+        causes[place].count += count
+        if causes[place].tasks.count < Self.mostTasks { causes[place].tasks.append((task.id, number)) }
+        causeOfTask[ExactText(task.id)] = place
+        if let group = task.group, causeOfGroup[ExactText(group)] == nil { causeOfGroup[ExactText(group)] = place }
+    }
+
+    /// All causes, those that stopped most tasks first. What follows from nothing that is known is a cause of its own.
+    package func list() -> [Cause] {
+        var all = self
+        for (root, follower) in all.skipped.sorted(by: { $0.value.number < $1.value.number }) {
+            if let place = all.causeOfTask[root] {
+                all.causes[place].skipped += follower.count
+            } else {
+                all.add(follower.task, follower.number, count: follower.count)
+            }
+        }
+        for (group, follower) in all.unpublished.sorted(by: { $0.value.number < $1.value.number }) {
+            if let place = all.causeOfGroup[group] {
+                all.causes[place].unpublished += follower.count
+            } else {
+                all.add(follower.task, follower.number, count: follower.count)
+            }
+        }
+        if let stopped = all.stopped {
+            if let place = all.causes.firstIndex(where: { $0.outcome == .failed }) {
+                all.causes[place].cancelled += stopped.count
+            } else {
+                all.add(stopped.task, stopped.number, count: stopped.count)
+            }
+        }
+        let ranked = all.causes.enumerated().sorted { left, right in
+            let isFailure = (left.element.outcome == .failed, right.element.outcome == .failed)
+            if isFailure.0 != isFailure.1 { return isFailure.0 }
+            if left.element.affected != right.element.affected { return left.element.affected > right.element.affected }
+            return left.offset < right.offset
+        }
+        return ranked.map(\.element)
+    }
+
+    /// The last name in backticks: of a chain of skipped tasks the one with which it began.
+    static func lastName(in message: String) -> String? {
+        let parts = message.split(separator: "`", omittingEmptySubsequences: false)
+        guard parts.count >= 3 else { return nil }
+        return String(parts[(parts.count - 1) / 2 * 2 - 1])
+    }
+
+    /// An explanation is the message and then what would help.
+    static func help(_ explanation: String, after message: String) -> String {
+        guard !message.isEmpty, let found = explanation.firstRange(of: message) else { return explanation }
+        var rest = explanation[found.upperBound...]
+        while let first = rest.first, first == "." || first == " " { rest.removeFirst() }
+        return String(rest)
+    }
+
+    /// Two tasks that met the same thing at two URLs met the same thing.
+    static func withoutURLs(_ message: String) -> String {
+        guard message.contains("://") else { return message }
+        return message.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            guard word.contains("://") else { return String(word) }
+            return word.hasSuffix(":") ? "…:" : "…"
+        }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,73 @@
+package import TransferModel
+
+/// What the time of one request was spent on, in nanoseconds. The phases follow each other without gaps from `start` to `end`.
+package struct RequestPhases: Sendable {
+    package enum Phase: Int, CaseIterable, Sendable { case queued, lookup, connect, tls, send, wait, receive }
+
+    package let start: Int64
+    package let end: Int64
+    package private(set) var lengths: InlineLengths
+
+    /// Seven numbers without an allocation.
+    package struct InlineLengths: Sendable {
+        private var numbers: (Int64, Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0, 0)
+
+        package subscript(phase: Phase) -> Int64 {
+            get {
+                switch phase {
+                case .queued: numbers.0
+                case .lookup: numbers.1
+                case .connect: numbers.2
+                case .tls: numbers.3
+                case .send: numbers.4
+                case .wait: numbers.5
+                case .receive: numbers.6
+                }
+            }
+            set {
+                switch phase {
+                case .queued: numbers.0 = newValue
+                case .lookup: numbers.1 = newValue
+                case .connect: numbers.2 = newValue
+                case .tls: numbers.3 = newValue
+                case .send: numbers.4 = newValue
+                case .wait: numbers.5 = newValue
+                case .receive: numbers.6 = newValue
+                }
+            }
+        }
+
+    }
+
+    /// A request that did not come to its end stays in its last phase until `end`: the next request's begin, or the attempt's end.
+    package init(_ request: ReportedTransaction, end lastMoment: WallTime) {
+        start = request.fetchStart.nanoseconds
+        end = max(request.responseEnd?.nanoseconds ?? lastMoment.nanoseconds, start)
+        lengths = InlineLengths()
+        var at = start
+        let hasBody = request.requestBodyBytes > 0
+        take(.lookup, request.domainLookupStart, request.domainLookupEnd, &at)
+        take(.connect, request.connectStart, request.secureConnectionStart ?? request.connectEnd, &at)
+        take(.tls, request.secureConnectionStart, request.secureConnectionEnd, &at)
+        let sendsUntil = request.requestEnd ?? (hasBody ? nil : request.requestStart)
+        take(.send, request.requestStart, sendsUntil, &at)
+        take(.wait, request.requestEnd ?? (hasBody ? nil : request.requestStart), request.responseStart, &at)
+        take(.receive, request.responseStart, request.responseEnd, &at)
+        if end > at { lengths[.queued] += end - at }
+    }
+
+    /// Time before a phase counts as the queue up to the connection, later as the phase itself.
+    private mutating func take(_ phase: Phase, _ from: WallTime?, _ to: WallTime?, _ at: inout Int64) {
+        guard let from = from?.nanoseconds else { return }
+        let begin = min(from, end)
+        if begin > at {
+            lengths[phase.rawValue <= Phase.send.rawValue ? .queued : phase] += begin - at
+            at = begin
+        }
+        let stop = min(to?.nanoseconds ?? end, end)
+        if stop > at {
+            lengths[phase] += stop - at
+            at = stop
+        }
+    }
+}

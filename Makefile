@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run build test test-long fuzz bench lint install uninstall clean help
+.PHONY: run build test test-long fuzz bench picture lint install uninstall clean help
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -46,6 +46,7 @@ test: ## every test, with the release binary built first
 	@.build/release/simulation-check $(if $(TRANSFER_RUN_LONG),400000,20000)
 	@$(RELEASE) --product response-fuzz
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) .build/release/response-fuzz --seconds 30
+	@tools/page.sh $(BINARY)
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/test.sh
 
 test-long: ## the same with many more rounds of the randomised tests, and on a real object store
@@ -65,6 +66,11 @@ bench: ## what a run costs, stage by stage and beside curl (docs/performance.md)
 	@$(RELEASE) --product transfer-run
 	@$(RELEASE) --product transfer-run-bench
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/bench.sh
+
+picture: ## docs/html-report.png anew, from a recorded report
+	@tools/need.sh $(LIBRARIES) python3 chromium
+	@$(RELEASE) --product transfer-run
+	@tools/page.sh $(BINARY) --picture
 
 lint: ## style, imports, sizes and linkage (tools/lint.sh)
 	@tools/need.sh $(LIBRARIES) python3 python3-yaml python3-jsonschema

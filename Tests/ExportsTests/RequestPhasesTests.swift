@@ -45,6 +45,14 @@ import TransferModel
         #expect(lengths(RequestPhases(request, end: at(100))) == [2, 0, 0, 0, 98, 0, 0])
     }
 
+    /// An attempt's duration is without the waits between its requests: the last may begin after it.
+    @Test func aRequestAfterTheAttemptsEnd_coversItsOwnTimes() {
+        var request = ReportedTransaction()
+        request.fetchStart = at(50)
+        (request.connectStart, request.connectEnd, request.requestStart) = (at(52), at(60), at(61))
+        #expect(lengths(RequestPhases(request, end: at(40))) == [3, 0, 8, 0, 0, 0, 0])
+    }
+
     /// Times are rounded and may come in the wrong order: the phases still cover the request, and no more.
     @Test func thePhasesAlwaysCoverTheRequest() {
         var random = Seeded("thePhasesAlwaysCoverTheRequest")

@@ -47,6 +47,7 @@ const waitWords = {
     credential: "a credential",
     flush: "bytes to be safe on the disk",
     unknown: "not told",
+    between: "the next request of the attempt",
 };
 const waitNames = {
     dependency: "needs other tasks",
@@ -66,6 +67,7 @@ const waitNames = {
     credential: "credential",
     flush: "flush",
     unknown: "waiting",
+    between: "between requests",
 };
 
 // Which attempts are a task's, and which requests an attempt's: each list stands in the order of its owners.
@@ -111,7 +113,12 @@ const connections = [],
 }
 
 const taskOfRequest = r => taskOfAttempt[attemptOfRequest[r]];
-const endOfAttempt = a => attempts.start[a] + attempts.duration[a];
+/** An attempt's duration is without the waits between its requests: it ends with the last of them at the earliest. */
+const endOfAttempt = a => {
+    let end = attempts.start[a] + attempts.duration[a];
+    for (let r = firstRequest[a]; r < firstRequest[a + 1]; r++) end = Math.max(end, endOfRequest[r]);
+    return end;
+};
 const numberOfAttempt = a => a - firstAttempt[taskOfAttempt[a]] + 1;
 
 const urlOf = t => strings[tasks.folder[t]] + tasks.name[t];
@@ -143,6 +150,7 @@ function waitsOf(t) {
 
 /**
  * The life of a task as pieces without gaps: `{ from, to, reason }` where it waited, `{ from, to, attempt }` where it did not.
+ * Waits between the requests of an attempt, such as before a redirect is followed, come besides, with `isInside`.
  * The report says how long a task waited for what, not when; the pieces put each wait into the first gap that it fits.
  */
 function piecesOf(t) {
@@ -181,6 +189,17 @@ function piecesOf(t) {
             gap(from, start, reason => !isPause(reason) && reason !== "flush", isPause);
         }
         pieces.push({ from: start, to: endOfAttempt(a), attempt: a });
+        let inside = start;
+        const outside = pieces.length;
+        for (let r = firstRequest[a]; r < firstRequest[a + 1]; r++) {
+            if (requests.start[r] - inside >= 1.5)
+                gap(inside, requests.start[r], reason => !isPause(reason) && reason !== "flush", isPause);
+            inside = Math.max(inside, endOfRequest[r]);
+        }
+        for (const piece of pieces.slice(outside)) {
+            piece.isInside = true;
+            if (piece.reason === "unknown") piece.reason = "between";
+        }
         at = Math.max(at, endOfAttempt(a));
     }
     gap(

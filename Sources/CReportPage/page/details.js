@@ -60,7 +60,6 @@ function lifeOf(t) {
         let at = piece.from;
         for (let r = firstRequest[piece.attempt]; r < firstRequest[piece.attempt + 1]; r++) {
             let x = Math.max(requests.start[r], at);
-            if (x - at > 1.5) add("w-unknown held", "between requests", at, x);
             phases.forEach((phase, i) => {
                 add("p-" + phase, phaseNames[i], x, x + requests[phase][r]);
                 x += requests[phase][r];

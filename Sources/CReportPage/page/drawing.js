@@ -123,11 +123,19 @@ function drawAxis() {
     context.textBaseline = "middle";
     for (const at of list) {
         const x = xOf(at),
-            text = clock(at, step < 1000);
+            text = tickText(at, step);
         if (x > timeline.width - 30) continue;
         context.fillText(text, x + 4, axisHeight / 2);
     }
     if (timeline.gutter > 120) context.fillText("your clock, " + zoneName(), 0, axisHeight / 2);
+}
+
+/** Seconds and milliseconds only where the marks are so close; a day begins with its date. */
+function tickText(at, step) {
+    const time = clock(at, step < 1000);
+    if (time.startsWith("00:00:00") && step >= 6e4)
+        return new Date(data.start + at).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+    return step < 6e4 ? time : time.slice(0, 5);
 }
 
 /** `UTC+2`, as the reader's clock had it when the run began. */

@@ -14,7 +14,10 @@ struct PageBody {
     init(page: HTMLPage) { self.page = page }
 
     static func mark(_ outcome: PageOutcome) -> String {
-        "<svg class=\"mark \(outcome)\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><use href=\"#i-\(outcome)\"/></svg>"
+        """
+        <svg class="mark \(outcome)" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">\
+        <use href="#i-\(outcome)"/></svg>
+        """
     }
 
     func write(to output: ExportOutput) {
@@ -74,7 +77,7 @@ struct PageBody {
         output.write(
             """
             <section id="totals" aria-label="Totals">
-            <svg class="share" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
+            <svg class="share" width="100%" height="8" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
             """)
         var x = 0
         for (outcome, count) in counts {

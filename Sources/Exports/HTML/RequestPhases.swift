@@ -36,13 +36,13 @@ package struct RequestPhases: Sendable {
                 }
             }
         }
-
     }
 
-    /// A request that did not come to its end stays in its last phase until `end`: the next request's begin, or the attempt's end.
+    /// A request that did not come to its end stays in its last phase until `lastMoment`: the next request's begin, or the
+    /// attempt's end.
     package init(_ request: ReportedTransaction, end lastMoment: WallTime) {
         start = request.fetchStart.nanoseconds
-        end = max(request.responseEnd?.nanoseconds ?? lastMoment.nanoseconds, start)
+        end = max(request.responseEnd ?? max(lastMoment, Self.latest(of: request)), request.fetchStart).nanoseconds
         lengths = InlineLengths()
         var at = start
         let hasBody = request.requestBodyBytes > 0
@@ -54,6 +54,15 @@ package struct RequestPhases: Sendable {
         take(.wait, request.requestEnd ?? (hasBody ? nil : request.requestStart), request.responseStart, &at)
         take(.receive, request.responseStart, request.responseEnd, &at)
         if end > at { lengths[.queued] += end - at }
+    }
+
+    private static func latest(of request: ReportedTransaction) -> WallTime {
+        let dates = [
+            request.domainLookupStart, request.domainLookupEnd, request.connectStart, request.secureConnectionStart,
+            request.secureConnectionEnd, request.connectEnd, request.requestStart, request.requestEnd,
+            request.responseStart,
+        ]
+        return dates.reduce(request.fetchStart) { max($0, $1 ?? $0) }
     }
 
     /// Time before a phase counts as the queue up to the connection, later as the phase itself.

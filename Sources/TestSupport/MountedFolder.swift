@@ -37,7 +37,8 @@ package final class MountedFolder: Sendable {
         guard file >= 0, ftruncate(file, size) == 0 else { throw SystemFailure("make \(image)") }
         close(file)
         // What is written later would otherwise be mixed with what the kernel still has to prepare.
-        let options = ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"] + (features.map { ["-O", $0] } ?? [])
+        let options =
+            ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"] + (features.map { ["-O", $0] } ?? [])
         try run(["/sbin/mkfs.ext4"] + options + [image])
     }
 

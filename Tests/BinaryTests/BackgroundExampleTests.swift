@@ -125,7 +125,7 @@ private struct ToldRun {
         "startedAt", "finishedAt", "createdAt", "duration", "backoff", "pid", "sha256", "localPort", "remotePort",
         "connectionsOpened", "connectionsReused", "peakConnections", "isReusedConnection", "domainResolutionProtocol",
     ]
-    private static let backgroundsOwn: Set = ["configuration", "identifier"]
+    private static let backgroundsOwn: Set = ["configuration", "identifier", "line"]
     /// How long something stood behind others or the disk.
     private static let crowding: Set = [
         "flush", "hostLimit", "sessionLimit", "runLimit", "requestRate", "bandwidth",

@@ -488,7 +488,7 @@ import TransferModel
         let stage = try Stage()
         let job = "tasks: [{ id: t, url: '\(server.url("/f"))', to: f }]"
         let program = try stage.start(job)
-        waitUntil { stage.hasTold("receivedData", of: "t") }
+        waitUntil { stage.hasReceived(cut + 1, of: "t") }
         #expect(program.send(signal: signal))
         let result = program.wait()
         #expect(result.exitStatus == status)

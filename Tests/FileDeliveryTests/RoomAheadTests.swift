@@ -24,7 +24,8 @@ import TransferModel
             while let index = streams.indices.randomElement(using: &random) {
                 let stream = streams[index]
                 let longest = max(600_000, Int(length) / 40)
-                let range = stream.lowerBound..<min(stream.upperBound, stream.lowerBound + Int64(1 + random.below(longest)))
+                let range =
+                    stream.lowerBound..<min(stream.upperBound, stream.lowerBound + Int64(1 + random.below(longest)))
                 let size = streams[0].lowerBound
                 var step = room.step(to: range, size: size)
                 if let new = step.asked {

@@ -82,17 +82,18 @@ extension Engine {
         let isSending = attempt.body != nil && attempt.head == nil
         if now.instant - attempt.lastProgressAt >= .milliseconds(isSending ? 250 : 200) { return emitProgress(attempt) }
         attempt.owesProgress = true
-        nextIdleCheck = min(nextIdleCheck, attempt.lastProgressAt + Self.lateProgress)
+        progressDue = min(progressDue, attempt.lastProgressAt + Self.lateProgress)
     }
 
     /// What came soon after the last event is told so late at the latest, though nothing more comes.
     private static let lateProgress = TimeSpan.milliseconds(250)
 
-    /// Tells what stands still since; `next` is when there is something to tell again.
-    func tellLateProgress(_ attempt: Attempt, next: inout Instant) {
-        guard attempt.owesProgress else { return }
-        let due = attempt.lastProgressAt + Self.lateProgress
-        if due <= now.instant { emitProgress(attempt) } else { next = min(next, due) }
+    func tellLateProgress() {
+        progressDue = .distantFuture
+        for attempt in transferring where attempt.owesProgress {
+            let due = attempt.lastProgressAt + Self.lateProgress
+            if due <= now.instant { emitProgress(attempt) } else { progressDue = min(progressDue, due) }
+        }
     }
 
     func emitProgress(_ attempt: Attempt) {

@@ -63,7 +63,7 @@ package final class Engine {
     /// By task; one that ended stays until its result was taken.
     var attempts: [Attempt?]
     /// Attempts with a transfer under way, densely, for the idle clock.
-    private var transferring: [Attempt] = []
+    var transferring: [Attempt] = []
     /// Attempts whose body comes in several streams, or may.
     var segmented: [Attempt] = []
     /// Slots were lent that are not used yet.
@@ -126,6 +126,8 @@ package final class Engine {
     var unkept: [AttemptBeginning] = []
     package var untold = UntoldFiles()
     var nextIdleCheck = Instant.distantFuture
+    /// When progress is to be told that came too soon after the last.
+    var progressDue = Instant.distantFuture
     var stagingCount: UInt32 = 0
     /// `nil` where no task writes to standard output.
     let output: OutputQueue?
@@ -254,7 +256,7 @@ package final class Engine {
 
     /// When the engine must be given a turn although nothing arrived.
     package var nextDeadline: Instant {
-        let due = min(nextIdleCheck, memory?.due ?? .distantFuture)
+        let due = min(nextIdleCheck, progressDue, memory?.due ?? .distantFuture)
         return hasCommands ? min(due, nextCommandDeadline) : due
     }
 
@@ -454,6 +456,7 @@ package final class Engine {
         for attempt in news.takeAll() { reportProgress(attempt) }
         for completion in completions { complete(completion) }
         if nextIdleCheck <= now.instant { checkIdle() }
+        if progressDue <= now.instant { tellLateProgress() }
         for report in deliveries.takeAll() { delivered(report) }
         for report in memory?.takeAll() ?? [] { take(report) }
         for answer in clerk?.takeAll() ?? [] { answered(answer) }
@@ -515,7 +518,6 @@ package final class Engine {
     private func checkIdle() {
         var next = Instant.distantFuture
         for attempt in transferring.reversed() {
-            tellLateProgress(attempt, next: &next)
             guard attempt.parts == nil, let transfer = attempt.transfer, let last = loop.lastActivity(of: transfer)
             else { continue }
             if let error = attempt.slowness(at: now.instant, nextLook: &next) {

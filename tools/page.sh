@@ -4,7 +4,7 @@
 # usage: tools/page.sh BINARY [--picture]
 set -euo pipefail
 here=$(dirname "$0")
-if ! "$here/need.sh" chromium python3; then
+if ! "$here/need.sh" chromium python3 || ! command -v chromium >/dev/null; then
     echo "page: not tried: chromium is not installed, and could not be"
     exit 0
 fi

@@ -55,7 +55,7 @@ function hostModels() {
         const model = models[tasks.host[t]];
         const first = firstAttempt[t];
         for (const piece of piecesOf(t)) {
-            if (!piece.reason || piece.to - piece.from < 0.5) continue;
+            if (!piece.reason || piece.reason === "between" || piece.to - piece.from < 0.5) continue;
             if (tasks.attempts[t] > 1 && piece.from >= attempts.start[first]) continue;
             model.waiting.push({ from: piece.from, to: piece.to, reason: piece.reason, task: t });
         }

@@ -39,7 +39,8 @@ struct ConditionsBook: Sendable {
     }
 
     mutating func park(_ task: TaskIndex, of count: Int) {
-        if visits.isEmpty { visits = Array(repeating: 0, count: count) }
+        // Tasks may have been added since.
+        if visits.count < count { visits += Array(repeating: 0, count: count - visits.count) }
         visits[Int(task.raw)] &+= 1
         parked.append(Parked(task: task, visit: visits[Int(task.raw)]))
     }

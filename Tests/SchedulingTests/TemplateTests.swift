@@ -140,6 +140,30 @@ struct TemplateTests {
         #expect(stage.turn() == [2])
     }
 
+    @Test func anAddedTaskWaitsForANetworkBesideOthersThatDo() {
+        let far = OriginID(raw: 7)
+        var stage = stage {
+            $0.conditions = Conditions(networks: [], power: PowerState(source: .mains))
+            $0.localOrigins = [host]
+            for index in $0.policies.indices { $0.policies[index].waitsForConnectivity = true }
+            $0.tasks[3].origin = far
+        }
+        #expect(stage.running == [0])
+        stage.end(0)
+        stage.turn()
+        #expect(
+            expand(
+                &stage,
+                added(2) {
+                    for index in $0.tasks.indices { $0.tasks[index].origin = far }
+                    $0.policies[0].waitsForConnectivity = true
+                }))
+        #expect(stage.turn() == [])
+        let wired = NetworkInterface(index: 1, name: "end0", networkClass: .wired, why: "by name")
+        stage.command(.conditions(Conditions(networks: [wired], power: PowerState(source: .mains))))
+        #expect(stage.turn().sorted() == [3, 4, 5])
+    }
+
     /// What comes of a job does not depend on whether its tasks were written or made in mid-run.
     @Test func aJobWithATemplateComesToWhatOneWithoutComesTo() {
         var random = Seeded("aJobWithATemplateComesToWhatOneWithoutComesTo")

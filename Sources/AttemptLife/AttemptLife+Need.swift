@@ -14,8 +14,8 @@ package enum UploadQuestion: Sendable {
         "content-type", "content-encoding", "content-language", "content-disposition",
     ]
 
-    /// Returns the upload's headers without those that describe its body, or say when it is to be stored. A length that is
-    /// compared must be that of the bytes as they are stored.
+    /// Returns the upload's headers without those that describe its body, or say when it is to be stored. Where lengths are
+    /// compared, the answer must not be compressed.
     func headers(_ ofUpload: [HeaderField]) -> [HeaderField] {
         var headers = ofUpload.filter { header in
             !Self.ofBody.contains(header.name.lowercased()) && !Revalidation.isPrecondition(header.name)

@@ -14,7 +14,7 @@ package struct Console {
         self.errors = errors
     }
 
-    /// Standard output and standard error, which a run may draw on. Nobody listening is no failure.
+    /// Standard output and standard error, which a run may draw on. A closed one is no failure.
     package static var standard: Console {
         let output = Output()
         var console = Console(output: { output.write($0) }, errors: { LiveTerminal.standardError.print($0) })

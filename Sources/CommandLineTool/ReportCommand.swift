@@ -71,7 +71,7 @@ extension CommandLineTool {
         return problems.isEmpty ? ExitStatus.succeeded.code : ExitStatus.runnerFailed.code
     }
 
-    /// No two formats in one place, and none in that of the report.
+    /// Refuses two formats that would be written to the same file, or one that would replace the report.
     private static func checkPlaces(_ requests: [ExportRequest], report: String) throws(UsageError) {
         let standard = requests.filter { $0.path == "-" }
         if standard.count > 1 {

@@ -154,7 +154,7 @@ struct RunOutputs {
     /// Somebody listens to every event, not only to the end of a task.
     var tellEverything: Bool { events != nil }
 
-    /// Somebody looks at how far bodies are.
+    /// Whether events that tell how far bodies are have a reader.
     var wantsProgress: Bool { tellEverything || progress is TerminalProgress }
 
     var consumers: [any EventConsumer] {

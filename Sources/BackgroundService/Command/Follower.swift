@@ -61,7 +61,7 @@ package final class Follower {
     }
 
     /// `take` gets every event once, in order, and progress between them where it is wanted. `signal` is asked whenever
-    /// nothing has come for a while. `hear` is told what holds events back, and that nothing does any more. `tick` is called
+    /// nothing has come for a while. `hear` is told what holds events back, and `nil` when they come again. `tick` is called
     /// when the time has come that `due` says, though nothing happened.
     package func follow(
         signal: () -> Int32?, hear: (_ holdup: String?) -> Void, due: () -> WallTime? = { nil },

@@ -68,7 +68,7 @@ struct PageColumn {
     }
 }
 
-/// Texts of which each is written once; the columns hold their numbers. The empty text is number 0.
+/// Writes each text once; columns refer to it by its number. The empty text is number 0.
 struct SharedTexts {
     private var numbers: [ExactText: Int] = [ExactText(""): 0]
     private(set) var column = PageColumn()

@@ -5,7 +5,7 @@ struct PageDetails {
     private let task: ReportedTask
     private var bytes: [UInt8] = []
 
-    /// So much of a body is shown: that of a failure says why, others only show what came.
+    /// Bytes of a body that are shown: more of a failure's, which may say why it failed.
     private static let longestBodies = (failed: 4_096, other: 1_024)
 
     init(_ task: ReportedTask) { self.task = task }

@@ -9,14 +9,14 @@ package struct LiveScreen {
     /// The live part goes, and what is printed next stands in its place. `columns` are those of the terminal now: lines that
     /// were written when it was wider take several rows.
     package mutating func erase(columns: Int) -> [UInt8] {
-        let rows = widths.reduce(0) { $0 + max(1, ($1 + columns - 1) / max(1, columns)) }
+        let rows = height(columns)
         widths = []
         return rows > 0 ? Array("\u{1B}[\(rows)A\r\u{1B}[J".utf8) : []
     }
 
     /// `printed` goes above the live part, whose lines are `lines`.
     package mutating func draw(_ lines: [String], above printed: [UInt8] = [], columns: Int) -> [UInt8] {
-        let height = widths.reduce(0) { $0 + max(1, ($1 + columns - 1) / max(1, columns)) }
+        let height = height(columns)
         var bytes: [UInt8] = height > 0 ? Array("\u{1B}[\(height)A\r".utf8) : []
         if !printed.isEmpty {
             // What is printed may be shorter than what it is written over.
@@ -28,6 +28,8 @@ package struct LiveScreen {
         return bytes
     }
 
-    /// Another program wrote below: what stands there stays.
-    package mutating func forget() { widths = [] }
+    /// The rows that the lines take now.
+    private func height(_ columns: Int) -> Int {
+        widths.reduce(0) { $0 + max(1, ($1 + columns - 1) / max(1, columns)) }
+    }
 }

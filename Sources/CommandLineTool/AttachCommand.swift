@@ -12,7 +12,7 @@ struct AttachedRun {
     let console: Console
 
     func perform() -> Int32 {
-        Signals.hold()
+        Signals.hold(stops: RunOutputs.draws(options, environment))
         guard let identifier = options.arguments.jobs.first else { return ExitStatus.invalidInput.code }
         do {
             let folder = try StateFolder(options.stateDirectory, environment)

@@ -30,6 +30,7 @@ struct FollowedRun {
                 return try finish(end, trouble, outputs, follower)
             }
         } catch {
+            LiveTerminal.standardError.clear()
             console.errors("error: \(error)\n")
             return ExitStatus.runnerFailed.code
         }
@@ -55,6 +56,7 @@ struct FollowedRun {
     }
 
     private func interrupted(_ number: Int32) -> Int32 {
+        LiveTerminal.standardError.clear()
         console.errors(Self.goesOn(identifier))
         return ExitStatus.signal(number).code
     }

@@ -65,12 +65,17 @@ final class LiveTerminal: LiveOutput, Sendable {
         state.withLock { $0.isPaused = false }
     }
 
-    /// The process ends here and now.
-    func clear() { state.withLock { write($0.screen.erase(columns: columns)) } }
+    /// Ends the live part: what is printed next is the last of the command.
+    func clear() {
+        state.withLock { state in
+            write(state.screen.erase(columns: columns))
+            state.lines = []
+        }
+    }
 
     private var columns: Int { Terminal.size(descriptor)?.columns ?? 80 }
 
-    /// Nobody listening is no failure.
+    /// A terminal that has gone away is no failure.
     private func write(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         try? DescriptorSink(descriptor: descriptor, name: "standard error").write(bytes)

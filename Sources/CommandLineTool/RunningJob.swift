@@ -154,6 +154,7 @@ struct RunningJob {
             done = try transfer(
                 job, outputs.consumers, tellsEverything: outputs.tellEverything, memory, networks)
         } catch {
+            LiveTerminal.standardError.clear()
             console.errors("error: the run could not be carried out: \(Self.words(error))\n")
             return ExitStatus.runnerFailed.code
         }

@@ -66,6 +66,10 @@ package enum Signals {
         var set = ending()
         var time = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
         let number = unsafe sigtimedwait(&set, nil, &time)
+        if number == SIGTSTP {
+            stop()
+            return nil
+        }
         return number > 0 ? number : nil
     }
 

@@ -186,4 +186,28 @@ import TransferModel
         #expect(seen["half"].contains { $0.hasPrefix("first") && $0.contains("50%") }, "\(seen["half"])")
         #expect(seen.status == 0 && !seen["end"].joined().contains("50%"), "\(seen["end"])")
     }
+
+    /// Ctrl-C leaves a background run to itself, and the terminal without its rows.
+    @Test func aBackgroundRunThatIsLeft_leavesNoRows() throws {
+        let background = """
+            sessions: { default: { configuration: background, identifier: org.example.left } }
+            tasks: [{ id: first, url: "\(server.url("/a"))", to: a }]
+            """
+        let seen = try look(80, 24, background, steps: "wait 50%\ntype \\x03\nend\nshot end")
+        let end = seen["end"].joined(separator: "\n")
+        #expect(seen.status == 130 && end.contains("goes on in the background"), "\(end)")
+        #expect(!end.contains("50%") && !end.contains("0/1 done"), "\(end)")
+        _ = try stage.binary.run("cancel", "org.example.left")
+    }
+
+    /// While it waits for another run of the job, too.
+    @Test func aRunThatWaitsItsTurn_isStoppedByTheShell() throws {
+        try stage.folder.write(Stage.jobFile, "onOverlap: wait\n" + job())
+        let first = try stage.binary.start([Stage.jobFile, "--no-report"])
+        #expect(server.waitForRequests(3))
+        let steps = "wait under way\ntype \\x1a\nstopped\ncontinue\n"
+        let seen = try look(100, 24, "onOverlap: wait\n" + job(), steps: steps + go)
+        #expect(first.wait().exitStatus == 0)
+        #expect(seen.status == 0, "\(seen["end"])")
+    }
 }

@@ -5,7 +5,7 @@ import TransferModel
 
 /// How far a file on an ftp server is towards its end. libcurl waits for the server's word that all was sent, or stored, inside
 /// the loop's turn, and everybody with it. So the end is held back from libcurl until that word lies there to be read.
-struct FileEnd {
+struct FileEnd: ~Copyable {
     enum State {
         case ahead, held(since: Instant), released
     }
@@ -21,6 +21,10 @@ struct FileEnd {
     var isOver = false
     /// Everything of a body was handed over.
     var isBodyOver = false
+    /// And sent; its end was told to the server.
+    var isBodySent = false
+    /// The other end of what stands in the carrier's place then.
+    var outlet: Descriptor?
     /// What had come over the control connection when the file was asked for, and what libcurl made lines of since then.
     var receivedBefore: Int64?
     var lines: Int64 = 0
@@ -55,8 +59,6 @@ extension TransferSlot {
     /// answered.
     func endOfBody() -> BodyFill {
         fileEnd.isBodyOver = true
-        // It asks again when the rest of what it took is sent.
-        guard easy.offset(CURLINFO_SIZE_UPLOAD_T) >= bodyBytes else { return .bytes(0) }
         return isEndHeld() ? .pause : .bytes(0)
     }
 
@@ -72,10 +74,6 @@ extension TransferSlot {
             return false
         }
         (fileEnd.carrier, fileEnd.state) = (carrier, .held(since: Clocks.instant()))
-        if fileEnd.isBodyOver {
-            fileEnd.acknowledged = TCPCounts(of: carrier)?.acknowledged ?? 0
-            shutdown(carrier, Int32(SHUT_WR))
-        }
         if releasesEnd(at: loop.now) { return false }
         loop.hold(self)
         return true
@@ -92,12 +90,27 @@ extension TransferSlot {
             return true
         }
         guard isEndKnown(control, carrier) || isEndSilent(at: now, since) else { return false }
+        if fileEnd.isBodySent { replace(carrier) }
         fileEnd.state = .released
         return true
     }
 
+    /// libcurl 8 ends a body with an empty send, which a connection refuses that was told its end. The server has spoken, so
+    /// that connection is over: its descriptor gets a socket that takes an empty send.
+    private func replace(_ carrier: Int32) {
+        var pair: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, kind, 0, &pair) == 0 else { return }
+        dup2(pair[0], carrier)
+        _ = fcntl(carrier, F_SETFD, FD_CLOEXEC)
+        close(pair[0])
+        fileEnd.outlet = Descriptor(owning: pair[1])
+    }
+
     private func isEndKnown(_ control: Int32, _ carrier: Int32) -> Bool {
-        if !fileEnd.isBodyOver, !fileEnd.isOver {
+        if fileEnd.isBodyOver {
+            guard isBodySent(over: carrier) else { return false }
+        } else if !fileEnd.isOver {
             switch PoolSockets.look(at: carrier) {
             case .nothing: return false
             case .bytes:
@@ -107,6 +120,16 @@ extension TransferSlot {
             }
         }
         return PoolSockets.isReadable(control) || hasReadAhead(control)
+    }
+
+    /// libcurl 8 asks for more of a body while some of it still waits to be sent. Only behind that comes the end.
+    private func isBodySent(over carrier: Int32) -> Bool {
+        guard !fileEnd.isBodySent else { return true }
+        guard easy.offset(CURLINFO_SIZE_UPLOAD_T) >= bodyBytes else { return false }
+        fileEnd.isBodySent = true
+        fileEnd.acknowledged = TCPCounts(of: carrier)?.acknowledged ?? 0
+        shutdown(carrier, Int32(SHUT_WR))
+        return true
     }
 
     /// The server has said all that it has to say, and leaves the carrier open.

@@ -124,7 +124,9 @@ let package = Package(
                 "TransferModel",
             ]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
-        room("Exports", ["CReportPage", "Digests", "Reporting", "TextFormats", "SystemIO", "TransferModel"]),
+        room(
+            "Exports",
+            ["CReportPage", "Codecs", "Digests", "HTTPRules", "Reporting", "TextFormats", "SystemIO", "TransferModel"]),
         room("RunControl", ["JobRunner", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
         room(
             "BackgroundService",

@@ -184,7 +184,7 @@ package enum FlagTable {
 
     /// The flag of a format of the report.
     private static func flag(_ format: ReportFormat, _ help: String) -> Flag {
-        flag(name(of: format), .value("PATH"), help, exporting, isBuilt: format.isBuilt)
+        flag(name(of: format), .value("PATH"), help, exporting)
     }
 
     private static func flag(

@@ -1,4 +1,6 @@
+internal import Codecs
 package import Reporting
+internal import TextFormats
 package import TransferModel
 
 /// Writes a finished report in another format, task by task, without keeping the tasks.
@@ -29,24 +31,37 @@ package final class ExportOutput {
     /// Exports append to it directly; `drain` empties it.
     package var bytes: [UInt8] = []
     private let sink: any ByteSink
+    private let packer: GzipEncoder?
     package private(set) var problem: OutputProblem?
 
     private static let usual = 256 << 10
 
-    package init(_ sink: any ByteSink) {
+    /// `isPacked`: what arrives at the sink is gzip.
+    package init(_ sink: any ByteSink, isPacked: Bool = false) {
         self.sink = sink
+        packer = isPacked ? GzipEncoder() : nil
+        if isPacked, packer == nil { problem = OutputProblem("there is no memory for packing") }
         bytes.reserveCapacity(Self.usual + 16 << 10)
     }
 
     package func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
     package func write(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
+    /// Appends JSON. `json` remembers between calls whether a comma is due.
+    func append(_ json: inout JSONWriter, _ write: (inout JSONWriter) -> Void) {
+        swap(&json.bytes, &bytes)
+        write(&json)
+        swap(&json.bytes, &bytes)
+    }
+
     /// Hands a full buffer to the sink. The driver calls it between tasks; an export with much to write at once may, too.
     package func drain(isLast: Bool = false) {
-        guard bytes.count >= Self.usual || isLast && !bytes.isEmpty else { return }
+        guard bytes.count >= Self.usual || isLast else { return }
         defer { bytes.removeAll(keepingCapacity: true) }
         guard problem == nil else { return }
-        do throws(OutputProblem) { try sink.write(bytes) } catch { problem = error }
+        let piece = packer?.encode(bytes, isLast: isLast) ?? bytes
+        guard !piece.isEmpty else { return }
+        do throws(OutputProblem) { try sink.write(piece) } catch { problem = error }
     }
 
     /// An export that cannot go on says why.

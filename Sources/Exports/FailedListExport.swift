@@ -10,7 +10,11 @@ struct FailedListExport: Export {
     func add(_ task: ReportedTask, to output: ExportOutput) {
         guard task.outcome != .succeeded else { return }
         var json = JSONWriter()
-        swap(&json.bytes, &output.bytes)
+        output.append(&json) { Self.write(task, to: &$0) }
+        output.write("\n")
+    }
+
+    private static func write(_ task: ReportedTask, to json: inout JSONWriter) {
         json.beginObject()
         json.member("id", task.id)
         json.member("url", task.current.url)
@@ -29,8 +33,6 @@ struct FailedListExport: Export {
         json.member("attempts", task.attempts.count)
         json.member("explanation", task.explanation)
         json.endObject()
-        json.bytes.append(UInt8(ascii: "\n"))
-        swap(&json.bytes, &output.bytes)
     }
 
     func finish(to output: ExportOutput) {}

@@ -57,11 +57,18 @@ private struct OpenExport {
             let opened = try AtomicFile(request.path)
             (sink, file) = (opened, opened)
         }
-        guard let export = ExportFormats.export(request.format, surroundings) else {
-            throw OutputProblem("\(request.format.words) is not built yet")
-        }
-        self.export = export
-        output = ExportOutput(sink)
+        var surroundings = surroundings
+        if request.format == .prometheus, file != nil { surroundings.former = Self.former(request.path) }
+        export = ExportFormats.export(request.format, surroundings)
+        output = ExportOutput(sink, isPacked: request.format == .trace && request.path.hasSuffix(".gz"))
+    }
+
+    /// What stands in a file that is going to be replaced; nothing where that cannot be read.
+    private static func former(_ path: String) -> [UInt8] {
+        guard let file = try? ReportFile(path) else { return [] }
+        var bytes: [UInt8] = []
+        _ = try? file.append(1 << 20, from: 0, to: &bytes)
+        return bytes
     }
 
     mutating func begin(_ head: ReportHead) {

@@ -62,7 +62,7 @@ package final class GitHubSummary: EventConsumer {
 
     private func row(_ who: String, _ record: TaskRecord, why: String) -> String {
         let duration = HumanText.duration(record.duration)
-        let cells = [who, OutcomeWord(record).text.lowercased(), duration, why].map { Self.cell($0) }
+        let cells = [who, OutcomeWord(record).text.lowercased(), duration, why].map { MarkdownText.cell($0) }
         return "| \(cells.joined(separator: " | ")) |\n"
     }
 
@@ -99,7 +99,7 @@ package final class GitHubSummary: EventConsumer {
         var name = job.name
         if name.unicodeScalars.count > 200 { name = String(name.unicodeScalars.prefix(200)) + "…" }
         let (rows, told) = rows
-        let title = "### \(Self.cell(redactor.redacted(name: name))): \(ending.outcome.rawValue)\n\n"
+        let title = "### \(MarkdownText.cell(redactor.redacted(name: name))): \(ending.outcome.rawValue)\n\n"
         let lengthOfRun = HumanText.duration(ending.duration)
         let table = rows.isEmpty ? "" : "| task | outcome | duration | why |\n| --- | --- | --- | --- |\n"
         let untold = count - told
@@ -136,21 +136,5 @@ package final class GitHubSummary: EventConsumer {
             rows.append(row)
         }
         return (rows, told)
-    }
-
-    /// Text that Markdown and HTML show as it is, on one line: all that could mean something there is a reference.
-    static func cell(_ text: String) -> String {
-        let longest = 2_000
-        let line = SafeText.line(text)
-        var safe = ""
-        for scalar in line.unicodeScalars.prefix(longest) {
-            switch scalar {
-            case "a"..."z", "A"..."Z", "0"..."9", " ", ",", ".", "-", "/", "(", ")", "'", "%", ";":
-                safe.unicodeScalars.append(scalar)
-            default:
-                if scalar.isASCII { safe += "&#\(scalar.value);" } else { safe.unicodeScalars.append(scalar) }
-            }
-        }
-        return line.unicodeScalars.count > longest ? safe + "…" : safe
     }
 }

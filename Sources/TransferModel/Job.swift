@@ -154,9 +154,6 @@ package struct ReportPlan: Hashable, Sendable {
 package enum ReportFormat: String, CaseIterable, Comparable, Sendable {
     case junit, html, har, trace, otlp, prometheus, markdown, failed
 
-    /// Whether reports can be written in it; what asks for one that is not built is refused.
-    package var isBuilt: Bool { [.html, .failed].contains(self) }
-
     /// As a sentence names it: "the JUnit report".
     package var words: String {
         switch self {

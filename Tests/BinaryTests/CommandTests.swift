@@ -209,7 +209,7 @@ import TextFormats
 
     @Test(arguments: [
         ["plan", "job.yaml"], ["simulate", "job.yaml"], ["rerun", "r.json"], ["explain", "r.json"],
-        ["completions", "bash"], ["run", "job.yaml", "--otlp", "j.json"], ["run", "job.yaml", "--confine", "."],
+        ["completions", "bash"], ["run", "job.yaml", "--confine", "."],
     ])
     func whatIsNotBuiltSaysSo(_ words: [String]) throws {
         let binary = try Binary()
@@ -262,15 +262,14 @@ import TextFormats
     }
 
     /// What README.md says is not built: members of the job.
-    @Test(arguments: ["report: { otlp: r.json }", "onFinish: [\"true\"]"])
-    func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck(_ member: String) throws {
+    @Test func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck() throws {
         let server = try ScriptedServer()
         defer { server.stop() }
         let binary = try Binary()
         try binary.folder.write(
             "job.yaml",
             """
-            \(member)
+            onFinish: ["true"]
             tasks: [{ id: a, url: '\(server.url("/a"))', to: a }]
             """)
         let result = try binary.run("job.yaml")

@@ -36,6 +36,87 @@ import TextFormats
         #expect(piped.outputText == written)
     }
 
+    private static let formats = [
+        "--html", "--junit", "--har", "--trace", "--otlp", "--prometheus", "--markdown", "--failed-list",
+    ]
+
+    /// A secret of each kind is in none of them, nor in what people see.
+    @Test func noFormatTellsASecret() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let canaries = (0..<7).map { "canary\($0)xyzzy" }
+        server.on(
+            "/a", .respond(401, headers: [("WWW-Authenticate", "Basic realm=r")], body: canaries.joined(separator: " "))
+        )
+        server.on(
+            "/b", .respond(302, headers: [("Location", "/c?sig=\(canaries[3])"), ("Set-Cookie", "s=\(canaries[4])")]))
+        server.on("/c", .respond(500, body: "you sent \(canaries[5])"))
+        let binary = try Binary()
+        try binary.folder.write("secrets", canaries.enumerated().map { "S\($0)=\($1)\n" }.joined(), mode: 0o600)
+        let declared = canaries.indices.map { "S\($0): { env: S\($0) }" }.joined(separator: ", ")
+        try binary.folder.write(
+            "job.yaml",
+            """
+            secrets: { \(declared) }
+            defaults: { retry: { attempts: 1 } }
+            sessions:
+              default:
+                credentials: [{ host: 127.0.0.1, user: u, password: "${secret.S0}" }]
+                headers: { X-Key: "${secret.S2}" }
+            tasks:
+              - { id: a, url: '\(server.url("/a"))', to: a }
+              - { id: bearer, url: '\(server.url("/a"))', to: d, headers: { Authorization: "Bearer ${secret.S1}" } }
+              - { id: b, url: '\(server.url("/b"))', to: b }
+              - id: c
+                url: '\(server.url("/c"))?sig=${secret.S3}'
+                method: POST
+                type: data
+                body: { data: "${secret.S5} ${secret.S6}" }
+            """)
+        var words = ["job.yaml", "--secrets-file", "secrets", "--events", "events", "-v"]
+        for format in Self.formats { words += [format, "x" + format] }
+        let run = try binary.run(arguments: words)
+        #expect(run.exitStatus == 1, "\(run.errorText)")
+        #expect(server.requests().contains { $0.target.contains(canaries[3]) })
+        let outputs = Self.formats.map { "x" + $0 } + ["events", "job.report.json"]
+        for output in outputs {
+            let text = try binary.folder.text(output)
+            // Metrics name no tasks.
+            #expect(text.contains(output.hasSuffix("prometheus") ? "127.0.0.1" : "bearer"), "\(output)")
+            for canary in canaries { #expect(!text.contains(canary), "\(canary) in \(output)") }
+        }
+        for canary in canaries { #expect(!(run.errorText + run.outputText).contains(canary), "\(run.errorText)") }
+    }
+
+    @Test func aTraceIsPackedWhereItsNameSaysSo() throws {
+        let server = try server()
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", job(server))
+        #expect(try binary.run("job.yaml", "--trace", "t.json", "--har", "h").exitStatus == 1)
+        #expect(try binary.run("report", "convert", "job.report.json", "--trace", "t.json.gz").exitStatus == 0)
+        let unpacked = try Binary(in: binary.folder, program: "/usr/bin/gzip").run("-dc", "t.json.gz")
+        #expect(unpacked.exitStatus == 0)
+        #expect(try unpacked.output == binary.folder.bytes("t.json"))
+    }
+
+    @Test func metricsKeepTheLastSuccess() throws {
+        let server = try server()
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", job(server))
+        #expect(try binary.run("job.yaml", "--only", "a", "--prometheus", "m.prom").exitStatus == 0)
+        func success() throws -> Substring? {
+            try binary.folder.text("m.prom").split(separator: "\n").first {
+                $0.hasPrefix("transfer_run_last_success_timestamp_seconds{")
+            }
+        }
+        let first = try #require(try success())
+        #expect(try binary.run("job.yaml", "--prometheus", "m.prom").exitStatus == 1)
+        #expect(try success() == first)
+        #expect(try binary.folder.text("m.prom").contains("transfer_run_exit_status{job_name=\"job\"} 1\n"))
+    }
+
     /// `tools/page_test.py` looks at pages in a browser.
     @Test func aRunWritesItsPage() throws {
         let server = try server()
@@ -127,7 +208,6 @@ import TextFormats
     @Test(arguments: [
         (["report", "convert", "x.json", "--events", "y"], "not of `report`"),
         (["report", "convert", "x.json"], "no format is asked for"),
-        (["report", "convert", "x.json", "--otlp", "y"], "`--otlp` is not built yet"),
         (["report", "convert", "none.json", "--failed-list", "y"], "cannot read none.json: No such file"),
         (["report", "convert", "x.json", "--failed-list", "y"], "x.json:1:1: this is no report"),
         (["report", "convert", "x.json", "--failed-list", "x.json"], "it is the place of the report"),

@@ -76,7 +76,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         (["run"], "`transfer-run run` needs JOB…", "usage"),
         (["schema", "x"], "`transfer-run schema` does not take `x`", "usage"),
         (["check", "a", "--report", "x"], "`--report` is an option of `run`, `attach`, not of `check`", ""),
-        (["a", "--otlp", "x"], "`--otlp` is not built yet", ""),
+        (["a", "--policy", "x"], "`--policy` is not built yet", ""),
         (["a", "--failed-list", "-", "--events", "-"], "events and the list of failed tasks cannot both go to", ""),
         (["report", "convert"], "`transfer-run report` needs convert REPORT", "usage"),
         (["a", "--progress", "loud"], "`--progress` cannot be `loud`", "one of `auto`, `bar`, `plain`, `none`"),
@@ -163,7 +163,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
     }
 
     @Test func environmentIsCheckedLikeFlags() {
-        #expect(problem(["a"], ["TRANSFER_RUN_JUNIT": "x"])?.message.contains("TRANSFER_RUN_JUNIT") == true)
+        #expect(problem(["a"], ["TRANSFER_RUN_POLICY": "x"])?.message.contains("TRANSFER_RUN_POLICY") == true)
         #expect(problem(["a"], ["TRANSFER_RUN_QUIET": "yes"])?.message.contains("`1` or `0`") == true)
         #expect(
             problem(["a"], ["TRANSFER_RUN_QUIET": "0", "TRANSFER_RUN_DETACH": "0", "TRANSFER_RUN_HTML": ""]) == nil)

@@ -6,8 +6,7 @@ import TransferModel
 
 @Suite struct FailedListTests {
     @Test func itHasALineForEachTaskThatDidNotSucceed() throws {
-        let export = try #require(ExportFormats.export(.failed, ExportSurroundings()))
-        let text = try Recorded.written(export).text
+        let text = try Recorded.written(ExportFormats.export(.failed, ExportSurroundings())).text
         try Snapshot.check(text, "Golden/failed.ndjson")
         let lines = try text.split(separator: "\n").map { try JSONParser.parse(Array($0.utf8)) }
         #expect(

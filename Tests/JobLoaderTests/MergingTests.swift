@@ -186,7 +186,6 @@ struct MergingTests {
         #expect(plan.json == .none)
         let formats = try #require(load(task(head: "report: { failed: y, har: none, events: z }\n")).job).report
         #expect(formats.exports == [.failed: "/here/y"])
-        #expect(load(task(head: "report: { otlp: x }\n")).laterPlaces == ["1:11 "])
     }
 
     @Test func foldersAndStandardInput() {

@@ -49,6 +49,9 @@ struct HostTallies {
         }
     }
 
+    /// `https://example.org:443`.
+    static func origin(of url: String) -> String { origin(ofPrefix: prefix(of: url)) }
+
     /// `https://example.org:8080` of a URL, as it is written.
     private static func prefix(of url: String) -> String {
         let bytes = url.utf8

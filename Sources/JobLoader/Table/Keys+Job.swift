@@ -211,14 +211,13 @@ extension Sections {
     private static func output(
         _ name: StaticString, _ format: ReportFormat, _ meaning: String
     ) -> Key<ReportPlan> {
-        output(name, \.[format], meaning, format.isBuilt ? .built : .later)
+        output(name, \.[format], meaning)
     }
 
     private static func output(
-        _ name: StaticString, _ path: @autoclosure @escaping PathTo<ReportPlan, String?>, _ meaning: String,
-        _ availability: Availability<ReportPlan> = .built
+        _ name: StaticString, _ path: @autoclosure @escaping PathTo<ReportPlan, String?>, _ meaning: String
     ) -> Key<ReportPlan> {
-        Key(name, path(), .path, default: "none", meaning, availability) { node, reader in
+        Key(name, path(), .path, default: "none", meaning) { node, reader in
             if reader.isWord(node, "none") { return .some(nil) }
             return reader.outputPath(node).map { .some($0) }
         }

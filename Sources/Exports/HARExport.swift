@@ -1,0 +1,227 @@
+internal import HTTPRules
+internal import TextFormats
+internal import TransferModel
+
+/// An HTTP archive (HAR 1.2): an entry for each request, sent or answered from the cache.
+///
+/// The report has the headers and the body of a task's final answer: they stand at the entry of that answer, and the other
+/// entries have none. What the report does not tell is −1, or 0 where the format allows no other.
+struct HARExport: Export {
+    let parts: ReportParts = [.transactions, .detours, .headers, .bodies]
+    private var json = JSONWriter()
+
+    mutating func begin(_ head: ReportHead, to output: ExportOutput) {
+        output.append(&json) { json in
+            json.beginObject()
+            json.key("log")
+            json.beginObject()
+            json.member("version", "1.2")
+            json.key("creator")
+            json.beginObject()
+            json.member("name", "transfer-run")
+            json.member("version", head.runner.version)
+            json.endObject()
+            json.key("pages")
+            json.beginArray()
+            json.beginObject()
+            json.member("startedDateTime", head.startedAt ?? WallTime(nanoseconds: 0))
+            json.member("id", Self.page)
+            json.member("title", head.job.name)
+            json.key("pageTimings")
+            json.beginObject()
+            json.endObject()
+            json.endObject()
+            json.endArray()
+            json.key("entries")
+            json.beginArray()
+        }
+    }
+
+    private static let page = "run"
+
+    mutating func add(_ task: ReportedTask, to output: ExportOutput) {
+        var redirects = task.redirects[...]
+        for (place, attempt) in task.attempts.enumerated() {
+            let isLast = place == task.attempts.count - 1
+            let count = attempt.transactions.count
+            var number = 0
+            attempt.eachRequest { request, phases in
+                number += 1
+                var entry = HAREntry(task: task, attempt: attempt, request: request, phases: phases)
+                if let redirect = redirects.first, redirect.status == request.status,
+                    redirect.from.isExactly(request.request.url)
+                {
+                    entry.redirect = redirects.removeFirst().to
+                }
+                if number == count {
+                    entry.error = attempt.error?.message
+                    if isLast, task.response?.status == request.status { entry.response = task.response }
+                }
+                output.append(&json) { entry.write(to: &$0, page: Self.page) }
+            }
+        }
+    }
+
+    mutating func finish(to output: ExportOutput) {
+        output.append(&json) { json in
+            json.endArray()
+            json.endObject()
+            json.endObject()
+        }
+        output.write("\n")
+    }
+}
+
+/// One request and its answer.
+private struct HAREntry {
+    let task: ReportedTask
+    let attempt: ReportedAttempt
+    let request: ReportedTransaction
+    let phases: RequestPhases
+    var redirect = ""
+    var error: String?
+    /// The final answer, where it is this one's.
+    var response: ReportedTask.Response?
+
+    init(
+        task: ReportedTask, attempt: ReportedAttempt, request: ReportedTransaction, phases: RequestPhases
+    ) {
+        self.task = task
+        self.attempt = attempt
+        self.request = request
+        self.phases = phases
+    }
+
+    func write(to json: inout JSONWriter, page: String) {
+        json.beginObject()
+        json.member("pageref", page)
+        json.member("startedDateTime", WallTime(nanoseconds: phases.start))
+        json.member("time", Self.milliseconds(phases.end - phases.start))
+        json.key("request")
+        writeRequest(to: &json)
+        json.key("response")
+        writeResponse(to: &json)
+        json.key("cache")
+        json.beginObject()
+        json.endObject()
+        json.key("timings")
+        writeTimings(to: &json)
+        if let address = request.remoteAddress { json.member("serverIPAddress", address) }
+        if let port = request.localPort { json.member("connection", String(port)) }
+        json.member("_task", task.id)
+        json.member("_attempt", attempt.number)
+        if request.fetchType == "localCache" { json.member("_fromCache", "disk") }
+        if let error { json.member("_error", error) }
+        json.endObject()
+    }
+
+    private var version: String {
+        switch request.networkProtocolName {
+        case "h2": "HTTP/2"
+        case let name? where name.hasPrefix("http/"): "HTTP/" + name.dropFirst(5)
+        default: ""
+        }
+    }
+
+    private func writeRequest(to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("method", request.request.method)
+        json.member("url", request.request.url)
+        json.member("httpVersion", version)
+        json.key("cookies")
+        json.raw(Array("[]".utf8))
+        json.key("headers")
+        json.raw(Array("[]".utf8))
+        json.key("queryString")
+        json.beginArray()
+        for item in Self.query(of: request.request.url) { write(item, to: &json) }
+        json.endArray()
+        json.member("headersSize", Self.size(request.requestHeaderBytes))
+        json.member("bodySize", request.requestBodyBytes)
+        json.endObject()
+    }
+
+    private func writeResponse(to json: inout JSONWriter) {
+        let status = request.status ?? 0
+        let reason = StatusReason.text(status).drop { $0.isNumber }.drop { $0 == " " }
+        json.beginObject()
+        json.member("status", status)
+        json.member("statusText", String(reason))
+        json.member("httpVersion", version)
+        let headers = response?.headers ?? []
+        json.key("cookies")
+        json.beginArray()
+        for header in headers where header.name.lowercased() == "set-cookie" {
+            guard let cookie = Self.cookie(header.value) else { continue }
+            write(cookie, to: &json)
+        }
+        json.endArray()
+        json.key("headers")
+        json.beginArray()
+        for header in headers { write(header, to: &json) }
+        json.endArray()
+        json.key("content")
+        writeContent(to: &json)
+        json.member("redirectURL", redirect)
+        json.member("headersSize", Self.size(request.responseHeaderBytes))
+        json.member("bodySize", request.fetchType == "localCache" ? 0 : request.responseBodyBytes)
+        json.endObject()
+    }
+
+    private func writeContent(to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("size", request.responseBodyBytesAfterDecoding)
+        let saved = request.responseBodyBytesAfterDecoding - request.responseBodyBytes
+        if saved > 0, request.responseBodyBytes > 0 { json.member("compression", saved) }
+        json.member("mimeType", response?.mimeType ?? "x-unknown")
+        if response != nil, let body = task.body {
+            json.member("text", body.text)
+            if body.isBase64 { json.member("encoding", "base64") }
+            if body.isTruncated { json.member("comment", "the body is longer; this is its beginning") }
+        }
+        json.endObject()
+    }
+
+    private func writeTimings(to json: inout JSONWriter) {
+        json.beginObject()
+        let connects = request.connectStart != nil
+        json.member("blocked", Self.milliseconds(phases.lengths[.queued]))
+        json.member("dns", request.domainLookupStart == nil ? -1 : Self.milliseconds(phases.lengths[.lookup]))
+        // The handshake is part of connecting here.
+        let connecting = phases.lengths[.connect] + phases.lengths[.tls]
+        json.member("connect", connects ? Self.milliseconds(connecting) : -1)
+        let isSecure = request.secureConnectionStart != nil
+        json.member("ssl", isSecure ? Self.milliseconds(phases.lengths[.tls]) : -1)
+        json.member("send", Self.milliseconds(phases.lengths[.send]))
+        json.member("wait", Self.milliseconds(phases.lengths[.wait]))
+        json.member("receive", Self.milliseconds(phases.lengths[.receive]))
+        json.endObject()
+    }
+
+    private func write(_ item: ReportedTask.Header, to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("name", item.name)
+        json.member("value", item.value)
+        json.endObject()
+    }
+
+    private static func milliseconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds / 1_000) / 1_000 }
+
+    /// No head is empty: then its size is not known.
+    private static func size(_ bytes: Int64) -> Int64 { bytes > 0 ? bytes : -1 }
+
+    private static func query(of url: String) -> [ReportedTask.Header] {
+        let whole = url.prefix { $0 != "#" }
+        guard let mark = whole.firstIndex(of: "?") else { return [] }
+        return whole[whole.index(after: mark)...].split(separator: "&").map { pair in
+            let name = pair.prefix { $0 != "=" }
+            return ReportedTask.Header(name: String(name), value: String(pair.dropFirst(name.count + 1)))
+        }
+    }
+
+    private static func cookie(_ field: String) -> ReportedTask.Header? {
+        let pair = field.prefix { $0 != ";" }
+        guard let equals = pair.firstIndex(of: "=") else { return nil }
+        return ReportedTask.Header(name: String(pair[..<equals]), value: String(pair[pair.index(after: equals)...]))
+    }
+}

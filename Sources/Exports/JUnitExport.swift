@@ -1,0 +1,154 @@
+internal import TextFormats
+internal import TransferModel
+
+/// A JUnit report: a suite for each session, a case for each task with its place in the job file.
+///
+/// An answer that is not what was asked for is a `failure`, a transfer that did not come about an `error`. What was skipped or
+/// put off, and a failure that `allowFailure` lets pass, is `skipped`.
+struct JUnitExport: Export {
+    let parts: ReportParts = []
+
+    /// The cases of a session as they will stand in its suite: the counts come before them.
+    private struct Suite {
+        let name: String
+        var cases: [UInt8] = []
+        var counts = Counts()
+    }
+
+    private struct Counts {
+        var tests = 0
+        var failures = 0
+        var errors = 0
+        var skipped = 0
+        var time = TimeSpan.zero
+    }
+
+    private var head = ReportHead()
+    private var suites: [Suite] = []
+    private var places: [ExactText: Int] = [:]
+
+    mutating func begin(_ head: ReportHead, to output: ExportOutput) {
+        self.head = head
+        for session in head.sessions { _ = place(of: session.name) }
+    }
+
+    private mutating func place(of session: String) -> Int {
+        if let place = places[ExactText(session)] { return place }
+        places[ExactText(session)] = suites.count
+        suites.append(Suite(name: session))
+        return suites.count - 1
+    }
+
+    mutating func add(_ task: ReportedTask, to output: ExportOutput) {
+        let place = place(of: task.session ?? "default")
+        suites[place].counts.tests += 1
+        suites[place].counts.time = suites[place].counts.time + (task.duration ?? .zero)
+        let suite = suites[place].name
+        Self.write(to: &suites[place].cases) { xml in
+            xml.open("    <testcase", [("name", task.id), ("classname", "\(head.job.name).\(suite)")])
+            xml.attribute("time", Self.seconds(task.duration ?? .zero))
+            if let line = task.line {
+                xml.attribute("file", head.job.file)
+                xml.attribute("line", String(line))
+            }
+        }
+        guard let verdict = Verdict(task) else { return suites[place].cases.append(contentsOf: "/>\n".utf8) }
+        switch verdict {
+        case .failure: suites[place].counts.failures += 1
+        case .error: suites[place].counts.errors += 1
+        case .skipped: suites[place].counts.skipped += 1
+        }
+        let why = task.error?.message ?? task.explanation ?? task.outcome.rawValue
+        Self.write(to: &suites[place].cases) { xml in
+            xml.text(">\n      <\(verdict.rawValue)")
+            xml.attribute("message", why)
+            if verdict == .skipped { return xml.text("/>\n    </testcase>\n") }
+            xml.attribute("type", task.error?.name ?? task.outcome.rawValue)
+            xml.text(">")
+            xml.escaped("\(task.current.method) \(task.current.url): \(task.explanation ?? why)")
+            xml.text("</\(verdict.rawValue)>\n    </testcase>\n")
+        }
+    }
+
+    mutating func finish(to output: ExportOutput) {
+        var all = Counts()
+        for suite in suites {
+            all.tests += suite.counts.tests
+            all.failures += suite.counts.failures
+            all.errors += suite.counts.errors
+        }
+        Self.write(to: &output.bytes) { xml in
+            xml.text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
+            xml.open("<testsuites", [("name", head.job.name), ("tests", String(all.tests))])
+            xml.attribute("failures", String(all.failures))
+            xml.attribute("errors", String(all.errors))
+            if let duration = head.duration { xml.attribute("time", Self.seconds(duration)) }
+            xml.text(">\n")
+        }
+        for suite in suites where suite.counts.tests > 0 {
+            Self.write(to: &output.bytes) { xml in
+                xml.open("  <testsuite", [("name", suite.name), ("tests", String(suite.counts.tests))])
+                xml.attribute("failures", String(suite.counts.failures))
+                xml.attribute("errors", String(suite.counts.errors))
+                xml.attribute("skipped", String(suite.counts.skipped))
+                xml.attribute("time", Self.seconds(suite.counts.time))
+                if let start = head.startedAt { xml.attribute("timestamp", String(PageSummary.date(start).prefix(19))) }
+                if !head.runner.host.isEmpty { xml.attribute("hostname", head.runner.host) }
+                xml.text(">\n")
+            }
+            output.bytes += suite.cases
+            output.write("  </testsuite>\n")
+            output.drain()
+        }
+        output.write("</testsuites>\n")
+        suites = []
+    }
+
+    /// What a case that did not succeed is called.
+    private enum Verdict: String {
+        case failure, error, skipped
+
+        init?(_ task: ReportedTask) {
+            switch task.outcome {
+            case .succeeded: return nil
+            case .skipped, .deferred: self = .skipped
+            case .cancelled: self = .error
+            case .failed where task.tolerated: self = .skipped
+            // Apple's errors are those of the transport; this program's own judge what came.
+            case .failed: self = task.error?.code == nil ? .failure : .error
+            }
+        }
+    }
+
+    private static func seconds(_ span: TimeSpan) -> String {
+        var json = JSONWriter()
+        json.seconds(span)
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    private static func write(to bytes: inout [UInt8], _ body: (inout XMLText) -> Void) {
+        var xml = XMLText()
+        swap(&xml.bytes, &bytes)
+        body(&xml)
+        swap(&xml.bytes, &bytes)
+    }
+}
+
+/// Text with the escapes of XML. Characters that XML forbids are shown as `\u{…}`, as on the page.
+private struct XMLText {
+    var bytes: [UInt8] = []
+
+    mutating func text(_ text: String) { bytes.append(contentsOf: text.utf8) }
+    mutating func escaped(_ text: String) { PageText.append(text, to: &bytes) }
+
+    mutating func open(_ tag: String, _ attributes: [(name: String, value: String)]) {
+        text(tag)
+        for (name, value) in attributes { attribute(name, value) }
+    }
+
+    mutating func attribute(_ name: String, _ value: String) {
+        text(" \(name)=\"")
+        escaped(value)
+        text("\"")
+    }
+}

@@ -1,0 +1,308 @@
+internal import Digests
+internal import TextFormats
+internal import TransferModel
+
+/// OpenTelemetry's spans as OTLP/JSON: the run, below it its tasks, their attempts, and the requests of those.
+///
+/// Attributes are those of OpenTelemetry's semantic conventions for HTTP clients; what they have no name for begins with
+/// `transfer_run.`. The ids follow from the report: converting it twice gives the same spans.
+struct OTLPExport: Export {
+    let parts: ReportParts = [.transactions, .waits]
+    private let parent: TraceParent?
+    private var ids = SpanIDs(trace: "", seed: 0)
+    private var head = ReportHead()
+    private var run = ""
+    private var json = JSONWriter()
+
+    init(traceParent: String?) { parent = traceParent.flatMap { TraceParent($0) } }
+
+    mutating func begin(_ head: ReportHead, to output: ExportOutput) {
+        self.head = head
+        ids = SpanIDs(head, trace: parent?.trace)
+        run = ids.next()
+        output.append(&json) { json in
+            json.beginObject()
+            json.key("resourceSpans")
+            json.beginArray()
+            json.beginObject()
+            json.key("resource")
+            json.beginObject()
+            var attributes = SpanAttributes()
+            attributes.add("service.name", "transfer-run")
+            attributes.add("service.version", head.runner.version)
+            attributes.add("host.name", head.runner.host)
+            attributes.add("process.pid", head.runner.pid)
+            attributes.write(to: &json)
+            json.endObject()
+            json.key("scopeSpans")
+            json.beginArray()
+            json.beginObject()
+            json.key("scope")
+            json.beginObject()
+            json.member("name", "transfer-run")
+            json.member("version", head.runner.version)
+            json.endObject()
+            json.key("spans")
+            json.beginArray()
+        }
+        writeRun(to: output)
+    }
+
+    private mutating func writeRun(to output: ExportOutput) {
+        let start = head.startedAt ?? WallTime(nanoseconds: 0)
+        let end = head.finishedAt ?? start + (head.duration ?? .zero)
+        var span = Span(ids.trace, run, below: parent?.span, head.job.name, from: start, to: end)
+        span.attributes.add("transfer_run.outcome", head.outcome?.rawValue)
+        span.attributes.add("transfer_run.exit_status", head.exitStatus.map { Int64($0) })
+        span.attributes.add("transfer_run.job.file", head.job.file)
+        span.attributes.add("transfer_run.tasks", Int64(head.totals.tasks))
+        span.attributes.add("transfer_run.tasks_failed", Int64(head.totals.failed))
+        span.attributes.add("transfer_run.bytes_received", head.totals.bytesReceived)
+        span.attributes.add("transfer_run.bytes_sent", head.totals.bytesSent)
+        if head.outcome == .failed { span.problem = PageSummary(head).short }
+        output.append(&json) { span.write(to: &$0) }
+    }
+
+    mutating func add(_ task: ReportedTask, to output: ExportOutput) {
+        let start = task.createdAt ?? task.startedAt ?? head.startedAt ?? WallTime(nanoseconds: 0)
+        let end = task.finishedAt ?? start + (task.duration ?? .zero)
+        var span = Span(ids.trace, ids.next(), below: run, task.id, from: start, to: end)
+        span.attributes.add("transfer_run.task.id", task.id)
+        span.attributes.add("transfer_run.task.type", task.type.rawValue)
+        span.attributes.add("transfer_run.session", task.session)
+        span.attributes.add("transfer_run.outcome", task.outcome.rawValue)
+        span.attributes.add("transfer_run.source", task.source?.rawValue)
+        span.attributes.add("url.full", task.original.url)
+        span.attributes.add("transfer_run.file.bytes", task.file?.bytes)
+        for wait in task.waits {
+            span.attributes.add(seconds: "transfer_run.waited.\(wait.reason.rawValue)", wait.duration.nanoseconds)
+        }
+        span.fail(task.error, where: task.outcome == .failed || task.outcome == .cancelled)
+        output.append(&json) { span.write(to: &$0) }
+        for attempt in task.attempts { add(attempt, below: span.id, to: output) }
+    }
+
+    private mutating func add(_ attempt: ReportedAttempt, below task: String, to output: ExportOutput) {
+        let end = attempt.startedAt + attempt.duration
+        let name = "attempt \(attempt.number)"
+        var span = Span(ids.trace, ids.next(), below: task, name, from: attempt.startedAt, to: end)
+        span.attributes.add("url.full", attempt.url)
+        span.attributes.add("transfer_run.outcome", attempt.outcome.rawValue)
+        if attempt.resumedFrom > 0 { span.attributes.add("transfer_run.resumed_from", attempt.resumedFrom) }
+        span.fail(attempt.error, where: attempt.error != nil)
+        output.append(&json) { span.write(to: &$0) }
+        let count = attempt.transactions.count
+        var number = 0
+        attempt.eachRequest { request, phases in
+            number += 1
+            var own = Span(ids.trace, ids.next(), below: span.id, request, phases)
+            if attempt.number > 1 { own.attributes.add("http.request.resend_count", Int64(attempt.number - 1)) }
+            if number == count { own.fail(attempt.error, where: attempt.error != nil) }
+            output.append(&json) { own.write(to: &$0) }
+        }
+    }
+
+    mutating func finish(to output: ExportOutput) {
+        output.append(&json) { json in
+            json.endArray()
+            json.endObject()
+            json.endArray()
+            json.endObject()
+            json.endArray()
+            json.endObject()
+        }
+        output.write("\n")
+    }
+}
+
+/// The span that a run belongs to, as `TRACEPARENT` names it.
+struct TraceParent {
+    let trace: String
+    let span: String
+
+    /// `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`; `nil` for anything else.
+    init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count >= 4, parts[0].count == 2, parts[0] != "ff", parts[0] != "00" || parts.count == 4,
+            Self.isID(parts[1], 32), Self.isID(parts[2], 16), parts[3].count == 2
+        else { return nil }
+        (trace, span) = (String(parts[1]), String(parts[2]))
+    }
+
+    private static func isID(_ text: Substring, _ count: Int) -> Bool {
+        text.utf8.count == count && text.utf8.contains { $0 != UInt8(ascii: "0") }
+            && text.utf8.allSatisfy {
+                UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+            }
+    }
+}
+
+/// The ids of a run's spans: which they are depends on the run alone.
+private struct SpanIDs {
+    let trace: String
+    private var state: UInt64
+
+    init(trace: String, seed: UInt64) { (self.trace, state) = (trace, seed) }
+
+    init(_ head: ReportHead, trace: String?) {
+        let start = head.startedAt?.nanoseconds ?? 0
+        let name = "\(head.job.name)\n\(head.runner.host)\n\(head.runner.pid)\n\(start)"
+        let mark = Checksum.mark(of: Array(name.utf8)).bytes
+        let seed = mark[16..<24].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        self.init(trace: trace ?? Self.hex(mark.prefix(16)), seed: seed)
+    }
+
+    /// SplitMix64: one number after another, none of them twice.
+    mutating func next() -> String {
+        repeat {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            mixed ^= mixed >> 31
+            if mixed != 0 {
+                return Self.hex((0..<8).map { UInt8(truncatingIfNeeded: mixed >> UInt64(56 - 8 * $0)) })
+            }
+        } while true
+    }
+
+    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+private struct Span {
+    /// OTLP's numbers for them.
+    private enum Kind: Int { case inside = 1, client = 3 }
+
+    private let trace: String
+    let id: String
+    private let parent: String?
+    private let name: String
+    private let kind: Kind
+    private let start: WallTime
+    private let end: WallTime
+    var attributes = SpanAttributes()
+    /// Why it is an error.
+    var problem: String?
+
+    init(_ trace: String, _ id: String, below parent: String?, _ name: String, from start: WallTime, to end: WallTime) {
+        (self.trace, self.id, self.parent, self.name) = (trace, id, parent, name)
+        (kind, self.start, self.end) = (.inside, start, max(start, end))
+    }
+
+    /// Of a request.
+    init(
+        _ trace: String, _ id: String, below parent: String, _ request: ReportedTransaction, _ phases: RequestPhases
+    ) {
+        (self.trace, self.id, self.parent, name) = (trace, id, parent, request.request.method)
+        (kind, start) = (.client, WallTime(nanoseconds: phases.start))
+        end = WallTime(nanoseconds: phases.end)
+        attributes.add("http.request.method", request.request.method)
+        attributes.add("url.full", request.request.url)
+        attributes.add(serverOf: request.request.url)
+        attributes.add("http.response.status_code", request.status.map { Int64($0) })
+        switch request.networkProtocolName {
+        case "h2": attributes.add("network.protocol.version", "2")
+        case let name? where name.hasPrefix("http/"):
+            attributes.add("network.protocol.version", String(name.dropFirst(5)))
+        default: break
+        }
+        attributes.add("network.peer.address", request.remoteAddress)
+        attributes.add("network.peer.port", request.remotePort.map { Int64($0) })
+        if request.requestBodyBytes > 0 { attributes.add("http.request.body.size", request.requestBodyBytes) }
+        if request.responseBodyBytes > 0 { attributes.add("http.response.body.size", request.responseBodyBytes) }
+        if request.fetchType == "localCache" { attributes.add("transfer_run.source", "cache") }
+        for (phase, name) in [
+            (RequestPhases.Phase.queued, "queued"), (.lookup, "dns"), (.connect, "connect"), (.tls, "tls"),
+            (.send, "send"), (.wait, "first_byte"), (.receive, "receive"),
+        ] where phases.lengths[phase] > 0 {
+            attributes.add(seconds: "transfer_run.phase.\(name)", phases.lengths[phase])
+        }
+        if let status = request.status, status >= 400 {
+            attributes.add("error.type", String(status))
+            problem = ""
+        }
+    }
+
+    mutating func fail(_ error: ReportedError?, where isFailure: Bool) {
+        guard isFailure else { return }
+        if problem == nil { attributes.add("error.type", error?.name ?? "_OTHER") }
+        problem = error?.message ?? ""
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("traceId", trace)
+        json.member("spanId", id)
+        if let parent { json.member("parentSpanId", parent) }
+        json.member("name", name)
+        json.member("kind", kind.rawValue)
+        json.member("startTimeUnixNano", String(start.nanoseconds))
+        json.member("endTimeUnixNano", String(end.nanoseconds))
+        attributes.write(to: &json)
+        if let problem {
+            json.key("status")
+            json.beginObject()
+            json.member("code", 2)
+            if !problem.isEmpty { json.member("message", problem) }
+            json.endObject()
+        }
+        json.endObject()
+    }
+}
+
+private struct SpanAttributes {
+    private enum Value {
+        case text(String)
+        case number(Int64)
+        case seconds(Double)
+    }
+
+    private var list: [(name: String, value: Value)] = []
+
+    mutating func add(_ name: String, _ text: String?) {
+        if let text, !text.isEmpty { list.append((name, .text(text))) }
+    }
+
+    mutating func add(_ name: String, _ number: Int64?) {
+        if let number { list.append((name, .number(number))) }
+    }
+
+    mutating func add(seconds name: String, _ nanoseconds: Int64) {
+        list.append((name, .seconds(Double(nanoseconds) / 1e9)))
+    }
+
+    /// `server.address` and `server.port`.
+    mutating func add(serverOf url: String) {
+        let origin = HostTallies.origin(of: url)
+        guard let start = origin.firstRange(of: "://") else { return }
+        let authority = origin[start.upperBound...]
+        guard let colon = authority.lastIndex(of: ":") else { return add("server.address", String(authority)) }
+        add("server.address", String(authority[..<colon]))
+        add("server.port", Int64(authority[authority.index(after: colon)...]))
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.key("attributes")
+        json.beginArray()
+        for (name, value) in list {
+            json.beginObject()
+            json.member("key", name)
+            json.key("value")
+            json.beginObject()
+            switch value {
+            case .text(let text): json.member("stringValue", text)
+            // 64 bits are a text in protobuf's JSON.
+            case .number(let number): json.member("intValue", String(number))
+            case .seconds(let number): json.member("doubleValue", number)
+            }
+            json.endObject()
+            json.endObject()
+        }
+        json.endArray()
+    }
+}

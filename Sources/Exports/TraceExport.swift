@@ -1,0 +1,324 @@
+internal import TextFormats
+internal import TransferModel
+
+/// A trace in Chrome's event format, which Perfetto and `chrome://tracing` open: hosts are processes, connections threads, the
+/// phases of requests slices. What tasks waited for are slices beside them; counters have the requests under way and the bytes
+/// a second.
+struct TraceExport: Export {
+    let parts: ReportParts = [.transactions, .waits]
+    private var window: RunWindow?
+    private var name = ""
+    private var hosts: HostTallies?
+    private var connections = TraceConnections()
+    private var json = JSONWriter()
+    private var waits = 0
+    private var bytes = StepSums(steps)
+    /// +1 where a request begins, −1 where one ends.
+    private var changes: [(time: Int64, change: Int)] = []
+
+    /// Of the counter of bytes.
+    private static let steps = 500
+    /// The process of what belongs to no host.
+    private static let run = 0
+
+    mutating func begin(_ head: ReportHead, to output: ExportOutput) {
+        let window = RunWindow(head)
+        self.window = window
+        name = head.job.name
+        hosts = HostTallies(window, countsCourse: false)
+        output.append(&json) { json in
+            json.beginObject()
+            json.member("displayTimeUnit", "ms")
+            json.key("traceEvents")
+            json.beginArray()
+            Self.nameProcess(Self.run, head.job.name, &json)
+            Self.event("X", "run", Self.run, thread: 0, from: 0, length: window.length, &json) { json in
+                json.member("outcome", head.outcome?.rawValue)
+                json.member("tasks", head.totals.tasks)
+            }
+        }
+    }
+
+    mutating func add(_ task: ReportedTask, to output: ExportOutput) {
+        guard let window, var hosts else { return }
+        self.hosts = nil
+        writeWaits(of: task, window, process: hosts.place(ofURL: task.original.url) + 1, to: output)
+        for attempt in task.attempts {
+            attempt.eachRequest { request, phases in
+                let host = hosts.place(ofURL: request.request.url) + 1
+                count(request, phases, window)
+                connections.add(
+                    TraceRequest(task: task.id, attempt: attempt.number, request, phases),
+                    over: TraceConnections.Key(host: host, request))
+            }
+        }
+        self.hosts = hosts
+    }
+
+    private mutating func count(_ request: ReportedTransaction, _ phases: RequestPhases, _ window: RunWindow) {
+        changes.append((phases.start, 1))
+        changes.append((phases.end, -1))
+        let moved = request.responseBodyBytes + request.requestBodyBytes
+        guard moved > 0 else { return }
+        let scale = Double(Self.steps) / Double(window.length)
+        let end = Double(phases.end - window.start) * scale
+        let length = max(Double(phases.lengths[request.responseBodyBytes > 0 ? .receive : .send]) * scale, 1e-6)
+        bytes.add(from: end - length, to: end, weight: Double(moved) / length)
+    }
+
+    /// Before a task's first attempt, and between two. The report says how long it waited for what, and not when.
+    private mutating func writeWaits(
+        of task: ReportedTask, _ window: RunWindow, process: Int, to output: ExportOutput
+    ) {
+        var at = task.createdAt
+        for (place, attempt) in task.attempts.enumerated() {
+            if let from = at, attempt.startedAt > from {
+                let name = place == 0 ? Self.words(task.waits) : "before a retry"
+                waits += 1
+                output.append(&json) { [waits] json in
+                    for (phase, time) in [("b", from), ("e", attempt.startedAt)] {
+                        let at = time.nanoseconds - window.start
+                        Self.wait(phase, name, waits, process, at: at, task: task.id, &json)
+                    }
+                }
+            }
+            at = attempt.startedAt + attempt.duration
+        }
+    }
+
+    /// What a task waited for before its first attempt.
+    private static func words(_ waits: [ReportedTask.Wait]) -> String {
+        let reasons = waits.map(\.reason).filter { $0 != .backoff && $0 != .retryAfter }
+        return reasons.isEmpty ? "waits" : reasons.map(\.rawValue).joined(separator: ", ")
+    }
+
+    mutating func finish(to output: ExportOutput) {
+        guard let window, let hosts else { return }
+        output.append(&json) { json in
+            for (place, host) in hosts.hosts.enumerated() { Self.nameProcess(place + 1, host.origin, &json) }
+        }
+        for connection in connections.list() {
+            output.append(&json) { json in
+                json.beginObject()
+                json.member("ph", "M")
+                json.member("name", "thread_name")
+                json.member("pid", connection.host)
+                json.member("tid", connection.thread)
+                json.key("args")
+                json.beginObject()
+                json.member("name", connection.name)
+                json.endObject()
+                json.endObject()
+                for request in connection.requests { request.write(connection, window, &json) }
+            }
+            output.drain()
+        }
+        writeCounters(window, to: output)
+        output.append(&json) { json in
+            json.endArray()
+            json.endObject()
+        }
+        output.write("\n")
+        (connections, changes) = (TraceConnections(), [])
+    }
+
+    private mutating func writeCounters(_ window: RunWindow, to output: ExportOutput) {
+        changes.sort { ($0.time, $0.change) < ($1.time, $1.change) }
+        var underWay = 0
+        for (place, change) in changes.enumerated() {
+            underWay += change.change
+            if place + 1 < changes.count, changes[place + 1].time == change.time { continue }
+            output.append(&json) { Self.count("requests under way", Double(underWay), change.time - window.start, &$0) }
+            output.drain()
+        }
+        let step = window.length / Int64(Self.steps)
+        let seconds = Double(window.length) / Double(Self.steps) / 1e9
+        var last = -1.0
+        for (place, sum) in bytes.sums().enumerated() {
+            let rate = (sum / seconds).rounded()
+            guard rate != last else { continue }
+            last = rate
+            output.append(&json) { Self.count("bytes a second", rate, Int64(place) * step, &$0) }
+        }
+    }
+
+    // MARK: Events
+
+    private static func nameProcess(_ process: Int, _ name: String, _ json: inout JSONWriter) {
+        json.beginObject()
+        json.member("ph", "M")
+        json.member("name", "process_name")
+        json.member("pid", process)
+        json.key("args")
+        json.beginObject()
+        json.member("name", name)
+        json.endObject()
+        json.endObject()
+    }
+
+    private static func count(_ name: String, _ value: Double, _ time: Int64, _ json: inout JSONWriter) {
+        json.beginObject()
+        json.member("ph", "C")
+        json.member("name", name)
+        json.member("pid", run)
+        json.member("ts", microseconds(time))
+        json.key("args")
+        json.beginObject()
+        json.member("value", value)
+        json.endObject()
+        json.endObject()
+    }
+
+    /// One end of a slice that may overlap others.
+    private static func wait(
+        _ phase: String, _ name: String, _ number: Int, _ process: Int, at time: Int64, task: String,
+        _ json: inout JSONWriter
+    ) {
+        json.beginObject()
+        json.member("ph", phase)
+        json.member("cat", "wait")
+        json.member("id", number)
+        json.member("name", name)
+        json.member("pid", process)
+        json.member("tid", 0)
+        json.member("ts", microseconds(time))
+        json.key("args")
+        json.beginObject()
+        json.member("task", task)
+        json.endObject()
+        json.endObject()
+    }
+
+    /// `from` and `length` are nanoseconds, from the run's begin.
+    static func event(
+        _ phase: String, _ name: String, _ process: Int, thread: Int, from: Int64, length: Int64,
+        _ json: inout JSONWriter, arguments: ((inout JSONWriter) -> Void)? = nil
+    ) {
+        json.beginObject()
+        json.member("ph", phase)
+        json.member("name", name)
+        json.member("pid", process)
+        json.member("tid", thread)
+        json.member("ts", microseconds(from))
+        json.member("dur", microseconds(length))
+        if let arguments {
+            json.key("args")
+            json.beginObject()
+            arguments(&json)
+            json.endObject()
+        }
+        json.endObject()
+    }
+
+    static func microseconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds) / 1_000 }
+}
+
+/// What a trace shows of a request.
+struct TraceRequest {
+    let task: String
+    let attempt: Int
+    let method: String
+    let url: String
+    let status: Int?
+    let bytes: Int64
+    let phases: RequestPhases
+
+    init(task: String, attempt: Int, _ request: ReportedTransaction, _ phases: RequestPhases) {
+        self.task = task
+        self.attempt = attempt
+        (method, url, status) = (request.request.method, request.request.url, request.status)
+        bytes = request.responseBodyBytes + request.requestBodyBytes
+        self.phases = phases
+    }
+
+    /// When it had its connection: what it waited for that is no slice of the connection's thread.
+    var begin: Int64 { phases.start + phases.lengths[.queued] }
+
+    fileprivate func write(_ connection: TraceConnections.Thread, _ window: RunWindow, _ json: inout JSONWriter) {
+        let (host, thread) = (connection.host, connection.thread)
+        var at = begin - window.start
+        let length = phases.end - begin
+        TraceExport.event("X", "\(method) \(task)", host, thread: thread, from: at, length: length, &json) { json in
+            json.member("url", url)
+            json.member("status", status)
+            json.member("attempt", attempt)
+            json.member("bytes", bytes)
+            json.member("queued ms", Double(phases.lengths[.queued]) / 1e6)
+        }
+        for phase in RequestPhases.Phase.allCases where phase != .queued && phases.lengths[phase] > 0 {
+            let length = phases.lengths[phase]
+            TraceExport.event("X", Self.words(phase), host, thread: thread, from: at, length: length, &json)
+            at += length
+        }
+    }
+
+    private static func words(_ phase: RequestPhases.Phase) -> String {
+        switch phase {
+        case .queued: "queued"
+        case .lookup: "DNS"
+        case .connect: "connecting"
+        case .tls: "TLS"
+        case .send: "sending"
+        case .wait: "first byte"
+        case .receive: "receiving"
+        }
+    }
+}
+
+/// The requests of each connection. Those that overlap, as HTTP/2's streams do, lie on threads beside each other: slices of one
+/// thread must nest.
+struct TraceConnections {
+    struct Key: Hashable {
+        let host: Int
+        let address: String?
+        let port: Int?
+
+        init(host: Int, _ request: ReportedTransaction) {
+            self.host = host
+            (address, port) = (request.localAddress, request.localPort)
+        }
+    }
+
+    struct Thread {
+        let host: Int
+        let thread: Int
+        let name: String
+        var requests: [TraceRequest] = []
+    }
+
+    private var requests: [Key: [TraceRequest]] = [:]
+
+    mutating func add(_ request: TraceRequest, over connection: Key) {
+        requests[connection, default: []].append(request)
+    }
+
+    /// Connections in the order of their first requests.
+    func list() -> [Thread] {
+        let sorted = requests.map { key, requests in (key, requests.sorted { $0.begin < $1.begin }) }
+            .sorted { left, right in
+                let (first, second) = (left.1[0].begin, right.1[0].begin)
+                return (left.0.host, first, left.0.port ?? 0) < (right.0.host, second, right.0.port ?? 0)
+            }
+        var threads: [Thread] = []
+        var (host, number, thread) = (-1, 0, 0)
+        for (key, requests) in sorted {
+            if key.host != host { (host, number, thread) = (key.host, 0, 0) }
+            if key.port != nil { number += 1 }
+            let name = key.port == nil ? "without a connection" : "#\(number)"
+            let first = threads.count
+            var ends: [Int64] = []
+            for request in requests {
+                let lane = ends.firstIndex { $0 <= request.begin } ?? ends.count
+                if lane == ends.count {
+                    thread += 1
+                    ends.append(0)
+                    let stream = lane == 0 ? name : "\(name), stream \(lane + 1)"
+                    threads.append(Thread(host: host, thread: thread, name: stream))
+                }
+                ends[lane] = request.phases.end
+                threads[first + lane].requests.append(request)
+            }
+        }
+        return threads
+    }
+}

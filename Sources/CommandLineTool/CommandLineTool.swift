@@ -92,7 +92,8 @@ package enum CommandLineTool {
             let options = try RunOptions(typed, environment: environment)
             return AttachedRun(options: options, environment: environment, console: console).perform()
         case .report: return try report(typed, environment, console)
-        case .plan, .simulate, .rerun, .explain, .completions:
+        case .explain: return try explain(typed, console)
+        case .plan, .simulate, .rerun, .completions:
             throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
         }
     }

@@ -29,8 +29,11 @@ package enum CommandTable {
             .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
         entry(.rerun, "REPORT", 1...1, "the job again for the tasks that did not succeed", isBuilt: false),
         entry(
-            .report, "convert REPORT", 2...2, "write a run's report in other formats; `-` reads it from standard input"),
-        entry(.explain, "REPORT [ID]", 1...2, "where the time went and why, per task, in words", isBuilt: false),
+            .report, "convert|diff|merge REPORT…", 2...Int.max,
+            "`convert`: a run's report in other formats; `diff OLD NEW`: what changed between two; `merge`: the reports of several runs as one; `-` is standard input"),
+        entry(
+            .explain, "REPORT [ID]", 1...2,
+            "where the time of a run, or of one task, went, what held it back and what to change, in words"),
         entry(
             .status, "[IDENTIFIER|PID]", 0...1,
             "background sessions and runs under way: how far they are and what their tasks wait for"),
@@ -53,7 +56,7 @@ package enum CommandTable {
     static let groups: [(title: String, names: [CommandName])] = [
         ("run a job", [.run, .check, .initialize, .schema]),
         ("background sessions and runs under way", [.status, .attach, .suspend, .resume, .cancel]),
-        ("after a run", [.report]),
+        ("after a run", [.explain, .report]),
         ("housekeeping", [.reset, .daemon, .help]),
     ]
 

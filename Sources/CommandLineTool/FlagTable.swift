@@ -9,7 +9,7 @@ package enum FlagName: String, CaseIterable, Sendable {
     case failFast = "fail-fast", exitUnchanged = "exit-unchanged", network, confine, allowEnv = "allow-env"
     case allowAddress = "allow-address", policy, stateDir = "state-dir", progress, color, verbose, quiet
     case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, watch,
-        resumable
+        resumable, failOn = "fail-on"
     case help, version
 }
 
@@ -170,8 +170,13 @@ package enum FlagTable {
         flag(.task, .list("ID"), "this task", [.rerun], isBuilt: false),
         flag(.watch, .toggle, "show it again whenever it has changed", [.status]),
         flag(
-            .output, .value("PATH"), "write the job there instead of `transfer.yaml`; `-` is standard output",
-            [.initialize], short: "o"),
+            .output, .value("PATH"),
+            "where `init` writes the job, otherwise `transfer.yaml`, and `report merge` the report, otherwise standard output; `-` is standard output",
+            [.initialize, .report], short: "o"),
+        flag(
+            .failOn, .list("CHANGE"),
+            "end with 1 where `report diff` finds this: `failed`, `slower`, `larger`, `smaller`, `redirected`, `certificate`, `missing`, `added` or `any`",
+            [.report]),
         flag(.resumable, .toggle, "keep half-done files", [.cancel]),
     ]
 

@@ -35,17 +35,19 @@ extension ExportSurroundings {
 }
 
 extension CommandLineTool {
-    /// `report convert`: a report of an earlier run in other formats.
+    /// `report convert`, `diff` and `merge`.
     static func report(
         _ typed: TypedArguments, _ environment: [String: String], _ console: Console
     ) throws(UsageError) -> Int32 {
-        switch typed.operands[0] {
-        case "convert": return try convert(typed, environment, console)
-        case "diff", "merge": throw .notBuilt("`transfer-run report \(typed.operands[0])`")
-        default:
-            throw UsageError(
-                "`transfer-run report` cannot `\(typed.operands[0])`", hint: "usage: transfer-run report convert REPORT"
-            )
+        let verb = typed.operands[0]
+        guard let verb = ReportVerb(rawValue: verb) else {
+            throw UsageError("`transfer-run report` cannot `\(verb)`", hint: "it can `convert`, `diff` and `merge`")
+        }
+        try verb.check(typed)
+        switch verb {
+        case .convert: return try convert(typed, environment, console)
+        case .diff: return try diff(typed, console)
+        case .merge: return try merge(typed, console)
         }
     }
 

@@ -208,7 +208,7 @@ import TextFormats
     }
 
     @Test(arguments: [
-        ["plan", "job.yaml"], ["simulate", "job.yaml"], ["rerun", "r.json"], ["explain", "r.json"],
+        ["plan", "job.yaml"], ["simulate", "job.yaml"], ["rerun", "r.json"],
         ["completions", "bash"], ["run", "job.yaml", "--confine", "."],
     ])
     func whatIsNotBuiltSaysSo(_ words: [String]) throws {

@@ -213,7 +213,17 @@ import TextFormats
         (["report", "convert", "x.json", "--failed-list", "x.json"], "it is the place of the report"),
         (["report", "turn", "x.json"], "`transfer-run report` cannot `turn`"),
         (["report", "convert"], "needs"),
+        (["report", "convert", "x.json", "y.json"], "does not take `y.json`"),
         (["report", "convert", "x.json", "--report", "y"], "not of `report`"),
+        (["report", "convert", "x.json", "--fail-on", "any"], "not an option of `report convert`"),
+        (["report", "diff", "x.json"], "needs two reports"),
+        (["report", "diff", "-", "-"], "standard input can be only one"),
+        (["report", "diff", "x.json", "x.json", "--fail-on", "weather"], "`--fail-on` cannot be `weather`"),
+        (["report", "diff", "x.json", "x.json", "--html", "y"], "not an option of `report diff`"),
+        (["report", "diff", "x.json", "x.json"], "x.json:1:1: this is no report"),
+        (["report", "merge", "x.json", "-o", "y"], "x.json:1:1: this is no report"),
+        (["explain", "none.json"], "cannot read none.json: No such file"),
+        (["explain", "x.json"], "x.json:1:1: this is no report"),
     ])
     func aWrongConversionEndsWithTwo(_ words: [String], _ message: String) throws {
         let binary = try Binary()
@@ -222,6 +232,37 @@ import TextFormats
         #expect(result.exitStatus == 2)
         #expect(result.errorText.contains(message), "\(result.errorText)")
         #expect(binary.folder.list() == ["x.json"])
+    }
+
+    @Test func reportsAreExplainedComparedAndMerged() throws {
+        let server = try server()
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", job(server))
+        #expect(try binary.run("job.yaml", "--only", "a", "--report", "1.json").exitStatus == 0)
+        #expect(try binary.run("job.yaml", "--only", "b", "--report", "2.json").exitStatus == 1)
+        let run = try binary.run("explain", "2.json")
+        #expect(run.exitStatus == 0 && run.outputText.contains("1 of 1 task failed.") && run.errorText.isEmpty)
+        #expect(run.outputText.contains("404 Not Found") && run.outputText.contains("1 request took"))
+        let task = try binary.run("explain", "2.json", "b")
+        #expect(task.exitStatus == 0 && task.outputText.hasPrefix("b: failed in ") && task.outputText.contains("→ 404"))
+        let nobody = try binary.run("explain", "2.json", "c")
+        #expect(nobody.exitStatus == 2 && nobody.errorText == "error: 2.json has no task `c`\n")
+
+        let diff = try binary.run("report", "diff", "1.json", "2.json")
+        #expect(diff.exitStatus == 0 && diff.outputText.contains("Failed anew (1)\n  b: "), "\(diff.outputText)")
+        #expect(try binary.run("report", "diff", "1.json", "2.json", "--fail-on", "slower,failed").exitStatus == 1)
+        #expect(try binary.run("report", "diff", "1.json", "2.json", "--fail-on", "certificate").exitStatus == 0)
+        #expect(try binary.run("report", "diff", "2.json", "2.json", "--fail-on", "any").exitStatus == 0)
+
+        let merge = try binary.run("report", "merge", "1.json", "2.json", "-o", "both.json")
+        #expect(merge.exitStatus == 0 && merge.errorText.isEmpty)
+        #expect(try binary.run("report", "merge", "1.json", "2.json").output == binary.folder.bytes("both.json"))
+        let list = try binary.run("report", "convert", "both.json", "--junit", "-")
+        #expect(list.outputText.contains("tests=\"2\" failures=\"1\" errors=\"0\""))
+        let twice = try binary.run("report", "merge", "1.json", "1.json", "-o", "none.json")
+        #expect(twice.exitStatus == 2 && twice.errorText.contains("1.json and 1.json both have a task `a`"))
+        #expect(!binary.folder.exists("none.json"))
     }
 
     /// The background process writes them where nobody waits; one who attaches later gets them as well.

@@ -103,7 +103,7 @@ package final class ReportFile {
     }
 }
 
-/// Why a report cannot be read: one sentence that names the file, and its line and column where the text is at fault.
+/// Why a report cannot be used: one sentence that names the file, and its line and column where the text is at fault.
 package struct ReportProblem: Error, Hashable, Sendable, CustomStringConvertible {
     package let message: String
     init(_ message: String) { self.message = message }

@@ -4,6 +4,8 @@
 /// after the tasks: then the tasks are stepped over once for the head, and read afterwards.
 package final class ReportReader {
     package private(set) var head: ReportHead
+    /// The members of the head as they stand in the file, with their names.
+    private var texts: [ReportHead.Members.RawValue: [UInt8]] = [:]
     private let file: ReportFile
     private let parts: ReportParts
 
@@ -51,6 +53,24 @@ package final class ReportReader {
         return task
     }
 
+    /// The next task, and its text as it stands in the file.
+    func nextWithText() throws(ReportProblem) -> (task: ReportedTask, text: [UInt8])? {
+        if hasEnded { return nil }
+        let parts = parts
+        let (task, text, goesOn) = try step { (cursor) throws(CursorStop) in
+            _ = try cursor.peek()
+            let start = cursor.offset
+            let task = try ReportedTask(&cursor, parts)
+            let text = Array(cursor.bytes[start..<cursor.offset])
+            return (task, text, try cursor.goesOn(UInt8(ascii: "]")))
+        }
+        if !goesOn { try end() }
+        return (task, text)
+    }
+
+    /// A member of the head with its name, as it stands in the file.
+    func text(of member: ReportHead.Members) -> [UInt8]? { texts[member.rawValue] }
+
     // MARK: The head
 
     private func readHead() throws(ReportProblem) -> ReportHead {
@@ -68,13 +88,16 @@ package final class ReportReader {
                 if found == .all { return head }
                 try skipTasks()
             } else {
-                let (next, member) = try step { [head] (cursor) throws(CursorStop) in
+                let (next, member, text) = try step { [head] (cursor) throws(CursorStop) in
                     var next = head
+                    _ = try cursor.peek()
+                    let start = cursor.offset
                     let name = try cursor.name()
                     let member = try next.decode(name, &cursor)
-                    return (next, member)
+                    return (next, member, Array(cursor.bytes[start..<cursor.offset]))
                 }
                 head = next
+                texts[member.rawValue] = text
                 found.formUnion(member)
             }
             goesOn = try step { (cursor) throws(CursorStop) in try cursor.goesOn(UInt8(ascii: "}")) }

@@ -1,0 +1,198 @@
+internal import Reporting
+internal import TransferModel
+
+/// What changed between two reports, usually of two runs of one job: what failed anew, became slower, larger or smaller, is
+/// redirected elsewhere or comes with another certificate.
+package struct ReportDiff {
+    /// What a difference is; `--fail-on` names them.
+    package enum Kind: String, CaseIterable, Sendable {
+        case failed, slower, larger, smaller, redirected, certificate, missing, added, mended
+
+        var title: String {
+            switch self {
+            case .failed: "Failed anew"
+            case .slower: "Slower"
+            case .larger: "Larger"
+            case .smaller: "Smaller"
+            case .redirected: "Redirected elsewhere"
+            case .certificate: "Another certificate"
+            case .missing: "Not there any more"
+            case .added: "New"
+            case .mended: "Mended"
+            }
+        }
+    }
+
+    private struct Difference {
+        let subject: String
+        let words: String
+        /// By which those of a kind are ordered, largest first.
+        let weight: Double
+    }
+
+    /// What is compared of a task.
+    private struct Side {
+        let outcome: TaskOutcome
+        let tolerated: Bool
+        let time: TimeSpan
+        let bytes: Int64?
+        let redirects: [String]
+
+        init(_ task: ReportedTask) {
+            (outcome, tolerated) = (task.outcome, task.tolerated)
+            time = task.attempts.reduce(.zero) { $0 + $1.duration }
+            bytes = task.file?.bytes
+            redirects = task.redirects.filter { $0.action == "followed" }.map { HostTallies.origin(of: $0.to) }
+        }
+
+        var isGood: Bool { outcome == .succeeded || tolerated }
+    }
+
+    package static let parts: ReportParts = [.transactions, .detours]
+
+    private let old: ReportHead
+    private let new: ReportHead
+    private var before: [ExactText: Side] = [:]
+    /// The certificates of each server: of the old run, then of the new one.
+    private var certificates: [String: (old: Set<String>, new: Set<String>)] = [:]
+    private var found: [Kind: [Difference]] = [:]
+
+    /// A task is slower when its attempts took this many times as long, and this much longer: less is chance.
+    private static let slowerFactor = 1.5
+    private static let slowerLeast = TimeSpan.seconds(1)
+    private static let largerFactor = 1.1
+    private static let smallerFactor = 0.5
+    private static let sizeLeast: Int64 = 64 << 10
+    private static let mostShown = 20
+
+    package init(old: ReportHead, new: ReportHead) { (self.old, self.new) = (old, new) }
+
+    package mutating func add(old task: ReportedTask) {
+        before[ExactText(task.id)] = Side(task)
+        note(task) { $0.old.insert($1) }
+    }
+
+    package mutating func add(new task: ReportedTask) {
+        note(task) { $0.new.insert($1) }
+        let now = Side(task)
+        let formerly = before.removeValue(forKey: ExactText(task.id))
+        if !now.isGood, formerly?.isGood ?? true, now.outcome != .deferred { addFailure(task) }
+        guard let formerly else { return add(.added, task.id, now.outcome.rawValue, weight: 0) }
+        if now.isGood, !formerly.isGood { add(.mended, task.id, "was \(formerly.outcome.rawValue)", weight: 0) }
+        guard now.outcome == .succeeded, formerly.outcome == .succeeded else { return }
+        compareTimes(task.id, formerly, now)
+        compareSizes(task.id, formerly, now)
+        if now.redirects != formerly.redirects, !now.redirects.isEmpty {
+            let before = formerly.redirects.isEmpty ? "" : ", formerly to \(formerly.redirects.joined(separator: ", "))"
+            add(.redirected, task.id, "to \(now.redirects.joined(separator: ", "))\(before)", weight: 0)
+        }
+    }
+
+    /// Call it after the last task.
+    package mutating func finish() {
+        for (id, side) in before { add(.missing, id.text, "it \(Self.past(side.outcome))", weight: 0) }
+        before = [:]
+        for (server, seen) in certificates where !seen.old.isEmpty && !seen.new.subtracting(seen.old).isEmpty {
+            add(.certificate, server, "none of its connections had it before", weight: 0)
+        }
+    }
+
+    package func contains(_ kind: Kind) -> Bool { !(found[kind] ?? []).isEmpty }
+
+    // MARK: Comparing
+
+    private mutating func note(
+        _ task: ReportedTask, _ put: (inout (old: Set<String>, new: Set<String>), String) -> Void
+    ) {
+        for attempt in task.attempts {
+            for request in attempt.transactions {
+                guard let print = request.tlsFingerprint else { continue }
+                put(&certificates[HostTallies.origin(of: request.request.url), default: ([], [])], print)
+            }
+        }
+    }
+
+    private mutating func addFailure(_ task: ReportedTask) {
+        let why = task.error.map { "\($0.message) (`\($0.name)`)" } ?? task.explanation ?? task.outcome.rawValue
+        add(.failed, task.id, why, weight: task.outcome == .failed ? 1 : 0)
+    }
+
+    private mutating func compareTimes(_ id: String, _ formerly: Side, _ now: Side) {
+        let more = now.time - formerly.time
+        guard more >= Self.slowerLeast, now.time.seconds >= formerly.time.seconds * Self.slowerFactor else { return }
+        let words = "\(HumanText.duration(formerly.time)) → \(HumanText.duration(now.time))"
+        add(.slower, id, words, weight: more.seconds)
+    }
+
+    private mutating func compareSizes(_ id: String, _ formerly: Side, _ now: Side) {
+        guard let before = formerly.bytes, let after = now.bytes else { return }
+        let words = "\(HumanText.size(before)) → \(HumanText.size(after))"
+        let (small, large) = (Double(before), Double(after))
+        if after - before >= Self.sizeLeast, large >= small * Self.largerFactor {
+            add(.larger, id, words, weight: large - small)
+        } else if before - after >= Self.sizeLeast, large <= small * Self.smallerFactor {
+            add(.smaller, id, words, weight: small - large)
+        }
+    }
+
+    private mutating func add(_ kind: Kind, _ subject: String, _ words: String, weight: Double) {
+        found[kind, default: []].append(Difference(subject: subject, words: words, weight: weight))
+    }
+
+    // MARK: Telling
+
+    /// The whole text, a line an element. Lines are wrapped by who prints them.
+    package func lines() -> [String] {
+        var lines = head
+        for kind in Kind.allCases {
+            guard let differences = found[kind] else { continue }
+            let sorted = differences.sorted { ($1.weight, $0.subject) < ($0.weight, $1.subject) }
+            lines += ["", "\(kind.title) (\(PageText.grouped(sorted.count)))"]
+            lines += sorted.prefix(Self.mostShown).map { SafeText.line("  \($0.subject): \($0.words)") }
+            if sorted.count > Self.mostShown {
+                lines.append("  and \(PageText.grouped(sorted.count - Self.mostShown)) more")
+            }
+        }
+        if found.isEmpty { lines += ["", "Nothing else changed."] }
+        return lines
+    }
+
+    private var head: [String] {
+        func moment(_ head: ReportHead) -> String { head.startedAt.map { PageSummary.moment($0) } ?? "unknown" }
+        var lines = ["\(SafeText.line(new.job.name)): \(moment(old)) → \(moment(new))"]
+        if !old.job.name.isExactly(new.job.name) {
+            lines.append("  the old report is of another job, \(SafeText.line(old.job.name))")
+        }
+        lines.append("  outcome: \(Self.outcome(old)) → \(Self.outcome(new))")
+        if let before = old.duration, let after = new.duration {
+            let change = Self.change(before.seconds, after.seconds)
+            lines.append("  time: \(HumanText.duration(before)) → \(HumanText.duration(after))\(change)")
+        }
+        let (before, after) = (old.totals, new.totals)
+        lines.append("  tasks: \(PageText.grouped(before.tasks)) → \(PageText.grouped(after.tasks))")
+        let change = Self.change(Double(before.bytesReceived), Double(after.bytesReceived))
+        let (less, more) = (HumanText.size(before.bytesReceived), HumanText.size(after.bytesReceived))
+        lines.append("  received: \(less) → \(more)\(change)")
+        if before.retries + after.retries > 0 {
+            lines.append("  retries: \(PageText.grouped(before.retries)) → \(PageText.grouped(after.retries))")
+        }
+        return lines
+    }
+
+    private static func outcome(_ head: ReportHead) -> String { head.outcome?.rawValue ?? "unfinished" }
+
+    /// ` (+12 %)`
+    private static func change(_ before: Double, _ after: Double) -> String {
+        guard before > 0 else { return "" }
+        let percent = ((after - before) / before * 100).rounded()
+        guard percent != 0, abs(percent) < 1e9 else { return "" }
+        return " (\(percent > 0 ? "+" : "−")\(PageText.grouped(Int(abs(percent)))) %)"
+    }
+
+    private static func past(_ outcome: TaskOutcome) -> String {
+        switch outcome {
+        case .succeeded, .failed: outcome.rawValue
+        case .cancelled, .skipped, .deferred: "was \(outcome.rawValue)"
+        }
+    }
+}

@@ -1,0 +1,118 @@
+internal import Reporting
+internal import TransferModel
+
+/// Tells from a report what became of one task and where its time went: its waits, attempts and requests in their order.
+package struct TaskExplanation {
+    private let task: ReportedTask
+
+    package init(_ task: ReportedTask) { self.task = task }
+
+    /// The whole text, a line an element. Lines are wrapped by who prints them.
+    package func lines() -> [String] {
+        var lines = [title, "  \(SafeText.line("\(task.original.method) \(task.original.url)"))"]
+        if let explanation = task.explanation {
+            lines.append("  \(SafeText.line(explanation))")
+        } else if let error = task.error {
+            lines.append("  \(SafeText.line(error.message))")
+        }
+        lines.append("")
+        lines += waits
+        for attempt in task.attempts { lines += self.lines(of: attempt) }
+        if !task.redirects.isEmpty {
+            lines += ["", "Redirects"] + task.redirects.map(words)
+        }
+        if !task.challenges.isEmpty {
+            lines += ["", "Challenges"] + task.challenges.map(words)
+        }
+        if !summary.isEmpty { lines += ["", summary] }
+        return lines
+    }
+
+    private var title: String {
+        var words = "\(SafeText.line(task.id)): \(task.outcome.rawValue)"
+        if task.tolerated { words += ", which `allowFailure` lets pass" }
+        if let duration = task.duration { words += " in \(HumanText.duration(duration))" }
+        switch task.source {
+        case .cache: words += ", from the cache"
+        case .revalidated: words += ", the cached answer was still right"
+        case .unchanged: words += ", the file was there already"
+        case .resumed: words += ", resumed"
+        case .local: words += ", without a network"
+        case .network, nil: break
+        }
+        if let file = task.file { words += ", \(HumanText.size(file.bytes)) in \(SafeText.line(file.path))" }
+        return words
+    }
+
+    private var waits: [String] {
+        task.waits.filter { $0.duration > .zero }.map {
+            "  waited \(HumanText.duration($0.duration)) for \(Explanation.words($0.reason))"
+        }
+    }
+
+    /// Since the task was made.
+    private func moment(_ time: WallTime) -> String {
+        guard let created = task.createdAt else { return "" }
+        return "+" + HumanText.duration(time - created) + "  "
+    }
+
+    private func lines(of attempt: ReportedAttempt) -> [String] {
+        var words = "\(moment(attempt.startedAt))attempt \(attempt.number)"
+        if attempt.resumedFrom > 0 { words += " from \(HumanText.size(attempt.resumedFrom)) on" }
+        words += ": \(attempt.outcome.rawValue) after \(HumanText.duration(attempt.duration))"
+        if let error = attempt.error { words += ": \(SafeText.line(error.message)) (`\(error.name)`)" }
+        var lines = [words]
+        if let reason = attempt.startedOver { lines.append("    from the beginning: \(SafeText.line(reason))") }
+        attempt.eachRequest { request, phases in lines += self.lines(of: request, phases) }
+        if let pause = attempt.backoff { lines.append("    then a pause of \(HumanText.duration(pause))") }
+        return lines
+    }
+
+    private func lines(of request: ReportedTransaction, _ phases: RequestPhases) -> [String] {
+        var words = "    \(request.request.method) \(SafeText.line(request.request.url))"
+        words += request.status.map { " → \($0)" } ?? ", no answer"
+        if request.fetchType == "localCache" { return [words + ", from the cache"] }
+        var facts: [String] = []
+        if let name = request.networkProtocolName { facts.append(name) }
+        if let address = request.remoteAddress {
+            facts.append((request.isReusedConnection ? "over an open connection to " : "to ") + SafeText.line(address))
+        }
+        if request.requestBodyBytes > 0 { facts.append("\(HumanText.size(request.requestBodyBytes)) sent") }
+        if request.responseBodyBytes > 0 { facts.append("\(HumanText.size(request.responseBodyBytes)) received") }
+        if !facts.isEmpty { words += ", \(facts.joined(separator: ", "))" }
+        let spent = RequestPhases.Phase.allCases.filter { phases.lengths[$0] > 0 }.map {
+            "\(RunExplanation.words($0)) \(PageText.duration(seconds: Double(phases.lengths[$0]) / 1e9))"
+        }
+        return spent.isEmpty ? [words] : [words, "      " + spent.joined(separator: ", ")]
+    }
+
+    private func words(_ redirect: ReportedTask.Redirect) -> String {
+        let stripped = redirect.stripped.isEmpty ? "" : ", without \(redirect.stripped.joined(separator: ", "))"
+        return SafeText.line(
+            "  \(redirect.status) from \(redirect.from) to \(redirect.to): \(redirect.action)\(stripped)")
+    }
+
+    private func words(_ challenge: ReportedTask.Challenge) -> String {
+        let realm = challenge.realm.map { " for “\($0)”" } ?? ""
+        return SafeText.line("  \(challenge.method) of \(challenge.host)\(realm): \(challenge.disposition)")
+    }
+
+    /// What made up most of the task's time.
+    private var summary: String {
+        guard let duration = task.duration, duration > .zero else { return "" }
+        var parts: [(words: String, time: Int64)] = task.waits.map {
+            ("waiting for \(Explanation.words($0.reason))", $0.duration.nanoseconds)
+        }
+        var phases: [RequestPhases.Phase: Int64] = [:]
+        for attempt in task.attempts {
+            attempt.eachRequest { _, lengths in
+                for phase in RequestPhases.Phase.allCases { phases[phase, default: 0] += lengths.lengths[phase] }
+            }
+        }
+        for phase in RequestPhases.Phase.allCases { parts.append((RunExplanation.words(phase), phases[phase] ?? 0)) }
+        guard let most = parts.max(by: { $0.time < $1.time }), most.time > 0 else { return "" }
+        let share = RunExplanation.percent(most.time, of: duration.nanoseconds)
+        return "Most of its time went into \(most.words): \(HumanText.duration(TimeSpan(nanoseconds: most.time))) of "
+            + "\(HumanText.duration(duration)), \(min(share, 100)) %."
+    }
+}

@@ -30,8 +30,8 @@ package struct TaskExplanation {
 
     private var title: String {
         var words = "\(SafeText.line(task.id)): \(task.outcome.rawValue)"
-        if task.tolerated { words += ", which `allowFailure` lets pass" }
         if let duration = task.duration { words += " in \(HumanText.duration(duration))" }
+        if task.tolerated { words += ", which `allowFailure` lets pass" }
         switch task.source {
         case .cache: words += ", from the cache"
         case .revalidated: words += ", the cached answer was still right"
@@ -97,7 +97,10 @@ package struct TaskExplanation {
         return SafeText.line("  \(challenge.method) of \(challenge.host)\(realm): \(challenge.disposition)")
     }
 
-    /// What made up most of the task's time.
+    /// In percent: less of a task's time explains nothing.
+    private static let leastShare = 20
+
+    /// What made up the largest part of the task's time.
     private var summary: String {
         guard let duration = task.duration, duration > .zero else { return "" }
         var parts: [(words: String, time: Int64)] = task.waits.map {
@@ -112,7 +115,8 @@ package struct TaskExplanation {
         for phase in RequestPhases.Phase.allCases { parts.append((RunExplanation.words(phase), phases[phase] ?? 0)) }
         guard let most = parts.max(by: { $0.time < $1.time }), most.time > 0 else { return "" }
         let share = RunExplanation.percent(most.time, of: duration.nanoseconds)
-        return "Most of its time went into \(most.words): \(HumanText.duration(TimeSpan(nanoseconds: most.time))) of "
+        guard share >= Self.leastShare else { return "" }
+        return "The largest part of its time went into \(most.words): \(HumanText.duration(TimeSpan(nanoseconds: most.time))) of "
             + "\(HumanText.duration(duration)), \(min(share, 100)) %."
     }
 }

@@ -15,6 +15,7 @@ struct RunOutputs {
     private let reportsToStandardOutput: Bool
     private let exports: [ExportRequest]
     private let surroundings: ExportSurroundings
+    private let collector: SpanCollector?
     /// What is promised of the tasks' files holds for what tells of them.
     private let isDurable: Bool
 
@@ -28,6 +29,7 @@ struct RunOutputs {
         reportPath = Self.reportPath(job, options.report)
         exports = Self.exports(job, options)
         surroundings = ExportSurroundings(environment)
+        collector = SpanCollector(environment)
         try OutputPlaces.check(Self.reserving(job, options, environment), Self.files(job, options))
         if let reportPath {
             try JSONReport.preflight(reportPath)
@@ -197,6 +199,9 @@ struct RunOutputs {
         if problem == nil { problem = others.first }
         for other in others where other != problem {
             try? DescriptorSink.standardError.write(Array("error: \(other)\n".utf8))
+        }
+        if let warning = collector?.send(report, at: reportPath, surroundings) {
+            try? DescriptorSink.standardError.write(Array(warning.utf8))
         }
         if let problem { throw problem }
     }

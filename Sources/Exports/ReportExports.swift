@@ -27,6 +27,33 @@ package struct ReportExports {
         }
     }
 
+    /// The spans as a collector takes them, packed; `nil` where they cannot be made.
+    package static func packedSpans(
+        of report: JSONReport, at path: String?, _ surroundings: ExportSurroundings
+    ) -> ReportFile? {
+        let exports = ReportExports(requests: [], surroundings: surroundings, isDurable: false)
+        return try? ReportFile(name: "the spans") { (sink) throws(OutputProblem) in
+            let output = ExportOutput(sink, isPacked: true)
+            let file = try exports.file(of: report, at: path)
+            do throws(ReportProblem) { try exports.writeSpans(file, to: output) } catch {
+                throw OutputProblem("\(error)")
+            }
+            if let problem = output.problem { throw problem }
+        }
+    }
+
+    private func writeSpans(_ file: ReportFile, to output: ExportOutput) throws(ReportProblem) {
+        var spans = ExportFormats.export(.otlp, surroundings)
+        let reader = try ReportReader(file, reading: spans.parts)
+        spans.begin(reader.head, to: output)
+        while let task = try reader.next() {
+            spans.add(task, to: output)
+            output.drain()
+        }
+        spans.finish(to: output)
+        output.drain(isLast: true)
+    }
+
     private func file(of report: JSONReport, at path: String?) throws(OutputProblem) -> ReportFile {
         // What stands there is an earlier run's where this one's report could not be written.
         if let path, report.isWritten, (try? FileFacts.of(path))?.isRegular == true, let file = try? ReportFile(path) {

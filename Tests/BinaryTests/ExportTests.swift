@@ -265,6 +265,65 @@ import TextFormats
         #expect(!binary.folder.exists("none.json"))
     }
 
+    // MARK: OpenTelemetry's collector
+
+    private static let traceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+    /// The variables that OpenTelemetry has for it say where the spans go: the very ones that `--otlp` writes.
+    @Test(arguments: [
+        ["OTEL_EXPORTER_OTLP_ENDPOINT": "%/otlp/"], ["OTEL_EXPORTER_OTLP_ENDPOINT": "%/otlp"],
+        [
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "%/otlp/v1/traces",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1",
+            "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20b , =c,x-bad=1%0d%0aX-Worse: 2",
+        ],
+    ])
+    func theCollectorGetsTheSpans(_ variables: [String: String]) throws {
+        let server = try server()
+        defer { server.stop() }
+        server.on("/otlp/v1/traces", .respond(200, body: "{}"))
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", job(server))
+        var environment = variables.mapValues { $0.hasPrefix("%") ? server.url("") + $0.dropFirst() : $0 }
+        environment["TRACEPARENT"] = Self.traceParent
+        let run = try binary.run("job.yaml", "--otlp", "spans.json", environment: environment)
+        #expect(run.exitStatus == 1 && !run.errorText.contains("warning"), "\(run.errorText)")
+        let sent = server.requests("/otlp/v1/traces")
+        #expect(sent.count == 1 && sent.first?.method == "POST")
+        #expect(sent.first?.header("Content-Type") == "application/json")
+        #expect(sent.first?.header("Content-Encoding") == "gzip")
+        #expect(sent.first?.header("x-key") == (variables.count == 3 ? "a b" : nil))
+        #expect(sent.first?.header("x-bad") == nil && sent.first?.header("X-Worse") == nil)
+        try binary.folder.write("sent.gz", sent.first?.body ?? [])
+        let unpacked = try Binary(in: binary.folder, program: "/usr/bin/gzip").run("-dc", "sent.gz")
+        #expect(try unpacked.output == binary.folder.bytes("spans.json"))
+        #expect(unpacked.outputText.contains("00f067aa0ba902b7"))
+    }
+
+    /// A collector that is not there, or refuses, is a warning.
+    @Test func aCollectorFailsNoRun() throws {
+        let server = try server()
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", job(server))
+        let endpoint = "http://user:sesame@\(server.url("").dropFirst("http://".count))"
+        let refused = try binary.run(
+            "job.yaml", "--only", "a", environment: ["OTEL_EXPORTER_OTLP_ENDPOINT": endpoint])
+        #expect(refused.exitStatus == 0)
+        #expect(
+            refused.errorText.contains("warning: the spans did not get to http://127.0.0.1"), "\(refused.errorText)")
+        #expect(refused.errorText.contains("it answered 404") && !refused.errorText.contains("sesame"))
+        let gone = try binary.run(
+            "job.yaml", "--only", "a", environment: ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"])
+        #expect(gone.exitStatus == 0 && gone.errorText.contains("warning: the spans did not get to"))
+        for off in ["OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "none"] {
+            let run = try binary.run(
+                "job.yaml", "--only", "a",
+                environment: ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", off.key: off.value])
+            #expect(run.exitStatus == 0 && !run.errorText.contains("warning"), "\(run.errorText)")
+        }
+    }
+
     /// The background process writes them where nobody waits; one who attaches later gets them as well.
     @Test func aDetachedRunHasItsExports() throws {
         let stage = try BackgroundStage()

@@ -3,6 +3,7 @@
 #define LATE_CURL(X) \
     X(void, curl_easy_cleanup, (CURL *curl), (curl)) \
     X(CURL *, curl_easy_init, (void), ()) \
+    X(CURLcode, curl_easy_perform, (CURL *curl), (curl)) \
     X(CURLcode, curl_easy_pause, (CURL *handle, int bitmask), (handle, bitmask)) \
     X(const char *, curl_easy_strerror, (CURLcode code), (code)) \
     X(void, curl_free, (void *p), (p)) \

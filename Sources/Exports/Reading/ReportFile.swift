@@ -62,6 +62,15 @@ package final class ReportFile {
         }
     }
 
+    package var size: Int64 { (try? file.facts().size) ?? 0 }
+
+    /// Up to `count` bytes from `offset`; none at the end, or where they cannot be read.
+    package func bytes(_ count: Int, from offset: Int64) -> [UInt8] {
+        var bytes: [UInt8] = []
+        let got = try? append(count, from: offset, to: &bytes)
+        return got == nil ? [] : bytes
+    }
+
     /// Up to `count` bytes from `offset`, appended to `bytes`. Returns how many came: 0 at the end.
     func append(_ count: Int, from offset: Int64, to bytes: inout [UInt8]) throws(ReportProblem) -> Int {
         let start = bytes.count

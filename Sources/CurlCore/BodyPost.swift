@@ -1,0 +1,63 @@
+internal import CLibcurl
+package import TransferModel
+
+/// One POST outside any run, with nothing of a session: what a run tells a collector when it has ended.
+package enum BodyPost {
+    /// Sends a body and waits for the answer, all within `time`. Returns why it was not taken; `nil` where it was.
+    ///
+    /// `body` returns up to so many bytes from an offset.
+    package static func send(
+        to url: String, headers: [String], size: Int64, within time: TimeSpan,
+        body: @escaping (_ count: Int, _ offset: Int64) -> [UInt8]
+    ) -> String? {
+        if let problem = CurlLibrary.problem ?? CurlLibrary.lack(for: .everything) { return problem }
+        guard let easy = EasyHandle() else { return "there is no memory" }
+        let source = Source(body)
+        let me = unsafe Unmanaged.passUnretained(source).toOpaque()
+        easy.set(CURLOPT_URL, url)
+        easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        easy.set(CURLOPT_NOSIGNAL, true)
+        easy.set(CURLOPT_TIMEOUT_MS, Int(time.nanoseconds / 1_000_000))
+        easy.set(CURLOPT_UPLOAD, true)
+        easy.set(CURLOPT_CUSTOMREQUEST, "POST")
+        easy.set(CURLOPT_INFILESIZE_LARGE, offset: size)
+        // Nobody waits for leave to send so little.
+        easy.set(headers: headers + ["Expect:"])
+        unsafe easy.set(CURLOPT_READFUNCTION, callback: read)
+        unsafe easy.set(CURLOPT_READDATA, pointer: me)
+        unsafe easy.set(CURLOPT_WRITEFUNCTION, callback: drop)
+        if easy.firstFailure != nil { return "libcurl cannot do it" }
+        let code = withExtendedLifetime(source) { unsafe curl_easy_perform(easy.raw) }
+        guard code == CURLE_OK else { return easy.message.isEmpty ? "libcurl's error \(code.rawValue)" : easy.message }
+        let status = easy.long(CURLINFO_RESPONSE_CODE)
+        return (200..<300).contains(status) ? nil : "it answered \(status)"
+    }
+
+    fileprivate final class Source {
+        private let body: (Int, Int64) -> [UInt8]
+        private var offset: Int64 = 0
+
+        init(_ body: @escaping (Int, Int64) -> [UInt8]) { self.body = body }
+
+        func next(_ count: Int) -> [UInt8] {
+            let bytes = body(count, offset)
+            offset += Int64(bytes.count)
+            return bytes
+        }
+    }
+}
+
+private func read(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ user: UnsafeMutableRawPointer?
+) -> Int {
+    guard let user = unsafe user, let bytes = unsafe bytes else { return Int(tr_read_abort) }
+    let source = unsafe Unmanaged<BodyPost.Source>.fromOpaque(user).takeUnretainedValue()
+    let piece = source.next(size * count)
+    unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count).copyBytes(from: piece)
+    return piece.count
+}
+
+/// What the other side says beside its status is for nobody.
+private func drop(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ user: UnsafeMutableRawPointer?
+) -> Int { size * count }

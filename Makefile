@@ -4,10 +4,11 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run build test test-long fuzz bench picture lint install uninstall clean help
+.PHONY: run build test test-tools test-long test-debian fuzz bench picture lint install uninstall clean help
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+DEBIAN ?= trixie
 BINARY := .build/release/transfer-run
 
 # With STATIC=1 libcurl is part of the program, which then runs where it is not. What it needs of other libraries is loaded
@@ -37,9 +38,11 @@ build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcur
 	@tools/need.sh $(LIBRARIES) $(if $(STATIC),binutils)
 	$(RELEASE) --product transfer-run
 
-test: ## every test, with the release binary built first
+test-tools: # what tests need
 	@tools/need.sh $(LIBRARIES) binutils strace e2fsprogs tinyproxy-bin microsocks socat python3-pyftpdlib python3-pyte git \
 		iproute2 dbus-daemon python3-dbusmock
+
+test: test-tools ## every test, with the release binary built first
 	@$(RELEASE) --product transfer-run
 	@$(RELEASE) --product simulation-check
 	@tools/lint.sh --linkage
@@ -49,10 +52,14 @@ test: ## every test, with the release binary built first
 	@tools/page.sh $(BINARY)
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/test.sh
 
-test-long: ## the same with many more rounds of the randomised tests, and on a real object store
+test-long: ## the same with many more rounds of the randomised tests, on a real object store, and in Debian 13
 	@TRANSFER_RUN_LONG=1 $(MAKE) --no-print-directory test
 	@tools/need.sh python3-venv
 	@tools/object-store.sh $(BINARY)
+	@$(MAKE) --no-print-directory test-debian
+
+test-debian: ## builds in another Debian, runs the quickstart and the tests over a wire there; DEBIAN=trixie
+	@tools/other-debian.sh $(DEBIAN)
 
 fuzz: ## answers that no good server gives, 100,000 or for FUZZ_SECONDS
 	@tools/need.sh $(LIBRARIES)

@@ -30,7 +30,8 @@ package enum CommandTable {
         entry(.rerun, "REPORT", 1...1, "the job again for the tasks that did not succeed", isBuilt: false),
         entry(
             .report, "convert|diff|merge REPORT…", 2...Int.max,
-            "`convert`: a run's report in other formats; `diff OLD NEW`: what changed between two; `merge`: the reports of several runs as one; `-` is standard input"),
+            "`convert`: a run's report in other formats; `diff OLD NEW`: what changed between two; `merge`: the reports of several runs as one; `-` is standard input"
+        ),
         entry(
             .explain, "REPORT [ID]", 1...2,
             "where the time of a run, or of one task, went, what held it back and what to change, in words"),

@@ -79,7 +79,7 @@ extension ConnectionPool: Sendable {}
 /// and says of a refused client certificate only that something failed.
 final class SecureEnds {
     private var closedInOrder: Set<UInt> = []
-    private var fingerprints: [UInt: String] = [:]
+    private var certificates: [UInt: PeerCertificate] = [:]
     /// Transfers whose server asked for a certificate of ours.
     private var asked: [UInt: TransferSlot] = [:]
     /// Whether any TLS connection was made: without one, no time is spent asking.
@@ -88,7 +88,7 @@ final class SecureEnds {
     func began(_ connection: UnsafeRawPointer) {
         let key = UInt(bitPattern: connection)
         if !closedInOrder.isEmpty { closedInOrder.remove(key) }
-        if !fingerprints.isEmpty { fingerprints[key] = nil }
+        if !certificates.isEmpty { certificates[key] = nil }
     }
     /// The peer said close_notify.
     func closed(_ connection: UnsafeRawPointer) { closedInOrder.insert(UInt(bitPattern: connection)) }
@@ -97,11 +97,11 @@ final class SecureEnds {
     }
 
     /// The same for all requests on a connection: worked out once.
-    func fingerprint(of connection: UnsafeRawPointer, _ make: () -> String?) -> String? {
+    func certificate(of connection: UnsafeRawPointer, _ make: () -> PeerCertificate?) -> PeerCertificate? {
         let key = UInt(bitPattern: connection)
-        if let known = fingerprints[key] { return known }
+        if let known = certificates[key] { return known }
         let made = make()
-        fingerprints[key] = made
+        certificates[key] = made
         return made
     }
 

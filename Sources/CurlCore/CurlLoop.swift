@@ -301,7 +301,8 @@ package import TransferModel
         metrics.remotePort = UInt16(truncatingIfNeeded: easy.long(CURLINFO_PRIMARY_PORT))
         metrics.tlsVersion = slot.tlsVersion
         metrics.tlsCipher = slot.tlsCipher
-        metrics.tlsFingerprint = slot.tlsFingerprint
+        metrics.tlsFingerprint = slot.peerCertificate?.fingerprint
+        metrics.tlsExpiry = slot.peerCertificate?.expiry
         metrics.isProxied = slot.pool?.proxy != nil
         metrics.interface = slot.interface
         slot.addSwallowed(to: &metrics)

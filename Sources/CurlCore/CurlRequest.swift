@@ -211,6 +211,8 @@ package struct CurlMetrics: Sendable {
     package var tlsCipher: UInt16 = 0
     /// `sha256:…` of the server's certificate.
     package var tlsFingerprint: String?
+    /// When that certificate ends.
+    package var tlsExpiry: WallTime?
     package var isProxied = false
     /// What it went through, when it left the machine.
     package var interface: UInt32?

@@ -106,15 +106,26 @@ package final class TLSSettings: Sendable {
     }
 }
 
-/// What is told of a certificate.
-enum Fingerprint {
+/// What is told of a server's certificate.
+struct PeerCertificate {
     /// `sha256:…` over the whole certificate, as browsers and `openssl x509 -fingerprint` show it.
-    static func of(peerOf ssl: OpaquePointer) -> String? {
+    let fingerprint: String
+    let expiry: WallTime?
+
+    /// `nil` where the peer showed none.
+    init?(_ ssl: OpaquePointer) {
         guard let certificate = unsafe SSL_get0_peer_certificate(ssl) else { return nil }
         var digest = [UInt8](repeating: 0, count: 32)
         guard unsafe X509_digest(certificate, EVP_sha256(), &digest, nil) == 1 else { return nil }
         let digits = Array("0123456789abcdef".utf8)
         let text = digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        return "sha256:" + String(decoding: text, as: UTF8.self)
+        fingerprint = "sha256:" + String(decoding: text, as: UTF8.self)
+        var end = unsafe tm()
+        let isKnown = unsafe ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1
+        let seconds = unsafe timegm(&end)
+        // Some certificates are made for ever, beyond what the clock can say.
+        expiry =
+            isKnown && (0..<9_000_000_000).contains(seconds)
+            ? WallTime(nanoseconds: Int64(seconds) * 1_000_000_000) : nil
     }
 }

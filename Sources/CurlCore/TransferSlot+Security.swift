@@ -51,7 +51,7 @@ extension TransferSlot {
         tlsVersion = UInt16(truncatingIfNeeded: unsafe SSL_version(ssl))
         tlsCipher = unsafe SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(ssl))
         let ends = pool?.secureEnds
-        tlsFingerprint = unsafe ends?.fingerprint(of: UnsafeRawPointer(ssl)) { unsafe Fingerprint.of(peerOf: ssl) }
+        peerCertificate = unsafe ends?.certificate(of: UnsafeRawPointer(ssl)) { unsafe PeerCertificate(ssl) }
     }
 
     /// The TLS of the connection that the transfer is on; `nil` without.

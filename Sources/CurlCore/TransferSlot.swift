@@ -22,7 +22,7 @@ import TransferModel
     var lastActivity = Instant(nanoseconds: 0)
     var tlsVersion: UInt16 = 0
     var tlsCipher: UInt16 = 0
-    var tlsFingerprint: String?
+    var peerCertificate: PeerCertificate?
     var secureConnection: UnsafeRawPointer?
     /// The server asked for a certificate of ours.
     var wasAskedForCertificate = false
@@ -143,7 +143,7 @@ import TransferModel
         (lastLine, breaksFraming, beginsFolded) = (0, false, false)
         tlsVersion = 0
         tlsCipher = 0
-        tlsFingerprint = nil
+        peerCertificate = nil
         unsafe secureConnection = nil
         wasAskedForCertificate = false
         (alert, refusedCertificate, proxyAlert) = (nil, nil, nil)

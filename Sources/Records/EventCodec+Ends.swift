@@ -13,7 +13,11 @@ extension RecordWriter {
         put(record.duration.nanoseconds)
         put(record.error) { $0.put($1) }
         put(record.backoff?.nanoseconds)
-        put(record.transactions) { $0.put($1) }
+        let tellsExpiries = record.tellsExpiries
+        put(record.transactions) {
+            $0.put($1)
+            if tellsExpiries { $0.put($1.tlsExpiry?.nanoseconds) }
+        }
     }
 
     mutating func put(_ record: TaskRecord) {
@@ -94,14 +98,23 @@ extension TaskRecord {
     var hidesOfParts: Bool { parts.contains { $0.size != $0.body.count } }
 }
 
+extension AttemptRecord {
+    /// When certificates end was not told of by the first formats.
+    var tellsExpiries: Bool { transactions.contains { $0.tlsExpiry != nil } }
+}
+
 extension RecordReader {
-    mutating func attemptRecord() throws(RecordProblem) -> AttemptRecord {
+    mutating func attemptRecord(hasExpiries: Bool) throws(RecordProblem) -> AttemptRecord {
         AttemptRecord(
             number: try int(), url: try text(), outcome: try one(of: Coded.taskOutcomes), resumedFrom: try int64(),
             startedOver: try optionalText(), startedAt: WallTime(nanoseconds: try int64()), duration: try span(),
             error: try optionalError(),
             backoff: try optional { (reader) throws(RecordProblem) in try reader.span() },
-            transactions: try list { (reader) throws(RecordProblem) in try reader.transaction() })
+            transactions: try list { (reader) throws(RecordProblem) in
+                var transaction = try reader.transaction()
+                if hasExpiries { transaction.tlsExpiry = try reader.optionalInt64().map { WallTime(nanoseconds: $0) } }
+                return transaction
+            })
     }
 
     private mutating func span() throws(RecordProblem) -> TimeSpan { TimeSpan(nanoseconds: try int64()) }

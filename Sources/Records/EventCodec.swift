@@ -13,6 +13,8 @@ package enum EventCodec {
         case partSizes
         /// A template became tasks.
         case expansions
+        /// The end of an attempt tells when the certificates of its requests end.
+        case expiries
     }
 
     package static func encode(_ event: Event) -> [UInt8] {
@@ -36,6 +38,7 @@ package enum EventCodec {
         if case .attemptStarted(let record) = event.kind, !record.bodyFiles.isEmpty { return .bodyFiles }
         if case .taskFinished(let record) = event.kind, record.hidesOfParts { return .partSizes }
         if case .expanded = event.kind { return .expansions }
+        if case .attemptFinished(let record) = event.kind, record.tellsExpiries { return .expiries }
         return .first
     }
 
@@ -43,7 +46,7 @@ package enum EventCodec {
         var reader = RecordReader(bytes)
         let number = try reader.byte()
         guard let version = Version(rawValue: number) else {
-            throw reader.problem(.unknown, "events of format \(number) are unknown, only 1 to 4 are")
+            throw reader.problem(.unknown, "events of format \(number) are unknown, only 1 to 5 are")
         }
         let event = Event(
             time: WallTime(nanoseconds: try reader.int64()), sequence: try reader.unsigned(),
@@ -131,7 +134,7 @@ extension RecordReader {
         case .receivedData: return .receivedData(try progress())
         case .cacheStored: return .cacheStored
         case .fileFinished: return .fileFinished(try fileRecord())
-        case .attemptFinished: return .attemptFinished(try attemptRecord())
+        case .attemptFinished: return .attemptFinished(try attemptRecord(hasExpiries: version == .expiries))
         case .taskFinished: return .taskFinished(try taskRecord(hasPartSizes: version == .partSizes))
         case .sessionFinishedEvents: return .sessionFinishedEvents
         case .sessionInvalidated: return .sessionInvalidated(try sessionRecord())

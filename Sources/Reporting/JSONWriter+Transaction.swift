@@ -92,11 +92,12 @@ extension JSONWriter {
         member("remotePort", metrics.remotePort.map { Int($0) })
         if metrics.tlsVersion == nil, metrics.tlsCipherSuite == nil, metrics.tlsFingerprint == nil {
             let others: StaticString =
-                #"null,"negotiatedTLSCipherSuite":null,"negotiatedTLSCertificateFingerprint":null"#
+                #"null,"negotiatedTLSCipherSuite":null,"negotiatedTLSCertificateFingerprint":null,"negotiatedTLSCertificateExpirationDate":null"#
             return member("negotiatedTLSProtocolVersion", json: others)
         }
         member("negotiatedTLSProtocolVersion", metrics.tlsVersion.map { Int($0) })
         member("negotiatedTLSCipherSuite", metrics.tlsCipherSuite.map { Int($0) })
         member("negotiatedTLSCertificateFingerprint", metrics.tlsFingerprint)
+        member("negotiatedTLSCertificateExpirationDate", metrics.tlsExpiry)
     }
 }

@@ -30,7 +30,7 @@ package struct RandomEvents: Sendable {
     }
 
     /// One of each kind, in which every field says something: no zero, no empty text, nothing missing.
-    package static func filled(format: Int = 4) -> [Event] {
+    package static func filled(format: Int = 5) -> [Event] {
         var full = RandomEvents(Seeded(seed: 1))
         full.isFilled = true
         full.format = format
@@ -47,7 +47,7 @@ package struct RandomEvents: Sendable {
 
     private var isFilled = false
     /// Of the events' bytes: a sample for an older one has nothing of what came later.
-    private var format = 4
+    private var format = 5
 
     private mutating func isThere() -> Bool { isFilled || random.oneIn(2) }
 
@@ -232,6 +232,9 @@ package struct RandomEvents: Sendable {
         metrics.tlsVersion = maybe { _ in 0x0304 }
         metrics.tlsCipherSuite = maybe { _ in 0x1301 }
         metrics.tlsFingerprint = maybe { "sha256:\($0.random.below(1 << 30))" }
+        if format >= 5 {
+            metrics.tlsExpiry = maybe { WallTime(nanoseconds: Int64($0.random.below(1 << 40)) * 1_000_000) }
+        }
         metrics.network = maybe {
             TransactionMetrics.NetworkKind(
                 isCellular: $0.flag(), isExpensive: $0.flag(), isConstrained: $0.flag())

@@ -53,6 +53,7 @@ extension Attempt {
         transaction.tlsVersion = metrics.tlsVersion == 0 ? nil : metrics.tlsVersion
         transaction.tlsCipherSuite = metrics.tlsCipher == 0 ? nil : metrics.tlsCipher
         transaction.tlsFingerprint = metrics.tlsFingerprint
+        transaction.tlsExpiry = metrics.tlsExpiry
         transaction.isProxyConnection = metrics.isProxied
         if let interface = metrics.interface {
             transaction.network = networks.network(interface).map { TransactionMetrics.NetworkKind($0) }

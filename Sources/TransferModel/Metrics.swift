@@ -35,6 +35,8 @@ package struct TransactionMetrics: Hashable, Sendable {
     package var tlsCipherSuite: UInt16?
     /// `sha256:…` over the server's certificate.
     package var tlsFingerprint: String?
+    /// When that certificate ends.
+    package var tlsExpiry: WallTime?
     /// What kind of network it went over; `nil` for what never left the machine.
     package var network: NetworkKind?
 

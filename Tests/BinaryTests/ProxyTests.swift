@@ -55,8 +55,9 @@ import TransferModel
             for server in servers { server.stop() }
             proxy.stop()
         }
-        let right = try Stage().run(
-            job(servers, session: "proxy: \"\(scheme)://ada:l0vel%40ce@127.0.0.1:\(proxy.port)\""))
+        let text = job(servers, session: "proxy: \"\(scheme)://ada:l0vel%40ce@127.0.0.1:\(proxy.port)\"")
+        // Of a name that it looks up itself libcurl 8 tells the proxy the first address alone: `localhost` may have two.
+        let right = try Stage().run(text, "--only", scheme == "socks5" ? "t0" : "*")
         #expect(right.status == 0, "\(right.errorText)")
         #expect(try proxied(right, "t0") == "true")
         for login in ["ada:wrong@", ""] {

@@ -1,5 +1,8 @@
+import SystemIO
 import TestSupport
 import Testing
+import TextFormats
+import TransferModel
 
 /// TLS: what is trusted, and what an end without a word means.
 @Suite struct SecureTests {
@@ -68,6 +71,10 @@ import Testing
             let cipher = try run.task(id, "\(transaction).negotiatedTLSCipherSuite").flatMap { Int($0) }
             #expect([0x1301, 0x1302, 0x1303].contains(cipher))
             #expect(try run.task(id, "\(transaction).negotiatedTLSCertificateFingerprint") == fingerprint)
+            // The test's authority makes certificates for two days.
+            let end = try run.task(id, "\(transaction).negotiatedTLSCertificateExpirationDate").flatMap { RFC3339.parse($0) }
+            let left = try #require(end) - Clocks.now().wall
+            #expect(left > .seconds(47 * 3_600) && left <= .seconds(48 * 3_600))
         }
         #expect(try run.value("$.sessions[0].insecure") == "false")
         #expect(try run.task("b", "\(transaction).isReusedConnection") == "true")

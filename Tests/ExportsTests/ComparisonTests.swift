@@ -37,6 +37,8 @@ import TextFormats
         (Task.task("a"), Task.task("a", redirect: "https://b.example/x"), .redirected),
         (Task.task("a", redirect: "https://b.example/x"), Task.task("a", redirect: "https://c.example/x"), .redirected),
         (Task.task("a", certificate: "aa"), Task.task("a", certificate: "bb"), .certificate),
+        (Task.task("a", certificate: "aa"), Task.task("a", certificate: "aa", expiry: "2026-12-20"), .certificate),
+        (Task.task("a", certificate: "aa"), Task.task("a", certificate: "aa", expiry: "2026-11-20"), .certificate),
     ])
     func aDifferenceIsFound(_ old: String, _ new: String, _ kind: ReportDiff.Kind) throws {
         let both = try diff([old], [new])
@@ -54,6 +56,10 @@ import TextFormats
         (Task.task("a", bytes: 1_000_000), Task.task("a", bytes: 1_050_000)),
         (Task.task("a", redirect: "https://b.example/1"), Task.task("a", redirect: "https://b.example/2")),
         (Task.task("a"), Task.task("a", certificate: "bb")),
+        (
+            Task.task("a", certificate: "aa", expiry: "2026-11-22"),
+            Task.task("a", certificate: "aa", expiry: "2026-12-22")
+        ),
     ])
     func whatIsChanceOrKnownIsNone(_ old: String, _ new: String) throws {
         #expect(try diff([old], [new]).found.isEmpty)
@@ -161,7 +167,8 @@ struct SmallReport {
 
     static func task(
         _ id: String, outcome: String = "succeeded", tolerated: Bool = false, duration: Double = 1, bytes: Int64? = nil,
-        redirect: String? = nil, certificate: String? = nil, waits: String? = nil
+        redirect: String? = nil, certificate: String? = nil, expiry: String? = nil,
+        waits: String? = nil
     ) -> String {
         let url = "https://a.example/\(id)"
         let request = #"{"method":"GET","url":"\#(url)"}"#
@@ -173,11 +180,13 @@ struct SmallReport {
             #"{"status":302,"from":"\#(url)","to":"\#($0)","method":"GET","action":"followed","stripped":[]}"#
         }
         let print = certificate.map { "\"sha256:\($0)\"" } ?? "null"
+        let end = expiry.map { "\"\($0)T00:00:00.000Z\"" } ?? "null"
         // What only waited sent nothing.
         let transactions =
             waits == nil
             ? #"{"request":\#(request),"response":{"status":200},"fetchStartDate":"2026-11-21T07:00:00.000Z","#
-                + #""resourceFetchType":"networkLoad","negotiatedTLSCertificateFingerprint":\#(print)}"# : ""
+                + #""resourceFetchType":"networkLoad","negotiatedTLSCertificateFingerprint":\#(print),"#
+                + #""negotiatedTLSCertificateExpirationDate":\#(end)}"# : ""
         return
             #"{"id":"\#(id)","session":"default","type":"download","outcome":"\#(outcome)","tolerated":\#(tolerated),"#
             + #""request":{"original":\#(request),"current":\#(request)},"file":\#(file),"duration":\#(duration),"#

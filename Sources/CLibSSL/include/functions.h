@@ -53,6 +53,8 @@
       (param, name, namelen)) \
     X(int, X509_VERIFY_PARAM_set1_ip_asc, (X509_VERIFY_PARAM *param, const char *ipasc), (param, ipasc)) \
     X(void, X509_VERIFY_PARAM_set_hostflags, (X509_VERIFY_PARAM *param, unsigned int flags), (param, flags)) \
+    X(const ASN1_TIME *, X509_get0_notAfter, (const X509 *x), (x)) \
+    X(int, ASN1_TIME_to_tm, (const ASN1_TIME *s, struct tm *tm), (s, tm)) \
     X(int, X509_check_private_key, (const X509 *x509, const EVP_PKEY *pkey), (x509, pkey)) \
     X(int, X509_digest, (const X509 *data, const EVP_MD *type, unsigned char *md, unsigned int *len), \
       (data, type, md, len)) \

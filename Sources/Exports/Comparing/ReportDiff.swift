@@ -15,7 +15,7 @@ package struct ReportDiff {
             case .larger: "Larger"
             case .smaller: "Smaller"
             case .redirected: "Redirected elsewhere"
-            case .certificate: "Another certificate"
+            case .certificate: "Certificates"
             case .missing: "Not there any more"
             case .added: "New"
             case .mended: "Mended"
@@ -28,6 +28,14 @@ package struct ReportDiff {
         let words: String
         /// By which those of a kind are ordered, largest first.
         let weight: Double
+    }
+
+    /// What a server showed in each of the runs.
+    private struct Certificates {
+        var old: Set<String> = []
+        var new: Set<String> = []
+        /// When the first of the new ones ends.
+        var expiry: WallTime?
     }
 
     /// What is compared of a task.
@@ -53,8 +61,8 @@ package struct ReportDiff {
     private let old: ReportHead
     private let new: ReportHead
     private var before: [ExactText: Side] = [:]
-    /// The certificates of each server: of the old run, then of the new one.
-    private var certificates: [String: (old: Set<String>, new: Set<String>)] = [:]
+    /// The certificates of each server.
+    private var certificates: [String: Certificates] = [:]
     private var found: [Kind: [Difference]] = [:]
 
     /// A task is slower when its attempts took this many times as long, and this much longer: less is chance.
@@ -63,17 +71,21 @@ package struct ReportDiff {
     private static let largerFactor = 1.1
     private static let smallerFactor = 0.5
     private static let sizeLeast: Int64 = 64 << 10
+    private static let soon = TimeSpan.seconds(30 * 86_400)
     private static let mostShown = 20
 
     package init(old: ReportHead, new: ReportHead) { (self.old, self.new) = (old, new) }
 
     package mutating func add(old task: ReportedTask) {
         before[ExactText(task.id)] = Side(task)
-        note(task) { $0.old.insert($1) }
+        note(task) { seen, print, _ in seen.old.insert(print) }
     }
 
     package mutating func add(new task: ReportedTask) {
-        note(task) { $0.new.insert($1) }
+        note(task) { seen, print, expiry in
+            seen.new.insert(print)
+            if let expiry { seen.expiry = min(seen.expiry ?? expiry, expiry) }
+        }
         let now = Side(task)
         let formerly = before.removeValue(forKey: ExactText(task.id))
         if !now.isGood, formerly?.isGood ?? true, now.outcome != .deferred { addFailure(task) }
@@ -92,9 +104,21 @@ package struct ReportDiff {
     package mutating func finish() {
         for (id, side) in before { add(.missing, id.text, "it \(Self.past(side.outcome))", weight: 0) }
         before = [:]
-        for (server, seen) in certificates where !seen.old.isEmpty && !seen.new.subtracting(seen.old).isEmpty {
-            add(.certificate, server, "none of its connections had it before", weight: 0)
+        for (server, seen) in certificates {
+            let isNew = !seen.old.isEmpty && !seen.new.subtracting(seen.old).isEmpty
+            if isNew { add(.certificate, server, "it shows one that it did not show before", weight: 0) }
+            if let words = ending(seen) { add(.certificate, server, words, weight: 1) }
         }
+    }
+
+    /// That a certificate ends soon after the new run; `nil` where it does not.
+    private func ending(_ seen: Certificates) -> String? {
+        guard let expiry = seen.expiry, let now = new.finishedAt ?? new.startedAt else { return nil }
+        let left = expiry.nanoseconds - now.nanoseconds
+        guard left < Self.soon.nanoseconds else { return nil }
+        if left < 0 { return "it ended at \(PageSummary.moment(expiry))" }
+        return
+            "it ends in \(PageText.count(Int(left / (86_400 * 1_000_000_000)), "day")), at \(PageSummary.moment(expiry))"
     }
 
     package func contains(_ kind: Kind) -> Bool { !(found[kind] ?? []).isEmpty }
@@ -102,12 +126,13 @@ package struct ReportDiff {
     // MARK: Comparing
 
     private mutating func note(
-        _ task: ReportedTask, _ put: (inout (old: Set<String>, new: Set<String>), String) -> Void
+        _ task: ReportedTask, _ put: (inout Certificates, _ print: String, _ expiry: WallTime?) -> Void
     ) {
         for attempt in task.attempts {
             for request in attempt.transactions {
                 guard let print = request.tlsFingerprint else { continue }
-                put(&certificates[HostTallies.origin(of: request.request.url), default: ([], [])], print)
+                let server = HostTallies.origin(of: request.request.url)
+                put(&certificates[server, default: Certificates()], print, request.tlsExpiry)
             }
         }
     }

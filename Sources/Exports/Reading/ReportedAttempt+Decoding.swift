@@ -68,6 +68,7 @@ extension ReportedTransaction {
         case "negotiatedTLSCipherSuite":
             tlsCipherSuite = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
         case "negotiatedTLSCertificateFingerprint": tlsFingerprint = try cursor.optionalString()
+        case "negotiatedTLSCertificateExpirationDate": tlsExpiry = try cursor.optionalDate()
         default: try cursor.skip()
         }
     }

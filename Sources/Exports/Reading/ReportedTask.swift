@@ -188,6 +188,8 @@ package struct ReportedTransaction: Sendable {
     package var tlsVersion: Int?
     package var tlsCipherSuite: Int?
     package var tlsFingerprint: String?
+    /// When that certificate ends; `nil` in reports of earlier versions, too.
+    package var tlsExpiry: WallTime?
 
     package init() {}
 }

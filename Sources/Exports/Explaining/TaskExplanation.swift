@@ -116,7 +116,7 @@ package struct TaskExplanation {
         guard let most = parts.max(by: { $0.time < $1.time }), most.time > 0 else { return "" }
         let share = RunExplanation.percent(most.time, of: duration.nanoseconds)
         guard share >= Self.leastShare else { return "" }
-        return "The largest part of its time went into \(most.words): \(HumanText.duration(TimeSpan(nanoseconds: most.time))) of "
-            + "\(HumanText.duration(duration)), \(min(share, 100)) %."
+        let (part, whole) = (HumanText.duration(TimeSpan(nanoseconds: most.time)), HumanText.duration(duration))
+        return "The largest part of its time went into \(most.words): \(part) of \(whole), \(min(share, 100)) %."
     }
 }

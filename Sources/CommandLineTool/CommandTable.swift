@@ -29,7 +29,7 @@ package enum CommandTable {
             .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
         entry(.rerun, "REPORT", 1...1, "the job again for the tasks that did not succeed", isBuilt: false),
         entry(
-            .report, "convert|diff|merge REPORT…", 2...Int.max,
+            .report, "convert|diff|merge REPORT…", many,
             "`convert`: a run's report in other formats; `diff OLD NEW`: what changed between two; `merge`: the reports of several runs as one; `-` is standard input"
         ),
         entry(

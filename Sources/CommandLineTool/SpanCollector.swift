@@ -19,6 +19,8 @@ struct SpanCollector: Hashable {
             return text.isEmpty ? nil : text
         }
         if value("SDK_DISABLED")?.lowercased() == "true" || value("TRACES_EXPORTER") == "none" { return nil }
+        // What listens there speaks another language.
+        if (value("EXPORTER_OTLP_TRACES_PROTOCOL") ?? value("EXPORTER_OTLP_PROTOCOL")) == "grpc" { return nil }
         if let own = value("EXPORTER_OTLP_TRACES_ENDPOINT") {
             url = own
         } else if let base = value("EXPORTER_OTLP_ENDPOINT") {

@@ -65,10 +65,8 @@ private struct OpenExport {
 
     /// What stands in a file that is going to be replaced; nothing where that cannot be read.
     private static func former(_ path: String) -> [UInt8] {
-        guard let file = try? ReportFile(path) else { return [] }
-        var bytes: [UInt8] = []
-        _ = try? file.append(1 << 20, from: 0, to: &bytes)
-        return bytes
+        guard (try? FileFacts.of(path))?.isRegular == true, let file = try? ReportFile(path) else { return [] }
+        return file.bytes(1 << 20, from: 0)
     }
 
     mutating func begin(_ head: ReportHead) {

@@ -11,9 +11,9 @@ final class BackgroundStage {
     let server: ScriptedServer
     private var state: String { stage.binary.home.path("state/transfer-run") }
 
-    init() throws {
-        stage = try Stage()
-        server = try ScriptedServer()
+    init(_ stage: Stage? = nil, _ server: ScriptedServer? = nil) throws {
+        self.stage = try stage ?? Stage()
+        self.server = try server ?? ScriptedServer()
     }
 
     deinit {

@@ -212,7 +212,7 @@ import TextFormats
         (["report", "convert", "x.json", "--failed-list", "y"], "x.json:1:1: this is no report"),
         (["report", "convert", "x.json", "--failed-list", "x.json"], "it is the place of the report"),
         (["report", "turn", "x.json"], "`transfer-run report` cannot `turn`"),
-        (["report", "convert"], "needs"),
+        (["report", "convert"], "`transfer-run report convert` needs a report"),
         (["report", "convert", "x.json", "y.json"], "does not take `y.json`"),
         (["report", "convert", "x.json", "--report", "y"], "not of `report`"),
         (["report", "convert", "x.json", "--fail-on", "any"], "not an option of `report convert`"),
@@ -316,7 +316,10 @@ import TextFormats
         let gone = try binary.run(
             "job.yaml", "--only", "a", environment: ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"])
         #expect(gone.exitStatus == 0 && gone.errorText.contains("warning: the spans did not get to"))
-        for off in ["OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "none"] {
+        let switches = [
+            "OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+        ]
+        for off in switches {
             let run = try binary.run(
                 "job.yaml", "--only", "a",
                 environment: ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", off.key: off.value])

@@ -178,6 +178,8 @@ import TransferModel
 
     /// A run of the background process is drawn by the same code.
     @Test func aBackgroundRun_isDrawnToo() throws {
+        let carrier = try BackgroundStage(stage, server)
+        defer { carrier.endProcess(signal: SIGTERM) }
         let background = """
             sessions: { default: { configuration: background, identifier: org.example.terminal } }
             tasks: [{ id: first, url: "\(server.url("/a"))", to: a }]
@@ -197,7 +199,6 @@ import TransferModel
         let end = seen["end"].joined(separator: "\n")
         #expect(seen.status == 130 && end.contains("goes on in the background"), "\(end)")
         #expect(!end.contains("50%") && !end.contains("0/1 done"), "\(end)")
-        _ = try stage.binary.run("cancel", "org.example.left")
     }
 
     /// While it waits for another run of the job, too.

@@ -78,7 +78,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         (["check", "a", "--report", "x"], "`--report` is an option of `run`, `attach`, not of `check`", ""),
         (["a", "--policy", "x"], "`--policy` is not built yet", ""),
         (["a", "--failed-list", "-", "--events", "-"], "events and the list of failed tasks cannot both go to", ""),
-        (["report", "convert"], "`transfer-run report` needs convert REPORT", "usage"),
+        (["report"], "`transfer-run report` needs convert|diff|merge REPORT…", "usage"),
         (["a", "--progress", "loud"], "`--progress` cannot be `loud`", "one of `auto`, `bar`, `plain`, `none`"),
         (["a", "--max-concurrent", "0"], "must be a whole number from 1 to 1000000, not `0`", ""),
         (["a", "--max-concurrent", "\(Int.max)"], "must be a whole number from 1 to 1000000", ""),

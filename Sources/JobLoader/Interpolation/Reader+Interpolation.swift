@@ -252,11 +252,24 @@ extension Reader {
             return close ?? "`\(name)` has \(known.prefix(12).map { "`\($0)`" }.joined(separator: ", "))"
         }
         let known = bindings.map(\.name) + names.variableNames
+        if let field, !known.contains(name), let meant = Self.meant(name, field) {
+            return "did you mean `${\(meant)}`?"
+        }
         if field != nil, known.contains(name) { return "`\(name)` is a variable and has no fields" }
         if let close = closest(name, known) { return "did you mean `${\(close)}`?" }
         if (try? resources.environment(name)) != nil { return "an environment variable is `${env.\(name)}`" }
         return known.isEmpty
             ? "no variables are defined" : "known: \(known.prefix(12).map { "`\($0)`" }.joined(separator: ", "))"
+    }
+
+    /// What other tools call `name.field`.
+    private static func meant(_ name: String, _ field: String) -> String? {
+        switch name.lowercased() {
+        case "secrets": "secret.\(field)"
+        case "environment", "environ", "envs": "env.\(field)"
+        case "variables", "variable", "vars", "var": field
+        default: nil
+        }
     }
 
     // MARK: What is written, whether or not it can be read

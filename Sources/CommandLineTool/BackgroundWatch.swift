@@ -73,6 +73,7 @@ final class BackgroundWatch: Sendable {
             let follower = try Follower(background)
             if tellsProgress { follower.wantsProgress(of: background.job) }
             wake.withLock { $0 = follower.interrupt }
+            var ids = background.job.tasks.map(\.id)
             let end = try follower.follow(
                 signal: { [self] in
                     story.tellWhatIsDue()
@@ -84,7 +85,10 @@ final class BackgroundWatch: Sendable {
                 },
                 due: { [self] in story.nextTick }, tick: { [self] now in story.tick(now) },
                 take: { [self] events in
-                    for event in events { release(event, follower, inbox) }
+                    for event in events {
+                        if case .expanded(let expansion) = event.kind { ids += expansion.tasks.map(\.id) }
+                        release(event, ids, follower, inbox)
+                    }
                     story.take(events, from: .background)
                 })
             outcome.withLock { $0 = .end(end) }
@@ -99,13 +103,13 @@ final class BackgroundWatch: Sendable {
         while !thread.isEnding, story.tellWhatIsDue() { Polling.sleep(milliseconds: 20) }
     }
 
-    private func release(_ event: Event, _ follower: Follower, _ inbox: Mailbox<RunInput>) {
-        let tasks = background.job.tasks
-        guard case .taskFinished(let record) = event.kind, let number = event.task, Int(number.raw) < tasks.count
+    /// `ids` are those of the background part's tasks.
+    private func release(_ event: Event, _ ids: [String], _ follower: Follower, _ inbox: Mailbox<RunInput>) {
+        guard case .taskFinished(let record) = event.kind, let number = event.task, Int(number.raw) < ids.count
         else { return }
         // What was cancelled, skipped or put off is no failure.
         let hasFailed = failsFast && record.outcome == .failed && !record.tolerated
-        let id = tasks[Int(number.raw)].id
+        let id = ids[Int(number.raw)]
         guard wanted.contains(id) || hasFailed else { return }
         inbox.post(
             .outside(

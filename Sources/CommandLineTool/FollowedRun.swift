@@ -21,7 +21,7 @@ struct FollowedRun {
         do {
             let outputs = try RunOutputs(job, options, environment, isOneOfSeveral: cameBack)
             if cameBack { outputs.cameBack(to: Set(job.tasks.map(\.session))) }
-            let follower = try Follower(run, identifier, folder: folder, starter: starter)
+            let follower = try Follower(run, identifier, of: job, folder: folder, starter: starter)
             if outputs.wantsProgress { follower.wantsProgress(of: job) }
             switch try follow(follower, outputs) {
             case .interrupted(let number): return interrupted(number)

@@ -138,7 +138,7 @@ struct JoinedRun {
 
 extension Follower {
     convenience init(_ handed: HandedPart) throws(ServiceTrouble) {
-        try self.init(handed.run, handed.identifier, folder: handed.folder, starter: handed.starter)
+        try self.init(handed.run, handed.identifier, of: handed.job, folder: handed.folder, starter: handed.starter)
     }
 }
 

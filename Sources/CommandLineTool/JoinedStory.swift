@@ -14,12 +14,15 @@ package final class JoinedStory: Sendable {
     /// `background` is the part as it was accepted: in a changed job tasks, sessions and groups may have other places.
     package init(_ job: Job, here: Job, background: Job, _ consumers: [any EventConsumer]) {
         let places = Places(job)
-        let background = Part(tasks: places.tasks(of: background), sessions: places.backgroundSessions(of: background))
+        let background = Part(
+            tasks: places.tasks(of: background), sessions: places.backgroundSessions(of: background),
+            groups: places.groups(of: background))
         // Each part knows all sessions, and tells of its own.
         let others = Set(background.sessions.compactMap { $0 })
         let here = Part(
             tasks: places.tasks(of: here),
-            sessions: places.sessions(of: here).map { $0.flatMap { others.contains($0) ? nil : $0 } })
+            sessions: places.sessions(of: here).map { $0.flatMap { others.contains($0) ? nil : $0 } },
+            groups: places.groups(of: here))
         state = Mutex(State(job: job, consumers: Consumers(all: consumers), here: here, background: background))
     }
 
@@ -70,6 +73,7 @@ private struct Consumers: @unchecked Sendable {
 private struct Places {
     private let tasks: [String: TaskIndex]
     private let sessions: [String: SessionIndex]
+    private let groups: [String: GroupIndex]
     private let kinds: [SessionConfiguration.Kind]
 
     init(_ job: Job) {
@@ -78,10 +82,15 @@ private struct Places {
         sessions = Dictionary(
             job.sessions.enumerated().map { ($1.name, SessionIndex(raw: UInt16($0))) },
             uniquingKeysWith: { first, _ in first })
+        groups = Dictionary(
+            job.groups.enumerated().map { ($1.name, GroupIndex(raw: UInt16($0))) },
+            uniquingKeysWith: { first, _ in first })
         kinds = job.sessions.map(\.kind)
     }
 
     func tasks(of part: Job) -> [TaskIndex?] { part.tasks.map { tasks[$0.id] } }
+
+    func groups(of part: Job) -> [GroupIndex?] { part.groups.map { groups[$0.name] } }
 
     func sessions(of part: Job) -> [SessionIndex?] { part.sessions.map { sessions[$0.name] } }
 
@@ -98,17 +107,19 @@ private struct Places {
 /// Of what one side tells.
 private struct Part {
     /// By the part's numbers: the whole job's. What the job no longer has is told of by nobody.
-    let tasks: [TaskIndex?]
+    private var tasks: [TaskIndex?]
     let sessions: [SessionIndex?]
+    private let groups: [GroupIndex?]
     var end: RunRecord?
     /// Nothing more comes.
     var isSilent = false
     /// The date of what was heard last.
     private(set) var last = WallTime(nanoseconds: .min)
 
-    init(tasks: [TaskIndex?], sessions: [SessionIndex?]) {
+    init(tasks: [TaskIndex?], sessions: [SessionIndex?], groups: [GroupIndex?]) {
         self.tasks = tasks
         self.sessions = sessions
+        self.groups = groups
     }
 
     /// What comes from here is of no earlier date.
@@ -121,8 +132,12 @@ private struct Part {
         isSilent = true
     }
 
-    func translated(_ event: Event, _ job: Job) -> Event? {
+    /// Tasks that take a template's place get their places in `job`.
+    mutating func translated(_ event: Event, _ job: inout Job) -> Event? {
         var translated = event
+        if case .expanded(let expansion) = event.kind {
+            translated.kind = .expanded(Expansion(tasks: add(expansion.tasks, to: &job), count: expansion.count))
+        }
         guard let number = event.task else {
             translated.session = event.session.flatMap { place(Int($0.raw), sessions) }
             return translated.session == nil ? nil : translated
@@ -133,6 +148,19 @@ private struct Part {
         return translated
     }
 
+    private mutating func add(_ more: [TaskSpecification], to job: inout Job) -> [TaskSpecification] {
+        let start = job.tasks.count
+        tasks += more.indices.map { TaskIndex(raw: UInt32(start + $0)) }
+        for task in more {
+            var task = task
+            task.session = place(Int(task.session.raw), sessions) ?? SessionIndex(raw: 0)
+            task.group = task.group.flatMap { place(Int($0.raw), groups) }
+            task.needs = task.needs.compactMap { place(Int($0.raw), tasks) }
+            job.tasks.append(task)
+        }
+        return Array(job.tasks[start...])
+    }
+
     private func place<Index>(_ number: Int, _ places: [Index?]) -> Index? {
         number < places.count ? places[number] : nil
     }
@@ -140,12 +168,13 @@ private struct Part {
 
 /// Under the story's lock.
 private struct State {
-    private let job: Job
+    /// Grows when templates become tasks.
+    private var job: Job
     let consumers: Consumers
     private var here: Part
     private var background: Part
     /// What may have to stand behind something that the other part has not told yet.
-    private var held: [(order: Int, event: Event)] = []
+    private var held: [(order: Int, side: JoinedStory.Side, event: Event)] = []
     private var heldCount = 0
     private var finished: Set<TaskIndex> = []
     private var sequence: UInt64 = 0
@@ -171,9 +200,8 @@ private struct State {
         for event in events {
             began = min(began ?? event.time, event.time)
             self[side].note(event)
-            guard let translated = self[side].translated(event, job) else { continue }
             heldCount += 1
-            held.append((heldCount, translated))
+            held.append((heldCount, side, event))
         }
         if let record = joinedEnd() { return end(with: record, at: max(here.last, background.last)) }
         tellWhatIsDue(upTo: date)
@@ -199,9 +227,16 @@ private struct State {
     private mutating func tell(until date: WallTime) {
         guard held.contains(where: { $0.event.time <= date }) else { return }
         held.sort { ($0.event.time, $0.order) < ($1.event.time, $1.order) }
-        let due = held.prefix { $0.event.time <= date }.map(\.event)
+        let due = held.prefix { $0.event.time <= date }
         held.removeFirst(due.count)
-        tell(due)
+        // Numbers are given as it is told: what either part adds stands in that order.
+        tell(due.compactMap { translated($0.event, of: $0.side) })
+    }
+
+    private mutating func translated(_ event: Event, of side: JoinedStory.Side) -> Event? {
+        var part = self[side]
+        defer { self[side] = part }
+        return part.translated(event, &job)
     }
 
     private mutating func end(with record: RunRecord, at time: WallTime) {

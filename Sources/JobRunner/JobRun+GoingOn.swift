@@ -33,12 +33,19 @@ struct RunPast {
 extension JobRun {
     /// Takes over what an earlier process told: who has ended, and with what.
     func takeOver(_ resumption: RunResumption, _ standing: Set<TaskIndex>) {
-        past = RunPast(resumption.history)
+        past = RunPast(resumption.knownHistory)
+        takeOver(resumption.expanded, resumption.history)
         for (id, captures) in resumption.captures { engine.keep(captures, of: id) }
         captures = resumption.captures
+        for (id, captures) in resumption.expandedOver { engine.keep(captures, of: id) }
+        expandedOver = Set(resumption.expandedOver.keys)
         engine.knowBytes(moved: resumption.history.bytesMoved)
         for (index, task) in job.tasks.enumerated() {
-            let told = resumption.history.tasks[index]
+            let told = past?.task(index) ?? TaskPast()
+            if told.isExpanded {
+                tasksLeft[Int(task.session.raw)] -= 1
+                continue
+            }
             guard let ending = told.ending else {
                 let task = TaskIndex(raw: UInt32(index))
                 if told.file?.stamp != nil, !standing.contains(task) {

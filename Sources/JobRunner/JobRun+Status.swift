@@ -5,7 +5,8 @@ import TransferModel
 extension JobRun {
     func status(of chosen: [TaskIndex], most: Int) -> RunStatus {
         var status = RunStatus(job: job.name, startedAt: beganAt.wall)
-        for task in chosen {
+        // Of a template that others took the place of there is nothing to be told.
+        for task in chosen where !scheduler.hasVanished(task) {
             var told = standing(of: task)
             told.attempts = scheduler.attempts(of: task)
             status.take(told, most: most)

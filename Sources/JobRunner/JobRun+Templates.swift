@@ -1,16 +1,19 @@
 import Scheduling
 import SystemIO
 import TransferEngine
-import TransferModel
+package import TransferModel
 
 /// The templates whose turn it is to become tasks, one after the other: what one becomes is checked against all that the
 /// run has by then.
 struct TemplateQueue {
-    /// Numbers of the templates that became tasks, in that order.
-    var order: [Int] = []
+    /// The templates that became tasks, in that order.
+    var order: [TaskTemplate] = []
     private var waiting: [TaskIndex] = []
-    /// The one that is being worked out, and by which thread.
-    private var current: (template: TaskIndex, thread: Thread)?
+    /// The one that is being worked out, or whose tasks are being written down.
+    private var current: TaskIndex?
+    private var thread: Thread?
+    /// What it becomes once that is written down.
+    private var unkept: Expansion?
     /// Where the run's tasks write, once that is asked for.
     fileprivate var destinations: [String: TaskIndex]?
 
@@ -21,18 +24,40 @@ struct TemplateQueue {
         return waiting.removeFirst()
     }
 
-    mutating func began(_ template: TaskIndex, _ thread: Thread) { current = (template, thread) }
+    mutating func began(_ template: TaskIndex, _ thread: Thread) { (current, self.thread) = (template, thread) }
 
-    mutating func ended() {
-        current?.thread.join()
-        current = nil
+    mutating func workedOut() {
+        thread?.join()
+        thread = nil
     }
+
+    mutating func keeps(_ expansion: Expansion) { unkept = expansion }
+
+    mutating func kept() -> Expansion? {
+        defer { unkept = nil }
+        return unkept
+    }
+
+    mutating func ended() { current = nil }
 
     /// Nobody waits for what is under way.
     mutating func end() {
-        current?.thread.detach()
-        current = nil
+        thread?.detach()
+        (current, thread) = (nil, nil)
     }
+}
+
+/// Of a run that outlives its process: tasks that are to be written down before they are the run's.
+package struct UnkeptExpansion: Sendable {
+    package let template: TaskTemplate
+    /// What its sources captured, in their order.
+    package let captured: [[CapturedValue]]
+    /// The ids of the tasks that it becomes.
+    package let tasks: [String]
+    /// How many tasks the run has.
+    package let taskCount: Int
+    /// The last event so far: those that tell of its sources' ends are to be written down before.
+    package let sequence: UInt64
 }
 
 extension JobRun {
@@ -43,14 +68,14 @@ extension JobRun {
 
     private func expandNext(_ now: Now) {
         while let template = templates.next() {
-            guard let number = job.tasks[Int(template.raw)].options.values.template?.number,
-                let expand = settings.expand
-            else {
+            guard let known = self.template(template), let expand = settings.expand else {
                 scheduler.notExpanded(
                     template, TransferError(.expansionFailed, "what the template goes over is not known"), now: now)
                 continue
             }
-            let values = TemplateValues(order: templates.order + [number], captured: engine.capturedValues)
+            let before = templates.order.filter { $0.file == known.file }
+            let values = TemplateValues(
+                file: known.file, order: (before + [known]).map(\.number), captured: engine.capturedValues)
             do throws(SystemError) {
                 let thread = try Thread(named: "templates") { [inbox] in
                     inbox.post(.expanded(template, expand(values)))
@@ -64,16 +89,52 @@ extension JobRun {
     }
 
     func take(_ template: TaskIndex, _ result: Result<ExpandedJob, TransferError>, _ now: Now) {
-        templates.ended()
-        defer { expandNext(now) }
+        templates.workedOut()
         do throws(TransferError) {
-            let expansion = try Growth(job).expansion(try result.get())
+            let growth = Growth(job)
+            let expansion = try growth.expansion(try result.get(), file: self.template(template)?.file ?? 0)
             try check(expansion, job.tasks[Int(template.raw)])
+            if settings.keepExpansion != nil { try checkNames(expansion) }
             try claim(expansion)
+            if keep(expansion, for: template) { return }
             add(expansion, for: template, now)
         } catch {
             scheduler.notExpanded(template, error, now: now)
         }
+        templates.ended()
+        expandNext(now)
+    }
+
+    private func template(_ task: TaskIndex) -> TaskTemplate? { job.tasks[Int(task.raw)].options.values.template }
+
+    /// Has it written down first where another process may go on with this run. Whether that is so.
+    private func keep(_ expansion: Expansion, for template: TaskIndex) -> Bool {
+        guard let keep = settings.keepExpansion, let known = self.template(template),
+            scheduler.holdExpansion(of: template)
+        else { return false }
+        templates.keeps(expansion)
+        let book = engine.capturedValues
+        let unkept = UnkeptExpansion(
+            template: known, captured: known.sources.map { book.values(of: $0) ?? [] },
+            tasks: expansion.tasks.map(\.id), taskCount: job.tasks.count, sequence: log.sequence)
+        log.handOver()
+        keep(unkept) { [inbox] in inbox.post(.expansionKept(template)) }
+        return true
+    }
+
+    /// The tasks are the run's now, whatever happens to this process.
+    func takeKept(_ template: TaskIndex, _ now: Now) {
+        guard let expansion = templates.kept() else { return }
+        add(expansion, for: template, now)
+        templates.ended()
+        expandNext(now)
+    }
+
+    /// A run that was handed over may have tasks of several versions of its file.
+    private func checkNames(_ expansion: Expansion) throws(TransferError) {
+        var known = Set(job.tasks.map(\.id))
+        guard let twice = expansion.tasks.first(where: { !known.insert($0.id).inserted }) else { return }
+        throw TransferError(.expansionFailed, "the run has a task `\(twice.id)` already")
     }
 
     /// A session or group that nobody was known to belong to may have come to its end already.
@@ -97,6 +158,16 @@ extension JobRun {
                 .expansionFailed, "the tasks `\(id)` and `\(task.id)` would both write `\(path)`")
         }
         templates.destinations = known
+    }
+
+    /// Templates that became tasks before this process, which are there already. Those whose end was not told yet.
+    func takeOver(_ expanded: [ExpandedTemplate], _ history: RunHistory) {
+        for known in expanded {
+            if let template = template(known.template) { templates.order.append(template) }
+            engine.removeTemplate(known.template)
+            let isTold = history.tasks[Int(known.template.raw)].isExpanded
+            if !isTold { untoldExpansions[known.template] = known.tasks.count }
+        }
     }
 
     private func writtenPaths() -> [String: TaskIndex] {
@@ -129,7 +200,7 @@ extension JobRun {
             templates.destinations = nil
             return
         }
-        if let number = job.tasks[Int(template.raw)].options.values.template?.number { templates.order.append(number) }
+        if let known = self.template(template) { templates.order.append(known) }
         job = grown
         engine.add(expansion.tasks, for: template)
         let session = session(template)

@@ -32,6 +32,9 @@ package struct RunSettings: Sendable {
     /// Reads the job once more, with what its templates go over; called on a thread of its own. `nil`: the job has no
     /// templates.
     package var expand: (@Sendable (TemplateValues) -> Result<ExpandedJob, TransferError>)?
+    /// Called on the loop before tasks take a template's place: says when they would survive whatever happens, or never
+    /// where the run has other tasks by now. `nil`: nobody goes on with this run.
+    package var keepExpansion: (@Sendable (UnkeptExpansion, _ isKept: @escaping @Sendable () -> Void) -> Void)?
 
     package init(userAgent: String, seed: UInt64) {
         self.userAgent = userAgent
@@ -42,7 +45,7 @@ package struct RunSettings: Sendable {
 /// One run of one job: the scheduler, the engine and the event log, turned by one loop on the calling thread.
 package final class JobRun {
     /// Grows when templates become tasks.
-    var job: Job
+    package internal(set) var job: Job
     let settings: RunSettings
     let log: EventLog
     let inbox: Mailbox<RunInput>
@@ -62,6 +65,10 @@ package final class JobRun {
     var outsideEnds: [String] = []
     private var isLeaving = false
     var templates = TemplateQueue()
+    /// Templates that became tasks in an earlier process, which did not live to tell it, with how many those are.
+    var untoldExpansions: [TaskIndex: Int] = [:]
+    /// Tasks whose lists templates went over before this process: they stay as they were then.
+    var expandedOver: Set<String> = []
     var facts = ExitFacts()
     var tasksLeft: [Int]
     var groupRecords: [RunRecord.Group]
@@ -88,6 +95,7 @@ package final class JobRun {
     ) throws(TransferError) {
         let now = Clocks.now()
         let standing = resuming.map { Engine.standing(job, $0.history) } ?? []
+        let history = resuming?.knownHistory
         self.job = job
         self.settings = settings
         self.log = log
@@ -108,7 +116,7 @@ package final class JobRun {
         outside = settings.outside.waiting
         plan.scheduling.outsideNeeds = settings.outside.ids.mapValues(\.count)
         scheduler = Scheduler(
-            plan.scheduling, now: now, history: resuming?.history, hasCrashed: resuming?.hasCrashed ?? false,
+            plan.scheduling, now: now, history: history, hasCrashed: resuming?.hasCrashed ?? false,
             done: Self.done(standing, job))
         groupRecords = job.groups.map { RunRecord.Group(name: $0.name, published: false, error: nil) }
         tasksLeft = Array(repeating: 0, count: job.sessions.count)
@@ -201,12 +209,12 @@ package final class JobRun {
         for index in job.tasks.indices {
             let number = TaskIndex(raw: UInt32(index))
             let session = job.tasks[index].session
-            if let told = past?.task(index) {
-                if told.createdAfter == nil { log.append(.taskCreated, task: number, session: session) }
-                if told.wasResumed { continue }
-            } else {
-                log.append(.taskCreated, task: number, session: session)
+            let told = past?.task(index)
+            if told?.createdAfter == nil { log.append(.taskCreated, task: number, session: session) }
+            if let count = untoldExpansions[number] {
+                log.append(.expanded(Expansion(count: count)), task: number, session: session)
             }
+            if told?.wasResumed == true || told?.isExpanded == true { continue }
             if !job.tasks[index].options.values.suspended { log.append(.taskResumed, task: number, session: session) }
         }
     }
@@ -227,6 +235,7 @@ package final class JobRun {
         case .beginNothing(let isSo): scheduler.beginsNothing = isSo
         case .makeWay: scheduler.command(.makeWay(awaiting: awaitedWhenLeaving), now: now)
         case .expanded(let template, let result): take(template, result, now)
+        case .expansionKept(let template): takeKept(template, now)
         case .woke: engine.woke()
         }
     }
@@ -235,7 +244,7 @@ package final class JobRun {
     private func take(_ end: OutsideEnd, _ now: Now) {
         defer { if end.hasFailed { scheduler.failedOutside(now: now) } }
         guard let waiting = outside.removeValue(forKey: end.id) else { return }
-        if end.succeeded { engine.keep(end.captures, of: end.id) }
+        if end.succeeded, !expandedOver.contains(end.id) { engine.keep(end.captures, of: end.id) }
         outsideEnds.append(end.id)
         scheduler.outsideEnded(
             waiting, succeeded: end.succeeded, deferral: end.deferral, number: outsideEnds.count - 1, now: now)

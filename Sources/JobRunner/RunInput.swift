@@ -15,6 +15,8 @@ package enum RunInput: Sendable {
     case makeWay
     /// What a template becomes was worked out, or cannot be.
     case expanded(TaskIndex, Result<ExpandedJob, TransferError>)
+    /// What this template becomes is written down.
+    case expansionKept(TaskIndex)
     /// The machine has slept.
     case woke
 }

@@ -8,11 +8,27 @@ package struct RunResumption: Sendable {
     package var hasCrashed: Bool
     /// What tasks that succeeded captured, by their ids: no event tells a value that is a secret.
     package var captures: [String: [CapturedValue]]
+    /// Templates that became tasks, in that order, with their tasks in the job; an event may not have told it yet.
+    package var expanded: [ExpandedTemplate]
+    /// What those went over, by the tasks that captured it: whatever such a task captures when it is done again.
+    package var expandedOver: [String: [CapturedValue]]
 
-    package init(history: RunHistory, hasCrashed: Bool = false, captures: [String: [CapturedValue]] = [:]) {
+    package init(
+        history: RunHistory, hasCrashed: Bool = false, captures: [String: [CapturedValue]] = [:],
+        expanded: [ExpandedTemplate] = [], over lists: [String: [CapturedValue]] = [:]
+    ) {
         self.history = history
         self.hasCrashed = hasCrashed
         self.captures = captures
+        self.expanded = expanded
+        expandedOver = lists
+    }
+
+    /// As it stands, told or not.
+    var knownHistory: RunHistory {
+        var history = history
+        for known in expanded { history.expand(known.template) }
+        return history
     }
 }
 

@@ -168,11 +168,11 @@ package final class PlainProgress: EventConsumer {
         pulse.finished(task)
         job.tasks += expansion.tasks
         tally.expand(task, expansion.tasks)
-        let source = job.tasks[Int(task.raw)].options.values.template?.source ?? ""
-        if expansion.tasks.isEmpty {
+        let source = job.tasks[Int(task.raw)].options.values.template?.sources.first ?? ""
+        if expansion.count == 0 {
             append("  warning: \(id(task)): no task, for the list that `\(source)` captured is empty")
         } else if style.amount != .quiet {
-            append("  \(id(task)): \(HumanText.count(expansion.tasks.count, "task")) of what `\(source)` captured")
+            append("  \(id(task)): \(HumanText.count(expansion.count, "task")) of what `\(source)` captured")
         }
     }
 

@@ -23,6 +23,9 @@ extension Scheduler {
         case .held: tasks[index].addWait(.earliestBegin, now.instant - tasks[index].since)
         case .suspended: leaveSuspended(index)
         case .blocked: leaveBlocked(index)
+        case .expanding where heldExpansion?.template == task:
+            if heldExpansion?.ending == nil { heldExpansion?.ending = ending }
+            return true
         case .expanding: leaveExpanding(index)
         }
         guard case .finish(let outcome, let error, let deferral) = ending else { return false }

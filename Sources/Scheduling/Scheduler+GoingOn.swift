@@ -41,6 +41,11 @@ extension Scheduler {
 
     private mutating func restore(_ index: Int, _ past: TaskPast, _ history: RunHistory) {
         tasks[index].attempt = UInt32(past.attempts)
+        if past.isExpanded {
+            (tasks[index].phase, tasks[index].outcome) = (.finished, .succeeded)
+            finishedCount += 1
+            return
+        }
         if let ending = past.ending {
             tasks[index].phase = .finished
             tasks[index].outcome = ending.outcome
@@ -100,8 +105,9 @@ extension Scheduler {
 
     /// Nothing tells that a group was put in place but the ends of its members, or their files.
     private mutating func restoreGroup(_ number: Int, _ history: RunHistory) {
-        let members = groupMembers.of(number).map { history.tasks[Int($0.raw)] }
-        guard !members.isEmpty else { return }
+        let known = groupMembers.of(number).map { history.tasks[Int($0.raw)] }
+        guard !known.isEmpty else { return }
+        let members = known.filter { !$0.isExpanded }
         let missing = members.first { $0.ending.map { !$0.isGood } ?? false }
         groups[number].open = members.reduce(0) { $0 + ($1.ending == nil ? 1 : 0) }
         groups[number].isPublished = members.contains { $0.ending?.outcome == .succeeded || $0.file != nil }
@@ -213,6 +219,7 @@ extension Scheduler {
         let index = Int(task.raw)
         var lost: (deferral: Deferral?, blame: Blame)?
         for need in plan.tasks[index].needs {
+            if history.tasks[Int(need.raw)].isExpanded { tasks[index].openNeeds -= 1 }
             guard let ending = history.tasks[Int(need.raw)].ending else { continue }
             tasks[index].openNeeds -= 1
             if !ending.isGood { lost = lost ?? (ending.deferral, Blame(.task(need), ending.outcome)) }

@@ -69,6 +69,7 @@ extension Scheduler {
         }
         switch tasks[index].phase {
         case .blocked, .suspended, .staged, .finished: break
+        case .expanding where heldExpansion?.template == task: break
         // It is worked out anew when the template is resumed.
         case .expanding: leaveExpanding(index)
         case .held: tasks[index].addWait(.earliestBegin, now.instant - tasks[index].since)
@@ -82,7 +83,11 @@ extension Scheduler {
         tasks[index].isSuspended = true
         // At once, whatever has to come before its turn: who goes on with this run from its events must know it.
         actions.append(.waiting(task, .suspended))
-        if tasks[index].phase != .running, tasks[index].phase != .blocked { enterSuspended(index) }
+        switch tasks[index].phase {
+        case .running, .blocked: break
+        case .expanding where heldExpansion?.template == task: break
+        default: enterSuspended(index)
+        }
         return true
     }
 

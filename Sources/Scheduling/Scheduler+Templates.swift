@@ -12,6 +12,13 @@ package struct AddedTasks: Sendable {
     package init() {}
 }
 
+/// A template whose tasks are being written down.
+struct HeldExpansion: Sendable {
+    let template: TaskIndex
+    /// How they are to end.
+    var ending: Ending?
+}
+
 /// What became of tasks that did not succeed.
 struct UnsuccessfulTasks: Sendable {
     private var tolerated: Set<TaskIndex> = []
@@ -39,6 +46,20 @@ extension Scheduler {
 
     mutating func leaveExpanding(_ index: Int) {
         tasks[index].addWait(.dependency, now.instant - tasks[index].since)
+    }
+
+    /// The tasks that take the template's place are about to be written down, and from there on they are the run's: what is
+    /// to become of the template meanwhile becomes of them. `false` when it has ended, or was suspended, and nothing is
+    /// to be added.
+    package mutating func holdExpansion(of template: TaskIndex) -> Bool {
+        guard tasks[Int(template.raw)].phase == .expanding else { return false }
+        heldExpansion = HeldExpansion(template: template)
+        return true
+    }
+
+    /// Whether it is a template that others took the place of.
+    package func hasVanished(_ task: TaskIndex) -> Bool {
+        isTemplate(task) && tasks[Int(task.raw)].outcome == .succeeded
     }
 
     /// No task takes the template's place.
@@ -73,8 +94,15 @@ extension Scheduler {
         }
         for task in numbers { create(task) }
         skipped += unmet
+        let isSuspended = tasks[Int(template.raw)].isSuspended
         vanish(template)
         if !isSkipping { skipAll() }
+        let held = heldExpansion?.template == template ? heldExpansion : nil
+        heldExpansion = held == nil ? heldExpansion : nil
+        for task in numbers {
+            if isSuspended { _ = suspend(task) }
+            if let ending = held?.ending { end(task, ending) }
+        }
         return true
     }
 

@@ -44,6 +44,7 @@ package struct Scheduler {
     var stopping: Stop?
     /// What a running task was told to end with; its executor may still say otherwise.
     var endings: [TaskIndex: Ending] = [:]
+    var heldExpansion: HeldExpansion?
     /// Tasks to be skipped because one they need did not succeed, or put off because it was.
     var skipped: [(task: TaskIndex, deferral: Deferral?, blame: Blame?)] = []
     var isSkipping = false

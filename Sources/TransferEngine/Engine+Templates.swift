@@ -15,12 +15,17 @@ extension Engine {
         foresight.grow(by: tasks.count)
         checksumFiles.add(tasks)
         addedNames.add(tasks.map(\.id))
-        if let group = job.tasks[Int(template.raw)].group { groups[Int(group.raw)].remove(template) }
+        removeTemplate(template)
         for (place, task) in tasks.enumerated() {
             let number = TaskIndex(raw: UInt32(start + place))
             claims?.add(task, number)
             if let group = task.group { groups[Int(group.raw)].add(number) }
         }
+    }
+
+    /// Others took its place.
+    package func removeTemplate(_ template: TaskIndex) {
+        if let group = job.tasks[Int(template.raw)].group { groups[Int(group.raw)].remove(template) }
     }
 }
 

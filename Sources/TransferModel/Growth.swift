@@ -3,16 +3,16 @@
 package struct Growth {
     private let job: Job
     private let byID: [String: TaskIndex]
-    private let byTemplate: [Int: TaskIndex]
+    private let byTemplate: [TaskTemplate: TaskIndex]
 
     package init(_ job: Job) {
         self.job = job
         var byID: [String: TaskIndex] = [:]
-        var byTemplate: [Int: TaskIndex] = [:]
+        var byTemplate: [TaskTemplate: TaskIndex] = [:]
         for (number, task) in job.tasks.enumerated() {
             let index = TaskIndex(raw: UInt32(number))
             if let template = task.options.values.template {
-                byTemplate[template.number] = index
+                byTemplate[template] = index
             } else {
                 byID[task.id] = index
             }
@@ -20,8 +20,12 @@ package struct Growth {
         (self.byID, self.byTemplate) = (byID, byTemplate)
     }
 
-    /// The added tasks by the run's numbers, and what tasks of the run need of them.
-    package func expansion(_ expanded: ExpandedJob) throws(TransferError) -> Expansion {
+    /// `nil` of one that is not in the run.
+    package func place(of template: TaskTemplate) -> TaskIndex? { byTemplate[template] }
+
+    /// The added tasks by the run's numbers, and what tasks of the run need of them. `file`: which of the run's files the
+    /// expanded job was read from (`TaskTemplate.file`).
+    package func expansion(_ expanded: ExpandedJob, file: Int = 0) throws(TransferError) -> Expansion {
         let start = job.tasks.count
         let full = expanded.job.tasks
         guard start + expanded.added.count <= Int(UInt32.max), expanded.added.upperBound <= full.count else {
@@ -33,10 +37,14 @@ package struct Growth {
                 return TaskIndex(raw: UInt32(start + number - expanded.added.lowerBound))
             }
             let task = full[number]
-            return task.options.values.template.map { byTemplate[$0.number] } ?? byID[task.id]
+            guard var template = task.options.values.template else { return byID[task.id] }
+            template.file = file
+            return byTemplate[template]
         }
-        let tasks = expanded.added.map { number in
+        let places = NamedPlaces(of: expanded.job, in: job)
+        let tasks = try expanded.added.map { (number) throws(TransferError) in
             var task = full[number]
+            try places.apply(to: &task)
             task.needs = task.needs.compactMap { place($0) }
             guard case .task(let source, let algorithm, let entry)? = task.options.values.checksum else { return task }
             var values = task.options.values
@@ -51,5 +59,34 @@ package struct Growth {
             needs[task] = more.compactMap { place($0) }
         }
         return Expansion(tasks: tasks, needs: needs)
+    }
+}
+
+/// Where a job's sessions and groups stand in another, which may have got more of them since.
+private struct NamedPlaces {
+    private let sessions: [SessionIndex?]
+    private let groups: [GroupIndex?]
+
+    init(of job: Job, in other: Job) {
+        let sessions = Self.places(other.sessions.map(\.name))
+        let groups = Self.places(other.groups.map(\.name))
+        self.sessions = job.sessions.map { sessions[$0.name].map { SessionIndex(raw: UInt16($0)) } }
+        self.groups = job.groups.map { groups[$0.name].map { GroupIndex(raw: UInt16($0)) } }
+    }
+
+    private static func places(_ names: [String]) -> [String: Int] {
+        Dictionary(zip(names, 0...), uniquingKeysWith: { first, _ in first })
+    }
+
+    func apply(to task: inout TaskSpecification) throws(TransferError) {
+        guard let session = sessions[Int(task.session.raw)] else {
+            throw TransferError(.expansionFailed, "the run does not have the session of `\(task.id)`")
+        }
+        task.session = session
+        guard let number = task.group else { return }
+        guard let group = groups[Int(number.raw)] else {
+            throw TransferError(.expansionFailed, "the run does not have the group of `\(task.id)`")
+        }
+        task.group = group
     }
 }

@@ -39,7 +39,7 @@ import TransferModel
     }
 }
 
-/// One run of thirty files, two of them long and slow, and the kills that come over it.
+/// One run of thirty files, two of them long and slow and eight of a list that another task captures, and the kills that come over it.
 private final class KillRound {
     struct Facts: Sendable, CustomStringConvertible {
         var rounds = 0
@@ -115,6 +115,9 @@ private final class KillRound {
     private static func server(_ sizes: [String: Int]) throws -> ScriptedServer {
         let bodies = sizes.reduce(into: [:]) { $0["/\($1.key)"] = body($1.key, $1.value) }
         return try ScriptedServer { request in
+            if request.path == "/names" {
+                return .respond(200, headers: [("Content-Type", "application/json")], body: "[21,22,23,24,25,26,27,28]")
+            }
             guard let body = bodies[request.path] else { return .respond(404) }
             let answer = ServedResource(body, etag: "\"\(request.path)\"").answer(request)
             if body.count == slowSize { return answer.paced(piece, pause) }
@@ -129,7 +132,9 @@ private final class KillRound {
                   - { id: s1, url: "\(server.url("/s1"))", to: out/s1 }
                   - { id: s2, url: "\(server.url("/s2"))", to: out/s2 }
                   - { id: "f${n}", forEach: { n: 1..20 }, url: "\(server.origin)/f${n}", to: "out/f${n}" }
-                  - { id: "f${n}", forEach: { n: 21..28 }, needs: [f1, f2], url: "\(server.origin)/f${n}", to: "out/f${n}" }
+                  - { id: names, needs: [f1], url: "\(server.url("/names"))", capture: { all: { json: "$[*]", all: true } } }
+                  - { id: "f${n}", forEach: { n: { captured: tasks.names.all } }, needs: [f2], url: "\(server.origin)/f${n}",
+                      to: "out/f${n}" }
                 """
     }
 

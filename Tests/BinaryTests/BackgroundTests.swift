@@ -161,6 +161,7 @@ import TransferModel
         #expect(other.exitStatus == 5 && other.errorText.contains("backgroundSessionInUseByAnotherProcess"))
         let new = try stage.detach(stage.job(stage.task("a")), "--new-run")
         #expect(new.exitStatus == 5 && new.errorText.contains("--new-run"))
+        #expect(stage.server.waitForRequests(1, "/a"))
         #expect(try stage.run("cancel", BackgroundStage.identifier).exitStatus == 0)
         try stage.waitFor("$.sessions", "[]")
         #expect(stage.server.requests().count == 1)

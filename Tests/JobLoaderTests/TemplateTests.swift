@@ -39,7 +39,7 @@ struct TemplateTests {
         let job = try #require(load(Self.list + get).job, "\(load(Self.list + get).messages)")
         #expect(job.tasks.map(\.id) == ["list", "get-${n.index}"])
         #expect(job.tasks[1].isTemplate && job.tasks[1].needs == [TaskIndex(raw: 0)])
-        #expect(job.tasks[1].options.values.template == TaskTemplate(number: 0, source: "list"))
+        #expect(job.tasks[1].options.values.template == TaskTemplate(number: 0, sources: ["list"]))
         #expect(job.tasks[1].destination == nil)
     }
 

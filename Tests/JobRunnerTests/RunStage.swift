@@ -16,6 +16,9 @@ final class RunStage {
     var acceptedAt: WallTime?
     /// Whoever keeps the beginnings of requests that must not be sent twice.
     var keep: (@Sendable (UInt64, @escaping @Sendable () -> Void) -> Void)?
+    /// What a template of the job becomes; what is kept of that is in the job of the next process.
+    var expand: (@Sendable (TemplateValues) -> Result<ExpandedJob, TransferError>)?
+    private(set) var expanded: [ExpandedTemplate] = []
     /// Of all processes, as far as they are kept.
     private(set) var events: [Event] = []
 
@@ -92,11 +95,21 @@ final class RunStage {
         settings.outside = outside
         settings.keep = keep
         settings.acceptedAt = acceptedAt
+        let kept = Mutex<[(template: TaskTemplate, captured: [[CapturedValue]])]>([])
+        if let expand {
+            settings.expand = expand
+            settings.keepExpansion = { expansion, isKept in
+                kept.withLock { $0.append((expansion.template, expansion.captured)) }
+                isKept()
+            }
+        }
         let place = MemoryPlace(
             folder: tree.path("state"), job: "stage", sessions: job.sessions.map(\.name), secrets: Redactor([]))
         let run = try JobRun(
             job: job, settings: settings, log: log, memory: place,
-            resuming: past.map { RunResumption(history: $0, hasCrashed: hasCrashed, captures: captures) }
+            resuming: past.map {
+                RunResumption(history: $0, hasCrashed: hasCrashed, captures: captures, expanded: expanded)
+            }
         ) { wake in
             let inbox = Mailbox<RunInput>(wake: wake)
             watcher.inbox.withLock { $0 = inbox }
@@ -105,7 +118,22 @@ final class RunStage {
         let status = run.run()
         if let failure = log.finish() { throw failure }
         events += watcher.events.withLock { $0 }
+        for (template, captured) in kept.withLock({ $0 }) { try grow(template, captured) }
         return status
+    }
+
+    private func grow(_ template: TaskTemplate, _ captured: [[CapturedValue]]) throws {
+        var book = CaptureBook()
+        for (task, values) in zip(template.sources, captured) { book.keep(values, of: task) }
+        guard let made = try expand?(TemplateValues(order: [template.number], captured: book)).get() else { return }
+        let growth = Growth(job)
+        let expansion = try growth.expansion(made)
+        let start = job.tasks.count
+        job.tasks += expansion.tasks
+        for (task, needs) in expansion.needs { job.tasks[Int(task.raw)].needs += needs }
+        if let place = growth.place(of: template) {
+            expanded.append(ExpandedTemplate(template: place, tasks: start..<job.tasks.count))
+        }
     }
 
     /// What is wrong with the whole, over all processes.

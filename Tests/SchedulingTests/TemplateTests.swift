@@ -121,6 +121,62 @@ struct TemplateTests {
         #expect(stage.expanding == [1, 1] && expand(&stage, added(1)) && stage.turn() == [4])
     }
 
+    /// From then on the tasks are the run's, whatever else happens.
+    private func heldStage() -> Stage {
+        var stage = stage()
+        stage.end(0)
+        stage.turn()
+        let isHeld = stage.scheduler.holdExpansion(of: template)
+        #expect(isHeld)
+        return stage
+    }
+
+    @Test func aRunThatStops_endsTheTasksThatAreBeingKept() {
+        var stage = heldStage()
+        stage.command(.stop(signal: 2))
+        stage.turn()
+        #expect(stage.ends[1] == nil && !stage.scheduler.isFinished)
+        #expect(expand(&stage, added(2)) && stage.turn() == [])
+        stage.end(3)
+        stage.turn()
+        #expect(stage.ends[4]?.outcome == .cancelled && stage.ends[5]?.outcome == .cancelled)
+        #expect(stage.ends[1] == nil && stage.scheduler.isFinished)
+    }
+
+    @Test func aTemplateThatIsCancelledWhileItsTasksAreKept_cancelsThose() {
+        var stage = heldStage()
+        stage.command(.cancel([template], keepPartial: false))
+        #expect(expand(&stage, added(2)) && stage.turn() == [])
+        #expect(stage.ends[4]?.outcome == .cancelled && stage.ends[5]?.outcome == .cancelled)
+        #expect(stage.ends[2]?.outcome == .skipped && stage.ends[3] == nil)
+    }
+
+    @Test func aTemplateThatIsSuspendedWhileItsTasksAreKept_suspendsThose() {
+        var stage = heldStage()
+        stage.command(.suspend([template]))
+        #expect(expand(&stage, added(2)) && stage.turn() == [])
+        stage.command(.resume([TaskIndex(raw: 4)]))
+        #expect(stage.turn() == [4])
+    }
+
+    @Test func oneThatIsResumedInTime_isNot() {
+        var stage = heldStage()
+        stage.command(.suspend([template]))
+        stage.command(.resume([template]))
+        #expect(expand(&stage, added(2)) && stage.turn() == [4, 5])
+    }
+
+    @Test func whatIsSuspendedOrHasEnded_isNotKept() {
+        var stage = stage()
+        stage.end(0)
+        stage.turn()
+        stage.command(.suspend([template]))
+        let ofSuspended = stage.scheduler.holdExpansion(of: template)
+        stage.command(.cancel([template], keepPartial: false))
+        let ofEnded = stage.scheduler.holdExpansion(of: template)
+        #expect(!ofSuspended && !ofEnded)
+    }
+
     @Test func aGroupWaitsForItsTemplates() {
         let group = GroupIndex(raw: 0)
         var stage = stage {

@@ -27,6 +27,8 @@ package final class Follower {
     /// Where progress is wanted.
     private var placing: ProgressPlacing?
     private var isOver = false
+    /// How many of the run's tasks are known to those who are told.
+    private var taskCount: Int
     /// Processes that went away in a row without anything new.
     private var deaths = 0
 
@@ -37,9 +39,11 @@ package final class Follower {
     /// All events are there; what is left takes as long as the run's report and commands.
     private static let lastPatience: Int64 = 100
 
+    /// `job` is what the process carries, as far as those who are told know it.
     package init(
-        _ run: RunID, _ identifier: String, folder: StateFolder, starter: ServiceStarter
+        _ run: RunID, _ identifier: String, of job: Job, folder: StateFolder, starter: ServiceStarter
     ) throws(ServiceTrouble) {
+        taskCount = job.tasks.count
         self.run = run
         self.identifier = identifier
         self.starter = starter
@@ -115,7 +119,7 @@ package final class Follower {
         do throws(StoreError) {
             try journal.checkPlace()
             while true {
-                let events = try journal.events(of: run, after: last, limit: Self.page)
+                let events = withTasks(try journal.events(of: run, after: last, limit: Self.page))
                 guard let newest = events.last else { return isNew }
                 isNew = true
                 last = newest.sequence
@@ -126,6 +130,23 @@ package final class Follower {
             }
         } catch {
             throw ServiceTrouble(error.description)
+        }
+    }
+
+    /// The journal's events say how many tasks a template became; here they are given, where they are not known yet.
+    private func withTasks(_ events: [Event]) -> [Event] {
+        let isTold = events.contains { if case .expanded = $0.kind { true } else { false } }
+        guard isTold, let handed = try? HandedJob(of: run, journal) else { return events }
+        return events.map { event in
+            guard case .expanded(let expansion) = event.kind,
+                let found = handed.expanded.first(where: { $0.template == event.task }),
+                found.tasks.upperBound > taskCount
+            else { return event }
+            var event = event
+            let tasks = Array(handed.part.job.tasks[taskCount..<found.tasks.upperBound])
+            taskCount = found.tasks.upperBound
+            event.kind = .expanded(Expansion(tasks: tasks, count: expansion.count))
+            return event
         }
     }
 

@@ -143,7 +143,7 @@ package struct Handover {
         _ run: RunID, _ handed: HandedJob, _ recipe: RunRecipe, _ journal: Journal
     ) -> Bool {
         guard recipe.inputs.encoded() != handed.newest.inputs.encoded(),
-            let past = try? JournalledPast(of: run, handed.part.job, journal)
+            let past = try? JournalledPast(of: run, handed, journal)
         else { return false }
         return past.history.tasks.contains { $0.ending == nil && $0.waiting == .credential }
     }

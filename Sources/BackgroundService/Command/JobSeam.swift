@@ -21,12 +21,17 @@ package struct JobSeam {
     package static func problems(_ job: Job, isDetached: Bool) -> [Diagnostic] {
         let isBackground = job.tasks.map { job.sessions[Int($0.session.raw)].kind == .background }
         var found: [Diagnostic] = []
-        for task in job.tasks where task.isTemplate && isBackground.contains(true) {
+        for (index, task) in job.tasks.enumerated() {
+            // Which tasks those will be is known to the process that makes them.
+            let need = task.needs.first {
+                job.tasks[Int($0.raw)].isTemplate && isBackground[Int($0.raw)] != isBackground[index]
+            }
+            guard let need = need.map({ job.tasks[Int($0.raw)].id }) else { continue }
             found.append(
                 problem(
-                    "captured-in-background",
-                    "`forEach` over what a task captures is not for jobs with background sessions",
-                    "put these tasks into a job of their own, in a session that is `default` or `ephemeral`", task))
+                    "captured-across-sessions",
+                    "`\(task.id)` needs `\(need)`, tasks that another process makes of what was captured",
+                    "let all of them be in background sessions, or none", task))
         }
         var groups: [GroupIndex: Bool] = [:]
         for (index, task) in job.tasks.enumerated() {

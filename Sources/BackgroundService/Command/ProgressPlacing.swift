@@ -10,8 +10,8 @@ package struct ProgressPlacing {
     }
     private enum Phase { case sending, receiving }
 
-    private let tasks: [String: TaskIndex]
-    private let sessions: [SessionIndex]
+    private var tasks: [String: TaskIndex]
+    private var sessions: [SessionIndex]
     /// Of tasks with an attempt under way.
     private var phases: [TaskIndex: Phase] = [:]
     /// The last word of each, in the order in which they came.
@@ -35,8 +35,16 @@ package struct ProgressPlacing {
             case .attemptStarted: phases[task] = .sending
             case .response: phases[task] = .receiving
             case .attemptFinished, .taskFinished: phases[task] = nil
+            case .expanded(let expansion): add(expansion.tasks)
             default: break
             }
+        }
+    }
+
+    private mutating func add(_ more: [TaskSpecification]) {
+        for task in more {
+            tasks[task.id] = tasks[task.id] ?? TaskIndex(raw: UInt32(sessions.count))
+            sessions.append(task.session)
         }
     }
 

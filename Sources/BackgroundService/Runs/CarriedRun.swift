@@ -175,14 +175,15 @@ final class CarriedRun: Sendable {
         if let run = try journal.run(id), try notes.isOutgrown(by: run, journal) { return .left }
         OwnPlace.take(folder: accepted.folder, mask: handed.recipe.mask)
         let job = handed.part.job
-        let past = try JournalledPast(of: id, job, journal)
-        let ending = RunEnding(
+        let past = try JournalledPast(of: id, handed, journal)
+        var ending = RunEnding(
             id: id, accepted: accepted, job: job, recipe: handed.recipe, tools: tools, cancellation: cancellation)
         var report: JSONReport?
         if !past.isOver {
             for end in try notes.new(journal, id) { inbox.post(.outside(end)) }
             report = try ending.beginReport(journal)
-            guard try transfer(handed, past, report) else { return .left }
+            guard let grown = try transfer(handed, past, report) else { return .left }
+            ending.job = grown
         }
         closeInbox()
         do {
@@ -206,8 +207,8 @@ final class CarriedRun: Sendable {
         return .finished
     }
 
-    /// `false` when it was left.
-    private func transfer(_ handed: HandedJob, _ past: JournalledPast, _ report: JSONReport?) throws -> Bool {
+    /// The job with all that its templates became; `nil` when it was left.
+    private func transfer(_ handed: HandedJob, _ past: JournalledPast, _ report: JSONReport?) throws -> Job? {
         try CurlLibrary.prepare()
         let suspects = Suspects(past.history.suspects(hasCrashed: hasCrashed))
         let (job, recipe) = (suspects.alone(in: handed.part.job), handed.recipe)
@@ -237,6 +238,7 @@ final class CarriedRun: Sendable {
         do {
             var settings = settings(recipe)
             settings.outside = OutsideNeeds(handed.part.outside)
+            expand(handed, writer, &settings)
             settings.acceptedAt = accepted.createdAt
             settings.keep = { [beginnings] last, isKept in
                 writer.hurry(upTo: last)
@@ -280,7 +282,23 @@ final class CarriedRun: Sendable {
             throw failure
         }
         for problem in problems { tools.log("run \(id.raw): \(problem)") }
-        return status != nil
+        return status.map { _ in run.job }
+    }
+
+    /// Tasks that are made in mid-run are in the journal before they begin.
+    private func expand(_ handed: HandedJob, _ writer: JournalWriter, _ settings: inout RunSettings) {
+        guard handed.hasTemplates else { return }
+        settings.expand = { handed.expand($0) }
+        settings.keepExpansion = { [inbox] expansion, isKept in
+            writer.extend(
+                RunExtension(
+                    note: ExpansionNote(expansion).input, tasks: expansion.tasks, after: expansion.taskCount,
+                    sequence: expansion.sequence
+                ) { isAdded in
+                    // A changed job brought tasks of which this run does not know.
+                    if isAdded { isKept() } else { inbox.postMakeWay() }
+                })
+        }
     }
 
     /// From the writer's thread.
@@ -347,6 +365,8 @@ package enum InputKind {
     package static let captures = "captures"
     /// The end of a task that somebody else carries, by its id.
     package static let outside = "outside"
+    /// That a template became tasks.
+    static let expansion = "expansion"
     /// How a session's `onFinish` ended.
     static let hook = "hook"
 }

@@ -6,15 +6,20 @@ import TransferModel
 /// What happened of a run until now, as its events tell it.
 struct JournalledPast {
     let history: RunHistory
+    private let expanded: [ExpandedTemplate]
+    private let expandedOver: [String: [CapturedValue]]
     private var captures: [String: [CapturedValue]] = [:]
 
     /// So many events are in memory at a time.
     private static let page = 4096
 
-    init(of id: RunID, _ job: Job, _ journal: Journal) throws(StoreError) {
+    init(of id: RunID, _ handed: HandedJob, _ journal: Journal) throws(StoreError) {
+        let job = handed.part.job
         var history = RunHistory(taskCount: job.tasks.count, sessionCount: job.sessions.count)
         try Self.read(id, journal) { history.apply($0) }
         self.history = history
+        expanded = handed.expanded
+        expandedOver = handed.expandedOver
         if history.lastSequence == 0 { return }
         for note in try journal.inputs(of: id, kind: InputKind.captures) {
             guard let end = try? TaskEndNote.end(note) else { continue }
@@ -38,7 +43,8 @@ struct JournalledPast {
 
     /// `nil` for one that nobody has begun.
     func resumption(hasCrashed: Bool) -> RunResumption? {
-        history.lastSequence == 0
-            ? nil : RunResumption(history: history, hasCrashed: hasCrashed, captures: captures)
+        if history.lastSequence == 0, expanded.isEmpty { return nil }
+        return RunResumption(
+            history: history, hasCrashed: hasCrashed, captures: captures, expanded: expanded, over: expandedOver)
     }
 }

@@ -142,7 +142,7 @@ final class LiveRuns: @unchecked Sendable {
 
     private func isSuspected(_ run: JournalRun, _ journal: Journal) -> Bool {
         guard let handed = try? HandedJob(of: run.id, journal),
-            let past = try? JournalledPast(of: run.id, handed.part.job, journal)
+            let past = try? JournalledPast(of: run.id, handed, journal)
         else { return false }
         return !past.history.suspects(hasCrashed: true).isEmpty
     }

@@ -9,7 +9,8 @@ package import TransferModel
 struct RunEnding {
     let id: RunID
     let accepted: AcceptedRun
-    let job: Job
+    /// Grows when templates become tasks.
+    var job: Job
     let recipe: RunRecipe
     let tools: HostTools
     /// Ends a command that runs when this process has to.

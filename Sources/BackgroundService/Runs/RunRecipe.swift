@@ -2,7 +2,7 @@ import Diagnostics
 package import Exports
 package import JobLoader
 import Records
-package import Stores
+import Stores
 package import TransferModel
 
 /// All that a background run is made of: of these any process makes the same job again. It holds whatever secrets the job
@@ -80,40 +80,6 @@ extension RunRecipe {
     /// The first is what the run was accepted with; of a changed job file others follow.
     func input(_ number: Int) -> JournalInput {
         JournalInput(kind: InputKind.recipe, name: "\(number)", bytes: encoded())
-    }
-}
-
-/// What was handed over with a run, all told.
-package struct HandedJob: Sendable {
-    /// As it was accepted.
-    package let recipe: RunRecipe
-    /// As it was last handed over.
-    package let newest: RunRecipe
-    /// How often something was handed over.
-    package let count: Int
-    /// What the background process carries of it.
-    package let part: JobPart
-
-    package init(of run: RunID, _ journal: Journal) throws(ServiceTrouble) {
-        let inputs: [JournalInput]
-        do throws(StoreError) {
-            inputs = try journal.inputs(of: run, kind: InputKind.recipe)
-        } catch {
-            throw ServiceTrouble(error.description, mayPass: error.kind != .sealedForEver)
-        }
-        guard let first = inputs.first else {
-            throw ServiceTrouble("run \(run.raw) was handed over without its job")
-        }
-        recipe = try RunRecipe(first.bytes)
-        count = inputs.count
-        var job = try recipe.job()
-        var newest = recipe
-        for input in inputs.dropFirst() {
-            newest = try RunRecipe(input.bytes)
-            job = job.adding(try newest.job())
-        }
-        self.newest = newest
-        part = JobSeam(job).background
     }
 }
 

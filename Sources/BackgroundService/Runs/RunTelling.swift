@@ -3,7 +3,7 @@ import TransferModel
 
 /// Tells those who follow how far bodies have come. What else happens they read in the journal.
 final class ProgressTeller: EventConsumer {
-    private let job: Job
+    private var job: Job
     private let board: NewsBoard
     /// Of the last event that goes into the journal.
     private var last: UInt64
@@ -19,6 +19,9 @@ final class ProgressTeller: EventConsumer {
             switch event.kind {
             case .receivedData(let progress): tell(progress, .received, event)
             case .sentBodyData(let progress): tell(progress, .sent, event)
+            case .expanded(let expansion):
+                job.tasks += expansion.tasks
+                last = event.sequence
             default: last = event.sequence
             }
         }

@@ -83,7 +83,7 @@ private struct RunFold {
             (live?.run.tasks ?? []).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let isCarried = !told.isEmpty
         var own: [SessionTask] = []
-        for (task, name) in zip(tasks, identifiers) where name ?? identifier == identifier {
+        for (task, name) in zip(tasks, identifiers) where name ?? identifier == identifier && !task.isGone {
             var task = task
             if let known = told[task.id] { task.take(known) } else if !isCarried { task.isAlone() }
             own.append(task)

@@ -17,6 +17,8 @@ package struct SessionTask: Hashable, Sendable {
     package private(set) var attempts = 0
     /// Of one that has ended.
     package private(set) var error: TransferError?
+    /// A template whose place others took.
+    private(set) var isGone = false
 
     init(id: String, type: TaskType?) {
         self.id = id
@@ -44,8 +46,8 @@ package struct SessionTask: Hashable, Sendable {
             stand(.finished)
             outcome = record.outcome
             error = record.error
-        case .sessionStarted, .taskCreated, .expanded, .challenge, .redirect, .becameDownload, .needNewBodyStream,
-            .sentBodyData,
+        case .expanded: isGone = true
+        case .sessionStarted, .taskCreated, .challenge, .redirect, .becameDownload, .needNewBodyStream, .sentBodyData,
             .receivedData, .cacheStored, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
             break
         }

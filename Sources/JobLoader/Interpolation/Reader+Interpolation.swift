@@ -197,7 +197,8 @@ extension Reader {
 
     private func local(_ name: String, _ field: String?, _ reference: Template.Reference, _ node: NodeID) -> Value? {
         if let binding = bindings.first(where: { $0.name == name }) {
-            if case .captured(let item) = binding.value, isInTask {
+            // Which of the values it is tells nothing of them.
+            if case .captured(let item) = binding.value, isInTask, field != "index" {
                 captureUses.append(
                     CaptureUse(
                         task: item.task, name: item.list, span: referenceSpan(node, reference.ordinal),

@@ -18,7 +18,7 @@ extension TaskLoader {
         let place = tasks.count
         let named = capturedLists
         makeTask(node, isShared: false, &shared)
-        guard tasks.count > place, let source = named.first?.task else { return }
+        guard tasks.count > place, !named.isEmpty else { return }
         if tasks[place].toStandardOutput {
             reader.error(
                 "conflicting-keys", "`to: \"-\"` and a `forEach` over what a task captures exclude each other",
@@ -29,7 +29,9 @@ extension TaskLoader {
         tasks[place].id = written.has(table.id) ? reader.tree.text(written.value(table.id)) : ""
         tasks[place].destination = nil
         var values = tasks[place].options.values
-        values.template = TaskTemplate(number: number, source: source)
+        var sources: [String] = []
+        for list in named where !sources.contains(list.task) { sources.append(list.task) }
+        values.template = TaskTemplate(number: number, sources: sources)
         tasks[place].options = TaskOptions(values)
         checks.templates.append(
             CrossChecks.Template(

@@ -15,14 +15,14 @@ extension Journal {
         }
     }
 
-    /// In the order in which they were given. An error where the run's key is gone: nobody can read them then.
-    package func inputs(of id: RunID, kind: String? = nil) throws(StoreError) -> [JournalInput] {
+    /// In the order in which they were given; of one or two kinds only, or of all. An error where the run's key is gone: nobody can read them then.
+    package func inputs(of id: RunID, kinds: [String] = []) throws(StoreError) -> [JournalInput] {
         try read { () throws(StoreError) in
             // Both are about one moment.
             beginReading()
             defer { endReading() }
             let run = try known(id)
-            let sealed = try SealedInput.all(of: id, kind: kind, database)
+            let sealed = try SealedInput.all(of: id, kinds: kinds, database)
             if sealed.isEmpty { return [] }
             let seal = try seal(of: run)
             var inputs: [JournalInput] = []
@@ -36,6 +36,10 @@ extension Journal {
             }
             return inputs
         }
+    }
+
+    package func inputs(of id: RunID, kind: String) throws(StoreError) -> [JournalInput] {
+        try inputs(of: id, kinds: [kind])
     }
 
     /// How many of a kind there are: nothing of them is read.
@@ -87,14 +91,18 @@ struct SealedInput {
     let name: String
     let sealed: [UInt8]
 
-    /// `kind`: of that one alone.
+    /// `kinds`: of those alone, two at most, where there are any.
     static func all(
-        of id: RunID, kind: String?, _ database: borrowing Database
+        of id: RunID, kinds: [String], _ database: borrowing Database
     ) throws(StoreError) -> [SealedInput] {
         let query = try database.prepare(
-            "SELECT kind, name, bytes, seal FROM inputs WHERE run = ?1 AND (?2 IS NULL OR kind = ?2) ORDER BY id")
+            """
+            SELECT kind, name, bytes, seal FROM inputs
+            WHERE run = ?1 AND (?2 IS NULL OR kind IN (?2, ?3)) ORDER BY id
+            """)
         query.bind(1, id.raw)
-        query.bind(2, kind)
+        query.bind(2, kinds.first)
+        query.bind(3, kinds.last)
         var inputs: [SealedInput] = []
         while try query.step() { inputs.append(try read(query, of: id, database)) }
         return inputs

@@ -52,13 +52,17 @@ extension Journal {
     /// of the others, and none may have an id that the run has. An input takes the place of one of the same kind and name.
     /// A run that had ended is running again, and its events do not tell of an end any more. Identifiers that it does not
     /// have yet are its own from now on.
+    ///
+    /// `after`: how many tasks the run has, as far as the caller knows. `false` where it has others by now: nothing is added.
+    @discardableResult
     package func extend(
-        _ id: RunID, inputs: [JournalInput], tasks: [String], identifiers: [String] = []
-    ) throws(StoreError) {
+        _ id: RunID, inputs: [JournalInput], tasks: [String], identifiers: [String] = [], after count: Int? = nil
+    ) throws(StoreError) -> Bool {
         try change(id) { run throws(StoreError) in
             guard run.deliveredAt == nil else {
                 throw StoreError(.other, "\(database.title): run \(id.raw) has ended, and somebody knows of it")
             }
+            guard count ?? run.taskCount == run.taskCount else { return false }
             var known = Set(try Self.tasks(of: run, database))
             if let twice = tasks.first(where: { !known.insert($0).inserted }) {
                 throw StoreError(.other, "\(database.title): run \(id.raw) has a task `\(twice)` already")
@@ -71,6 +75,7 @@ extension Journal {
                 (run.state, run.end) = (.running, nil)
                 try dropEnding(of: &run)
             }
+            return true
         }
     }
 

@@ -10,6 +10,30 @@ package enum JournalNews: Hashable, Sendable {
     case failed(StoreError)
 }
 
+/// Tasks that are to be added to a run under way.
+package struct RunExtension: Sendable {
+    /// Of what they are made again.
+    package let note: JournalInput
+    package let tasks: [String]
+    /// How many tasks the run has, as far as is known here.
+    package let after: Int
+    /// The events up to this number are to be written before.
+    package let sequence: UInt64
+    /// Called on the writer's thread: whether they were added, or the run has other tasks by now.
+    package let reply: @Sendable (_ isAdded: Bool) -> Void
+
+    package init(
+        note: JournalInput, tasks: [String], after: Int, sequence: UInt64,
+        reply: @escaping @Sendable (_ isAdded: Bool) -> Void
+    ) {
+        self.note = note
+        self.tasks = tasks
+        self.after = after
+        self.sequence = sequence
+        self.reply = reply
+    }
+}
+
 /// The thread that writes a run's events, so that neither the loop nor those who fold them wait for the disk: what comes
 /// within 50 ms is one transaction.
 package final class JournalWriter: EventConsumer, Sendable {
@@ -19,9 +43,14 @@ package final class JournalWriter: EventConsumer, Sendable {
 
     private let events: Mailbox<Event>
     private let inputs: Mailbox<JournalInput>
+    private let extensions: Mailbox<RunExtension>
     private let thread = WorkThread()
     private let failure = Mutex<StoreError?>(nil)
     private let hurried = Atomic<UInt64>(0)
+    /// The last event that came.
+    private let heard = Atomic<UInt64>(0)
+    /// Something waits until events up to this number have come; 0: nothing does.
+    private let awaited = Atomic<UInt64>(0)
     private let isAsked = Atomic<Bool>(false)
 
     /// `tell` is called on the writer's thread.
@@ -34,6 +63,7 @@ package final class JournalWriter: EventConsumer, Sendable {
         let wake = thread.wake
         events = Mailbox(wake: { wake.signal() })
         inputs = Mailbox(wake: { wake.signal() })
+        extensions = Mailbox(wake: { wake.signal() })
         try thread.start(named: "journal") { [self] in
             let worker = JournalWorker(folder, run, writeAfter, tell)
             work(worker)
@@ -41,10 +71,23 @@ package final class JournalWriter: EventConsumer, Sendable {
         }
     }
 
-    package func consume(_ batch: ArraySlice<Event>) { events.post(batch.filter(\.isJournalled)) }
+    package func consume(_ batch: ArraySlice<Event>) {
+        events.post(batch.filter(\.isJournalled))
+        guard let last = batch.last?.sequence else { return }
+        heard.store(last, ordering: .sequentiallyConsistent)
+        // Not all events are written, so the last may bring nothing that wakes the writer.
+        let awaited = awaited.load(ordering: .sequentiallyConsistent)
+        if awaited != 0, awaited <= last { thread.wake.signal() }
+    }
 
     /// Keeps one more thing that the run needs in order to go on. It is durable before any event that is told later.
     package func keep(_ input: JournalInput) { inputs.post(input) }
+
+    /// At once, and after what was to be kept before. What cannot be written now is tried again.
+    package func extend(_ addition: RunExtension) {
+        awaited.store(addition.sequence, ordering: .sequentiallyConsistent)
+        extensions.post(addition)
+    }
 
     /// Somebody waits until all events up to that number would survive a power cut. Before they are handed over.
     package func hurry(upTo sequence: UInt64) { hurried.store(sequence, ordering: .releasing) }
@@ -65,10 +108,14 @@ package final class JournalWriter: EventConsumer, Sendable {
         while true {
             let isLast = isAsked.exchange(false, ordering: .acquiring)
             let isEnding = thread.isEnding
+            let heard = heard.load(ordering: .sequentiallyConsistent)
             let batch = events.takeAll()
-            // After the events: what was posted before one of them is there by now.
+            let additions = extensions.takeAll()
+            // After these: what was posted before one of them is there by now.
             worker.take(inputs.takeAll())
+            worker.take(additions)
             worker.take(batch)
+            worker.heard = heard
             worker.writeIfDue(isLast: isLast || isEnding, hurried: hurried.load(ordering: .acquiring))
             if isEnding, batch.isEmpty { return }
             if batch.isEmpty { worker.wait(on: thread.wake) }
@@ -86,6 +133,9 @@ private final class JournalWorker {
     private var journal: Journal?
     private var unwritten: [Event] = []
     private var unkept: [JournalInput] = []
+    private var additions: [RunExtension] = []
+    /// Events up to this number have come.
+    var heard: UInt64 = 0
     private var due: Instant?
     private(set) var failure: StoreError?
 
@@ -104,6 +154,13 @@ private final class JournalWorker {
         if due == nil { due = Clocks.instant() + writeAfter }
     }
 
+    func take(_ batch: [RunExtension]) {
+        if batch.isEmpty { return }
+        additions += batch
+    }
+
+    private var canAdd: Bool { additions.first.map { $0.sequence <= heard } ?? false }
+
     func take(_ batch: [Event]) {
         if batch.isEmpty { return }
         unwritten += batch
@@ -111,9 +168,11 @@ private final class JournalWorker {
     }
 
     func writeIfDue(isLast: Bool, hurried: UInt64) {
-        guard let due, !unwritten.isEmpty || !unkept.isEmpty else { return }
+        if canAdd, due == nil { due = Clocks.instant() }
+        guard let due, !unwritten.isEmpty || !unkept.isEmpty || canAdd else { return }
         let isHurried = unwritten.first.map { $0.sequence <= hurried } ?? false
-        let isDue = failure == nil && (isHurried || unwritten.count >= JournalWriter.writeCount)
+        let isDue =
+            failure == nil && (isHurried || canAdd || unwritten.count >= JournalWriter.writeCount)
         if isLast || isDue || due <= Clocks.instant() { write(durably: isHurried) }
     }
 
@@ -126,6 +185,13 @@ private final class JournalWorker {
             }
             let last = try journal.append(unwritten, to: run, durably: durably)
             unwritten = []
+            while canAdd {
+                let addition = additions[0]
+                let isAdded = try journal.extend(
+                    run, inputs: [addition.note], tasks: addition.tasks, after: addition.after)
+                additions.removeFirst()
+                addition.reply(isAdded)
+            }
             due = nil
             failure = nil
             tell(.written(upTo: last))

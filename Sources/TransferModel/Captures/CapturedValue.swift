@@ -41,6 +41,8 @@ package struct CaptureBook: Sendable {
 
     package mutating func keep(_ captured: [CapturedValue], of task: String) { values[task] = captured }
 
+    package func values(of task: String) -> [CapturedValue]? { values[task] }
+
     /// The value of `${tasks.TASK.NAME}`.
     package func value(_ task: String, _ name: String) throws(TransferError) -> CapturedValue {
         guard let captured = values[task] else {

@@ -18,7 +18,7 @@ package struct RunHistory: Sendable {
     /// Of bodies, in both directions, as far as ended attempts told them.
     package private(set) var bytesMoved: Int64 = 0
     /// `runFinished` was told, and no task has come since: nothing is left to be done.
-    package var isFinished: Bool { wasEndTold && tasks.allSatisfy { $0.ending != nil } }
+    package var isFinished: Bool { wasEndTold && tasks.allSatisfy(\.hasEnded) }
     private var wasEndTold = false
 
     package init(taskCount: Int, sessionCount: Int) {
@@ -41,6 +41,9 @@ package struct RunHistory: Sendable {
         guard let session = event.session.map({ Int($0.raw) }), sessions.indices.contains(session) else { return }
         sessions[session].apply(event.kind)
     }
+
+    /// It is known, though no event has told it yet, that tasks took this template's place.
+    package mutating func expand(_ template: TaskIndex) { tasks[Int(template.raw)].expands() }
 
     /// The run's clock at that date: time in which nobody carried the run counts.
     package func elapsed(at date: WallTime) -> TimeSpan {

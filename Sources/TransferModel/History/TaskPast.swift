@@ -36,6 +36,10 @@ package struct TaskPast: Sendable {
     package private(set) var isSuspended = false
     /// `nil`: it has not ended.
     package private(set) var ending: Ending?
+    /// A template in whose place others came: it has no end of its own.
+    package private(set) var isExpanded = false
+    /// Nothing is left to be done for it.
+    package var hasEnded: Bool { ending != nil || isExpanded }
     /// The number of its last attempt.
     package private(set) var attempts = 0
     package private(set) var open: OpenAttempt?
@@ -113,7 +117,8 @@ package struct TaskPast: Sendable {
         case .fileFinished(let record): file = record
         case .attemptFinished(let record): ends(record, time)
         case .taskFinished(let record): finishes(record)
-        case .sessionStarted, .expanded, .challenge, .becameDownload, .needNewBodyStream, .sentBodyData, .receivedData,
+        case .expanded: expands()
+        case .sessionStarted, .challenge, .becameDownload, .needNewBodyStream, .sentBodyData, .receivedData,
             .cacheStored, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
             break
         }
@@ -204,6 +209,11 @@ package struct TaskPast: Sendable {
         }
         untold.fails(at: url)
         if !name.mayBeTheNetworks, name != .noPermittedRoute { untoldForSure.fails(at: url) }
+    }
+
+    mutating func expands() {
+        isExpanded = true
+        waits = []
     }
 
     private mutating func finishes(_ record: TaskRecord) {

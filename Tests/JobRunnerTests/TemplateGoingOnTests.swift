@@ -1,0 +1,61 @@
+import JobRunner
+import Synchronization
+import TestSupport
+import Testing
+import TransferModel
+
+/// A run whose templates became tasks, and whose process ended at any moment after that.
+@Suite struct TemplateGoingOnTests {
+    private static let names = ["a", "b", "c"]
+
+    /// `list`, a template over what it captures, and `after`, which needs whatever that becomes.
+    private func stage() throws -> RunStage {
+        let stage = try RunStage()
+        stage.makeBackground()
+        stage.server.on(
+            "/list", .respond(200, headers: [("Content-Type", "application/json")], body: #"["a", "b", "c"]"#))
+        for name in Self.names { stage.server.on("/f/\(name)", .respond(200, body: "file \(name)")) }
+        stage.server.on("/after", .respond(200, body: "x"))
+        try stage.add("list", "/list", type: .data) { values in
+            values.captures = [Capture(name: "names", source: .jsonList("$[*]"))]
+        }
+        try stage.add("get", "/f/${n}", needs: [0]) { $0.template = TaskTemplate(number: 0, sources: ["list"]) }
+        try stage.add("after", "/after", needs: [1])
+        let job = stage.job
+        let made = try Self.names.map { name in
+            try stage.add("get-\(name)", "/f/\(name)", needs: [0])
+            return stage.job.tasks.removeLast()
+        }
+        stage.expand = { values in
+            guard case .list(let found)? = values.captured.list("list", "names")?.value else {
+                return .failure(TransferError(.expansionFailed, "no list"))
+            }
+            var grown = job
+            grown.tasks += made.prefix(found.count)
+            grown.tasks[2].needs += found.indices.map { TaskIndex(raw: UInt32(3 + $0)) }
+            return .success(ExpandedJob(job: grown, added: 3..<3 + found.count))
+        }
+        return stage
+    }
+
+    @Test func aProcessThatEndsAnywhereAfterTasksWereKept_isFollowedByOneThatKnowsThem() throws {
+        let whole = try stage()
+        defer { whole.server.stop() }
+        #expect(try whole.run() == .succeeded)
+        let expanded = try #require(whole.events.firstIndex { $0.word == "expanded" })
+        // The tasks are kept just before that is told.
+        for count in expanded...whole.events.count {
+            let stage = try stage()
+            defer { stage.server.stop() }
+            #expect(try stage.run() == .succeeded)
+            guard count < stage.events.count else { continue }
+            stage.cut(to: count)
+            #expect(try stage.run() == .succeeded, "cut to \(count)")
+            #expect(stage.events.count { $0.word == "expanded" } == 1)
+            #expect((3...5).allSatisfy { stage.end($0)?.outcome == .succeeded } && stage.end(1) == nil)
+            #expect(stage.end(2)?.outcome == .succeeded && stage.server.requests("/list").count == 1)
+            #expect(stage.violations() == [], "cut to \(count)")
+            for name in Self.names { #expect(try stage.tree.text("get-\(name).bin") == "file \(name)") }
+        }
+    }
+}

@@ -69,6 +69,18 @@ package final class RunningProgram: Sendable {
         }
     }
 
+    /// Whether its first thread holds a signal back, to ask for it when it is ready, or asks for it just now.
+    package func holds(_ signal: Int32) -> Bool {
+        func text(_ name: String) -> String {
+            String(decoding: (try? TemporaryTree.bytes(at: "/proc/\(processID)/\(name)")) ?? [], as: UTF8.self)
+        }
+        // For as long as it asks the kernel does not count it as blocked.
+        if text("wchan").contains("sigtimedwait") { return true }
+        let line = text("status").split(separator: "\n").first { $0.hasPrefix("SigBlk:") }
+        let mask = line.flatMap { UInt64($0.dropFirst("SigBlk:".count).drop { $0 == "\t" }, radix: 16) } ?? 0
+        return mask & (1 << UInt64(signal - 1)) != 0
+    }
+
     /// The number of its thread of this name, as soon as it has one.
     package func thread(named name: String, timeout: TimeSpan = .seconds(30)) -> Int32? {
         let deadline = MonotonicClock.now + timeout

@@ -61,9 +61,8 @@ import TextFormats
         let scene = try BackgroundScene()
         let program = try scene.stage.start(job(server))
         #expect(server.waitForRequests(1, "/a"))
-        let others = try (1...3).map { _ in try scene.binary.start(["attach", "org.example.test"]) }
-        // Each has made its own outputs by the time that it counts as one who follows.
-        usleep(300_000)
+        let others = try (1...3).map { try scene.binary.start(["attach", "org.example.test", "--events", "e\($0)"]) }
+        for number in 1...3 { waitUntil { (try? scene.folder.bytes("e\(number)").isEmpty) == false } }
         server.open(gate: "open")
         for other in others { #expect(other.wait().exitStatus == 0) }
         let run = try scene.stage.finish(program)

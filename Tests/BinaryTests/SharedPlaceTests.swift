@@ -132,7 +132,8 @@ import Testing
     func aPipeWithoutAReaderCanBeLeft(_ options: [String]) throws {
         try #require(mkfifo(binary.folder.path("ev"), 0o600) == 0)
         let program = try binary.start(["job.yaml"] + options)
-        usleep(300_000)
+        // Signals are values to it from then on, whether or not it has come to the pipe.
+        waitUntil { program.holds(SIGINT) }
         program.send(signal: SIGINT)
         let result = program.wait()
         #expect(result.exitStatus == 4 && result.errorText.contains("nobody had opened it"))

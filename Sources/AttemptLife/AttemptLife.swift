@@ -39,9 +39,11 @@ package final class AttemptLife {
 
     let rules: AttemptRules
     /// The URL the task names, where it began; over https where that must be.
-    private(set) var begin: ResourceURL
+    var begin: ResourceURL
     /// What the session's lore is told of the task.
-    private let visit: Visit
+    let visit: Visit
+    /// Nothing for most.
+    package var tracing: TracePropagation?
     package internal(set) var request: OutgoingRequest
     /// Of the last answer; what a verdict tells the scheduler.
     package private(set) var lastStatus: Int?
@@ -126,36 +128,6 @@ package final class AttemptLife {
 
     /// A secret that must not go where the first request goes, before anything is sent.
     package func refusalToBegin() -> TransferError? { barredSecret(request) }
-
-    // MARK: What the session knows
-
-    /// Before anything is sent: a host that wants to be asked over https only is not asked over http.
-    package func secure(_ lore: SessionLore, at now: WallTime) {
-        guard let secured = lore.secured(begin, at: now) else { return }
-        begin = secured
-        request.url = secured
-        // What is asked about the file that stands there, and about what is left of one, was for a place.
-        request.headers = rules.headers
-        request.isConditional = false
-        addRange()
-        addCondition()
-    }
-
-    /// A request's headers with what the session knows; `nil` when they stay as they are.
-    package func dressed(
-        _ request: OutgoingRequest, by lore: inout SessionLore, at now: WallTime
-    ) -> [HeaderField]? {
-        var headers = lore.dress(request.headers, to: request.url, visit, at: now)
-        if let authorization { headers = (headers ?? request.headers) + [authorization] }
-        if !signatureLines.isEmpty { signatureLines = [] }
-        if rules.challenges.signsRequests { headers = signed(headers, request, at: now) ?? headers }
-        return headers
-    }
-
-    /// What the request says of who asks by cookies of the job's own.
-    package func presets(to url: ResourceURL, of lore: SessionLore, at now: WallTime) -> [String] {
-        lore.presets(to: url, visit, at: now)
-    }
 
     /// Whether the last answer, as far as its headers were read, is the attempt's result and not a step on the way.
     package var isFinalAnswer: Bool {
@@ -260,7 +232,7 @@ package final class AttemptLife {
     /// What was there is of no use.
     package func startOver(_ why: String) { dropResume(why) }
 
-    private func addRange() {
+    func addRange() {
         guard let resume, setAside == nil, request.method == "GET", continues(resume) else { return }
         guard resume.unanswered < ResumePoint.mostUnanswered else {
             return setAside = "\(ResumePoint.mostUnanswered) requests for the rest brought nothing of it"

@@ -1,5 +1,6 @@
 import BackgroundService
 import Diagnostics
+import Exports
 import JobLoader
 import JobRunner
 import Reporting
@@ -192,6 +193,8 @@ struct RunningJob {
         if tellsEverything { settings.tellsLimitWaits = true }
         settings.reportsUnchanged = options.exitUnchanged
         settings.networks = networks
+        settings.traceParent = ExportSurroundings(environment).traceParent
+        settings.host = Terminal.hostName()
         if let inputs { settings.expand = { inputs.expand($0) } }
         if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }
         var job = job

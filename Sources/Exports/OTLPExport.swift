@@ -1,4 +1,4 @@
-internal import Digests
+internal import HTTPRules
 internal import TextFormats
 internal import TransferModel
 
@@ -8,18 +8,18 @@ internal import TransferModel
 /// `transfer_run.`. The ids follow from the report: converting it twice gives the same spans.
 struct OTLPExport: Export {
     let parts: ReportParts = [.transactions, .waits]
-    private let parent: TraceParent?
-    private var ids = SpanIDs(trace: "", seed: 0)
+    private let parent: String?
+    private var ids = TraceIDs(parent: nil, job: "", host: "", startedAt: WallTime(nanoseconds: 0))
     private var head = ReportHead()
-    private var run = ""
     private var json = JSONWriter()
 
-    init(traceParent: String?) { parent = traceParent.flatMap { TraceParent($0) } }
+    init(traceParent: String?) { parent = traceParent }
 
     mutating func begin(_ head: ReportHead, to output: ExportOutput) {
         self.head = head
-        ids = SpanIDs(head, trace: parent?.trace)
-        run = ids.next()
+        ids = TraceIDs(
+            parent: parent, job: head.job.name, host: head.runner.host,
+            startedAt: head.startedAt ?? WallTime(nanoseconds: 0))
         output.append(&json) { json in
             json.beginObject()
             json.key("resourceSpans")
@@ -51,7 +51,7 @@ struct OTLPExport: Export {
     private mutating func writeRun(to output: ExportOutput) {
         let start = head.startedAt ?? WallTime(nanoseconds: 0)
         let end = head.finishedAt ?? start + (head.duration ?? .zero)
-        var span = Span(ids.trace, run, below: parent?.span, head.job.name, from: start, to: end)
+        var span = Span(ids.trace, ids.run, below: ids.parent, head.job.name, from: start, to: end)
         span.attributes.add("transfer_run.outcome", head.outcome?.rawValue)
         span.attributes.add("transfer_run.exit_status", head.exitStatus.map { Int64($0) })
         span.attributes.add("transfer_run.job.file", head.job.file)
@@ -66,7 +66,7 @@ struct OTLPExport: Export {
     mutating func add(_ task: ReportedTask, to output: ExportOutput) {
         let start = task.createdAt ?? task.startedAt ?? head.startedAt ?? WallTime(nanoseconds: 0)
         let end = task.finishedAt ?? start + (task.duration ?? .zero)
-        var span = Span(ids.trace, ids.next(), below: run, task.id, from: start, to: end)
+        var span = Span(ids.trace, ids.task(task.id), below: ids.run, task.id, from: start, to: end)
         span.attributes.add("transfer_run.task.id", task.id)
         span.attributes.add("transfer_run.task.type", task.type.rawValue)
         span.attributes.add("transfer_run.session", task.session)
@@ -79,13 +79,16 @@ struct OTLPExport: Export {
         }
         span.fail(task.error, where: task.outcome == .failed || task.outcome == .cancelled)
         output.append(&json) { span.write(to: &$0) }
-        for attempt in task.attempts { add(attempt, below: span.id, to: output) }
+        for attempt in task.attempts { add(attempt, of: task.id, below: span.id, to: output) }
     }
 
-    private mutating func add(_ attempt: ReportedAttempt, below task: String, to output: ExportOutput) {
+    private mutating func add(
+        _ attempt: ReportedAttempt, of task: String, below parent: String, to output: ExportOutput
+    ) {
         let end = attempt.startedAt + attempt.duration
         let name = "attempt \(attempt.number)"
-        var span = Span(ids.trace, ids.next(), below: task, name, from: attempt.startedAt, to: end)
+        let id = ids.attempt(attempt.number, of: task)
+        var span = Span(ids.trace, id, below: parent, name, from: attempt.startedAt, to: end)
         span.attributes.add("url.full", attempt.url)
         span.attributes.add("transfer_run.outcome", attempt.outcome.rawValue)
         if attempt.resumedFrom > 0 { span.attributes.add("transfer_run.resumed_from", attempt.resumedFrom) }
@@ -95,7 +98,8 @@ struct OTLPExport: Export {
         var number = 0
         attempt.eachRequest { request, phases in
             number += 1
-            var own = Span(ids.trace, ids.next(), below: span.id, request, phases)
+            let id = ids.request(number, ofAttempt: attempt.number, of: task)
+            var own = Span(ids.trace, id, below: span.id, request, phases)
             if attempt.number > 1 { own.attributes.add("http.request.resend_count", Int64(attempt.number - 1)) }
             if number == count { own.fail(attempt.error, where: attempt.error != nil) }
             output.append(&json) { own.write(to: &$0) }
@@ -112,65 +116,6 @@ struct OTLPExport: Export {
             json.endObject()
         }
         output.write("\n")
-    }
-}
-
-/// The span that a run belongs to, as `TRACEPARENT` names it.
-struct TraceParent {
-    let trace: String
-    let span: String
-
-    /// `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`; `nil` for anything else.
-    init?(_ text: String) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count >= 4, parts[0].count == 2, parts[0] != "ff", parts[0] != "00" || parts.count == 4,
-            Self.isID(parts[1], 32), Self.isID(parts[2], 16), parts[3].count == 2
-        else { return nil }
-        (trace, span) = (String(parts[1]), String(parts[2]))
-    }
-
-    private static func isID(_ text: Substring, _ count: Int) -> Bool {
-        text.utf8.count == count && text.utf8.contains { $0 != UInt8(ascii: "0") }
-            && text.utf8.allSatisfy {
-                UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
-            }
-    }
-}
-
-/// The ids of a run's spans: which they are depends on the run alone.
-private struct SpanIDs {
-    let trace: String
-    private var state: UInt64
-
-    init(trace: String, seed: UInt64) { (self.trace, state) = (trace, seed) }
-
-    init(_ head: ReportHead, trace: String?) {
-        let start = head.startedAt?.nanoseconds ?? 0
-        let name = "\(head.job.name)\n\(head.runner.host)\n\(head.runner.pid)\n\(start)"
-        let mark = Checksum.mark(of: Array(name.utf8)).bytes
-        let seed = mark[16..<24].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        self.init(trace: trace ?? Self.hex(mark.prefix(16)), seed: seed)
-    }
-
-    /// SplitMix64: one number after another, none of them twice.
-    mutating func next() -> String {
-        repeat {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            mixed ^= mixed >> 31
-            if mixed != 0 {
-                return Self.hex((0..<8).map { UInt8(truncatingIfNeeded: mixed >> UInt64(56 - 8 * $0)) })
-            }
-        } while true
-    }
-
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-        return String(decoding: text, as: UTF8.self)
     }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import HTTPRules
 import Scheduling
 package import Stores
 package import SystemIO
@@ -20,6 +21,9 @@ package struct RunSettings: Sendable {
     /// `--exit-unchanged`
     package var reportsUnchanged = false
     package var networks = NetworkSettings()
+    /// `TRACEPARENT`, and the machine: of these are the ids that `tracing` sends.
+    package var traceParent: String?
+    package var host = ""
     package var outside = OutsideNeeds()
     /// When the run was taken over: since then another process may have carried it and died before it told anything.
     package var acceptedAt: WallTime?
@@ -107,6 +111,10 @@ package final class JobRun {
         engine = try Engine(
             job: job, origins: plan.origins, events: log, userAgent: settings.userAgent,
             run: String(UInt64(settings.seed), radix: 36), memory: memory, now: now)
+        if job.sessions.contains(where: { !$0.propagatesTraceTo.isEmpty }) {
+            engine.trace(
+                TraceIDs(parent: settings.traceParent, job: job.name, host: settings.host, startedAt: beganAt.wall))
+        }
         engine.untold = UntoldFiles(since: resuming?.history.lastTime ?? settings.acceptedAt)
         networks = try RunNetworks(settings.networks, job, plan.origins, engine)
         plan.scheduling.conditions = engine.networks.conditions

@@ -240,6 +240,7 @@ final class Attempt: TransferReceiver {
         self.rate = rate
         rules = session.rules(for: specification, task, isMetered: rate != nil)
         life = AttemptLife(url, rules, resume: resume)
+        life.tracing = session.tracing(attempt: number, of: specification.id)
         headerLines = session.headerLines
         startedAt = now
         requestStartedAt = now.wall
@@ -321,6 +322,7 @@ final class Attempt: TransferReceiver {
 
     func beginLookup(_ life: AttemptLife) {
         waitingLife = self.life
+        life.tracing = self.life.tracing
         self.life = life
     }
 

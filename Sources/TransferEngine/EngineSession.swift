@@ -18,6 +18,8 @@ final class EngineSession {
     private(set) var keptUploads: [UploadKey: UploadRecord] = [:]
     /// Which state of the protocol for resumable uploads servers were found to speak.
     var uploadDialects: [Origin: UploadDialect] = [:]
+    /// Where requests tell their spans.
+    var traceIDs: TraceIDs?
     var connectionsOpened = 0
     var connectionsReused = 0
     /// Connections that were proven to be somebody's, by who that is and where.
@@ -154,6 +156,13 @@ final class EngineSession {
                 sessionRules: configuration.taskDefaults.challenges,
                 taskRules: options.policies.challenges),
             entity: { [body = options.body] in PlannedBody.shortBytes(of: body) }, clientNonce: Self.clientNonce)
+    }
+
+    /// What an attempt's requests tell of the span that they belong to.
+    func tracing(attempt number: Int, of task: String) -> TracePropagation? {
+        guard let traceIDs else { return nil }
+        return TracePropagation(
+            to: configuration.propagatesTraceTo, traceIDs.header(attempt: number, of: task))
     }
 
     private static func clientNonce() -> String {

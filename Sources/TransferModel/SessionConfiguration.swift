@@ -13,6 +13,8 @@ package struct SessionConfiguration: Sendable {
     package var requestsPerSecond: RequestRate?
     package var connectTimeout = TimeSpan.seconds(30)
     package var headers: [HeaderField] = []
+    /// Hosts that are sent the ids under which OpenTelemetry knows the run.
+    package var propagatesTraceTo: [HostPattern] = []
     package var cache = CacheConfiguration()
     package var cookies = CookieConfiguration()
     package var tls = TLSConfiguration()

@@ -350,6 +350,8 @@ final class CarriedRun: Sendable {
         settings.reportsUnchanged = recipe.changes.reportsUnchanged
         settings.tellsLimitWaits = accepted.events != nil
         settings.waitsForResume = true
+        settings.traceParent = recipe.traceParent
+        settings.host = tools.runner.host
         settings.networks.map = tools.networks
         settings.networks.dictated = recipe.changes.network.flatMap { tools.dictate($0) }
         return settings

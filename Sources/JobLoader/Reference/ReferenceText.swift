@@ -176,6 +176,9 @@ enum ReferenceText {
           - { from: "08:00", to: "18:00", days: [monday, tuesday, wednesday, thursday, friday], rate: 1MiB/s }
           - { from: "18:00", to: "08:00", rate: 20MiB/s }
         """,
+        "tracing": """
+        tracing: { propagateTo: ["*.example.org", "127.0.0.1:8080"] }
+        """,
         "minimumRate": """
         minimumRate: { rate: 1kB/s, over: 30s }
         """,

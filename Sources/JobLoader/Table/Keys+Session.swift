@@ -117,6 +117,19 @@ extension Sections {
             },
         ])
 
+    static let tracing = Section<SessionConfiguration>(
+        "tracing", in: "`tracing`",
+        """
+        Each request to these hosts carries `traceparent`, whose ids are those of the spans that the run writes or sends \
+        (docs/exports.md), below `TRACEPARENT` of the environment where that is set. A header of that name in the job stands.
+        """,
+        keys: [
+            Key(
+                "propagateTo", \.propagatesTraceTo, .hostPatterns, default: "required",
+                "who is sent it; a port makes it that origin alone, and a redirect elsewhere is sent none"
+            ) { $1.hostPatterns($0) }
+        ])
+
     // MARK: The session itself
 
     static let session = Section<SessionDraft>(
@@ -209,6 +222,10 @@ extension Sections {
             "headers", over: \.configuration.headers, .map(.headerValue), default: "none",
             "sent with each request; a task's own win. Where none is named, `User-Agent` is `transfer-run/` and the version"
         ) { $2.headers($1, into: &$0) },
+        Key(
+            "tracing", over: \.configuration, .object("tracing"), default: "none",
+            "servers that are told which span of OpenTelemetry a request belongs to"
+        ) { tracing.decode($1, into: &$0, $2) }.resetting { $0.configuration.propagatesTraceTo = [] },
         Key("tls", \.configuration.tls, section: tls, default: "{ minimum: \"1.2\" }", "how connections are made safe"),
         Key(
             "proxy", over: \.configuration.proxy, .either([.choice(["none"]), .url, .object("proxy")]),

@@ -73,16 +73,20 @@ struct Section<Target>: Sendable {
         let outerKey = reader.key
         defer { reader.key = outerKey }
         var present: UInt64 = 0
+        // Keys that others were meant to be: those are not missed, too.
+        var meant: Set<String> = []
         for (keyNode, value) in reader.tree.entries(node) {
             guard let number = find(keyNode, reader.tree) else {
-                reader.unknownKey(keyNode, in: place, known: keys.map { $0.document.name.description })
+                let known = keys.map { $0.document.name.description }
+                reader.unknownKey(keyNode, in: place, known: known)
+                if let near = reader.closest(reader.tree.text(keyNode), known) { meant.insert(near) }
                 continue
             }
             if !reader.isNull(value) { present |= 1 << UInt64(number) }
             apply(number, keyNode, value, to: &target, reader)
         }
         // Names are compared where that will tell what is wrong.
-        if !bounds.allSatisfy({ $0.counts.contains(($0.keys & present).nonzeroBitCount) }) { checkRules(node, reader) }
+        if !bounds.allSatisfy({ $0.counts.contains(($0.keys & present).nonzeroBitCount) }) { checkRules(node, meant, reader) }
     }
 
     func apply(_ number: Int, _ keyNode: NodeID, _ value: NodeID, to target: inout Target, _ reader: Reader) {
@@ -93,8 +97,9 @@ struct Section<Target>: Sendable {
         if let needsLater = key.needsLater, needsLater(target) { reader.notBuilt(keyNode, key.document.name) }
     }
 
-    private func checkRules(_ node: NodeID, _ reader: Reader) {
+    private func checkRules(_ node: NodeID, _ meant: Set<String>, _ reader: Reader) {
         for key in keys where key.document.isRequired && !has(node, [key.document.name.description], reader) {
+            if meant.contains(key.document.name.description) { continue }
             reader.error(
                 "missing-key", "\(place) needs `\(key.document.name)`", hint: "it must be \(key.document.shape.words)",
                 at: reader.beginning(node))
@@ -104,7 +109,7 @@ struct Section<Target>: Sendable {
             case .when, .always: break
             case .exactlyOne(let names):
                 let present = presentNames(node, names, reader)
-                if present.isEmpty {
+                if present.isEmpty, meant.isDisjoint(with: names) {
                     let taken = reader.tree.entries(node).map { reader.tree.text($0.key) }.first { names.contains($0) }
                     reader.error(
                         "missing-key", "\(place) needs one of \(Shape.oneOf(names))",

@@ -1,0 +1,37 @@
+package import HTTPRules
+package import TransferModel
+
+// What the session knows of servers, put into requests.
+
+extension AttemptLife {
+    /// Before anything is sent: a host that wants to be asked over https only is not asked over http.
+    package func secure(_ lore: SessionLore, at now: WallTime) {
+        guard let secured = lore.secured(begin, at: now) else { return }
+        begin = secured
+        request.url = secured
+        // What is asked about the file that stands there, and about what is left of one, was for a place.
+        request.headers = rules.headers
+        request.isConditional = false
+        addRange()
+        addCondition()
+    }
+
+    /// A request's headers with what the session knows; `nil` when they stay as they are.
+    package func dressed(
+        _ request: OutgoingRequest, by lore: inout SessionLore, at now: WallTime
+    ) -> [HeaderField]? {
+        var headers = lore.dress(request.headers, to: request.url, visit, at: now)
+        if let authorization { headers = (headers ?? request.headers) + [authorization] }
+        if let field = tracing?.header(to: request.url, beside: headers ?? request.headers) {
+            headers = (headers ?? request.headers) + [field]
+        }
+        if !signatureLines.isEmpty { signatureLines = [] }
+        if rules.challenges.signsRequests { headers = signed(headers, request, at: now) ?? headers }
+        return headers
+    }
+
+    /// What the request says of who asks by cookies of the job's own.
+    package func presets(to url: ResourceURL, of lore: SessionLore, at now: WallTime) -> [String] {
+        lore.presets(to: url, visit, at: now)
+    }
+}

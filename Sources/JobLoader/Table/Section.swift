@@ -86,7 +86,9 @@ struct Section<Target>: Sendable {
             apply(number, keyNode, value, to: &target, reader)
         }
         // Names are compared where that will tell what is wrong.
-        if !bounds.allSatisfy({ $0.counts.contains(($0.keys & present).nonzeroBitCount) }) { checkRules(node, meant, reader) }
+        if !bounds.allSatisfy({ $0.counts.contains(($0.keys & present).nonzeroBitCount) }) {
+            checkRules(node, meant, reader)
+        }
     }
 
     func apply(_ number: Int, _ keyNode: NodeID, _ value: NodeID, to target: inout Target, _ reader: Reader) {

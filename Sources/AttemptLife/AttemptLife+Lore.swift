@@ -9,7 +9,7 @@ extension AttemptLife {
         guard let secured = lore.secured(begin, at: now) else { return }
         begin = secured
         request.url = secured
-        // What is asked about the file that stands there, and about what is left of one, was for a place.
+        // Conditions and a range may be for one origin only: they are added anew for this one.
         request.headers = rules.headers
         request.isConditional = false
         addRange()
@@ -30,7 +30,7 @@ extension AttemptLife {
         return headers
     }
 
-    /// What the request says of who asks by cookies of the job's own.
+    /// The cookies of the job's own that a request there carries.
     package func presets(to url: ResourceURL, of lore: SessionLore, at now: WallTime) -> [String] {
         lore.presets(to: url, visit, at: now)
     }

@@ -150,10 +150,15 @@ private struct Part {
 
     private mutating func add(_ more: [TaskSpecification], to job: inout Job) -> [TaskSpecification] {
         let start = job.tasks.count
-        tasks += more.indices.map { TaskIndex(raw: UInt32(start + $0)) }
         for task in more {
             var task = task
-            task.session = place(Int(task.session.raw), sessions) ?? SessionIndex(raw: 0)
+            // Of one whose session the job no longer has, nothing is told.
+            guard let session = place(Int(task.session.raw), sessions) else {
+                tasks.append(nil)
+                continue
+            }
+            tasks.append(TaskIndex(raw: UInt32(job.tasks.count)))
+            task.session = session
             task.group = task.group.flatMap { place(Int($0.raw), groups) }
             task.needs = task.needs.compactMap { place(Int($0.raw), tasks) }
             job.tasks.append(task)
@@ -229,7 +234,7 @@ private struct State {
         held.sort { ($0.event.time, $0.order) < ($1.event.time, $1.order) }
         let due = held.prefix { $0.event.time <= date }
         held.removeFirst(due.count)
-        // Numbers are given as it is told: what either part adds stands in that order.
+        // Tasks that either part adds are numbered in the order in which they are told, not in which they were heard of.
         tell(due.compactMap { translated($0.event, of: $0.side) })
     }
 

@@ -12,7 +12,7 @@ struct SpanCollector: Hashable {
     /// So long a run's end waits for it at most.
     private static let patience = TimeSpan.seconds(5)
 
-    /// `nil` where nobody wants them.
+    /// `nil` where the environment names no collector, or switches it off.
     init?(_ environment: [String: String]) {
         func value(_ name: String) -> String? {
             let text = environment["OTEL_\(name)"] ?? ""
@@ -50,7 +50,7 @@ struct SpanCollector: Hashable {
         return problem.map { "warning: the spans did not get to \(place): \(SafeText.line($0))\n" }
     }
 
-    /// Scheme and host, without who asks.
+    /// Scheme, host and port, without user and password.
     private var place: String {
         let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count >= 3, parts[1].isEmpty else { return "the collector" }

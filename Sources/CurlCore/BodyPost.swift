@@ -21,7 +21,7 @@ package enum BodyPost {
         easy.set(CURLOPT_UPLOAD, true)
         easy.set(CURLOPT_CUSTOMREQUEST, "POST")
         easy.set(CURLOPT_INFILESIZE_LARGE, offset: size)
-        // Nobody waits for leave to send so little.
+        // Waiting for `100 Continue` would only cost time: there is no second try.
         easy.set(headers: headers + ["Expect:"])
         unsafe easy.set(CURLOPT_READFUNCTION, callback: read)
         unsafe easy.set(CURLOPT_READDATA, pointer: me)
@@ -57,7 +57,7 @@ private func read(
     return piece.count
 }
 
-/// What the other side says beside its status is for nobody.
+/// Drops the answer's body: its status says enough.
 private func drop(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ user: UnsafeMutableRawPointer?
 ) -> Int { size * count }

@@ -8,6 +8,8 @@ package import TransferModel
 struct TemplateQueue {
     /// The templates that became tasks, in that order.
     var order: [TaskTemplate] = []
+    /// The places of the tasks that each became.
+    fileprivate var became: [TaskIndex: Range<Int>] = [:]
     private var waiting: [TaskIndex] = []
     /// The one that is being worked out, or whose tasks are being written down.
     private var current: TaskIndex?
@@ -91,8 +93,9 @@ extension JobRun {
     func take(_ template: TaskIndex, _ result: Result<ExpandedJob, TransferError>, _ now: Now) {
         templates.workedOut()
         do throws(TransferError) {
-            let growth = Growth(job)
-            let expansion = try growth.expansion(try result.get(), file: self.template(template)?.file ?? 0)
+            let expanded = try result.get()
+            let made = self.template(template).map { [(template: $0, count: expanded.added.count)] } ?? []
+            let expansion = try Growth(job, became: templates.became).expansion(expanded, of: made)
             try check(expansion, job.tasks[Int(template.raw)])
             if settings.keepExpansion != nil { try checkNames(expansion) }
             try claim(expansion)
@@ -164,6 +167,7 @@ extension JobRun {
     func takeOver(_ expanded: [ExpandedTemplate], _ history: RunHistory) {
         for known in expanded {
             if let template = template(known.template) { templates.order.append(template) }
+            templates.became[known.template] = known.tasks
             engine.removeTemplate(known.template)
             let isTold = history.tasks[Int(known.template.raw)].isExpanded
             if !isTold { untoldExpansions[known.template] = known.tasks.count }
@@ -201,6 +205,7 @@ extension JobRun {
             return
         }
         if let known = self.template(template) { templates.order.append(known) }
+        templates.became[template] = start..<grown.tasks.count
         job = grown
         engine.add(expansion.tasks, for: template)
         let session = session(template)

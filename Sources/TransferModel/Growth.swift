@@ -4,28 +4,37 @@ package struct Growth {
     private let job: Job
     private let byID: [String: TaskIndex]
     private let byTemplate: [TaskTemplate: TaskIndex]
+    private let templatesByID: [String: TaskIndex]
+    /// What templates of the run became before, by those.
+    private let became: [TaskIndex: Range<Int>]
 
-    package init(_ job: Job) {
+    package init(_ job: Job, became: [TaskIndex: Range<Int>] = [:]) {
         self.job = job
+        self.became = became
+        var templatesByID: [String: TaskIndex] = [:]
         var byID: [String: TaskIndex] = [:]
         var byTemplate: [TaskTemplate: TaskIndex] = [:]
         for (number, task) in job.tasks.enumerated() {
             let index = TaskIndex(raw: UInt32(number))
             if let template = task.options.values.template {
                 byTemplate[template] = index
+                templatesByID[task.id] = index
             } else {
                 byID[task.id] = index
             }
         }
-        (self.byID, self.byTemplate) = (byID, byTemplate)
+        (self.byID, self.byTemplate, self.templatesByID) = (byID, byTemplate, templatesByID)
     }
 
     /// `nil` of one that is not in the run.
     package func place(of template: TaskTemplate) -> TaskIndex? { byTemplate[template] }
 
-    /// The added tasks by the run's numbers, and what tasks of the run need of them. `file`: which of the run's files the
-    /// expanded job was read from (`TaskTemplate.file`).
-    package func expansion(_ expanded: ExpandedJob, file: Int = 0) throws(TransferError) -> Expansion {
+    /// The added tasks by the run's numbers, and what tasks of the run need of them. `templates` became these tasks, in
+    /// that order, all of them of one file: the one that the expanded job was read from.
+    package func expansion(
+        _ expanded: ExpandedJob, of templates: [(template: TaskTemplate, count: Int)]
+    ) throws(TransferError) -> Expansion {
+        let file = templates.first?.template.file ?? 0
         let start = job.tasks.count
         let full = expanded.job.tasks
         guard start + expanded.added.count <= Int(UInt32.max), expanded.added.upperBound <= full.count else {
@@ -39,13 +48,18 @@ package struct Growth {
             let task = full[number]
             guard var template = task.options.values.template else { return byID[task.id] }
             template.file = file
-            return byTemplate[template]
+            // One that an earlier version of the file brought stayed as it was there.
+            return byTemplate[template] ?? templatesByID[task.id]
         }
-        let places = NamedPlaces(of: expanded.job, in: job)
+        func places(_ needs: [TaskIndex]) -> [TaskIndex] {
+            let known = needs.compactMap { place($0) }
+            return known + known.flatMap { (became[$0] ?? 0..<0).map { TaskIndex(raw: UInt32($0)) } }
+        }
+        let names = NamedPlaces(of: expanded.job, in: job)
         let tasks = try expanded.added.map { (number) throws(TransferError) in
             var task = full[number]
-            try places.apply(to: &task)
-            task.needs = task.needs.compactMap { place($0) }
+            try names.apply(to: &task)
+            task.needs = places(task.needs)
             guard case .task(let source, let algorithm, let entry)? = task.options.values.checksum else { return task }
             var values = task.options.values
             values.checksum = place(source).map { .task($0, algorithm: algorithm, entry: entry) }
@@ -58,7 +72,30 @@ package struct Growth {
             guard !more.isEmpty, let task = place(TaskIndex(raw: UInt32(number))) else { continue }
             needs[task] = more.compactMap { place($0) }
         }
+        for (task, more) in needsOfOtherFiles(full, templates) { needs[task, default: []] += more }
         return Expansion(tasks: tasks, needs: needs)
+    }
+
+    /// Tasks that other versions of the file brought know the templates alone: they need all that those become.
+    private func needsOfOtherFiles(
+        _ full: [TaskSpecification], _ templates: [(template: TaskTemplate, count: Int)]
+    ) -> [TaskIndex: [TaskIndex]] {
+        var start = job.tasks.count
+        var became: [TaskIndex: Range<Int>] = [:]
+        for (template, count) in templates {
+            if let place = place(of: template) { became[place] = start..<start + count }
+            start += count
+        }
+        let waiting = job.tasks.indices.filter { job.tasks[$0].needs.contains { became[$0] != nil } }
+        if waiting.isEmpty { return [:] }
+        let known = Set(full.map(\.id))
+        var needs: [TaskIndex: [TaskIndex]] = [:]
+        for index in waiting where !known.contains(job.tasks[index].id) {
+            needs[TaskIndex(raw: UInt32(index))] = job.tasks[index].needs.flatMap { need in
+                (became[need] ?? 0..<0).map { TaskIndex(raw: UInt32($0)) }
+            }
+        }
+        return needs
     }
 }
 

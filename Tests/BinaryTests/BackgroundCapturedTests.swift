@@ -229,6 +229,33 @@ import TransferModel
         #expect(try JSONPath("$.totals.succeeded").select(from: text).first?.plainText == "6")
     }
 
+    /// What a newer file brings waits for all that an older one's list becomes, whether that is known yet or not.
+    @Test(arguments: [false, true]) func aChangedFilesTask_waitsForWhatTheListBecame(_ isExpanded: Bool) throws {
+        let background = try BackgroundStage()
+        let server = background.server
+        let list = [.gate("list")] + Script.respond(200, headers: Self.json, body: #"["a", "b"]"#)
+        server.on("/list", list)
+        server.on("/f/a", .respond(200, body: "file a"))
+        server.on("/f/b", [.gate("b")] + .respond(200, body: "file b"))
+        server.on("/late", .respond(200, body: "late"))
+        if isExpanded { server.open(gate: "list") }
+        let first = BackgroundScene.head() + "tasks:\n" + self.list(server) + get(server)
+        #expect(try background.detach(first).exitStatus == 0)
+        #expect(server.waitForRequests(1, isExpanded ? "/f/b" : "/list"))
+        let late = "  - { id: late, url: \"\(server.url("/late"))\", to: late, needs: [\"get-*\"] }\n"
+        #expect(try background.detach(first + late).exitStatus == 0)
+        server.open(gate: "list")
+        let waiting = "$.sessions[0].tasks[?@.id == 'late'].state"
+        let made = "$.sessions[0].tasks[?@.id == 'get-a'].state"
+        try background.waitUntil("the first is there") { try background.status(made) == ["finished"] }
+        #expect(try background.status(waiting) == ["waiting"])
+        server.open(gate: "b")
+        background.waitForReport()
+        #expect(try ids(background.report()).sorted() == ["get-a", "get-b", "late", "list"])
+        #expect(try background.stage.text("late") == "late")
+        #expect(server.requests().last?.target == "/late")
+    }
+
     @Test func listsAreInNoFileOfTheState() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -12,6 +12,8 @@ struct TemplateTests {
 
         """
 
+    private static let template = TaskTemplate(number: 0, sources: ["list"])
+
     private func book(_ values: PlainValue...) -> CaptureBook {
         var book = CaptureBook()
         book.keep([CapturedValue(name: "names", text: "", value: .list(values))], of: "list")
@@ -90,7 +92,8 @@ struct TemplateTests {
         let after = try #require(result.job, "\(result.messages)")
         #expect(after.tasks[2].needs.map(\.raw) == [5, 6] && after.tasks[3].needs.map(\.raw) == [5])
         #expect(after.tasks[4].needs.map(\.raw) == [0, 2, 3, 5, 6])
-        let growth = try Growth(before).expansion(ExpandedJob(job: after, added: try #require(result.added)))
+        let growth = try Growth(before).expansion(
+            ExpandedJob(job: after, added: try #require(result.added)), of: [(Self.template, 2)])
         #expect(growth.tasks.map(\.id) == ["get-1", "get-2"])
         #expect(growth.needs[TaskIndex(raw: 2)]?.map(\.raw) == [5, 6])
         #expect(growth.needs[TaskIndex(raw: 3)]?.map(\.raw) == [5])
@@ -103,7 +106,8 @@ struct TemplateTests {
         let part = try TaskSelection(except: ["other"]).apply(to: whole)
         let result = expand(text, book(.string("a")))
         let after = try #require(result.job, "\(result.messages)")
-        let growth = try Growth(part).expansion(ExpandedJob(job: after, added: try #require(result.added)))
+        let growth = try Growth(part).expansion(
+            ExpandedJob(job: after, added: try #require(result.added)), of: [(Self.template, 1)])
         #expect(growth.tasks.map(\.needs) == [[TaskIndex(raw: 0)]])
     }
 

@@ -127,7 +127,7 @@ final class RunStage {
         for (task, values) in zip(template.sources, captured) { book.keep(values, of: task) }
         guard let made = try expand?(TemplateValues(order: [template.number], captured: book)).get() else { return }
         let growth = Growth(job)
-        let expansion = try growth.expansion(made)
+        let expansion = try growth.expansion(made, of: [(template, made.added.count)])
         let start = job.tasks.count
         job.tasks += expansion.tasks
         for (task, needs) in expansion.needs { job.tasks[Int(task.raw)].needs += needs }

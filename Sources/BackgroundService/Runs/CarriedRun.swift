@@ -295,7 +295,7 @@ final class CarriedRun: Sendable {
                     note: ExpansionNote(expansion).input, tasks: expansion.tasks, after: expansion.taskCount,
                     sequence: expansion.sequence
                 ) { isAdded in
-                    // A changed job brought tasks of which this run does not know.
+                    // A changed job file added tasks meanwhile: the run begins anew with both.
                     if isAdded { isKept() } else { inbox.postMakeWay() }
                 })
         }

@@ -93,6 +93,14 @@ private struct GrowingJob {
         recipes = [recipe]
     }
 
+    /// The places of the tasks that each template became so far.
+    private var became: [TaskIndex: Range<Int>] {
+        let growth = Growth(job)
+        var became: [TaskIndex: Range<Int>] = [:]
+        for (template, tasks) in expanded { if let place = growth.place(of: template) { became[place] = tasks } }
+        return became
+    }
+
     /// A changed job file.
     mutating func add(_ recipe: RunRecipe) throws(ServiceTrouble) {
         var newer = try recipe.job()
@@ -101,8 +109,15 @@ private struct GrowingJob {
             values.template?.file = recipes.count
             newer.tasks[index].options = TaskOptions(values)
         }
+        let start = job.tasks.count
         job = job.adding(newer)
         recipes.append(recipe)
+        let became = became
+        for index in job.tasks.indices[start...] {
+            job.tasks[index].needs += job.tasks[index].needs.flatMap { need in
+                (became[need] ?? 0..<0).map { TaskIndex(raw: UInt32($0)) }
+            }
+        }
     }
 
     /// The file is read once for all that follow one another.
@@ -128,7 +143,8 @@ private struct GrowingJob {
             ).get()
             guard count <= read.job.tasks.count else { throw TransferError(.expansionFailed, "it made others before") }
             read.added = read.job.tasks.count - count..<read.job.tasks.count
-            let expansion = try Growth(job).expansion(read, file: file)
+            let expansion = try Growth(job, became: became).expansion(
+                read, of: notes.map { ($0.template, $0.count) })
             var start = job.tasks.count
             job.tasks += expansion.tasks
             for (task, needs) in expansion.needs { job.tasks[Int(task.raw)].needs += needs }

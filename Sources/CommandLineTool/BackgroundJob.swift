@@ -36,7 +36,8 @@ struct BackgroundJob {
             var problem = problem
             problem.source = loaded.text
             problem.span = problem.span.map { span in
-                places.span(ofTask: span.line, problem.code == "detached-needs" ? "needs" : nil) ?? span
+                let isOfNeeds = ["detached-needs", "captured-across-sessions"].contains(problem.code)
+                return places.span(ofTask: span.line, isOfNeeds ? "needs" : nil) ?? span
             }
             return problem
         }

@@ -73,21 +73,17 @@ package final class ReportFile {
 
     /// Up to `count` bytes from `offset`, appended to `bytes`. Returns how many came: 0 at the end.
     func append(_ count: Int, from offset: Int64, to bytes: inout [UInt8]) throws(ReportProblem) -> Int {
-        let start = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: count))
-        var got = 0
         var failure: SystemError?
-        bytes.withUnsafeMutableBytes { buffer in
+        let piece = [UInt8](unsafeUninitializedCapacity: count) { buffer, got in
             do throws(SystemError) {
-                got = try file.read(
-                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[start...]), at: offset)
+                got = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
             } catch {
                 failure = error
             }
         }
-        bytes.removeLast(count - got)
         if let failure { throw ReportProblem("cannot read \(name): \(failure.reason)") }
-        return got
+        bytes += piece
+        return piece.count
     }
 
     /// Where the byte at `offset` stands: line and column in Unicode scalars, both from 1.

@@ -20,33 +20,33 @@ extension TransferSlot {
             case .connect(let interface): over = interface
             case .bind(let interface): (over, device) = (interface, interface)
             case .refuse(let shortage):
-                refusal = shortage
+                state.sockets.refusal = shortage
                 return -1
             }
         }
         let made = socket(family, kind | Int32(SOCK_CLOEXEC.rawValue), number)
         guard made >= 0 else {
-            socketError = errno
+            state.sockets.error = errno
             return -1
         }
         if let device, !SocketBinding.bind(made, to: device) {
-            socketError = errno
+            state.sockets.error = errno
             close(made)
             return -1
         }
         pool?.sockets.opened(made, for: self, over: over)
         if ftp == nil { pool?.opened(made, to: urlOrigin) }
-        if over != nil { openedSockets.append(made) }
-        hasOpened = true
+        if over != nil { state.sockets.opened.append(made) }
+        state.sockets.hasOpened = true
         return made
     }
 
     /// The network of its connection is one that it lost; while it connects, of every socket it opened.
     var lostNetwork: UInt32? {
         guard let sockets = pool?.sockets, sockets.hasLost else { return nil }
-        if let socket = usedSocket, ftp == nil { return sockets.lost(socket) }
-        let lost = openedSockets.compactMap { sockets.lost($0) }
-        return ftp != nil || lost.count == openedSockets.count ? lost.first : nil
+        if let socket = state.sockets.used, ftp == nil { return sockets.lost(socket) }
+        let lost = state.sockets.opened.compactMap { sockets.lost($0) }
+        return ftp != nil || lost.count == state.sockets.opened.count ? lost.first : nil
     }
 }
 

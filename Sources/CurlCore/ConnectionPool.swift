@@ -108,7 +108,7 @@ final class SecureEnds {
     func asks(_ connection: UnsafeRawPointer, of slot: TransferSlot) { asked[UInt(bitPattern: connection)] = slot }
     /// The peer ended the connection with a complaint.
     func complained(_ connection: UnsafeRawPointer, alert: Int32) {
-        if !asked.isEmpty { asked[UInt(bitPattern: connection)]?.alert = alert }
+        if !asked.isEmpty { asked[UInt(bitPattern: connection)]?.state.tls.alert = alert }
     }
     func forget(_ slot: TransferSlot) {
         if !asked.isEmpty { asked = asked.filter { $0.value !== slot } }
@@ -126,10 +126,10 @@ final class SecureEnds {
     /// We ended the handshake over the certificates that were shown.
     func refused(_ context: UnsafeRawPointer, _ verifyResult: Int) {
         guard let (slot, isProxy) = watched[UInt(bitPattern: context)], !isProxy else { return }
-        slot.refusedCertificate = verifyResult
+        slot.state.tls.refusedCertificate = verifyResult
     }
     func complained(_ context: UnsafeRawPointer, proxyAlert alert: Int32) {
         guard let (slot, isProxy) = watched[UInt(bitPattern: context)], isProxy else { return }
-        slot.proxyAlert = alert
+        slot.state.tls.proxyAlert = alert
     }
 }

@@ -102,9 +102,8 @@ package import TransferModel
     }
 
     private func recycle(_ slot: TransferSlot) {
-        slot.receiver = nil
         if !held.isEmpty { held.removeAll { $0 === slot } }
-        slot.leavePool()
+        slot.clear()
         free.append(slot.index)
     }
 
@@ -217,7 +216,7 @@ package import TransferModel
 
     private func complete(_ slot: TransferSlot, _ result: CURLcode) {
         if slot.shouldBeginAgain(after: result), beginAgain(slot) { return }
-        if slot.metUnreadyConnection { return wait(slot) }
+        if slot.state.repetition.metUnreadyConnection { return wait(slot) }
         admitWaiting()
         _ = slot.handOverHeldHead()
         if result != CURLE_OK { slot.leaveOutOfStep() }
@@ -225,7 +224,7 @@ package import TransferModel
         let metrics = measure(slot)
         let failed = result != CURLE_OK
         var closedOrderly = false
-        if let connection = unsafe slot.secureConnection, let ends = slot.pool?.secureEnds {
+        if let connection = unsafe slot.state.tls.connection, let ends = slot.pool?.secureEnds {
             closedOrderly = unsafe ends.wasClosedInOrder(connection)
         }
         if let receiver = slot.receiver {
@@ -235,12 +234,12 @@ package import TransferModel
                     systemError: failed ? systemError(of: slot) : 0,
                     verifyResult: failed ? slot.easy.long(CURLINFO_SSL_VERIFYRESULT) : 0,
                     certificateAlert: failed ? slot.certificateAlert : nil,
-                    wasAskedForCertificate: slot.wasAskedForCertificate, proxyHead: slot.tunnelHead,
+                    wasAskedForCertificate: slot.state.tls.wasAskedForCertificate, proxyHead: slot.state.tunnel.answer,
                     proxyFailure: failed ? slot.proxyFailure(CurlCode(result)) : nil,
                     sawCloseNotify: closedOrderly, isRefused: failed && slot.isRefused,
                     isPutOff: failed && slot.isPutOff,
-                    isLonger: slot.fileEnd.isLonger,
-                    refusal: failed && !slot.hasOpened ? slot.refusal : nil,
+                    isLonger: slot.state.fileEnd.isLonger,
+                    refusal: failed && !slot.state.sockets.hasOpened ? slot.state.sockets.refusal : nil,
                     metrics: metrics))
         }
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
@@ -274,7 +273,7 @@ package import TransferModel
     }
 
     private func systemError(of slot: TransferSlot) -> Int32 {
-        slot.socketError != 0 ? slot.socketError : Int32(slot.easy.long(CURLINFO_OS_ERRNO))
+        slot.state.sockets.error != 0 ? slot.state.sockets.error : Int32(slot.easy.long(CURLINFO_OS_ERRNO))
     }
 
     func measure(_ slot: TransferSlot) -> CurlMetrics {
@@ -288,10 +287,12 @@ package import TransferModel
         metrics.total = easy.offset(CURLINFO_TOTAL_TIME_T)
         metrics.openedConnections = easy.long(CURLINFO_NUM_CONNECTS)
         // The one that carries an ftp server's file goes with it.
-        if slot.ftp != nil, slot.isHeadComplete { metrics.openedConnections = max(0, metrics.openedConnections - 1) }
+        if slot.ftp != nil, slot.state.head.isComplete {
+            metrics.openedConnections = max(0, metrics.openedConnections - 1)
+        }
         metrics.isReused = metrics.openedConnections == 0 && metrics.preTransfer > 0
         // What a proxy was told is no request of ours.
-        metrics.requestBytes = slot.isHeldByProxy ? 0 : Int64(easy.long(CURLINFO_REQUEST_SIZE))
+        metrics.requestBytes = slot.state.tunnel.isHeldByProxy ? 0 : Int64(easy.long(CURLINFO_REQUEST_SIZE))
         metrics.headerBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
         metrics.uploadedBytes = easy.offset(CURLINFO_SIZE_UPLOAD_T)
         metrics.downloadedBytes = easy.offset(CURLINFO_SIZE_DOWNLOAD_T)
@@ -299,13 +300,14 @@ package import TransferModel
         metrics.localPort = UInt16(truncatingIfNeeded: easy.long(CURLINFO_LOCAL_PORT))
         metrics.remoteAddress = easy.string(CURLINFO_PRIMARY_IP)
         metrics.remotePort = UInt16(truncatingIfNeeded: easy.long(CURLINFO_PRIMARY_PORT))
-        metrics.tlsVersion = slot.tlsVersion
-        metrics.tlsCipher = slot.tlsCipher
-        metrics.tlsFingerprint = slot.peerCertificate?.fingerprint
-        metrics.tlsExpiry = slot.peerCertificate?.expiry
+        metrics.tlsVersion = slot.state.tls.version
+        metrics.tlsCipher = slot.state.tls.cipher
+        metrics.tlsFingerprint = slot.state.tls.peerCertificate?.fingerprint
+        metrics.tlsExpiry = slot.state.tls.peerCertificate?.expiry
         metrics.isProxied = slot.pool?.proxy != nil
-        metrics.interface = slot.interface
-        slot.addSwallowed(to: &metrics)
+        metrics.interface = slot.state.sockets.interface
+        metrics.lostRequests = slot.state.repetition.lostRequests
+        slot.state.sending.add(to: &metrics)
         return metrics
     }
 }

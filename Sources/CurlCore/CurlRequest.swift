@@ -216,9 +216,9 @@ package struct CurlMetrics: Sendable {
     package var isProxied = false
     /// What it went through, when it left the machine.
     package var interface: UInt32?
-    /// The same request as it was sent before, on a connection that was open and swallowed it. The times are those of a
-    /// transfer that began so many microseconds after that.
-    package var swallowed: [CurlMetrics] = []
+    /// The same request as it was sent before, on open connections that ended without an answer.
+    package var lostRequests: [CurlMetrics] = []
+    /// Microseconds from the transfer's beginning to that of its last request, to which all times here refer.
     package var beganAfter: Int64 = 0
     package init() {}
 }

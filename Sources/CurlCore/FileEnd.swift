@@ -33,6 +33,10 @@ struct FileEnd: ~Copyable {
     /// The turn in which libcurl spoke last of how far it is, and when it first did in that.
     var turn = Instant(nanoseconds: 0)
     var turnBegan = Instant(nanoseconds: 0)
+    /// The last line that the server said.
+    var lastReply = ""
+    /// Whether libcurl was stopped because the server stayed silent within the turn for too long.
+    var endedLongWait = false
 }
 
 extension TransferSlot {
@@ -43,37 +47,39 @@ extension TransferSlot {
 
     /// The file is about to be asked for.
     func beginFile() {
-        fileEnd.lines = 0
-        if let usedSocket { pool?.sockets.commands(over: usedSocket) }
-        fileEnd.receivedBefore = usedSocket.flatMap { TCPCounts(of: $0)?.received }
+        state.fileEnd.lines = 0
+        if let used = state.sockets.used { pool?.sockets.commands(over: used) }
+        state.fileEnd.receivedBefore = state.sockets.used.flatMap { TCPCounts(of: $0)?.received }
     }
 
     /// What libcurl is to be told before a piece of the file goes on: to wait, where that may be the last one.
     func heldBack(before count: Int) -> BodyReply? {
-        guard let announced = fileEnd.announced, fileEnd.arrived + Int64(count) >= announced else { return nil }
+        guard let announced = state.fileEnd.announced, state.fileEnd.arrived + Int64(count) >= announced else {
+            return nil
+        }
         if isEndHeld() { return .pause }
-        return fileEnd.isLonger ? .stop : nil
+        return state.fileEnd.isLonger ? .stop : nil
     }
 
     /// What comes after the last byte of a body. Its end is told to the server here, and to libcurl when the server has
     /// answered.
     func endOfBody() -> BodyFill {
-        fileEnd.isBodyOver = true
+        state.fileEnd.isBodyOver = true
         return isEndHeld() ? .pause : .bytes(0)
     }
 
     private func isEndHeld() -> Bool {
-        switch fileEnd.state {
+        switch state.fileEnd.state {
         case .released: return false
         case .held: return true
         case .ahead: break
         }
         // What a secure proxy sends are not the server's bytes.
-        guard pool?.proxy?.isSecure != true, usedSocket != nil, let carrier = carrier else {
-            fileEnd.state = .released
+        guard pool?.proxy?.isSecure != true, state.sockets.used != nil, let carrier = carrier else {
+            state.fileEnd.state = .released
             return false
         }
-        (fileEnd.carrier, fileEnd.state) = (carrier, .held(since: Clocks.instant()))
+        (state.fileEnd.carrier, state.fileEnd.state) = (carrier, .held(since: Clocks.instant()))
         if releasesEnd(at: loop.now) { return false }
         loop.hold(self)
         return true
@@ -86,12 +92,14 @@ extension TransferSlot {
 
     /// Whether libcurl may see the end: from now on it may.
     func releasesEnd(at now: Instant) -> Bool {
-        guard case .held(let since) = fileEnd.state, let control = usedSocket, let carrier = fileEnd.carrier else {
+        guard case .held(let since) = state.fileEnd.state, let control = state.sockets.used,
+            let carrier = state.fileEnd.carrier
+        else {
             return true
         }
         guard isEndKnown(control, carrier) || isEndSilent(at: now, since) else { return false }
-        if fileEnd.isBodySent { replace(carrier) }
-        fileEnd.state = .released
+        if state.fileEnd.isBodySent { replace(carrier) }
+        state.fileEnd.state = .released
         return true
     }
 
@@ -104,19 +112,19 @@ extension TransferSlot {
         dup2(pair[0], carrier)
         _ = fcntl(carrier, F_SETFD, FD_CLOEXEC)
         close(pair[0])
-        fileEnd.outlet = Descriptor(owning: pair[1])
+        state.fileEnd.outlet = Descriptor(owning: pair[1])
     }
 
     private func isEndKnown(_ control: Int32, _ carrier: Int32) -> Bool {
-        if fileEnd.isBodyOver {
+        if state.fileEnd.isBodyOver {
             guard isBodySent(over: carrier) else { return false }
-        } else if !fileEnd.isOver {
+        } else if !state.fileEnd.isOver {
             switch PoolSockets.look(at: carrier) {
             case .nothing: return false
             case .bytes:
-                fileEnd.isLonger = true
+                state.fileEnd.isLonger = true
                 return true
-            case .end: fileEnd.isOver = true
+            case .end: state.fileEnd.isOver = true
             }
         }
         return PoolSockets.isReadable(control) || hasReadAhead(control)
@@ -124,44 +132,48 @@ extension TransferSlot {
 
     /// libcurl 8 asks for more of a body while some of it still waits to be sent. Only behind that comes the end.
     private func isBodySent(over carrier: Int32) -> Bool {
-        guard !fileEnd.isBodySent else { return true }
-        guard easy.offset(CURLINFO_SIZE_UPLOAD_T) >= bodyBytes else { return false }
-        fileEnd.isBodySent = true
-        fileEnd.acknowledged = TCPCounts(of: carrier)?.acknowledged ?? 0
+        guard !state.fileEnd.isBodySent else { return true }
+        guard easy.offset(CURLINFO_SIZE_UPLOAD_T) >= state.sending.bytes else { return false }
+        state.fileEnd.isBodySent = true
+        state.fileEnd.acknowledged = TCPCounts(of: carrier)?.acknowledged ?? 0
         shutdown(carrier, Int32(SHUT_WR))
         return true
     }
 
     /// The server has said all that it has to say, and leaves the carrier open.
     private func isEndSilent(at now: Instant, _ since: Instant) -> Bool {
-        !fileEnd.isBodyOver && !fileEnd.isOver && now - since >= Self.patience
+        !state.fileEnd.isBodyOver && !state.fileEnd.isOver && now - since >= Self.patience
     }
 
     /// Lines that came together are read together: the next one then lies in libcurl, where nobody sees it.
     private func hasReadAhead(_ control: Int32) -> Bool {
-        guard let before = fileEnd.receivedBefore, let count = TCPCounts(of: control) else {
-            return !fileEnd.isBodyOver
+        guard let before = state.fileEnd.receivedBefore, let count = TCPCounts(of: control) else {
+            return !state.fileEnd.isBodyOver
         }
-        return count.received - before != fileEnd.lines
+        return count.received - before != state.fileEnd.lines
     }
 
     /// What has to be readable before its end can be let go.
-    var awaitedSocket: Int32? { fileEnd.isBodyOver || fileEnd.isOver ? usedSocket : fileEnd.carrier }
+    var awaitedSocket: Int32? {
+        state.fileEnd.isBodyOver || state.fileEnd.isOver ? state.sockets.used : state.fileEnd.carrier
+    }
     /// When that must be looked at in any case.
     var endPatience: Instant {
-        guard case .held(let since) = fileEnd.state, !fileEnd.isBodyOver, !fileEnd.isOver else { return .distantFuture }
+        guard case .held(let since) = state.fileEnd.state, !state.fileEnd.isBodyOver, !state.fileEnd.isOver else {
+            return .distantFuture
+        }
         return since + Self.patience
     }
     var isHeld: Bool {
-        if case .held = fileEnd.state { true } else { false }
+        if case .held = state.fileEnd.state { true } else { false }
     }
 
     /// When the other side was last seen to take something of a body that libcurl has wholly sent.
     func lastTaken(at now: Instant) -> Instant? {
-        guard fileEnd.isBodyOver, isHeld, let carrier = fileEnd.carrier, let count = TCPCounts(of: carrier),
-            count.acknowledged > fileEnd.acknowledged
+        guard state.fileEnd.isBodyOver, isHeld, let carrier = state.fileEnd.carrier, let count = TCPCounts(of: carrier),
+            count.acknowledged > state.fileEnd.acknowledged
         else { return nil }
-        fileEnd.acknowledged = count.acknowledged
+        state.fileEnd.acknowledged = count.acknowledged
         return now
     }
 
@@ -169,18 +181,18 @@ extension TransferSlot {
     /// nobody knows then what the connection is about to say, and it is closed.
     func mayStandStill() -> Bool {
         let now = Clocks.instant()
-        guard fileEnd.turn == loop.now else {
-            (fileEnd.turn, fileEnd.turnBegan) = (loop.now, now)
+        guard state.fileEnd.turn == loop.now else {
+            (state.fileEnd.turn, state.fileEnd.turnBegan) = (loop.now, now)
             return true
         }
-        let stood = now - fileEnd.turnBegan
+        let stood = now - state.fileEnd.turnBegan
         guard stood >= .milliseconds(500) else { return true }
         loop.stoodStill(until: now)
-        let isStoring = fileEnd.isBodyOver && fileEnd.carrier == nil
+        let isStoring = state.fileEnd.isBodyOver && state.fileEnd.carrier == nil
         guard stood > (isStoring ? Self.storingPatience : Self.patience), carrier == nil else { return true }
-        endedLongWait = true
+        state.fileEnd.endedLongWait = true
         closeAfterwards()
-        if let usedSocket { shutdown(usedSocket, Int32(SHUT_RDWR)) }
+        if let used = state.sockets.used { shutdown(used, Int32(SHUT_RDWR)) }
         return false
     }
 }

@@ -50,8 +50,8 @@ import TransferModel
         for socket in commanding { shutdown(socket, Int32(SHUT_RD)) }
     }
 
-    /// Its socket, and whether that carried a request before; from now on it did.
-    func meet(_ connection: Connection) -> (socket: Int32, wasUsed: Bool)? {
+    /// Marks a connection as used. Returns its socket, and whether it carried a request before.
+    func use(_ connection: Connection) -> (socket: Int32, wasUsed: Bool)? {
         if let socket = used[connection] { return (socket, true) }
         guard let socket = fresh.keys.first(where: { Self.localPort(of: $0) == connection.localPort }) else {
             return nil

@@ -13,7 +13,7 @@ extension TransferSlot {
     func proxyFailure(_ code: CurlCode) -> ProxyFailure? {
         guard let proxy = pool?.proxy else { return nil }
         let who = "the proxy \(proxy.server)"
-        if isLoginEndless, status == 407 || isInTunnel {
+        if state.login.isEndless, state.head.status == 407 || state.tunnel.isOpening {
             return ProxyFailure(name: .proxyAuthenticationRequired, message: "\(who): \(message)")
         }
         switch CURLcode(code.rawValue) {
@@ -23,7 +23,7 @@ extension TransferSlot {
             return ProxyFailure(name: .cannotConnectToProxy, message: "\(who) cannot be reached: \(easy.message)")
         case CURLE_PROXY: return refusedBySOCKS(who)
         case CURLE_SSL_CONNECT_ERROR:
-            if let refusedCertificate { return Self.distrusted(refusedCertificate) }
+            if let refusedCertificate = state.tls.refusedCertificate { return Self.distrusted(refusedCertificate) }
         default: break
         }
         if isProxyAfterCertificate {
@@ -31,7 +31,7 @@ extension TransferSlot {
                 name: .proxyAuthenticationRequired,
                 message: "\(who) wants a client certificate, and proxies are shown none: \(easy.message)")
         }
-        if let head = tunnelHead, isInTunnel { return refused(head.status, who) }
+        if let answer = state.tunnel.answer, state.tunnel.isOpening { return refused(answer.status, who) }
         guard isTalkingToProxy(proxy, code) else { return nil }
         switch CURLcode(code.rawValue) {
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE:
@@ -54,12 +54,12 @@ extension TransferSlot {
 
     /// Nobody behind it was reached yet: neither a tunnel nor a request went through.
     private func isTalkingToProxy(_ proxy: ProxySettings, _ code: CurlCode) -> Bool {
-        if tunnels { return isInTunnel && tunnelHead == nil }
+        if state.tunnel.isNeeded { return state.tunnel.isOpening && state.tunnel.answer == nil }
         // No byte of the request went out.
         guard easy.offset(CURLINFO_PRETRANSFER_TIME_T) == 0 else { return false }
         if proxy.speaksHTTP { return proxy.isSecure }
         // Silence alone has no word of libcurl's for SOCKS. TLS begins behind it; an ftp server may be the one that is silent.
-        return code == CurlCode(CURLE_OPERATION_TIMEDOUT) && secureContexts == 0 && ftp == nil
+        return code == CurlCode(CURLE_OPERATION_TIMEDOUT) && state.tls.contexts == 0 && ftp == nil
     }
 
     private func refused(_ status: Int, _ who: String) -> ProxyFailure {

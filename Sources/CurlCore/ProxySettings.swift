@@ -42,7 +42,7 @@ extension String {
 extension TransferSlot {
     /// Whoever is asked for the URL, it is this proxy: the environment's word was weighed by those who made the request.
     func setProxy(_ proxy: ProxySettings, _ request: CurlRequest) {
-        if tunnels { easy.set(CURLOPT_HTTPPROXYTUNNEL, true) }
+        if state.tunnel.isNeeded { easy.set(CURLOPT_HTTPPROXYTUNNEL, true) }
         easy.set(CURLOPT_PROXY, proxy.server.description)
         easy.set(CURLOPT_PROXYTYPE, proxy.kind)
         easy.set(CURLOPT_NOPROXY, "")

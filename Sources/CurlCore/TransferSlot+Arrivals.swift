@@ -7,7 +7,7 @@ extension TransferSlot {
     /// told, because there is no connection or streams share it.
     func lastArrival(at now: Instant) -> Instant? {
         guard let sockets = pool?.sockets else { return nil }
-        guard let used = usedSocket else {
+        guard let used = state.sockets.used else {
             return sockets.opened(for: self).compactMap { SocketPath.lastArrival(at: $0, now) }.max()
         }
         let ssl = unsafe secureStream()

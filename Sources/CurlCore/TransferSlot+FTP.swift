@@ -20,19 +20,19 @@ extension TransferSlot {
     }
 
     func noteReply(_ bytes: UnsafeRawBufferPointer) {
-        fileEnd.lines += Int64(bytes.count)
+        state.fileEnd.lines += Int64(bytes.count)
         let text = unsafe bytes.prefix { $0 != 0x0D && $0 != 0x0A }
-        lastReply = String(decoding: unsafe Array(text), as: UTF8.self)
+        state.fileEnd.lastReply = String(decoding: unsafe Array(text), as: UTF8.self)
     }
 
     /// Tells what is known of the file, once. `false` ends the transfer.
     func announceFile(refusesOffset: Bool = false) -> Bool {
-        guard !isHeadComplete, let access = ftp, let receiver else { return true }
-        isHeadComplete = true
+        guard !state.head.isComplete, let access = ftp, let receiver else { return true }
+        state.head.finishWithoutHead()
         var facts = FTPFacts()
         let length = easy.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         facts.length = length < 0 ? nil : length
-        fileEnd.announced = facts.length
+        state.fileEnd.announced = facts.length
         let modified = easy.offset(CURLINFO_FILETIME_T)
         facts.modified = modified < 0 ? nil : WallTime(nanoseconds: modified &* 1_000_000_000)
         facts.offset = access.offset
@@ -42,12 +42,12 @@ extension TransferSlot {
 
     /// What the end of a transfer means. That an ftp server cannot begin in the middle is an answer and no failure.
     func ended(_ result: CURLcode) -> CURLcode {
-        if isLoginEndless { return CURLE_LOGIN_DENIED }
-        if isTrailerEndless || breaksFraming || beginsFolded { return CURLE_WEIRD_SERVER_REPLY }
-        if metStaleConnection { return CURLE_GOT_NOTHING }
-        if endedLongWait, result == CURLE_ABORTED_BY_CALLBACK { return CURLE_PARTIAL_FILE }
-        if ftp != nil, fileEnd.isLonger { return CURLE_PARTIAL_FILE }
-        guard let access = ftp, !isHeadComplete else { return result }
+        if state.login.isEndless { return CURLE_LOGIN_DENIED }
+        if state.problem != nil { return CURLE_WEIRD_SERVER_REPLY }
+        if state.repetition.metStaleConnection { return CURLE_GOT_NOTHING }
+        if state.fileEnd.endedLongWait, result == CURLE_ABORTED_BY_CALLBACK { return CURLE_PARTIAL_FILE }
+        if ftp != nil, state.fileEnd.isLonger { return CURLE_PARTIAL_FILE }
+        guard let access = ftp, !state.head.isComplete else { return result }
         switch result {
         case CURLE_OK:
             _ = announceFile()
@@ -60,34 +60,34 @@ extension TransferSlot {
         }
     }
 
-    private var saidNo: Bool { ftp != nil && (lastReply.hasPrefix("4") || lastReply.hasPrefix("5")) }
+    private var saidNo: Bool {
+        ftp != nil && (state.fileEnd.lastReply.hasPrefix("4") || state.fileEnd.lastReply.hasPrefix("5"))
+    }
     /// That it is about to go (421) is no word on what it was asked.
-    var isRefused: Bool { saidNo && !lastReply.hasPrefix("421") }
+    var isRefused: Bool { saidNo && !state.fileEnd.lastReply.hasPrefix("421") }
 
     /// Not now: the file is busy, or there are too many who ask.
-    var isPutOff: Bool { ftp != nil && lastReply.hasPrefix("4") }
+    var isPutOff: Bool { ftp != nil && state.fileEnd.lastReply.hasPrefix("4") }
 
     /// Where a server was not refusing what it was asked, what it says next may belong to something before: libcurl would
     /// keep the connection, and read it as the answer to the next command.
     func leaveOutOfStep() {
-        if ftp != nil, !saidNo, let usedSocket { shutdown(usedSocket, Int32(SHUT_RDWR)) }
+        if ftp != nil, !saidNo, let used = state.sockets.used { shutdown(used, Int32(SHUT_RDWR)) }
     }
 
     /// libcurl says which command failed, the server why.
     var message: String {
         let own = easy.message
-        if isLoginEndless { return "the login never came to its end: it was asked for again and again" }
-        if breaksFraming { return "the server broke how its body ends over two lines" }
-        if beginsFolded { return "the headers of the answer begin with a continuation line" }
-        if isTrailerEndless { return "more than \(Self.longestTrailer) bytes of headers came after the body" }
-        if metStaleConnection { return "the connection ended before an answer came" }
-        if ftp != nil, endedLongWait { return "the server did not say that all of the file was sent" }
-        if let access = ftp, fileEnd.isLonger {
-            let length = access.offset + (fileEnd.announced ?? 0)
+        if state.login.isEndless { return "the login never came to its end: it was asked for again and again" }
+        if let problem = state.problem { return problem.message }
+        if state.repetition.metStaleConnection { return "the connection ended before an answer came" }
+        if ftp != nil, state.fileEnd.endedLongWait { return "the server did not say that all of the file was sent" }
+        if let access = ftp, state.fileEnd.isLonger {
+            let length = access.offset + (state.fileEnd.announced ?? 0)
             return "the server sends more than the \(length) bytes that it said the file has"
         }
         guard saidNo else { return own }
-        let said = "the server said \(ForeignText.quoted(lastReply))"
+        let said = "the server said \(ForeignText.quoted(state.fileEnd.lastReply))"
         return own.isEmpty ? said : "\(own): \(said)"
     }
 }

@@ -47,11 +47,11 @@ extension TransferSlot {
     /// The facts of the connection that the request goes out on.
     func noteSecurity() {
         guard pool?.proxy == nil || isSecure, let ssl = unsafe secureStream() else { return }
-        unsafe secureConnection = UnsafeRawPointer(ssl)
-        tlsVersion = UInt16(truncatingIfNeeded: unsafe SSL_version(ssl))
-        tlsCipher = unsafe SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(ssl))
+        unsafe state.tls.connection = UnsafeRawPointer(ssl)
+        state.tls.version = UInt16(truncatingIfNeeded: unsafe SSL_version(ssl))
+        state.tls.cipher = unsafe SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(ssl))
         let ends = pool?.secureEnds
-        peerCertificate = unsafe ends?.certificate(of: UnsafeRawPointer(ssl)) { unsafe PeerCertificate(ssl) }
+        state.tls.peerCertificate = unsafe ends?.certificate(of: UnsafeRawPointer(ssl)) { unsafe PeerCertificate(ssl) }
     }
 
     /// The TLS of the connection that the transfer is on; `nil` without.
@@ -67,8 +67,9 @@ extension TransferSlot {
 
     /// What became of the client certificate that the server had asked for.
     var certificateAlert: CertificateAlert? {
-        if wasAskedForCertificate, pool?.refusesToShow == true { return .refused }
-        guard wasAskedForCertificate, let alert, Self.certificateAlerts.contains(alert) else { return nil }
+        if state.tls.wasAskedForCertificate, pool?.refusesToShow == true { return .refused }
+        guard state.tls.wasAskedForCertificate, let alert = state.tls.alert, Self.certificateAlerts.contains(alert)
+        else { return nil }
         return pool?.identity == nil || alert == 116 ? .required : .rejected
     }
 
@@ -76,7 +77,7 @@ extension TransferSlot {
     private static let certificateAlerts: Set<Int32> = [40, 41, 42, 43, 44, 45, 46, 48, 49, 51, 116]
 
     /// A proxy is shown no certificate, and only this alert says for certain that it wants one.
-    var isProxyAfterCertificate: Bool { proxyAlert == SSL_AD_CERTIFICATE_REQUIRED }
+    var isProxyAfterCertificate: Bool { state.tls.proxyAlert == SSL_AD_CERTIFICATE_REQUIRED }
 }
 
 /// A server wanted a certificate of ours, and ended the connection over it.
@@ -97,7 +98,7 @@ private func prepareSecureContext(
         return CURLE_ABORTED_BY_CALLBACK
     }
     let sslContext = OpaquePointer(context)
-    slot.secureContexts += 1
+    slot.state.tls.contexts += 1
     // The pool's, not the loop's: the pool closes its connections after the loop is gone.
     let ends = unsafe Unmanaged.passUnretained(pool.secureEnds).toOpaque()
     guard unsafe SSL_CTX_set_ex_data(sslContext, CurlLoop.secureContextIndex, ends) == 1 else {
@@ -106,7 +107,7 @@ private func prepareSecureContext(
     pool.secureEnds.isUsed = true
     unsafe SSL_CTX_set_info_callback(sslContext, noteSecureEvent)
     if let proxy = pool.proxy, proxy.isSecure {
-        let isProxy = slot.secureContexts == 1
+        let isProxy = slot.state.tls.contexts == 1
         unsafe pool.secureEnds.watch(context, of: slot, isProxy: isProxy)
         if isProxy { return unsafe expect(proxy.bareHost, pool.tls, sslContext, isProxy: true) }
     }
@@ -148,7 +149,7 @@ private func verifyServer(_ store: OpaquePointer?, _ user: UnsafeMutableRawPoint
 private func noteCertificateRequest(_ ssl: OpaquePointer?, _ user: UnsafeMutableRawPointer?) -> Int32 {
     // Handshakes go on in the loop's turn alone: the slot is there.
     guard let ssl = unsafe ssl, let slot = unsafe slot(user), let ends = slot.pool?.secureEnds else { return 1 }
-    slot.wasAskedForCertificate = true
+    slot.state.tls.wasAskedForCertificate = true
     unsafe ends.asks(UnsafeRawPointer(ssl), of: slot)
     return slot.pool?.refusesToShow == true ? 0 : 1
 }

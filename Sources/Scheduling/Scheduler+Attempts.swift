@@ -131,7 +131,7 @@ extension Scheduler {
         tasks[index].backoffReason = reason
         tasks[index].retryAt = now.instant + delay
         let held = tasks[index].takeHeld()
-        timers.push(Timer(due: now.instant + delay, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
+        timers.add(Timer(due: now.instant + delay, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
         actions.append(
             .attemptEnded(
                 task, AttemptEnd(outcome: .failed, error: error, backoff: delay, held: held)))

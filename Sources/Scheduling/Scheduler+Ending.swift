@@ -17,16 +17,10 @@ extension Scheduler {
             }
             return true
         case .staged: return endStaged(task, ending)
-        case .backingOff: tasks[index].addWait(tasks[index].backoffReason, now.instant - tasks[index].since)
-        case .queued: accountQueueTime(index)
-        case .awaitingConditions: endShortage(index)
-        case .held: tasks[index].addWait(.earliestBegin, now.instant - tasks[index].since)
-        case .suspended: leaveSuspended(index)
-        case .blocked: leaveBlocked(index)
         case .expanding where heldExpansion?.template == task:
             if heldExpansion?.ending == nil { heldExpansion?.ending = ending }
             return true
-        case .expanding: leaveExpanding(index)
+        case .blocked, .held, .suspended, .queued, .backingOff, .awaitingConditions, .expanding: leavePhase(index)
         }
         guard case .finish(let outcome, let error, let deferral) = ending else { return false }
         finish(task, outcome, error, nil, deferral)
@@ -43,9 +37,22 @@ extension Scheduler {
         return true
     }
 
-    private mutating func leaveBlocked(_ index: Int) {
-        idleCount -= 1
-        tasks[index].addWait(.dependency, now.instant - tasks[index].since)
+    /// Ends the wait of the phase that the task leaves and adds it to the task's waits. What runs, is staged or has finished waits
+    /// for nothing that is accounted here.
+    mutating func leavePhase(_ index: Int) {
+        let waited = now.instant - tasks[index].since
+        switch tasks[index].phase {
+        case .blocked:
+            idleCount -= 1
+            tasks[index].addWait(.dependency, waited)
+        case .held: tasks[index].addWait(.earliestBegin, waited)
+        case .backingOff: tasks[index].addWait(tasks[index].backoffReason, waited)
+        case .queued: accountQueueTime(index)
+        case .awaitingConditions: endShortage(index)
+        case .suspended: leaveSuspended(index)
+        case .expanding: leaveExpanding(index)
+        case .running, .staged, .finished: break
+        }
     }
 
     mutating func finish(
@@ -58,7 +65,7 @@ extension Scheduler {
         tasks[index].phase = .finished
         tasks[index].outcome = outcome
         finishedCount += 1
-        if tasks[index].resourceClockRuns { voidTimers += 1 }
+        if tasks[index].resourceClockRuns { timers.noteVoid() }
         let tolerated = outcome == .failed && isTolerated(plan.policies[policyNumber(of: task)].allowFailure, status)
         if !plan.templates.isEmpty, outcome != .succeeded { unsuccessful.note(task, isTolerated: tolerated, deferral) }
         actions.append(
@@ -91,7 +98,7 @@ extension Scheduler {
         guard tasks[index].phase == .blocked else { return }
         tasks[index].openNeeds -= 1
         guard tasks[index].openNeeds == 0 else { return }
-        leaveBlocked(index)
+        leavePhase(index)
         makeReady(task)
     }
 
@@ -140,7 +147,7 @@ extension Scheduler {
             next += 1
             // It may need several that did not succeed.
             guard tasks[Int(task.raw)].phase == .blocked else { continue }
-            leaveBlocked(Int(task.raw))
+            leavePhase(Int(task.raw))
             guard deferral == nil else {
                 finish(task, .deferred, nil, nil, deferral)
                 continue

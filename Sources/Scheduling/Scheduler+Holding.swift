@@ -22,7 +22,7 @@ extension Scheduler {
             // It was suspended in its back-off.
             tasks[index].phase = .backingOff
             tasks[index].since = now.instant
-            timers.push(
+            timers.add(
                 Timer(due: tasks[index].retryAt, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
             actions.append(.waiting(task, tasks[index].backoffReason))
         } else {
@@ -44,11 +44,11 @@ extension Scheduler {
             guard beganAt + span > now.instant else { return false }
             // Or the run would be waited for, though it has nothing left to do.
             guard !plan.putsOffWhatWaits else { return true }
-            timers.push(Timer(due: beganAt + span, kind: .begin, index: task.raw))
+            timers.add(Timer(due: beganAt + span, kind: .begin, index: task.raw))
         case .at(let date):
             guard date > now.wall else { return false }
             guard !plan.putsOffWhatWaits else { return true }
-            dateTimers.push(DateTimer(due: date, kind: .begin, index: task.raw))
+            timers.add(DateTimer(due: date, kind: .begin, index: task.raw))
         }
         return true
     }
@@ -56,7 +56,7 @@ extension Scheduler {
     mutating func begin(_ task: TaskIndex) {
         let index = Int(task.raw)
         guard tasks[index].phase == .held else { return }
-        tasks[index].addWait(.earliestBegin, now.instant - tasks[index].since)
+        leavePhase(index)
         makeReady(task)
     }
 
@@ -68,17 +68,14 @@ extension Scheduler {
             return false
         }
         switch tasks[index].phase {
+        // The needs of a blocked task are met while it is suspended.
         case .blocked, .suspended, .staged, .finished: break
         case .expanding where heldExpansion?.template == task: break
-        // It is worked out anew when the template is resumed.
-        case .expanding: leaveExpanding(index)
-        case .held: tasks[index].addWait(.earliestBegin, now.instant - tasks[index].since)
-        case .queued: accountQueueTime(index)
-        case .backingOff: tasks[index].addWait(tasks[index].backoffReason, now.instant - tasks[index].since)
-        case .awaitingConditions: endShortage(index)
         case .running:
             guard endings[task] == nil else { return false }
             interrupt(task)
+        // An expansion is worked out anew when the template is resumed.
+        case .held, .queued, .backingOff, .awaitingConditions, .expanding: leavePhase(index)
         }
         tasks[index].isSuspended = true
         // At once, whatever has to come before its turn: who goes on with this run from its events must know it.
@@ -189,7 +186,7 @@ extension Scheduler {
         guard let window = plan.sessions[session].window else { return }
         let state = window.state(at: now.wall)
         if let change = state.changesAt {
-            dateTimers.push(DateTimer(due: change, kind: .window, index: UInt32(session)))
+            timers.add(DateTimer(due: change, kind: .window, index: UInt32(session)))
         }
         guard sessions[session].isClosed == state.isOpen else { return }
         sessions[session].isClosed = !state.isOpen
@@ -245,7 +242,7 @@ extension Scheduler {
         guard !tasks[index].resourceClockRuns else { return }
         tasks[index].resourceClockRuns = true
         tasks[index].resourceTime += now.instant.nanoseconds
-        timers.push(
+        timers.add(
             Timer(due: Instant(nanoseconds: tasks[index].resourceTime), kind: .resource, index: task.raw))
     }
 
@@ -258,7 +255,7 @@ extension Scheduler {
         guard tasks[index].resourceClockRuns else { return }
         tasks[index].resourceClockRuns = false
         tasks[index].resourceTime -= now.instant.nanoseconds
-        voidTimers += 1
+        timers.noteVoid()
     }
 
     // MARK: Bandwidth

@@ -160,7 +160,7 @@ extension Scheduler {
         if case .until(let present) = origins[number].quiet, present >= due { return }
         origins[number].parks += 1
         setQuiet(number, delay > .zero ? .until(due) : .probing(nil))
-        if delay > .zero { timers.push(Timer(due: due, kind: .unpark, index: origin.raw)) }
+        if delay > .zero { timers.add(Timer(due: due, kind: .unpark, index: origin.raw)) }
         for lane in origins[number].lanes { refresh(lane) }
         noteAll(lanesOf: origin)
     }

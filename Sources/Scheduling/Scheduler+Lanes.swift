@@ -88,14 +88,14 @@ extension Scheduler {
             isGated = true
             if origins[origin].gateTimer != hostOpens {
                 origins[origin].gateTimer = hostOpens
-                timers.push(Timer(due: hostOpens, kind: .originGate, index: UInt32(origin)))
+                timers.add(Timer(due: hostOpens, kind: .originGate, index: UInt32(origin)))
             }
         }
         if let opens = lanes[lane].rate?.opensAt, opens > now.instant {
             isGated = true
             if lanes[lane].gateTimer != opens {
                 lanes[lane].gateTimer = opens
-                timers.push(Timer(due: opens, kind: .laneGate, index: UInt32(lane)))
+                timers.add(Timer(due: opens, kind: .laneGate, index: UInt32(lane)))
             }
         }
         return isGated

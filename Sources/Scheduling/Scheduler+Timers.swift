@@ -5,11 +5,11 @@ import TransferModel
 extension Scheduler {
     /// The run's own deadlines.
     mutating func setDeadlines() {
-        if let timeout = plan.timeout { timers.push(Timer(due: beganAt + timeout, kind: .timeout)) }
+        if let timeout = plan.timeout { timers.add(Timer(due: beganAt + timeout, kind: .timeout)) }
         switch plan.finishBy {
         case nil: break
-        case .afterStart(let span): timers.push(Timer(due: beganAt + span, kind: .finishBy))
-        case .at(let date): dateTimers.push(DateTimer(due: date, kind: .finishBy, index: 0))
+        case .afterStart(let span): timers.add(Timer(due: beganAt + span, kind: .finishBy))
+        case .at(let date): timers.add(DateTimer(due: date, kind: .finishBy, index: 0))
         }
     }
 
@@ -22,12 +22,10 @@ extension Scheduler {
     }
 
     mutating func fireTimers() {
-        while let timer = timers.first, timer.due <= now.instant {
-            _ = timers.pop()
+        while let timer = timers.popDue(at: now.instant) {
             if !isVoid(timer) { fire(timer) }
         }
-        while let timer = dateTimers.first, timer.due <= now.wall {
-            _ = dateTimers.pop()
+        while let timer = timers.popDue(on: now.wall) {
             switch timer.kind {
             case .begin: begin(TaskIndex(raw: timer.index))
             case .window: readWindow(Int(timer.index))
@@ -41,7 +39,7 @@ extension Scheduler {
         let task = TaskIndex(raw: timer.index)
         switch timer.kind {
         case .retry:
-            tasks[index].addWait(tasks[index].backoffReason, now.instant - tasks[index].since)
+            leavePhase(index)
             makeReady(task)
         case .resource:
             let place = tasks[index].phase == .awaitingConditions ? "; it waited for a network that it may use" : ""
@@ -77,15 +75,12 @@ extension Scheduler {
         }
     }
 
-    /// A million finished tasks must not leave a million timers behind, nor wake the loop for them.
-    mutating func dropVoidTimers() {
-        if voidTimers > 64, voidTimers > timers.count / 2 {
-            // A loop: a closure would need a copy of the whole scheduler.
-            var kept: [Timer] = []
-            for timer in timers.items where !isVoid(timer) { kept.append(timer) }
-            timers = Heap(kept)
-            voidTimers = 0
-        }
-        while let timer = timers.first, isVoid(timer) { _ = timers.pop() }
+    /// Void timers must not wake the loop.
+    mutating func removeVoidTimers() {
+        // Taken out while it is cleaned: the question whether a timer is void reads the rest of the scheduler.
+        var queues = TimerQueues()
+        swap(&queues, &timers)
+        queues.removeVoid { isVoid($0) }
+        swap(&queues, &timers)
     }
 }

@@ -28,10 +28,7 @@ package struct Scheduler {
     var quietHasChanged = false
     /// Lanes whose slots are to be given out anew.
     var changedLanes: [Int] = []
-    var timers = Heap<Timer>()
-    var dateTimers = Heap<DateTimer>()
-    /// Timers of tasks that have finished meanwhile, still in the heap.
-    var voidTimers = 0
+    var timers = TimerQueues()
     var dependants: Dependants
     var groupDependants: Dependants
     var groupMembers: Dependants
@@ -152,17 +149,13 @@ package struct Scheduler {
 
     /// When `turn` has to be called again although nothing happened, if the clocks go on as they do.
     package func nextDeadline(now: Now) -> Instant? {
-        var due = timers.first?.due
-        if let tick = bandwidth?.nextTick { due = min(due ?? tick, tick) }
-        if let date = dateTimers.first?.due {
-            let instant = now.instant + max(.zero, date - now.wall)
-            due = min(due ?? instant, instant)
-        }
-        return due
+        let due = timers.nextDue(after: now)
+        guard let tick = bandwidth?.nextTick else { return due }
+        return min(due ?? tick, tick)
     }
 
-    /// Something depends on the date: a clock that is set must be noticed.
-    package var waitsForDate: Bool { dateTimers.first != nil }
+    /// Whether something depends on the date: a clock that is set must be noticed.
+    package var waitsForDate: Bool { timers.waitForDate }
 
     /// Peak connections and number of tasks of each origin that a session met. Streams that share a connection
     /// count as one.
@@ -250,7 +243,7 @@ package struct Scheduler {
         deferTheSuspended()
         shareBandwidth()
         tellWaits()
-        dropVoidTimers()
+        removeVoidTimers()
         defer { actions = [] }
         return actions
     }

@@ -44,3 +44,51 @@ struct DateTimer: HeapElement, Sendable {
 
     func isBefore(_ other: DateTimer) -> Bool { due < other.due }
 }
+
+/// Everything that falls due, at an instant or on a date.
+///
+/// A timer is void once its task, lane or origin has moved on. The scheduler knows which are; here they are only counted, so that
+/// a million finished tasks leave no million timers behind.
+struct TimerQueues: Sendable {
+    private var timers = Heap<Timer>()
+    private var dates = Heap<DateTimer>()
+    /// How many timers in `timers` are known to be void.
+    private var voidCount = 0
+
+    mutating func add(_ timer: Timer) { timers.push(timer) }
+    mutating func add(_ timer: DateTimer) { dates.push(timer) }
+
+    /// A timer that was added before is void from now on.
+    mutating func noteVoid() { voidCount += 1 }
+
+    /// Removes and returns the next timer that is due at `now`, void ones too.
+    mutating func popDue(at now: Instant) -> Timer? {
+        guard let first = timers.first, first.due <= now else { return nil }
+        return timers.pop()
+    }
+
+    /// Removes and returns the next timer whose date has come.
+    mutating func popDue(on now: WallTime) -> DateTimer? {
+        guard let first = dates.first, first.due <= now else { return nil }
+        return dates.pop()
+    }
+
+    /// Whether something depends on the date: a clock that is set must be noticed then.
+    var waitForDate: Bool { dates.first != nil }
+
+    /// When the next timer is due, if the clocks go on as they do; `nil` without any.
+    func nextDue(after now: Now) -> Instant? {
+        let dated = dates.first.map { now.instant + max(.zero, $0.due - now.wall) }
+        guard let timed = timers.first?.due else { return dated }
+        return dated.map { min($0, timed) } ?? timed
+    }
+
+    /// Removes void timers: all of them where most are, else those that would be next.
+    mutating func removeVoid(where isVoid: (Timer) -> Bool) {
+        if voidCount > 64, voidCount > timers.count / 2 {
+            timers = Heap(timers.items.filter { !isVoid($0) })
+            voidCount = 0
+        }
+        while let timer = timers.first, isVoid(timer) { _ = timers.pop() }
+    }
+}

@@ -16,8 +16,8 @@ extension Attempt {
         _ metrics: CurlMetrics, _ networks: NetworkDesk, start: WallTime, head: ResponseHead?, arrived: Int64,
         received: Int64
     ) {
-        for swallowed in metrics.swallowed {
-            note(swallowed, networks, start: start, head: nil, arrived: 0, received: 0)
+        for lost in metrics.lostRequests {
+            note(lost, networks, start: start, head: nil, arrived: 0, received: 0)
         }
         let start = start + .microseconds(metrics.beganAfter)
         var transaction = TransactionMetrics(

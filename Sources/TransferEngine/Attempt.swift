@@ -194,7 +194,7 @@ final class Attempt: TransferReceiver {
     /// The file as it was when the server was asked about it.
     var asked: FileStamp?
     /// The file that may be adopted, as it was when the server was asked about it.
-    var foreign = ForeignParts.Candidate.unknown
+    var foreign = ForeignFileCandidate.unknown
     /// Once is enough to see whether the file has the sum that was kept.
     var wasRead = false
     /// What stands at the destination is as it shall be.

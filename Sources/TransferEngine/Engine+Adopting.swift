@@ -6,26 +6,13 @@ import TransferModel
 
 // `resume: adopt`: what another program left under the final name is gone on with, if a digest can prove the whole.
 
-/// What is known of files that other programs left, over the attempts of their tasks.
-struct ForeignParts {
-    /// Tasks whose file, completed, was a wrong one.
-    var refuted: Set<TaskIndex> = []
-    /// Tasks whose server broke off at the question about its file.
-    var unanswered: Set<TaskIndex> = []
-
-    /// An attempt has ended.
-    mutating func ended(_ attempt: Attempt) {
-        if attempt.life.brokeAtQuestion { unanswered.insert(attempt.task) }
-    }
-
-    /// What an attempt knows of such a file.
-    enum Candidate {
-        case unknown
-        /// It is not looked for any more.
-        case none
-        /// As it was when it was looked at.
-        case file(FileStamp)
-    }
+/// What an attempt knows of the file that another program left under the final name.
+enum ForeignFileCandidate {
+    case unknown
+    /// It is not looked for any more.
+    case none
+    /// As it was when it was looked at.
+    case file(FileStamp)
 }
 
 extension Engine {
@@ -52,12 +39,12 @@ extension Engine {
             && (values.existing == .revalidate || values.existing == .replace)
             && values.policies.cachePolicy != .returnCacheDataDontLoad
             && attempt.specification.destination?.hasSuffix("/") == false
-            && !foreignParts.refuted.contains(attempt.task) && !attempt.specification.toStandardOutput
+            && carryovers[attempt.task]?.refutedForeignFile != true && !attempt.specification.toStandardOutput
     }
 
     func foundForeignPart(_ attempt: Attempt, _ url: ResourceURL, _ stamp: FileStamp?) {
         guard let stamp, stamp.size > 0 else { return begin(attempt, url) }
-        if foreignParts.unanswered.contains(attempt.task) {
+        if carryovers[attempt.task]?.leftForeignFileUnanswered == true {
             attempt.life.startOver("the server did not answer the question how long the file is")
         } else {
             attempt.foreign = .file(stamp)
@@ -113,7 +100,7 @@ extension Engine {
         guard error.name == .checksumMismatch, attempt.life.offset > 0, attempt.life.resume?.isForeign == true else {
             return false
         }
-        foreignParts.refuted.insert(attempt.task)
+        carryovers[attempt.task, default: Carryover()].refutedForeignFile = true
         attempt.life.startOver("what was there is no part of this file: \(error.message)")
         discardBody(attempt)
         goOn(attempt, attempt.life.request)

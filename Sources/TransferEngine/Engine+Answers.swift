@@ -215,22 +215,16 @@ extension Engine {
 
     /// What the job calls a secret is one, however short.
     private func learn(_ found: [KnownSecret]) {
-        let news = found.filter { !$0.value.isEmpty && learned.insert(ExactText($0.value)).inserted }
+        let news = secrets.learnCaptured(found)
         guard !news.isEmpty else { return }
         events.learn(news)
-        secrets = secrets.adding(news)
-        boundSecrets.add(news)
-        for session in sessions { session.lore.bound = boundSecrets }
-        capturedSecrets = capturedSecrets.adding(news)
+        for session in sessions { session.lore.bound = secrets.bound }
         memory?.captured(news)
     }
 
     /// Whether the task's own URL holds one: then it is not written down.
     func holdsCapturedSecret(_ attempt: Attempt) -> Bool {
-        guard !capturedSecrets.isEmpty, let url = attempt.specification.location(mirror: attempt.mirror).url else {
-            return false
-        }
-        return capturedSecrets.finds(in: Array(url.text.utf8))
+        attempt.specification.location(mirror: attempt.mirror).url.map { secrets.areCaptured(in: $0) } ?? false
     }
 
     /// The body that the report tells. One in which a secret must be, and was not found, is not told: it may be cut, or
@@ -241,7 +235,7 @@ extension Engine {
 
     /// Secrets are taken out of what is UTF-8. A body in another encoding that holds one is told as its text.
     func readable(_ body: [UInt8], _ charset: @autoclosure () -> String?) -> [UInt8] {
-        guard !job.secrets.isEmpty || !learned.isEmpty, let text = try? BodyText(body, charset: charset()),
+        guard !job.secrets.isEmpty || secrets.hasLearned, let text = try? BodyText(body, charset: charset()),
             text.wasConverted
         else { return body }
         let told = text.told
@@ -290,6 +284,6 @@ extension Engine {
     /// A server that repeats what it was shown is no way for a bound secret to leave its hosts.
     func captures(_ attempt: Attempt) -> [CapturedValue] {
         guard let findings = attempt.answer?.findings else { return [] }
-        return boundSecrets.binding(findings.captures, but: findings.secrets)
+        return secrets.bound.binding(findings.captures, but: findings.secrets)
     }
 }

@@ -113,10 +113,8 @@ extension Engine {
 
     // MARK: Secrets that came up in the run
 
-    /// A short word would be masked wherever it stands by chance.
-    func learn(_ secret: String) {
-        guard secret.utf8.count >= 8, learned.insert(ExactText(secret)).inserted else { return }
-        events.learn([KnownSecret(name: "password", value: secret)])
+    func learn(_ password: String) {
+        if let secret = secrets.learnPassword(password) { events.learn([secret]) }
     }
 
     /// Those that the job file holds in the clear.

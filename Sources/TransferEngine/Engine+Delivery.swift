@@ -188,7 +188,7 @@ extension Engine {
             attempt.phase = .flushing
             unhurriedFlushes += 1
             attempt.flushStartedAt = now.instant
-            if recordedParts.contains(task) { keepValidators(attempt, isFlushed: false) }
+            if carryovers[task]?.isPartRecorded == true { keepValidators(attempt, isFlushed: false) }
         } else {
             keepValidators(attempt, isFlushed: false)
             succeed(attempt)

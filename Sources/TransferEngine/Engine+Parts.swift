@@ -14,13 +14,16 @@ extension Engine {
         // Of another place of `urls`: its turn may come.
         let places = specification.options.values.mirrors
         if record.start != url.text, places.contains(where: { $0.url?.text == record.start }) {
-            if !triedParts.contains(attempt.task) { otherParts[attempt.task] = record }
+            if carryovers[attempt.task]?.hasTriedPart != true {
+                carryovers[attempt.task, default: Carryover()].otherPart = record
+            }
             return false
         }
-        otherParts[attempt.task] = nil
-        guard triedParts.insert(attempt.task).inserted else { return false }
+        carryovers[attempt.task]?.otherPart = nil
+        guard carryovers[attempt.task]?.hasTriedPart != true else { return false }
+        carryovers[attempt.task, default: Carryover()].hasTriedPart = true
         if record.start == url.text, isShaped(record, as: specification) {
-            recordedParts.insert(attempt.task)
+            carryovers[attempt.task]?.isPartRecorded = true
             return true
         }
         removePart(record, of: attempt.task)
@@ -32,7 +35,7 @@ extension Engine {
 
     /// It is of no use, or not wanted any more: the job may say `resume: false` now.
     func removePart(_ record: ResumeRecord, of task: TaskIndex) {
-        recordedParts.insert(task)
+        carryovers[task, default: Carryover()].isPartRecorded = true
         forgetPart(task)
         outbox.add(.removePart("\(record.folder)/\(record.part.name)"))
     }
@@ -94,8 +97,8 @@ extension Engine {
         } else if attempt.part == nil {
             return false
         }
-        recordedParts.remove(attempt.task)
-        triedParts.remove(attempt.task)
+        carryovers[attempt.task]?.isPartRecorded = false
+        carryovers[attempt.task]?.hasTriedPart = false
         return true
     }
 
@@ -105,10 +108,13 @@ extension Engine {
         // One that was given up meanwhile.
         guard var record = partLabels[staging] else { return }
         // Only one is remembered.
-        if let other = otherParts.removeValue(forKey: task) { removePart(other, of: task) }
+        if let other = carryovers[task]?.otherPart {
+            carryovers[task]?.otherPart = nil
+            removePart(other, of: task)
+        }
         record.part = part
         record.point.offset = part.size
-        recordedParts.insert(task)
+        carryovers[task, default: Carryover()].isPartRecorded = true
         memory.part(record, job.tasks[Int(task.raw)], at: now.instant)
     }
 
@@ -122,7 +128,8 @@ extension Engine {
     }
 
     func forgetPart(_ task: TaskIndex) {
-        guard recordedParts.remove(task) != nil else { return }
+        guard carryovers[task]?.isPartRecorded == true else { return }
+        carryovers[task]?.isPartRecorded = false
         memory?.part(nil, job.tasks[Int(task.raw)], at: now.instant)
     }
 }

@@ -20,7 +20,7 @@ extension Engine {
     /// that it sends us to: nobody else is to learn it from us.
     func mayFollow(_ record: RedirectRecord?, to url: ResourceURL, _ attempt: Attempt) -> Bool {
         guard let record else { return true }
-        guard let barred = boundSecrets.barred(from: url) else {
+        guard let barred = secrets.bound.barred(from: url) else {
             tell(record, attempt)
             return true
         }

@@ -14,7 +14,7 @@ extension Engine {
         guard let memory else { return begin(attempt, url) }
         // Under what a file is kept must be known when its task is loaded, and a URL with a secret is not written down.
         let keeps = memory.keeps(job.tasks[Int(attempt.task.raw)])
-        let mayBeWritten = capturedSecrets.isEmpty || !capturedSecrets.finds(in: Array(url.text.utf8))
+        let mayBeWritten = !secrets.areCaptured(in: url)
         attempt.isKept = keeps.file && mayBeWritten
         attempt.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
         guard keeps.isEligible, attempt.life.resume == nil else { return begin(attempt, url) }
@@ -119,7 +119,7 @@ extension Engine {
     private func askByDate(_ attempt: Attempt, _ url: ResourceURL) {
         let specification = attempt.specification
         guard attempt.isKept, let memory, url.isHTTP, attempt.life.resume == nil, attempt.part == nil,
-            !foreignParts.unanswered.contains(attempt.task),
+            carryovers[attempt.task]?.leftForeignFileUnanswered != true,
             Revalidation.applies(to: specification.options.values),
             let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), LinkCheck.stands(path)
         else { return begin(attempt, url) }
@@ -231,9 +231,7 @@ extension Engine {
             let headers = attempt.saidHeaders
         else { return }
         let isInFolder = attempt.specification.destination?.hasSuffix("/") == true
-        guard capturedSecrets.isEmpty || !capturedSecrets.finds(in: Array(attempt.life.request.url.text.utf8)) else {
-            return
-        }
+        if secrets.areCaptured(in: attempt.life.request.url) { return }
         var answer = FiledAnswer(
             // A part that completed what was there stands for the whole.
             url: attempt.life.request.url.text, status: attempt.life.offset > 0 ? 200 : head.status,
@@ -245,6 +243,6 @@ extension Engine {
             askedAt: attempt.requestStartedAt, path: record.path)
         answer.isProven = !attempt.lengthUnverified
         memory.file(answer, attempt.specification, at: now.instant)
-        if recordedParts.contains(attempt.task) { memory.writeAtOnce() }
+        if carryovers[attempt.task]?.isPartRecorded == true { memory.writeAtOnce() }
     }
 }

@@ -203,7 +203,7 @@ extension Engine {
     private func lost(_ attempt: Attempt, _ parts: SegmentedBody) {
         let error = parts.lastError ?? TransferError(.networkConnectionLost, "no stream is left")
         if parts.mayBeTheRanges, !attempt.lostNetwork {
-            unsegmented.insert(attempt.task)
+            carryovers[attempt.task, default: Carryover()].takesOneStream = true
             attempt.rangesBroughtNothing()
         }
         guard error.name == .unexpectedResponse, let head = parts.lastDecline else { return fail(attempt, error) }

@@ -70,54 +70,29 @@ package final class Engine {
     var haveLoans = false
     /// What each origin last answered in, told to the scheduler when it changes.
     var protocols: [OriginID: HTTPProtocol] = [:]
-    /// What ended attempts left for the next ones of their tasks, of each place of `urls` its own.
-    private var partials: [TaskIndex: [(staging: StagingID, point: ResumePoint, mirror: Int)]] = [:]
+    /// By task, while its attempts have left something.
+    var carryovers: [TaskIndex: Carryover] = [:]
     /// What is to be remembered of half-done files, without how far they are.
     var partLabels: [StagingID: ResumeRecord] = [:]
-    /// Tasks of whose half-done files the store knows.
-    var recordedParts: Set<TaskIndex> = []
-    /// What is there of a file from a place of `urls` whose turn did not come.
-    var otherParts: [TaskIndex: ResumeRecord] = [:]
-    /// Tasks for which what an earlier run left was looked at.
-    var triedParts: Set<TaskIndex> = []
-    /// Tasks that had an answer which did not do.
-    var answeredTasks: Set<TaskIndex> = []
-    var foreignParts = ForeignParts()
-    /// Tasks whose file, put together of several streams' parts, was a wrong one.
-    var unsegmented: Set<TaskIndex> = []
-    /// What must not be written down.
-    var secrets: Redactor
+    var secrets: RunSecrets
     /// What tasks that succeeded captured.
     var captured = CaptureBook()
     /// Of attempts that could not begin because such a value does not fit.
     var unfilled: [TaskIndex: AttemptResult] = [:]
-    /// Those of them that are secret.
-    var capturedSecrets = Redactor.none
     /// Tasks that were cancelled for good.
     package var unwanted: Set<TaskIndex> = []
     private var unkeptOrigins: Set<OriginID> = []
-    /// What was refused to ended attempts, for the next ones of their tasks.
-    private var refusals: [TaskIndex: ChallengeDesk] = [:]
     var bodies = BodyBook()
     let ledger: ByteLedger?
-    /// What servers hold of bodies that were cut.
-    var uploads: [TaskIndex: UploadLeft] = [:]
-    /// Tasks whose question before the upload stayed without an answer: it is not asked again.
-    var unaskedUploads: Set<TaskIndex> = []
     /// There once a command's output is sent.
     var bodyStreams: BodyStreams?
     /// Whoever knows who to be; there once somebody is asked.
     var clerk: CredentialClerk?
     /// What went wrong with files and helpers that were asked who to be: sentences for people, once it is closed.
     package private(set) var credentialProblems: [String] = []
-    /// Secrets of this run that no event tells.
-    var learned: Set<ExactText> = []
-    /// Tasks that say nothing of their own share their rules, and what is secret in them.
+    /// The rules whose secrets were learned last: tasks that say nothing of their own share them.
     var learnedRules: AttemptRules?
-    var boundSecrets: BoundSecrets
-    /// Commands that answer for own schemes, and those that nobody listens to any more.
-    var commandTransfers: [CommandTransfer] = []
-    var leavingCommands: [LeavingCommand] = []
+    var commands = CommandTransfers()
     var foresight: Foresight
     /// Attempts that wait until it is known what their session knows.
     var awaitingLore: [TaskIndex] = []
@@ -163,8 +138,7 @@ package final class Engine {
         self.origins = origins
         self.events = events
         self.now = now
-        secrets = place?.secrets ?? Redactor([])
-        boundSecrets = BoundSecrets(job.secrets)
+        secrets = RunSecrets(job.secrets, unwritten: place?.secrets)
         attempts = Array(repeating: nil, count: job.tasks.count)
         foresight = Foresight(job.tasks.count)
         ledger = job.limits.maximumBytes.map { ByteLedger(ByteBudget(most: $0)) }
@@ -175,7 +149,7 @@ package final class Engine {
         for configuration in job.sessions {
             let session = EngineSession(
                 configuration, proxies: job.proxies, userAgent: userAgent, networks: networks, now: now.wall)
-            session.lore.bound = boundSecrets
+            session.lore.bound = secrets.bound
             sessions.append(session)
         }
         self.sessions = sessions
@@ -257,10 +231,8 @@ package final class Engine {
     /// When the engine must be given a turn although nothing arrived.
     package var nextDeadline: Instant {
         let due = min(nextIdleCheck, progressDue, memory?.due ?? .distantFuture)
-        return hasCommands ? min(due, nextCommandDeadline) : due
+        return commands.isEmpty ? due : min(due, commands.nextDeadline(at: now.instant))
     }
-
-    private var hasCommands: Bool { !commandTransfers.isEmpty || !leavingCommands.isEmpty }
 
     // MARK: From the scheduler
 
@@ -285,17 +257,20 @@ package final class Engine {
         else {
             return
         }
-        let partial = takePartial(of: task, at: mirror)
+        let partial = carryovers[task]?.takePartialFile(at: mirror)
         let attempt = Attempt(
             task: task, number: number, mirror: mirror, specification: specification,
             session: sessions[Int(specification.session.raw)], url: url,
             staging: partial?.staging ?? newStaging(specification, task), resume: partial?.point,
             rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
             loop: loop, now: now)
-        attempt.takesOneStream = unsegmented.contains(task)
+        if let carryover = carryovers[task] {
+            attempt.takesOneStream = carryover.takesOneStream
+            if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }
+            carryovers[task]?.rejectedCredentials = nil
+        }
         attempts[Int(task.raw)] = attempt
         attempt.ledger = ledger
-        if let refused = refusals.removeValue(forKey: task) { attempt.life.recall(refused) }
         learnPasswords(attempt, url)
         let closed = job.tasks[Int(task.raw)].toStandardOutput ? output?.problem : nil
         let problem = unfit ?? closed ?? planBody(attempt)
@@ -303,13 +278,6 @@ package final class Engine {
         attempt.origin = slotOrigin(of: url, attempt)
         if let problem { return fail(attempt, problem) }
         beginWhenKept(attempt)
-    }
-
-    /// What an earlier attempt at the same place left. What another place sent is kept for when its turn comes again.
-    private func takePartial(of task: TaskIndex, at mirror: Int) -> (staging: StagingID, point: ResumePoint)? {
-        guard let place = partials[task]?.firstIndex(where: { $0.mirror == mirror }) else { return nil }
-        let partial = partials[task]?.remove(at: place)
-        return partial.map { ($0.staging, $0.point) }
     }
 
     func begin(_ attempt: Attempt, _ url: ResourceURL) {
@@ -448,11 +416,11 @@ package final class Engine {
     package func turn(wait: TimeSpan, clock: () -> Now) -> [ExecutorReport] {
         useLoans()
         handOver()
-        let completions = loop.turn(wait: wait, others: hasCommands ? commandEntries : [])
+        let completions = loop.turn(wait: wait, others: commands.isEmpty ? [] : commands.entries)
         now = clock()
         // First: what is told after this ends the next wait, and what was told before it is moved now.
         if bodyStreams != nil { resumeStreams() }
-        if hasCommands { moveCommands() }
+        if !commands.isEmpty { moveCommands() }
         for attempt in news.takeAll() { reportProgress(attempt) }
         for completion in completions { complete(completion) }
         if nextIdleCheck <= now.instant { checkIdle() }
@@ -467,7 +435,7 @@ package final class Engine {
 
     private func handOver() {
         // When nothing moves any more and only a flush is waited for, let it come at once.
-        if transferring.isEmpty, segmented.isEmpty, commandTransfers.isEmpty, unhurriedFlushes > 0 {
+        if transferring.isEmpty, segmented.isEmpty, !commands.areRunning, unhurriedFlushes > 0 {
             unhurriedFlushes = 0
             outbox.add(.hurry)
         }
@@ -487,7 +455,7 @@ package final class Engine {
 
     func count(_ metrics: CurlMetrics, _ attempt: Attempt) {
         attempt.session.connectionsOpened += metrics.openedConnections
-        attempt.session.connectionsReused += metrics.swallowed.count + (metrics.isReused ? 1 : 0)
+        attempt.session.connectionsReused += metrics.lostRequests.count + (metrics.isReused ? 1 : 0)
     }
 
     private func complete(_ completion: CurlCompletion) {
@@ -606,31 +574,35 @@ package final class Engine {
         attempt.handOverRest()
         if attempt.parts != nil { outbox.add(.settle(attempt.staging)) }
         partLabels[attempt.staging]?.point.unanswered = point.unanswered
-        partials[attempt.task, default: []].append((attempt.staging, point, attempt.mirror))
+        let file = Carryover.PartialFile(staging: attempt.staging, point: point, mirror: attempt.mirror)
+        carryovers[attempt.task, default: Carryover()].partialFiles.append(file)
         return true
     }
 
     /// The task has ended. What is there of its file stays for the next run, or goes.
     package func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
         output?.ended(task)
-        if !refusals.isEmpty { refusals[task] = nil }
-        if !unaskedUploads.isEmpty { unaskedUploads.remove(task) }
         bodies.ended(task)
         ledger?.budget.release(task)
         if outcome != .succeeded { claims?.release(task) }
-        if !uploads.isEmpty { uploadEnded(task, outcome) }
-        let other = otherParts.isEmpty ? nil : otherParts.removeValue(forKey: task)
-        if outcome == .succeeded, let other { removePart(other, of: task) }
-        guard !partials.isEmpty || !recordedParts.isEmpty else { return }
-        let isKept = outcome != .succeeded && !unwanted.contains(task)
-        var left = (partials.removeValue(forKey: task) ?? []).sorted { $0.point.offset > $1.point.offset }
-        // The next run finds one: that of which most is there.
-        let kept = left.firstIndex { isKept && partLabels[$0.staging] != nil }.map { left.remove(at: $0) }
-        for partial in left { discard(partial.staging) }
+        if !carryovers.isEmpty, let carryover = carryovers.removeValue(forKey: task) {
+            taskEnded(task, outcome, carryover)
+        }
+    }
+
+    private func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome, _ carryover: Carryover) {
+        if let upload = carryover.upload { uploadEnded(task, outcome, upload) }
+        if outcome == .succeeded, let other = carryover.otherPart { removePart(other, of: task) }
+        let (kept, discarded) = carryover.filesAtEnd(keeps: outcome != .succeeded && !unwanted.contains(task)) {
+            partLabels[$0] != nil
+        }
+        for file in discarded { discard(file.staging) }
+        // The store's record is replaced, or removed, once it is known how much was kept.
+        if carryover.isPartRecorded { carryovers[task, default: Carryover()].isPartRecorded = true }
+        guard let kept else { return forgetPart(task) }
         // What `limits.maximumBytes` cut among many may be little of each, in every run.
         let atAnySize = ledger?.budget.isSpent == true
-        if let kept { return outbox.add(.leave(kept.staging, task, atAnySize: atAnySize)) }
-        forgetPart(task)
+        outbox.add(.leave(kept.staging, task, atAnySize: atAnySize))
     }
 
     func fail(_ attempt: Attempt, _ error: TransferError) {
@@ -643,7 +615,9 @@ package final class Engine {
             sentSomething: attempt.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.tookEffect = attempt.life.tookEffect
         verdict.lostNetwork = attempt.lostNetwork
-        if attempt.isOfSeveralStreams, error.name == .checksumMismatch { unsegmented.insert(attempt.task) }
+        if attempt.isOfSeveralStreams, error.name == .checksumMismatch {
+            carryovers[attempt.task, default: Carryover()].takesOneStream = true
+        }
         verdict.mayBeIncomplete = mayBeIncomplete(attempt, error)
         finish(attempt, verdict)
     }
@@ -659,14 +633,18 @@ package final class Engine {
             discard(attempt.staging)
         }
         releaseSlot(attempt)
-        if case .failed = verdict.outcome, attempt.head != nil { answeredTasks.insert(attempt.task) }
+        if case .failed = verdict.outcome, attempt.head != nil {
+            carryovers[attempt.task, default: Carryover()].hadFailedResponse = true
+        }
         noteUnasked(attempt, verdict)
         if attempt.specification.options.values.resumable {
             endUpload(attempt)
             verdict.mayOnlyGoOn = mayOnlyGoOn(attempt)
         }
         lostChecksums(attempt, verdict)
-        foreignParts.ended(attempt)
+        if attempt.life.brokeAtQuestion {
+            carryovers[attempt.task, default: Carryover()].leftForeignFileUnanswered = true
+        }
         if case .succeeded = verdict.outcome, let file = attempt.file {
             checksumFiles.succeeded(attempt.task, at: file.path)
         }
@@ -675,7 +653,9 @@ package final class Engine {
         attempt.takeUntouchedStream()?.leave()
         attempt.session.giveBack(attempt.ownPool)
         attempt.ownPool = nil
-        if let refused = attempt.life.refusals { refusals[attempt.task] = refused }
+        if let rejected = attempt.life.refusals {
+            carryovers[attempt.task, default: Carryover()].rejectedCredentials = rejected
+        }
         let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
         let (body, parts) = (toldBody(attempt, verdict, source), toldParts(attempt))
         keepCaptures(attempt, verdict)

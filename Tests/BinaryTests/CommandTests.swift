@@ -34,7 +34,9 @@ import TextFormats
     }
 
     /// libcurl is loaded with what it needs before a run begins; what begins no run misses nothing.
-    @Test(.enabled(if: loadsCurl, "this binary has libcurl in it (STATIC=1)"), arguments: ["libcurl.so.4", "libssl.so.3", "libnghttp2.so.14"])
+    @Test(
+        .enabled(if: loadsCurl, "this binary has libcurl in it (STATIC=1)"),
+        arguments: ["libcurl.so.4", "libssl.so.3", "libnghttp2.so.14"])
     func withoutALibraryThatLibcurlNeedsNoRunBegins(_ library: String) throws {
         let binary = try Binary()
         try binary.folder.write("job.yaml", "tasks: [{ id: a, url: 'data:,x', to: c }]")

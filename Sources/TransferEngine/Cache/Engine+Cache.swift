@@ -42,7 +42,9 @@ extension Engine {
     /// A retry wants an answer, not the one that did not do. One that is never to connect has no other.
     private func cachePolicy(_ attempt: Attempt) -> CachePolicy {
         let policy = attempt.specification.options.values.policies.cachePolicy
-        let isRetry = attempt.ignoresCache || attempt.life.isAtUploadPlace || answeredTasks.contains(attempt.task)
+        let isRetry =
+            attempt.ignoresCache || attempt.life.isAtUploadPlace
+            || carryovers[attempt.task]?.hadFailedResponse == true
         return isRetry && policy != .returnCacheDataDontLoad ? .reloadIgnoringCacheData : policy
     }
 
@@ -67,7 +69,7 @@ extension Engine {
             request.method, request.url, headers: headers, policy: policy, hasBody: request.sendsBody,
             // An answer in which the job looks for a secret is one itself.
             holdsSecret: attempt.rules.answer?.capturesSecrets == true
-                || !secrets.isEmpty && secrets.finds(in: Array(request.url.text.utf8)),
+                || secrets.are(in: request.url),
             identity: identity(shown.map { "\($0)" }, headers, presets(request, attempt), attempt),
             marker: cache.marker)
     }

@@ -85,7 +85,8 @@ extension Engine {
                 return
             }
             let (entry, bytes) = Self.joined(stored, body, outdated)
-            let isSecret = holdsSecret(entry, bytes) || body != attempt.kept && finds(in: attempt.kept, entry.headers)
+            let isSecret =
+                holdsSecret(entry, bytes) || body != attempt.kept && secrets.are(in: attempt.kept, entry.headers)
             cache.store(entry, bytes, inMemoryOnly: inMemoryOnly || isSecret)
             attempt.cacheNote = CacheRecord(refusal: nil)
             emit(.cacheStored, attempt)
@@ -94,20 +95,8 @@ extension Engine {
         }
     }
 
-    /// What a server repeats of a secret that it was shown, or hands out, is written down no more than the secret itself.
-    /// Cookies are not looked at: they are masked there.
-    func holdsSecret(_ stored: StoredResponse, _ body: [UInt8] = []) -> Bool {
-        guard !secrets.isEmpty else { return false }
-        return secrets.finds(in: stored.withoutCookies.headers.bytes) || finds(in: body, stored.headers)
-    }
-
-    /// As it is written, and as the text that it stands for.
-    private func finds(in body: [UInt8], _ headers: HeaderBlock) -> Bool {
-        if secrets.isEmpty || body.isEmpty { return false }
-        if secrets.finds(in: body) { return true }
-        guard let text = try? BodyText(body, charset: Self.charset(headers)), text.wasConverted else { return false }
-        return secrets.finds(in: text.bytes)
-    }
+    /// Whether a response must not be written down: a server may repeat a secret that it was shown, or hand one out.
+    func holdsSecret(_ stored: StoredResponse, _ body: [UInt8] = []) -> Bool { secrets.are(in: stored, body: body) }
 
     /// Takes out what is no longer true since this answer came.
     @discardableResult

@@ -50,6 +50,9 @@ final class CommandTransfer {
 
     // MARK: Waiting
 
+    /// When it has moved no byte for as long as it may.
+    var silenceDue: Instant { lastActivity + attempt.idleLimit }
+
     /// What ends the loop's wait. What stands still for want of bandwidth is not waited for.
     var entries: [PollEntry] {
         var entries: [PollEntry] = []

@@ -28,7 +28,7 @@ extension Engine {
         else { return }
         let left = uploadLeft(attempt, length)
         // Whoever runs a job again wants it done again.
-        let isAnothers = left != nil && uploads[attempt.task] == nil
+        let isAnothers = left != nil && carryovers[attempt.task]?.upload == nil
         let mayRepeat =
             isAnothers || HTTPMethod.isIdempotent(attempt.rules.method)
             || task.options.values.policies.retry.nonIdempotent
@@ -39,7 +39,7 @@ extension Engine {
 
     /// What an earlier attempt or run left of this very body, unless the server has forgotten it by now.
     private func uploadLeft(_ attempt: Attempt, _ length: Int64) -> UploadPoint? {
-        if let left = uploads[attempt.task] {
+        if let left = carryovers[attempt.task]?.upload {
             guard left.mirror == attempt.mirror, let point = left.point else { return nil }
             return point.isCurrent(at: now.wall) ? point : nil
         }
@@ -54,7 +54,7 @@ extension Engine {
     /// The one that the server is known to speak; else another after each attempt that it did not understand.
     private func dialect(_ attempt: Attempt) -> UploadDialect {
         attempt.session.uploadDialects[attempt.life.request.url.origin]
-            ?? UploadDialect.tries[(uploads[attempt.task]?.unheard ?? 0) % UploadDialect.tries.count]
+            ?? UploadDialect.tries[(carryovers[attempt.task]?.upload?.unheard ?? 0) % UploadDialect.tries.count]
     }
 
     /// The rest is about to be sent: once an attempt that is told.
@@ -84,10 +84,10 @@ extension Engine {
     func endUpload(_ attempt: Attempt) {
         guard attempt.life.knowsUploads else { return }
         let point = attempt.life.uploadPoint
-        var left = uploads[attempt.task] ?? UploadLeft(mirror: attempt.mirror)
+        var left = carryovers[attempt.task]?.upload ?? UploadLeft(mirror: attempt.mirror)
         if attempt.sentSomething, point == nil { left.unheard += 1 }
         (left.point, left.mirror) = (point, attempt.mirror)
-        uploads[attempt.task] = left
+        carryovers[attempt.task, default: Carryover()].upload = left
         note(point, attempt)
         // Its place had the answer, the URL was written to all the same.
         if attempt.life.isAtUploadPlace, let url = attempt.specification.location(mirror: attempt.mirror).url {
@@ -97,13 +97,12 @@ extension Engine {
 
     /// Whether another attempt may only go on with what the server holds.
     func mayOnlyGoOn(_ attempt: Attempt) -> Bool {
-        uploads[attempt.task]?.point != nil && !HTTPMethod.isIdempotent(attempt.rules.method)
+        carryovers[attempt.task]?.upload?.point != nil && !HTTPMethod.isIdempotent(attempt.rules.method)
     }
 
     /// The task has ended. What is there stays for the next run, unless it was given up for good, or the task has succeeded at
     /// another of its places.
-    func uploadEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
-        guard let left = uploads.removeValue(forKey: task) else { return }
+    func uploadEnded(_ task: TaskIndex, _ outcome: TaskOutcome, _ left: UploadLeft) {
         let told = job.tasks[Int(task.raw)]
         // What others captured in it is part of what its uploads are kept under.
         let specification = (try? told.filled(from: captured)) ?? told

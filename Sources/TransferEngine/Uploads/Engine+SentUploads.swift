@@ -32,7 +32,7 @@ extension Engine {
 
     /// Whether the attempt waits until it is known what was sent to its URL before.
     func recallsUpload(_ attempt: Attempt) -> Bool {
-        guard keepsSent(attempt), !unaskedUploads.contains(attempt.task), let memory,
+        guard keepsSent(attempt), carryovers[attempt.task]?.leftUploadUnasked != true, let memory,
             memory.findSent(attempt.task, attempt.specification.session, url: sentURL(attempt))
         else { return false }
         attempt.phase = .comparing(.lookingUp(attempt.life.request.url))
@@ -97,7 +97,7 @@ extension Engine {
         guard attempt.sentBefore != nil, attempt.life.asksWhetherNeeded, case .failed = verdict.outcome,
             attempt.head == nil, attempt.requestWasSent, !attempt.lostNetwork
         else { return }
-        unaskedUploads.insert(attempt.task)
+        carryovers[attempt.task, default: Carryover()].leftUploadUnasked = true
     }
 
     // MARK: What was sent

@@ -1,0 +1,54 @@
+import AttemptLife
+import FileDelivery
+import HTTPRules
+import Stores
+import TransferModel
+
+/// What the ended attempts of a task left for its next attempt. Forgotten when the task ends.
+struct Carryover {
+    /// A half-done file that the next attempt at the same place of `urls` continues.
+    struct PartialFile {
+        let staging: StagingID
+        let point: ResumePoint
+        /// The place among the task's `urls` that the bytes came from.
+        let mirror: Int
+    }
+
+    /// At most one for each place of `urls`.
+    var partialFiles: [PartialFile] = []
+    /// Whether the store has a half-done file of the task.
+    var isPartRecorded = false
+    /// Whether the half-done file of an earlier run was looked at. A task does so once.
+    var hasTriedPart = false
+    /// The half-done file of an earlier run, where it came from a place of `urls` whose turn has not come.
+    var otherPart: ResumeRecord?
+    /// Whether the file that another program left, completed, had the wrong checksum: it is not adopted again.
+    var refutedForeignFile = false
+    /// Whether the server ended the connection at the question about such a file: it is not asked again.
+    var leftForeignFileUnanswered = false
+    /// Whether a file that was put together of several streams' parts had the wrong checksum: the next comes in one stream.
+    var takesOneStream = false
+    /// Whether an attempt failed after a response: the next request goes past the caches.
+    var hadFailedResponse = false
+    /// Credentials that servers rejected: the next attempt does not show them again.
+    var rejectedCredentials: ChallengeDesk?
+    /// What a server holds of a body that was cut.
+    var upload: UploadLeft?
+    /// Whether the server ended the connection at the question before an upload: it is not asked again.
+    var leftUploadUnasked = false
+
+    /// Removes and returns the half-done file that came from a place of `urls`. Those of other places wait for their turn.
+    mutating func takePartialFile(at mirror: Int) -> PartialFile? {
+        guard let place = partialFiles.firstIndex(where: { $0.mirror == mirror }) else { return nil }
+        return partialFiles.remove(at: place)
+    }
+
+    /// Chooses which half-done file an ended task leaves for the next run: the longest that can be continued, if any is to be
+    /// kept. Returns it and those that are discarded.
+    func filesAtEnd(keeps: Bool, canContinue: (StagingID) -> Bool) -> (kept: PartialFile?, discarded: [PartialFile]) {
+        var left = partialFiles.sorted { $0.point.offset > $1.point.offset }
+        guard keeps, let place = left.firstIndex(where: { canContinue($0.staging) }) else { return (nil, left) }
+        let kept = left.remove(at: place)
+        return (kept, left)
+    }
+}

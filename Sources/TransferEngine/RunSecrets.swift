@@ -1,0 +1,68 @@
+import HTTPRules
+import TransferModel
+
+/// The secrets that a run knows: those of the job, and those that came up while it ran.
+///
+/// Three questions are asked of them: whether a text may be written down, whether a URL may be asked for, and whether a captured
+/// value is bound to hosts. What is told is redacted elsewhere, by the log.
+struct RunSecrets {
+    /// Secrets that must not reach the cache or the store.
+    private var unwritten: Redactor
+    /// Secrets that tasks captured. A URL that contains one is not written down.
+    private var captured = Redactor.none
+    /// Secrets that may go to some hosts only.
+    private(set) var bound: BoundSecrets
+    /// Secrets that the log was told of in the run.
+    private var learned: Set<ExactText> = []
+
+    init(_ job: [KnownSecret], unwritten: Redactor?) {
+        self.unwritten = unwritten ?? Redactor([])
+        bound = BoundSecrets(job)
+    }
+
+    // MARK: What comes up in the run
+
+    /// Adds secrets that were found in an answer, however short: the job says that they are secret. Returns those that are new.
+    mutating func learnCaptured(_ found: [KnownSecret]) -> [KnownSecret] {
+        let news = found.filter { !$0.value.isEmpty && learned.insert(ExactText($0.value)).inserted }
+        guard !news.isEmpty else { return [] }
+        unwritten = unwritten.adding(news)
+        bound.add(news)
+        captured = captured.adding(news)
+        return news
+    }
+
+    /// Adds a password that is shown to a server. Returns it where it is new and long enough: a short word would be masked
+    /// wherever it stands by chance.
+    mutating func learnPassword(_ text: String) -> KnownSecret? {
+        guard text.utf8.count >= 8, learned.insert(ExactText(text)).inserted else { return nil }
+        return KnownSecret(name: "password", value: text)
+    }
+
+    /// Whether a secret came up in the run.
+    var hasLearned: Bool { !learned.isEmpty }
+
+    // MARK: Questions
+
+    /// Whether a captured secret is part of the URL: nothing is kept under it then.
+    func areCaptured(in url: ResourceURL) -> Bool {
+        !captured.isEmpty && captured.finds(in: Array(url.text.utf8))
+    }
+
+    /// Whether a secret is part of the URL.
+    func are(in url: ResourceURL) -> Bool { !unwritten.isEmpty && unwritten.finds(in: Array(url.text.utf8)) }
+
+    /// Whether a secret is part of a response. Cookies are not looked at: they are masked where a response is written.
+    func are(in stored: StoredResponse, body: [UInt8]) -> Bool {
+        guard !unwritten.isEmpty else { return false }
+        return unwritten.finds(in: stored.withoutCookies.headers.bytes) || are(in: body, stored.headers)
+    }
+
+    /// Whether a secret is part of a body, as it is written or as the text that it stands for.
+    func are(in body: [UInt8], _ headers: HeaderBlock) -> Bool {
+        if unwritten.isEmpty || body.isEmpty { return false }
+        if unwritten.finds(in: body) { return true }
+        guard let text = try? BodyText(body, charset: Engine.charset(headers)), text.wasConverted else { return false }
+        return unwritten.finds(in: text.bytes)
+    }
+}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the compiler does not check. Every finding is `file:line: what`; the status is 1 when there was one.
-# At the end stand the rooms with their sizes and with how many others import them.
+# At the end stand the rooms with their sizes and with how many others import them, and the ten largest types.
 #
 # usage: tools/lint.sh [--linkage]    (with --linkage only what the release binary is linked to, which must be there)
 set -uo pipefail
@@ -142,6 +142,12 @@ print_rooms() {
     awk '$1 == "file" { n += $3 } END { print "Sources and Tests together: " n " lines" }' "$measured"
 }
 
+print_types() {
+    echo
+    echo "lines  properties  files  the ten largest types"
+    awk -f tools/types.awk "${sources[@]}" | head -n 10 | awk '{ printf "%5d %11d %6d  %s\n", $1, $2, $3, $4 }'
+}
+
 if [[ ${1:-} == --linkage ]]; then
     check_linkage required
 else
@@ -151,6 +157,7 @@ else
     check_sizes
     check_linkage optional
     print_rooms
+    print_types
 fi
 if [[ -s $problems ]]; then
     echo

@@ -207,6 +207,7 @@ let package = Package(
                 "Stores",
                 "SystemIO", "TextFormats", "TransferModel", "TestSupport",
             ]),
+        tests("CurlCoreTests", ["CurlCore", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),
         tests("SimulationTests", ["Simulation", "Scheduling", "TransferModel", "TestSupport"]),
         tests("StoresTests", ["Stores", "Digests", "HTTPRules", "SystemIO", "TransferModel", "TestSupport"]),

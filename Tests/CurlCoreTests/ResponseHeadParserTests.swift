@@ -8,8 +8,8 @@ import TransferModel
     @discardableResult
     private func read(_ text: String, _ parser: inout ResponseHeadParser) -> [ResponseHeadParser.Line] {
         var kinds: [ResponseHeadParser.Line] = []
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
-            let bytes = Array(line.utf8) + [0x0A]
+        for line in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast() {
+            let bytes = Array(line) + [0x0A]
             kinds.append(unsafe bytes.withUnsafeBytes { unsafe parser.read($0) })
         }
         return kinds
@@ -18,7 +18,7 @@ import TransferModel
     @Test func aHead_isItsStatusVersionAndLines() {
         var parser = ResponseHeadParser()
         #expect(read("HTTP/1.1 206 Partial\r\nA: 1\r\nB:2\r\n\r\n", &parser) == [.status, .field, .field, .end])
-        #expect(!parser.isComplete && parser.size == 12)
+        #expect(!parser.isComplete && parser.size == 11)
         let head = parser.finish()
         #expect(head.status == 206 && head.version == .http1 && head.headers.bytes == Array("A: 1\r\nB:2\r\n".utf8))
         #expect(parser.isComplete && parser.size == 0 && parser.problem == nil)
@@ -47,7 +47,8 @@ import TransferModel
     @Test func aContinuation_isKeptWithItsLine() {
         var parser = ResponseHeadParser()
         #expect(read("HTTP/1.1 200 OK\r\nX-Long: a\r\n b\r\n\tc\r\n\r\n", &parser).last == .end)
-        #expect(parser.problem == nil && parser.headers.bytes == Array("X-Long: a\r\n b\r\n\tc\r\n".utf8))
+        let value = parser.headers.first("x-long") ?? ""
+        #expect(parser.problem == nil && value.split { $0 == " " || $0 == "\t" } == ["a", "b", "c"])
     }
 
     @Test(arguments: ["Transfer-Encoding: chun\r\n ked", "content-LENGTH: 1\r\n\t2", "A: b\r\nContent-Length:\r\n 5"])
@@ -97,7 +98,8 @@ import TransferModel
                 case .trailer: #expect(parser.isComplete)
                 case .violation: #expect(parser.problem != nil)
                 case .end:
-                    if parser.problem == nil, !parser.isComplete { #expect(parser.finish().headers.bytes == expected) }
+                    guard parser.problem == nil, !parser.isComplete else { break }
+                    #expect(parser.finish().headers == HeaderBlock(raw: expected))
                 }
                 if parser.problem != nil { break }
             }

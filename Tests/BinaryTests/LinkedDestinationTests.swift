@@ -1,4 +1,5 @@
 import Glibc
+import SystemIO
 import TestSupport
 import Testing
 
@@ -47,12 +48,15 @@ import Testing
         try stage.folder.link("to-folder", to: "folder")
         try stage.folder.link("round", to: "round")
         try stage.folder.link("lost", to: "nowhere/file")
-        let reasons = [
-            ("/dev/null", "a device, pipe or socket"), ("/dev/stdout", "standard output with `to: \"-\"`"),
-            ("pipe", "a device, pipe or socket"), ("to-null", "a device, pipe or socket"),
-            ("to-pipe", "a device, pipe or socket"), ("to-folder", "leads to a folder"), ("round", "too many links"),
-            ("lost", "nowhere, which cannot be opened"),
+        var reasons = [
+            ("/dev/null", "a device, pipe or socket"), ("pipe", "a device, pipe or socket"),
+            ("to-null", "a device, pipe or socket"), ("to-pipe", "a device, pipe or socket"),
+            ("to-folder", "leads to a folder"), ("round", "too many links"), ("lost", "nowhere, which cannot be opened"),
         ]
+        // Not every machine has it as the link that it should be, and what is a file there would be replaced.
+        if try FileFacts.ofName("/dev/stdout").isLink {
+            reasons.append(("/dev/stdout", "standard output with `to: \"-\"`"))
+        }
         let tasks = reasons.enumerated().map { number, place in
             "  - { id: t\(number), url: \"\(server.url("/\(number)"))\", to: \(place.0), existing: replace }\n"
         }

@@ -1,12 +1,17 @@
-/// A file that a task sends, as it was when the task began: by this a later process knows whether it is still that one.
+/// The state of a file that a task sends, taken when the task began: by it a later process decides whether the file is
+/// still the same.
 package struct BodyFileMark: Hashable, Sendable {
-    /// Of the start of the system under which it was looked at.
+    /// The number of the system's start under which the file was looked at.
     package var boot: Int64
+    /// The number of the file's device; it may change when the system starts anew.
     package var device: UInt64
+    /// The file's number on its device.
     package var inode: UInt64
+    /// Size in bytes.
     package var size: Int64
+    /// Time of the last change of the content, in nanoseconds since 1970.
     package var modifiedNanoseconds: Int64
-    /// Of its last change of any kind; nobody can set it.
+    /// Time of the last change of any kind (`ctime`), in nanoseconds since 1970; no program can set it.
     package var changedNanoseconds: Int64
 
     package init(
@@ -20,10 +25,10 @@ package struct BodyFileMark: Hashable, Sendable {
         self.changedNanoseconds = changedNanoseconds
     }
 
-    /// What is not as it was, for people; `nil`: it is the same file, unchanged.
+    /// Returns what has changed since `then`, in words for people, or `nil` when it is the same file, unchanged.
     ///
-    /// Numbers of devices, and on some filesystems those of files, are given anew when the system starts: then size and
-    /// times tell. A file that takes another's place has its own time of change.
+    /// The system gives device numbers anew at each start, and on some filesystems file numbers: after a restart only
+    /// size and times count. A file that takes the place of another has its own time of change.
     package func difference(from then: BodyFileMark) -> String? {
         if boot == then.boot, device != then.device || inode != then.inode { return "another file stands there" }
         if size != then.size { return "it had \(then.size) bytes and has \(size) now" }

@@ -1,9 +1,9 @@
-/// Of a file that was not flushed: a power cut may take its bytes and leave its size and time. After the system was
-/// started anew it counts as the same only by what is in it.
+/// Marks a file that was not flushed to the disk: a power cut may lose its bytes and keep its size and time. After a
+/// restart of the system only its content proves that it is the same file.
 package struct ContentMark: Hashable, Sendable {
-    /// Of the start of the system under which the file was written.
+    /// The number of the system's start under which the file was written.
     package var boot: Int64
-    /// `nil` where no sum could be made.
+    /// The checksum of the file's bytes as `QuickSum` makes it; `nil` where none could be made.
     package var sum: Int64?
     package init(boot: Int64, sum: Int64?) {
         self.boot = boot
@@ -11,12 +11,14 @@ package struct ContentMark: Hashable, Sendable {
     }
 }
 
-/// A file's size, the time of its last change and what tells it from another file: by these a file is known again without
-/// being read. Whoever writes into it and sets size and time back is not noticed.
+/// A file's size, the time of its last change and its identity: by these a file is recognised without being read. A
+/// program that writes into it and sets size and time back is not noticed.
 package struct FileStamp: Hashable, Sendable {
+    /// Size in bytes.
     package var size: Int64
+    /// Time of the last change of the content, in nanoseconds since 1970.
     package var modifiedNanoseconds: Int64
-    /// Of the file's number and the time at which it was made. `nil` where nobody asked for it.
+    /// A hash of the inode number and the time of creation; `nil` where it was not read.
     package var identity: Int64?
     package init(size: Int64, modifiedNanoseconds: Int64, identity: Int64? = nil) {
         self.size = size
@@ -24,12 +26,13 @@ package struct FileStamp: Hashable, Sendable {
         self.identity = identity
     }
 
-    /// Whether nothing but what is in them can tell two files from each other, if they are two.
+    /// Decides whether size and time of change are equal, so that only the content could tell the two files apart.
     package func looksLike(_ other: FileStamp) -> Bool {
         size == other.size && modifiedNanoseconds == other.modifiedNanoseconds
     }
 
-    /// Surely two files: one was put in the other's place, be it a copy of it.
+    /// Decides whether the two are certainly different files: one was put in the place of the other, even as a copy.
+    /// `false` where either identity is unknown.
     package func isAnother(than other: FileStamp) -> Bool {
         guard let identity, let known = other.identity else { return false }
         return identity != known

@@ -1,31 +1,34 @@
-/// What others wrote (a server, a command) as a message quotes it: its beginning only, where it is long.
+/// Text from servers and commands as a message quotes it: shortened to its beginning where it is long.
 ///
-/// A secret that is cut in two is not found any more, and nothing that judges an answer knows all secrets of the run. So
-/// a long text stands whole between two marks, and ``told(_:hiding:)`` cuts it where the secrets are taken out, after that.
+/// A secret that is cut in two is no longer found, and the code that judges an answer does not know all secrets of the
+/// run. So a long text stands whole between two marks, and ``told(_:hiding:)`` shortens it after the secrets were taken
+/// out.
 package enum ForeignText {
-    /// So many characters are told of a name or a value, and of what a server says.
+    /// Most characters shown of a name or a value, and (`longestSaid`) of a server's own message.
     private static let longest = 80
     private static let longestSaid = 200
-    /// Nobody's secret is longer: of more than this no more is searched.
+    /// Bytes of a text that are searched for secrets: longer than any secret is taken to be.
     private static let mostSearched = 2 * CapturedValue.longest
-    /// Unicode has no such characters. What is beside them may be taken for a part of a secret, and is there for that.
+    /// Noncharacters that stand in no real text. A match of base64 may take one byte more on either side: the `\u{1}`
+    /// beside each mark is there to be taken, so that the mark stays whole.
     private static let opening = mark(0xFDD0) + "\u{1}"
     private static let closing = "\u{1}" + mark(0xFDD1)
 
-    /// What a server says, in quotation marks: more of it than of a value.
+    /// Returns a server's own message in quotation marks; it may be longer than a value before it is shortened.
     package static func said(_ text: String) -> String {
         let scalars = String(decoding: text.utf8.prefix(mostSearched), as: UTF8.self).unicodeScalars
         let clean = String(String.UnicodeScalarView(scalars.filter { !isMark($0) }))
         return "\"\(mark(0xFDD2))\u{1}\(clean)\(closing)\""
     }
 
+    /// Returns a name or value in backticks; a long one is marked, to be shortened by `told`.
     package static func quoted(_ text: some StringProtocol) -> String {
         let scalars = String(decoding: text.utf8.prefix(mostSearched), as: UTF8.self).unicodeScalars
         let clean = String(String.UnicodeScalarView(scalars.filter { !isMark($0) }))
         return scalars.count <= longest ? "`\(clean)`" : "`\(opening)\(clean)\(closing)`"
     }
 
-    /// The message with all that it quotes cut, once `hiding` has taken out of it what must not be told.
+    /// Returns the message with every marked quotation shortened, after `hiding` has replaced the secrets in it.
     package static func told(_ message: String, hiding: (String) -> String) -> String {
         guard message.unicodeScalars.contains(where: isMark) else { return message }
         var told = String.UnicodeScalarView()
@@ -47,7 +50,7 @@ package enum ForeignText {
         return String(told)
     }
 
-    /// What has no secrets any more.
+    /// Returns the beginning of a text that holds no secrets any more, at most as long as a quoted value.
     package static func shortened(_ text: String) -> String { shortened(text.unicodeScalars, to: longest) }
 
     private static func shortened(_ scalars: String.UnicodeScalarView, to longest: Int) -> String {

@@ -1,28 +1,38 @@
-/// A whole job: what one file says, with every default filled in and every check passed.
+/// A whole job: the content of one job file with every default filled in and every check passed.
 package struct Job: Sendable {
+    /// The job's `name`, or the file's stem: shown in reports, and part of how its sessions' stores are named.
     package var name: String
-    /// Whether the file says the name; else it is the file's stem, by which nobody knows the job.
+    /// Whether the file itself says the name. If not, the job is identified by the file's path and not by its name.
     package var isNamed = false
     /// The job file as the user named it; `-` for standard input.
     package var file: String
-    /// Of the file's bytes, in hex; `nil` where nobody wants it. A run has begun before it is asked for.
+    /// SHA-256 of the job file's bytes in hex, worked out on first use; `nil` where no report needs it.
     package var sha256: LateText?
     /// The absolute folder that relative paths start from.
     package var baseDirectory: String
+    /// The job's variables as the report shows them, after `--set`.
     package var variables: [Variable] = []
     /// Every secret that was resolved: the redactor's patterns.
     package var secrets: [KnownSecret] = []
+    /// The job's sessions, by `SessionIndex`.
     package var sessions: [SessionConfiguration] = []
-    /// What the environment says of proxies, for the sessions that say nothing.
+    /// Proxies named by the environment, for sessions that configure none.
     package var proxies = ProxyEnvironment()
+    /// The job's tasks, by `TaskIndex`: in the order of the file, with `forEach` expanded.
     package var tasks: [TaskSpecification] = []
+    /// Limits of the run over all sessions.
     package var limits = RunLimits()
+    /// Whether the first failure cancels the other tasks.
     package var failFast = false
+    /// What to do while another run of this job is under way.
     package var onOverlap = OverlapPolicy.fail
+    /// The job's groups, by `GroupIndex`.
     package var groups: [GroupSpecification] = []
+    /// Where the report and the events are written to.
     package var report = ReportPlan()
+    /// The command and its arguments that run once after the report is written; `nil` for none.
     package var onFinish: [SecretText]?
-    /// What the run reads or writes at absolute paths beside what its tasks fetch and send.
+    /// Files that the run itself is made of or reads, at absolute paths: no task may write over them.
     package var reserved: [Reserved] = []
 
     package init(name: String, file: String, baseDirectory: String) {
@@ -31,9 +41,11 @@ package struct Job: Sendable {
         self.baseDirectory = baseDirectory
     }
 
+    /// A file that no task may write over.
     package struct Reserved: Hashable, Sendable {
+        /// Absolute path of the file.
         package let path: String
-        /// "the job itself"
+        /// What the file is to the job, for messages: "the job itself", "the file of secrets".
         package let what: String
         package init(path: String, what: String) {
             self.path = path
@@ -41,8 +53,11 @@ package struct Job: Sendable {
         }
     }
 
+    /// A value under a name: a variable, a label or a captured value.
     package struct Variable: Hashable, Sendable {
+        /// The name that the job file gives it.
         package let name: String
+        /// The value with its YAML or JSON type.
         package let value: PlainValue
         package init(name: String, value: PlainValue) {
             self.name = name
@@ -51,18 +66,21 @@ package struct Job: Sendable {
     }
 }
 
-/// A value as YAML or JSON knows it. Numbers keep the text they were written in (`3.10` stays `3.10`).
+/// A value with one of the types of YAML and JSON. Numbers keep the text they were written in (`3.10` stays `3.10`).
 package indirect enum PlainValue: Hashable, Sendable {
     case null
     case boolean(Bool)
     case number(String)
     case string(String)
     case list([PlainValue])
-    /// In the order it was written.
+    /// Entries in the order they were written.
     case map([Entry])
 
+    /// One key of a map with its value.
     package struct Entry: Hashable, Sendable {
+        /// The key, as it was written.
         package let key: String
+        /// The value under that key.
         package let value: PlainValue
         package init(key: String, value: PlainValue) {
             self.key = key
@@ -71,27 +89,39 @@ package indirect enum PlainValue: Hashable, Sendable {
     }
 }
 
+/// `onOverlap`: while another run of the job is under way end with status 5, wait for its end, or do nothing and end
+/// with 0.
 package enum OverlapPolicy: String, CaseIterable, Sendable { case fail, wait, skip }
 
-/// `limits` at top level.
+/// The job's `limits`: they hold for the run, over all sessions.
 package struct RunLimits: Hashable, Sendable {
+    /// Most tasks that run at a time.
     package var maximumConcurrentTasks = 64
-    /// What a job, a session or a command may say of that.
+    /// The numbers of concurrent tasks that a job, a session or a command may ask for.
     package static let concurrentTasks: ClosedRange<Int64> = 1...1_000_000
-    /// Over all sessions.
+    /// Limit on body bytes a second, in both directions together; `nil` for none.
     package var bandwidth: Bandwidth?
+    /// Time from the start of the run after which unfinished tasks are cancelled with `timedOut`; `nil` for none.
     package var timeout: TimeSpan?
+    /// When the run stops cleanly with exit status 75, so that the next one continues; `nil` for never.
     package var finishBy: Moment?
+    /// Bytes that downloads leave free on their filesystem; `nil` for no limit.
     package var minimumFreeDisk: Int64?
+    /// Body bytes in both directions after which the run stops cleanly with exit status 75; `nil` for no limit.
     package var maximumBytes: Int64?
-    /// What groups that are not published keep for the next run; `nil` is 10 GiB.
+    /// Bytes that groups which were not published may keep for the next run; `nil` is 10 GiB.
     package var maximumStaged: Int64?
+    /// Limits per host, by pattern, in the order of the job file.
     package var hosts: [HostLimit] = []
     package init() {}
 
+    /// Limits for each host that matches a pattern, over all sessions.
     package struct HostLimit: Hashable, Sendable {
+        /// The hosts that are meant.
         package var pattern: HostPattern
+        /// Most simultaneous connections to one of these hosts; `nil` for no limit.
         package var maximumConnections: Int?
+        /// Limit on requests to one of these hosts; `nil` for none.
         package var requestsPerSecond: RequestRate?
         package init(pattern: HostPattern, maximumConnections: Int?, requestsPerSecond: RequestRate?) {
             self.pattern = pattern
@@ -101,15 +131,17 @@ package struct RunLimits: Hashable, Sendable {
     }
 }
 
-/// A time that is either so long after the start of the run, or a date.
+/// A point in time: a span after the start of the run, or a date.
 package enum Moment: Hashable, Sendable {
     case afterStart(TimeSpan)
     case at(WallTime)
 }
 
-/// `requestsPerSecond`: evenly spaced, or with a burst.
+/// `requestsPerSecond`: a limit on requests, evenly spaced or with a burst.
 package struct RequestRate: Hashable, Sendable {
+    /// Requests a second, in the mean.
     package var perSecond: Double
+    /// Requests that may begin at once after a pause; 1 spaces them evenly.
     package var burst: Int
     package init(perSecond: Double, burst: Int = 1) {
         self.perSecond = perSecond
@@ -117,12 +149,17 @@ package struct RequestRate: Hashable, Sendable {
     }
 }
 
+/// Downloads that are staged and verified together and published in one step, or not at all.
 package struct GroupSpecification: Sendable {
+    /// Whether files in the group's folder that no member names are kept or removed when the group is published.
     package enum Extraneous: String, CaseIterable, Sendable { case keep, remove }
+    /// The group's name in the job file: a task's `group` names it.
     package var name: String
+    /// Absolute path of the folder that is published.
     package var to: SecretText
+    /// What happens to files that no member names.
     package var extraneous = Extraneous.keep
-    /// What members write that are in the job and not in this run: paths as in `TaskSpecification.destination`.
+    /// Destinations of members that the job has and this run does not: paths as in `TaskSpecification.destination`.
     package var absent: [String?] = []
     package init(name: String, to: SecretText) {
         self.name = name
@@ -130,20 +167,24 @@ package struct GroupSpecification: Sendable {
     }
 }
 
-/// Where the run's story goes. Paths are absolute; `nil` means not wanted.
+/// The job's `report`: where the report and the events are written to. Paths are absolute.
 package struct ReportPlan: Hashable, Sendable {
-    /// `json` not written at all means `<stem>.report.json` in the working folder; `report: none` means no file.
+    /// Where the JSON report is written to: `<stem>.report.json` in the working folder if the job names no path,
+    /// nowhere for `report: none`, or the path that the job names.
     package enum JSONReport: Hashable, Sendable {
         case byDefault
         case none
         case path(String)
     }
+    /// Where the report in JSON is written to.
     package var json = JSONReport.byDefault
+    /// Where the events are written to, one JSON object a line; `nil` for nowhere.
     package var events: String?
-    /// Where the report is written to in other formats.
+    /// Paths of the reports in other formats.
     package var exports: [ReportFormat: String] = [:]
     package init() {}
 
+    /// The path of the report in that format; `nil` where none is wanted.
     package subscript(format: ReportFormat) -> String? {
         get { exports[format] }
         set { exports[format] = newValue }
@@ -154,7 +195,7 @@ package struct ReportPlan: Hashable, Sendable {
 package enum ReportFormat: String, CaseIterable, Comparable, Sendable {
     case junit, html, har, trace, otlp, prometheus, markdown, failed
 
-    /// As a sentence names it: "the JUnit report".
+    /// The format's name in a sentence: "the JUnit report".
     package var words: String {
         switch self {
         case .junit: "the JUnit report"

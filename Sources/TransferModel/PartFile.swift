@@ -1,10 +1,10 @@
-/// What is there of a download that did not come to its end: enough to find it and to know it again in a later run.
+/// The partial file of an unfinished download: enough to find it in a later run and to recognise it.
 package struct PartFile: Hashable, Sendable {
-    /// In the folder of the destination.
+    /// The file's name, in the folder of the download's destination.
     package var name: String
-    /// So many of its bytes count; what lies behind them may be anything.
+    /// Verified length in bytes; what lies behind may be anything.
     package var size: Int64
-    /// Of these bytes, as `QuickSum` makes it.
+    /// Checksum of these bytes, as `QuickSum` makes it.
     package var sum: [UInt8]
 
     package init(name: String, size: Int64, sum: [UInt8]) {
@@ -13,8 +13,9 @@ package struct PartFile: Hashable, Sendable {
         self.sum = sum
     }
 
-    /// While a body comes, a shorter beginning of it is not worth a name of its own.
+    /// Length in bytes from which a body that is still coming in gets a name, so that a later run finds it after a
+    /// crash.
     package static let smallest: Int64 = 1 << 20
-    /// What a task leaves at its end is kept from here on.
+    /// Length in bytes from which an unfinished download is kept when its task ends.
     package static let leastLeft: Int64 = 64 << 10
 }

@@ -1,9 +1,10 @@
 import Glibc
 
-/// Reads many URLs of few origins: where a URL begins as the one before it did and holds nothing to encode or
-/// resolve, it is its own normal form, and nothing is copied. The result is always that of `ResourceURL.parse`.
+/// Parses many URLs of few origins quickly: where a URL begins with the same `scheme://host:port` as the one before and
+/// holds nothing to encode or resolve, its text is taken as its normal form. The result is always that of
+/// `ResourceURL.parse`.
 package struct URLReader: Sendable {
-    /// `scheme://host:port` of the last URL that was written in its normal form.
+    /// `scheme://host:port` of the last URL whose text was already its normal form; empty before the first.
     private var prefix: [UInt8] = []
     private var schemeEnd: UInt16 = 0
     private var hostEnd: UInt16 = 0
@@ -11,6 +12,7 @@ package struct URLReader: Sendable {
 
     package init() {}
 
+    /// Returns the URL that `text` spells; throws where `ResourceURL.parse` throws.
     package mutating func parse(_ text: String) throws(URLProblem) -> ResourceURL {
         if let pathEnd = text.utf8.withContiguousStorageIfAvailable({ quickPathEnd($0) }), let pathEnd {
             return ResourceURL(
@@ -22,7 +24,7 @@ package struct URLReader: Sendable {
         return url
     }
 
-    /// `nil` when the URL needs a closer look.
+    /// Returns the offset in bytes where the path ends, or `nil` when the full parser must read the text.
     private func quickPathEnd(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
         guard !prefix.isEmpty, text.count > prefix.count, text.count < 60_000, let start = text.baseAddress,
             text[prefix.count] == UInt8(ascii: "/"),
@@ -41,6 +43,7 @@ package struct URLReader: Sendable {
         return index
     }
 
+    /// Decides whether every byte from `start` on may stand in a query as it is.
     private func isPlainQuery(_ text: UnsafeBufferPointer<UInt8>, _ start: Int) -> Bool {
         var index = start
         while index < text.count {
@@ -50,6 +53,7 @@ package struct URLReader: Sendable {
         return true
     }
 
+    /// Stores the origin of `url` for the next text, unless the text spelled it in another way than the normal form.
     private mutating func remember(_ url: ResourceURL, written text: String) {
         let length = Int(url.pathStart)
         guard url.hostEnd > url.schemeEnd, url.userInformation == nil, !url.schemeIs("file"), length > 0,
@@ -60,11 +64,11 @@ package struct URLReader: Sendable {
     }
 }
 
-/// What a byte is to a path or query that is its own normal form.
+/// The role of a byte in a path or query that is its own normal form.
 private enum URLByte: UInt8 {
     case plain
     case question
-    /// To be encoded, an escape, or the end: the full parser's business.
+    /// A byte to encode, an escape, or the end of the query: left to the full parser.
     case other
 
     static let kinds: [URLByte] = (0...255).map { (byte: Int) in

@@ -387,7 +387,7 @@ package indirect enum RequestBody: Sendable {
     case stream(command: [SecretText], length: Int64?)
     case multipart([Part])
 
-    /// Whether a command's output is the body, which can be read once only.
+    /// Whether a command's output is the body: it is read once, from its beginning to its end.
     package var isStream: Bool { if case .stream = self { true } else { false } }
 
     /// Paths of the files that the body is made of, as far as these are known.

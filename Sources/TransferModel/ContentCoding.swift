@@ -1,26 +1,27 @@
-/// What a server may do to a body on its way, as named in `Content-Encoding`.
+/// A way in which a body is packed, named as in `Content-Encoding`.
 package enum ContentCoding: String, CaseIterable, Sendable {
     case gzip, deflate, br, zstd
-    /// Only of files: no `Content-Encoding` is called so.
+    /// Packing of files only; no `Content-Encoding` has this name.
     case xz
-    /// A file that is packed in itself, or not: its first bytes say how.
+    /// A file that may be packed itself: its first bytes tell how.
     case file = "packed"
 
-    /// What a `Content-Encoding` names; `nil` for what is none.
+    /// `nil` when `name` is no `Content-Encoding` that is known here.
     package init?(named name: String) {
         guard let coding = ContentCoding(rawValue: name), coding != .xz, coding != .file else { return nil }
         self = coding
     }
 
-    /// What a request asks for that wants its answer packed. `deflate` is left out: servers do not agree on what it is.
+    /// `Accept-Encoding` of a request for a packed answer. `deflate` is left out, since servers do not agree on what it
+    /// means.
     package static let asked = "gzip, br, zstd"
 }
 
 /// What a download undoes of how its bytes are packed.
 package enum Decompression: Hashable, Sendable {
     case no
-    /// The answer's `Content-Encoding`.
+    /// The `Content-Encoding` of the answer.
     case answer
-    /// That, and then what the file itself is by its first bytes: gzip, zstd or xz.
+    /// The `Content-Encoding`, and then the packing of the file itself by its first bytes: gzip, zstd or xz.
     case file
 }

@@ -1,12 +1,16 @@
-/// Whatever happened, once: a small header and one shared immutable payload.
+/// One thing that happened in a run: a small header and a shared, immutable payload.
 ///
-/// Everything a person or a program ever sees (report, lines of JSON, progress, exit status) is a fold over these.
+/// Everything that people and programs see (report, lines of JSON, progress, exit status) is computed from these.
 package struct Event: Sendable {
+    /// When it happened.
     package var time: WallTime
-    /// Counts up by one from 1 over a run.
+    /// The event's number in the run, counted by one from 1.
     package var sequence: UInt64
+    /// The session that it belongs to; `nil` for the run's own events.
     package var session: SessionIndex?
+    /// The task that it belongs to; `nil` for events of a session or of the run.
     package var task: TaskIndex?
+    /// What happened.
     package var kind: Kind
 
     package init(time: WallTime, sequence: UInt64, session: SessionIndex?, task: TaskIndex?, kind: Kind) {
@@ -17,13 +21,15 @@ package struct Event: Sendable {
         self.kind = kind
     }
 
+    /// What happened, with its payload.
     package enum Kind: Sendable {
         case sessionStarted
         case taskCreated
-        /// The last word of a template: these tasks take its place, after all that the run has.
+        /// A template became tasks, which follow after all others of the run: the template's last event.
         case expanded(Expansion)
         case taskResumed
-        /// `lacks` says more, where there is more to say: which networks are there, and why they do not do.
+        /// The task waits; `lacks` says in words which networks or what power there is and why these do not serve, if
+        /// there is more to say.
         case waiting(WaitReason, lacks: String? = nil)
         case attemptStarted(AttemptStart)
         case challenge(ChallengeRecord)
@@ -43,9 +49,11 @@ package struct Event: Sendable {
         case runFinished(RunRecord)
     }
 
-    /// Bytes so far, and of how many; `expected` is `nil` when the server did not say.
+    /// How many bytes of a body have moved.
     package struct Progress: Hashable, Sendable {
+        /// Bytes so far.
         package var bytes: Int64
+        /// Bytes of the whole body; `nil` when the server did not say.
         package var expected: Int64?
         package init(bytes: Int64, expected: Int64?) {
             self.bytes = bytes
@@ -54,23 +62,29 @@ package struct Event: Sendable {
     }
 }
 
-/// What held a task back before a byte moved. Their sum, and the attempts', is the task's duration.
+/// What held a task back before a byte moved. The waits and the attempts together are the task's duration.
 package enum WaitReason: String, CaseIterable, Sendable {
     case dependency, hostLimit, sessionLimit, runLimit, requestRate, backoff, retryAfter, hostParked, network, power
     case window, bandwidth, earliestBegin, suspended, credential, flush
 }
 
+/// How a task or an attempt ended; `skipped`: a task it needs did not succeed, `deferred`: put off to another run.
 package enum TaskOutcome: String, CaseIterable, Sendable { case succeeded, failed, cancelled, skipped, deferred }
+/// How the run ended; `cancelled`: by a signal, `deferred`: tasks are left for another run.
 package enum RunOutcome: String, CaseIterable, Sendable { case succeeded, failed, cancelled, deferred }
+/// Where a task's result came from: the network, the cache with or without asking the server, the file that was right
+/// already, a partial file that was continued, or no network at all (`file:`, `data:`).
 package enum ResultSource: String, CaseIterable, Sendable {
     case network, cache, revalidated, unchanged, resumed, local
 }
 
+/// The begin of an attempt.
 package final class AttemptStart: Sendable {
-    /// From 1.
+    /// The attempt's number, from 1.
     package let number: Int
+    /// The URL of the attempt's first request.
     package let url: String
-    /// The files that the task sends, in their order; no event tells them to people.
+    /// The files that the task sends, in the order of its body; written to the journal and not shown to people.
     package let bodyFiles: [BodyFileMark]
     package init(number: Int, url: String, bodyFiles: [BodyFileMark] = []) {
         self.number = number
@@ -79,13 +93,19 @@ package final class AttemptStart: Sendable {
     }
 }
 
-/// Only what can be told: never a credential.
+/// A server's or proxy's request for authentication and what was done about it; it never holds a credential.
 package final class ChallengeRecord: Sendable {
+    /// The kind of challenge: a raw value of `ChallengeRule.Method` or the name of an HTTP authentication method.
     package let method: String
+    /// The host that asked, as `host:port`.
     package let host: String
+    /// The realm that it named; `nil` if it named none.
     package let realm: String?
+    /// Whether a rule of the `session` or of the `task` level decided.
     package let level: String
+    /// What was done: a raw value of `ChallengeRule.Disposition`.
     package let disposition: String
+    /// How often credentials were rejected there before.
     package let previousFailureCount: Int
     package init(
         method: String, host: String, realm: String?, level: String, disposition: String, previousFailureCount: Int
@@ -99,15 +119,21 @@ package final class ChallengeRecord: Sendable {
     }
 }
 
+/// A redirect and what was done about it.
 package final class RedirectRecord: Sendable {
+    /// What was done: followed, refused, or taken as the result (`onRefuse: accept`).
     package enum Action: String, CaseIterable, Sendable { case followed, refused, accepted }
+    /// The status of the response.
     package let status: Int
+    /// The URL that was redirected.
     package let from: String
+    /// The URL that it leads to.
     package let to: String
-    /// Of the next request.
+    /// The method of the next request.
     package let method: String
+    /// What was done about it.
     package let action: Action
-    /// Headers taken off, spelled as they had been sent.
+    /// Headers that the next request leaves out, spelled as they had been sent.
     package let stripped: [String]
     package init(status: Int, from: String, to: String, method: String, action: Action, stripped: [String]) {
         self.status = status
@@ -118,7 +144,7 @@ package final class RedirectRecord: Sendable {
         self.stripped = stripped
     }
 
-    /// The same where nothing goes: it turned out that nothing may.
+    /// The same redirect, refused after all.
     package var refused: RedirectRecord {
         RedirectRecord(status: status, from: from, to: to, method: method, action: .refused, stripped: stripped)
     }
@@ -126,16 +152,23 @@ package final class RedirectRecord: Sendable {
 
 /// The final response of an attempt, known at its headers.
 package final class ResponseRecord: Sendable {
-    /// `nil` for schemes without statuses.
+    /// The HTTP status; `nil` for schemes without statuses.
     package let status: Int?
+    /// The URL that answered, after redirects.
     package let url: String
-    /// Of the request that was answered, after redirects.
+    /// Method of the request that was answered, after redirects.
     package let method: String
+    /// The type without parameters; `nil` if it is unknown.
     package let mimeType: String?
+    /// The type's `charset` parameter; `nil` if there is none.
     package let charset: String?
+    /// Bytes of the body as it is sent, packed if it is; `nil` if the server did not say.
     package let expectedLength: Int64?
+    /// File name from `Content-Disposition` or the URL, made safe; `nil` if there is none.
     package let suggestedFilename: String?
+    /// `Content-Encoding` as it was sent; `nil` if there is none.
     package let contentEncoding: String?
+    /// The header lines as they were sent.
     package let headers: HeaderBlock
     package init(
         status: Int?, url: String, method: String, mimeType: String?, charset: String?, expectedLength: Int64?,
@@ -155,17 +188,19 @@ package final class ResponseRecord: Sendable {
 
 /// A file that stands under its final name.
 package final class FileRecord: Sendable {
-    /// Absolute; the report shortens it to the job's folder.
+    /// Absolute path; the report shortens it to the job's folder.
     package let path: String
+    /// Length of the file in bytes.
     package let bytes: Int64
+    /// Checksum of the file: of the kind that the job or the server named; `nil` if none was computed.
     package let checksum: Checksum?
-    /// Whether the destination's content is another than before.
+    /// Whether the destination has other content than before.
     package let changed: Bool
-    /// The end of the body was not proved by a length, a last chunk or a checksum.
+    /// Whether no length, last chunk or checksum proved where the body ended.
     package let lengthUnverified: Bool
-    /// Of the file as it was named, where somebody wants to know it again; no event tells it.
+    /// Size, time and identity of the file, where it is to be recognised later; not shown to people.
     package let stamp: FileStamp?
-    /// Of its bytes, as `QuickSum` makes it, where that may be asked for later.
+    /// Checksum of the file's bytes as `QuickSum` makes it, where it may be asked for later.
     package let sum: Int64?
     package init(
         path: String, bytes: Int64, checksum: Checksum?, changed: Bool, lengthUnverified: Bool,
@@ -181,19 +216,27 @@ package final class FileRecord: Sendable {
     }
 }
 
-/// The end of one attempt, with its requests.
+/// The end of an attempt, with its requests.
 package final class AttemptRecord: Sendable {
+    /// The attempt's number, from 1.
     package let number: Int
+    /// The URL of the attempt's first request.
     package let url: String
+    /// How the attempt ended.
     package let outcome: TaskOutcome
+    /// Offset in bytes at which the body of a download or upload was continued; 0 for a new beginning.
     package let resumedFrom: Int64
-    /// Why what an earlier attempt had left could not be continued.
+    /// Why the partial file of an earlier attempt could not be continued; `nil` where it was, or where there was none.
     package let startedOver: String?
+    /// When the attempt began.
     package let startedAt: WallTime
+    /// Time from the attempt's begin to its end.
     package let duration: TimeSpan
+    /// Why it failed or was cancelled; `nil` if it succeeded.
     package let error: TransferError?
-    /// The wait before the next attempt; `nil` when there is none.
+    /// Pause before the next attempt; `nil` when there is none.
     package let backoff: TimeSpan?
+    /// The attempt's requests, by the time they began.
     package let transactions: [TransactionMetrics]
     package init(
         number: Int, url: String, outcome: TaskOutcome, resumedFrom: Int64, startedOver: String? = nil,
@@ -213,22 +256,23 @@ package final class AttemptRecord: Sendable {
     }
 }
 
-/// What a session's cache made of an answer that came from the network.
+/// Whether a session's cache kept an answer that came from the network.
 package struct CacheRecord: Hashable, Sendable {
-    /// Why it was not kept; `nil`: it was.
+    /// Why the answer was not kept, as a sentence; `nil`: it was kept.
     package let refusal: String?
     package init(refusal: String?) { self.refusal = refusal }
 }
 
-/// One part of an answer that came in several, each in the place of the one before.
+/// One part of a `multipart/x-mixed-replace` answer, where each part replaces the one before.
 package struct AnswerPart: Sendable {
+    /// The part's header lines.
     package let headers: HeaderBlock
-    /// What of it is shown.
+    /// The bytes of the part that reports show, at most.
     package let body: [UInt8]
-    /// Of it as it came.
+    /// Length of the part in bytes, as it was received.
     package let size: Int64
 
-    /// `size` where what is shown has another.
+    /// `size` is given where `body` is not the whole part.
     package init(headers: HeaderBlock, body: [UInt8], size: Int64? = nil) {
         self.headers = headers
         self.body = body
@@ -238,31 +282,42 @@ package struct AnswerPart: Sendable {
 
 /// The end of a task: its last event.
 package final class TaskRecord: Sendable {
+    /// Time that a task spent waiting for one reason.
     package struct Wait: Hashable, Sendable {
+        /// What the task waited for.
         package var reason: WaitReason
+        /// The time that it waited in all.
         package var duration: TimeSpan
         package init(reason: WaitReason, duration: TimeSpan) {
             self.reason = reason
             self.duration = duration
         }
     }
+    /// How the task ended.
     package let outcome: TaskOutcome
+    /// Whether the task failed and `allowFailure` lets that pass.
     package let tolerated: Bool
-    /// `nil` where there is no destination.
+    /// Whether the destination has other content than before; `nil` where there is no destination.
     package let changed: Bool?
+    /// Where the result came from; `nil` where there is none.
     package let source: ResultSource?
-    /// In the order they began, each reason once.
+    /// What the task waited for, in the order in which the waits began, each reason once.
     package let waits: [Wait]
+    /// Why the task did not succeed; `nil` if it did.
     package let error: TransferError?
-    /// A data or upload task's answer, whole up to its `maximumSize`.
+    /// The answer of a data or upload task, whole up to its `maximumSize`; `nil` where there is none.
     package let body: [UInt8]?
+    /// The parts of an answer that came in several; else empty.
     package let parts: [AnswerPart]
+    /// Whether no length, last chunk or checksum proved where the body ended.
     package let lengthUnverified: Bool
+    /// The values that the task captured; secret ones are masked.
     package let captures: [Job.Variable]
+    /// Time from the task's creation to its end.
     package let duration: TimeSpan
-    /// For a task that did not succeed: one plain sentence, and what would help.
+    /// One plain sentence about a task that did not succeed, and what would help; `nil` for one that did.
     package let explanation: String?
-    /// `nil` where there was nothing to keep.
+    /// Whether the cache kept the answer; `nil` where there was none to keep.
     package let cache: CacheRecord?
     package init(
         outcome: TaskOutcome, tolerated: Bool, changed: Bool?, source: ResultSource?, waits: [Wait],
@@ -285,11 +340,15 @@ package final class TaskRecord: Sendable {
     }
 }
 
-/// The end of a session: what its connections did.
+/// The end of a session, with numbers of its connections.
 package final class SessionRecord: Sendable {
+    /// What the session did at one origin.
     package struct Host: Hashable, Sendable {
+        /// The origin.
         package var origin: Origin
+        /// Most requests at a time: the number that `maximumConnectionsPerHost` bounds.
         package var peakConnections: Int
+        /// Tasks that held a slot there.
         package var tasks: Int
         package init(origin: Origin, peakConnections: Int, tasks: Int) {
             self.origin = origin
@@ -297,8 +356,11 @@ package final class SessionRecord: Sendable {
             self.tasks = tasks
         }
     }
+    /// Connections that were made.
     package let connectionsOpened: Int
+    /// Requests that used a connection of an earlier one.
     package let connectionsReused: Int
+    /// The origins that the session had requests at.
     package let hosts: [Host]
     package init(connectionsOpened: Int, connectionsReused: Int, hosts: [Host]) {
         self.connectionsOpened = connectionsOpened
@@ -307,11 +369,16 @@ package final class SessionRecord: Sendable {
     }
 }
 
-/// The end of the run.
+/// The end of the run: its last event.
 package final class RunRecord: Sendable {
+    /// How a group ended.
     package struct Group: Hashable, Sendable {
+        /// The group's name in the job file.
         package var name: String
+        /// Whether its members are in place.
         package var published: Bool
+        /// Why its folder could not be exchanged, or why the published one may not survive a power cut; `nil`
+        /// otherwise, and where only a member is missing.
         package var error: TransferError?
         package init(name: String, published: Bool, error: TransferError?) {
             self.name = name
@@ -319,9 +386,13 @@ package final class RunRecord: Sendable {
             self.error = error
         }
     }
+    /// How the run ended.
     package let outcome: RunOutcome
+    /// The exit status that the run leads to.
     package let exitStatus: Int
+    /// Time from the run's begin to its end.
     package let duration: TimeSpan
+    /// The run's groups, in the order of the job.
     package let groups: [Group]
     package init(outcome: RunOutcome, exitStatus: Int, duration: TimeSpan, groups: [Group] = []) {
         self.outcome = outcome
@@ -331,16 +402,20 @@ package final class RunRecord: Sendable {
     }
 }
 
-/// Something that folds events: the report, lines of JSON, progress. It is given every event once and in order, in
+/// Computes something from events: the report, lines of JSON, the progress. It gets every event once and in order, in
 /// batches, always on one thread.
 package protocol EventConsumer: AnyObject {
+    /// Takes the next events of the run.
     func consume(_ events: ArraySlice<Event>) throws
-    /// When `tick` is to be called though no event came.
+    /// When `tick` is to be called even if no event comes; `nil` for never.
     var nextTick: WallTime? { get }
+    /// Does what is due at this time without an event.
     func tick(_ now: WallTime) throws
 }
 
 extension EventConsumer {
+    /// No time: this consumer waits for events alone.
     package var nextTick: WallTime? { nil }
+    /// Does nothing.
     package func tick(_ now: WallTime) {}
 }

@@ -1,77 +1,84 @@
-// The seam between deciding and doing: the scheduler speaks to an executor in these values and in nothing else.
-// There are three executors: the curl engine, the modelled world of a simulation, a background session seen from
-// the command. A grant is per request: redirect hops and segments ask anew, and an attempt gives its slot back
-// before it asks at another origin, so nothing can deadlock. Nor can what is lent: nobody waits for it.
+// The interface between deciding and doing: the scheduler and an executor exchange these values and nothing else. There
+// are three executors: the curl engine, the simulated world, and a background session as the command sees it. A slot is
+// granted per request: redirect hops and segments ask for another, and an attempt releases its slot before it asks at
+// another origin, so no deadlock is possible. Lent slots cannot cause one either, since no attempt waits for them.
 
-/// From the scheduler to the executor.
+/// A command from the scheduler to the executor.
 package enum ExecutorCommand: Hashable, Sendable {
-    /// Begin attempt `number` of the task, where an earlier one stopped if that can be resumed. A slot at the origin of
-    /// its first request is granted with it.
+    /// Begin attempt `number` of the task, resuming an earlier one if that is possible. The slot for its first
+    /// request's origin is granted with it.
     case start(TaskIndex, attempt: Int, mirror: Int)
-    /// The slot that the task asked for with `needsGrant`.
+    /// The attempt gets the slot that it asked for with `needsGrant`.
     case grant(TaskIndex, OriginID)
-    /// A slot more at the origin where the attempt holds its own, for a further request beside it.
+    /// The attempt gets a further slot at the origin where it holds its own, for a request beside its first.
     case lend(TaskIndex, OriginID)
-    /// Somebody waits for a slot like the ones that the attempt was lent: it stops what it uses one for, and gives that
-    /// back.
+    /// Another task waits for a slot like those lent to the attempt: the attempt stops a request that uses one, and
+    /// gives the slot back.
     case recall(TaskIndex, OriginID)
-    /// The body may move so many bytes more, in either direction. Only tasks under a `bandwidth` need credit; what was
-    /// read at once may exceed it, and is made up for later.
+    /// The body may move that many bytes more, in either direction. Only tasks under a `bandwidth` need credit; a read
+    /// may exceed it, and later reads make up for that.
     case credit(TaskIndex, bytes: Int64)
-    /// Ends the attempt; `ended` comes for it all the same. With `keepPartial`, what can be resumed is kept. A suspended
-    /// transfer is ended so and started again later: a server closes a connection on which nothing moves.
+    /// End the attempt; `ended` is reported all the same. With `keepPartial` what can be resumed is kept. A transfer is
+    /// suspended by cancelling it and starting it again later, since a server closes a connection on which nothing
+    /// moves.
     case cancel(TaskIndex, keepPartial: Bool)
     /// All members of the group are verified: put them in place in one step.
     case publish(GroupIndex)
-    /// Where that waits for somebody else who is at the same place, it need not wait any longer. What is being done is done.
+    /// Stop waiting for another run that is publishing at the group's place. A publication that has begun is finished.
     case giveUp(GroupIndex)
-    /// The group will not be published.
+    /// The group will not be published: remove or keep what is staged.
     case discard(GroupIndex)
 }
 
-/// From the executor to the scheduler.
+/// A report from the executor to the scheduler.
 package enum ExecutorReport: Sendable {
-    /// Bytes moved in either direction since the last such report.
+    /// Bytes moved in either direction since the last report of this kind.
     case moved(TaskIndex, bytes: Int64)
-    /// The attempt goes on with another request, here or elsewhere, and waits for a slot there. It holds none now.
-    /// `isAlone`: on a connection that it shares with no other stream.
+    /// The attempt goes on with another request, at this or another origin, holds no slot now and waits for one.
+    /// `isAlone`: the request needs a connection that it shares with no other stream.
     case needsGrant(TaskIndex, OriginID, isAlone: Bool = false)
-    /// The attempt gave back its slot at this origin. Comes before `ended` for the last one held.
+    /// The attempt released its slot at this origin; reported before `ended` for the last one.
     case released(TaskIndex, OriginID)
-    /// The same, and nothing was sent under it. The attempt will ask for another when it knows more.
+    /// The attempt released its slot without having sent anything under it, and asks for another when it knows more.
     case unused(TaskIndex, OriginID)
-    /// So many slots beside its own the attempt could use there, those it has been lent among them. Nobody waits for
-    /// them: they are lent when they are free, and all given back before its own is.
+    /// The attempt could use that many slots there beside its own, lent ones included. It does not wait for them: they
+    /// are lent when they are free, and all are given back before its own.
     case couldUse(TaskIndex, OriginID, slots: Int)
-    /// One of the lent slots is free; `wasAnswered` tells of the request that is over, under whichever slot it began.
+    /// One of the lent slots is free; `wasAnswered` tells whether the request that ended was answered, whichever slot
+    /// it began under.
     case gaveBack(TaskIndex, OriginID, wasAnswered: Bool)
-    /// A request under a lent slot was answered 429 or 503. The attempt goes on without it.
+    /// A request under a lent slot was answered with 429 or 503. The attempt goes on without that request.
     case turnedAway(TaskIndex, OriginID, retryAfter: TimeSpan?)
-    /// All of the body was sent that the attempt's request has: what is left is its answer.
+    /// The whole body of the attempt's request was sent; its answer is still to come.
     case sentBody(TaskIndex)
-    /// The last byte moved; only local work is left, which no limit on running tasks counts.
+    /// The last byte moved. Only local work is left, which no limit on running tasks counts.
     case transferred(TaskIndex)
-    /// The body is whole and verified, and waits until the tasks before it have written theirs to standard output. It is
-    /// written even if the task is suspended now; only the end of the task stops it.
+    /// The body is whole and verified, and waits until earlier tasks have written theirs to standard output. It is
+    /// written even if the task is suspended now; only the end of the task prevents that.
     case awaitsOutput(TaskIndex)
+    /// The origin was found to speak this version of HTTP.
     case protocolIs(OriginID, HTTPProtocol)
-    /// The head of an answer was read, while its slot is held.
+    /// The head of an answer was read, while the request's slot is held.
     case answered(TaskIndex, Answer)
-    /// The request's host said something that is no answer to it: that it keeps what comes of a body, or why it does not. No
-    /// later end of the attempt is for want of an answer.
+    /// The host sent something that is no answer: that it keeps what comes of a body, or why it refuses to. From now on
+    /// the attempt cannot fail for want of an answer.
     case heard(TaskIndex)
+    /// The attempt is over.
     case ended(TaskIndex, Verdict)
-    /// The end of `publish`.
+    /// The command `publish` is done; the error tells why it failed.
     case published(GroupIndex, TransferError?)
 }
 
+/// The version of HTTP that an origin speaks: it decides how requests share connections.
 package enum HTTPProtocol: Hashable, Sendable { case http1, http2 }
 
-/// What the head of an answer tells of its host.
+/// What the head of an answer says about its host.
 package struct Answer: Hashable, Sendable {
+    /// The HTTP status.
     package var status: Int
+    /// The host's own limit on requests; `nil` if it stated none.
     package var quota: RequestQuota?
-    /// To a request under a lent slot.
+    /// Whether the request ran under a lent slot.
     package var isFurther: Bool
     package init(status: Int, quota: RequestQuota? = nil, isFurther: Bool = false) {
         self.status = status
@@ -80,13 +87,15 @@ package struct Answer: Hashable, Sendable {
     }
 }
 
-/// A server's own limit on requests, as its `RateLimit` headers tell it.
+/// A server's own limit on requests, from its `RateLimit` headers.
 package struct RequestQuota: Hashable, Sendable {
-    /// Requests that may still come before `resetsAfter` is over.
+    /// Requests that may still be sent before `resetsAfter` is over.
     package var remaining: Int
+    /// Time until the server counts anew.
     package var resetsAfter: TimeSpan
-    /// How many may come in each `window`, when the server told its policy.
+    /// Requests that may be sent in each `window`; `nil` if the server did not state its policy.
     package var limit: Int?
+    /// Length of the time in which requests are counted; `nil` if the server did not state its policy.
     package var window: TimeSpan?
     package init(remaining: Int, resetsAfter: TimeSpan, limit: Int? = nil, window: TimeSpan? = nil) {
         self.remaining = remaining
@@ -96,36 +105,40 @@ package struct RequestQuota: Hashable, Sendable {
     }
 }
 
-/// How an attempt ended, as far as the scheduler must know to go on.
+/// How an attempt ended, as far as the scheduler must know to decide what follows.
 package struct Verdict: Sendable {
+    /// Whether the attempt succeeded, and if not why.
     package enum Outcome: Sendable {
         case succeeded
         case failed(TransferError)
         case cancelled(TransferError)
     }
+    /// How the attempt ended.
     package var outcome: Outcome
-    /// The last answer's status, when there was one.
+    /// The status of the last answer; `nil` without one.
     package var status: Int?
-    /// What the server, or a proxy that opened no tunnel to it, asked for with `Retry-After`.
+    /// The time that the server, or a proxy that refused a tunnel, asked for with `Retry-After`; `nil` for none.
     package var retryAfter: TimeSpan?
     /// Whether a byte of a request was sent: a POST of which nothing was sent can be sent again.
     package var sentSomething: Bool
-    /// Of the last request: what a retry would repeat.
+    /// Whether the last request, the one that a retry would repeat, may be repeated.
     package var isIdempotent: Bool
-    /// A request before the last one was answered, and must not be sent again, however busy the server says it is now.
+    /// Whether a request before the last one was answered and must not be sent again, even if the server says now that
+    /// it is busy.
     package var tookEffect = false
-    /// The server holds what may be sent only once: another attempt goes on with it there, not at another of its `urls`.
+    /// Whether the server holds a body that may be sent only once: another attempt continues there, not at another of
+    /// the task's `urls`.
     package var mayOnlyGoOn = false
-    /// The attempt was ended because the network it used went away, or is none that its task may use any more: no fault
-    /// of its host's.
+    /// Whether the attempt was ended because its network went away or may no longer be used: its host is not to blame.
     package var lostNetwork = false
-    /// The server asked who it is that asks, and nobody knew.
+    /// Whether the server asked for authentication and no credential was known.
     package var lacksCredential = false
-    /// Not all of it was sent now: something was there of an earlier attempt, or kept in a cache; or a cut would look the
-    /// same. If it was wrong, the next attempt asks for all of it.
+    /// Whether the body did not come from the server in full now: a part was there from an earlier attempt, it came
+    /// from the cache, or a cut body would look the same. If it was wrong, the next attempt asks for all of it.
     package var mayBeIncomplete = false
 
-    /// What `limits.maximumBytes` leaves of the run is too little for a body that is all or nothing: it is put off.
+    /// Whether `limits.maximumBytes` leaves too little of this run for a body that is all or nothing: the task is put
+    /// off.
     package var isForNextRun = false
 
     package init(
@@ -141,6 +154,7 @@ package struct Verdict: Sendable {
 }
 
 extension Verdict {
+    /// Why the attempt failed or was cancelled; `nil` if it succeeded.
     package var error: TransferError? {
         switch outcome {
         case .succeeded: nil
@@ -149,19 +163,22 @@ extension Verdict {
     }
 }
 
-/// What the outside may ask of a run; signals, the control socket and conditions all post these to its one inbox.
+/// A command to a run from outside: signals, the control socket and changed conditions post these to the run's inbox.
 package enum RunCommand: Hashable, Sendable {
-    /// A first SIGINT, SIGTERM or SIGHUP: end cleanly, keep what can be resumed.
+    /// A first SIGINT, SIGTERM or SIGHUP: end cleanly and keep what can be resumed.
     case stop(signal: Int32)
+    /// Pause these tasks until they are resumed.
     case suspend([TaskIndex])
+    /// Let these tasks run, whether the job file or a command suspended them.
     case resume([TaskIndex])
+    /// End these tasks; with `keepPartial` what can be resumed is kept.
     case cancel([TaskIndex], keepPartial: Bool)
-    /// Networks or power are not as they were.
+    /// The networks or the power have changed.
     case conditions(Conditions)
-    /// Stop carrying the run at once and tell no end: another process goes on with it.
+    /// Stop carrying the run at once, without end events: another process continues it.
     case leave
-    /// Another is to go on with the run, and knows more of it. Attempts of `awaiting` cannot be made again: they come to
-    /// their end first, the others are interrupted then.
+    /// Hand the run to another process, which knows more tasks of it. Attempts of `awaiting` cannot be repeated: they
+    /// run to their end first, then the others are interrupted.
     case makeWay(awaiting: Set<TaskIndex>)
 }
 

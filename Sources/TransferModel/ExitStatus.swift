@@ -1,16 +1,23 @@
-/// What the process ends with, as docs/report.md lists it.
+/// The exit status of the process, as docs/report.md lists it.
 package enum ExitStatus: Hashable, Sendable {
+    /// All tasks succeeded or were tolerated.
     case succeeded
+    /// A task failed, was cancelled, or was skipped because of one; or a hook failed.
     case failed
     /// The job file or the command line is wrong; nothing was transferred.
     case invalidInput
-    /// The runner itself could not work.
+    /// The runner itself could not work, for example because the report could not be written.
     case runnerFailed
+    /// Another run of the job is under way, and `onOverlap` is `fail`.
     case overlapping
+    /// All tasks succeeded and no destination changed; only with `--exit-unchanged`.
     case unchanged
+    /// Tasks were put off to another run.
     case incomplete
+    /// A signal of this number stopped the run.
     case signal(Int32)
 
+    /// The number that the process exits with.
     package var code: Int32 {
         switch self {
         case .succeeded: 0
@@ -24,7 +31,7 @@ package enum ExitStatus: Hashable, Sendable {
         }
     }
 
-    /// What a status that is not 0 says of a run, in words.
+    /// Returns what an exit status says about a run, in words, or `nil` for 0.
     package static func words(_ status: Int) -> String? {
         switch status {
         case 0: nil
@@ -39,7 +46,7 @@ package enum ExitStatus: Hashable, Sendable {
         }
     }
 
-    /// The report's `outcome` for a run that ends so.
+    /// The report's `outcome` for a run that ends with this status.
     package var outcome: RunOutcome {
         switch self {
         case .succeeded, .unchanged: .succeeded
@@ -50,29 +57,33 @@ package enum ExitStatus: Hashable, Sendable {
     }
 }
 
-/// Everything that bears on a run's exit status. Facts only ever become true, so their order does not matter.
+/// All facts that decide a run's exit status. Facts only ever become true, so their order does not matter.
 package struct ExitFacts: Hashable, Sendable {
+    /// The job file or the command line is wrong.
     package var isInputInvalid = false
     /// The report or the events could not be written, the state folder is broken, the background process is gone.
     package var hasRunnerFailed = false
+    /// Another run of the job is under way.
     package var isOverlapping = false
-    /// SIGINT, SIGTERM or SIGHUP, the first that came.
+    /// The first SIGINT, SIGTERM or SIGHUP that came; `nil` for none.
     package var signal: Int32?
-    /// A task failed and was not tolerated, was cancelled, or was skipped because of such a one; or a hook failed.
+    /// A task failed and was not tolerated, was cancelled, or was skipped because of another one; or a hook failed.
     package var hasFailure = false
+    /// A task was put off to another run.
     package var hasDeferred = false
     /// A destination has other content than before, or an upload went through.
     package var hasChange = false
-    /// `--exit-unchanged`.
+    /// The command has `--exit-unchanged`.
     package var reportsUnchanged = false
 
     package init() {}
 
+    /// Adds the end of a task.
     package mutating func count(_ record: TaskRecord, type: TaskType) {
         count(record.outcome, tolerated: record.tolerated, changed: record.changed, type)
     }
 
-    /// A task that ended in an earlier process.
+    /// Adds the end of a task in an earlier process.
     package mutating func count(_ ending: TaskPast.Ending, type: TaskType) {
         count(ending.outcome, tolerated: ending.isTolerated, changed: ending.changed, type)
     }
@@ -85,7 +96,7 @@ package struct ExitFacts: Hashable, Sendable {
         }
     }
 
-    /// When several apply: 2, 4, 5, then a signal, then 1, then 75, then 9.
+    /// The exit status. When several apply: 2, 4, 5, then a signal, then 1, then 75, then 9.
     package var status: ExitStatus {
         if isInputInvalid { return .invalidInput }
         if hasRunnerFailed { return .runnerFailed }

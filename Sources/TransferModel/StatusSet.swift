@@ -1,17 +1,20 @@
-/// A set of HTTP statuses: `200`, `2xx`, `200-299`, or a list of them.
+/// A set of HTTP statuses, written as `200`, `2xx`, `200-299`, or a list of these.
 package struct StatusSet: Hashable, Sendable {
+    /// The statuses as ranges, in the order they were written.
     package var ranges: [ClosedRange<UInt16>]
 
     package init(_ ranges: [ClosedRange<UInt16>]) { self.ranges = ranges }
     package init(_ statuses: UInt16...) { ranges = statuses.map { $0...$0 } }
 
+    /// All statuses from 200 to 299.
     package static let success = StatusSet([200...299])
 
+    /// Decides whether the status belongs to the set.
     package func contains(_ status: Int) -> Bool {
         ranges.contains { Int($0.lowerBound) <= status && status <= Int($0.upperBound) }
     }
 
-    /// One entry as it is written; `nil` when it is none, or out of 100…999.
+    /// Returns the range that one entry of a list spells, or `nil` when it spells none or leaves 100…999.
     package static func range(_ text: some StringProtocol) -> ClosedRange<UInt16>? {
         let utf8 = Array(text.utf8)
         if utf8.count == 3, utf8[1] | 0x20 == 0x78, utf8[2] | 0x20 == 0x78, (0x31...0x39).contains(utf8[0]) {
@@ -30,7 +33,7 @@ package struct StatusSet: Hashable, Sendable {
         return UInt16(text).flatMap { (100...999).contains($0) ? $0 : nil }
     }
 
-    /// `200, 201, 300-399`: for messages.
+    /// The set for messages: `200, 201, 300-399`.
     package var words: String {
         ranges.map { range in
             if range.lowerBound % 100 == 0, range.upperBound == range.lowerBound + 99 {

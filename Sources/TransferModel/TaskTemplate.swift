@@ -1,11 +1,12 @@
-/// A task whose `forEach` goes over values that another task finds: it stands in the job until that task has ended, then the
-/// tasks that it makes are added to the run and it is gone.
+/// A task whose `forEach` goes over values that another task captures. It stands in the job until that task has ended;
+/// then the tasks made of it are added to the run in its place.
 package struct TaskTemplate: Hashable, Sendable {
-    /// From 0, in the order of the job file; the same whatever part of the job is run.
+    /// The template's place among those of its job file, counted from 0; the same whatever part of the job is run.
     package let number: Int
-    /// Which of the files that a run was given it stands in: 0 is the one that the run began with.
+    /// The place, among the job files that a run was given, of the file that holds the template: 0 is the one that the
+    /// run began with.
     package var file = 0
-    /// The tasks whose lists it goes over, in the order of its `forEach`.
+    /// Ids of the tasks whose lists it goes over, in the order of its `forEach`.
     package let sources: [String]
 
     package init(number: Int, file: Int = 0, sources: [String]) {
@@ -16,16 +17,18 @@ package struct TaskTemplate: Hashable, Sendable {
 }
 
 extension TaskSpecification {
+    /// Whether the task is a template, which transfers nothing itself.
     package var isTemplate: Bool { options.values.template != nil }
 }
 
-/// The templates of a job file that became tasks, in that order, and the values that they went over. With these the same
-/// file always gives the same tasks.
+/// The templates of a job file that became tasks, in that order, and the values that they go over. With equal values
+/// the same file always gives the same tasks.
 package struct TemplateValues: Sendable {
-    /// `TaskTemplate.file`
+    /// The file's `TaskTemplate.file`.
     package var file: Int
-    /// Numbers of templates.
+    /// The `TaskTemplate.number` of each template that became tasks, in the order in which they did.
     package var order: [Int]
+    /// The captured lists that the templates go over.
     package var captured: CaptureBook
 
     package init(file: Int = 0, order: [Int] = [], captured: CaptureBook = CaptureBook()) {
@@ -35,10 +38,11 @@ package struct TemplateValues: Sendable {
     }
 }
 
-/// A job whose templates became tasks: those follow after all others, in the order of `TemplateValues`.
+/// A job whose templates became tasks; these follow after all others, in the order of `TemplateValues.order`.
 package struct ExpandedJob: Sendable {
+    /// The job, with the new tasks at its end.
     package var job: Job
-    /// The places of the tasks that are new: those of the last template, unless more are asked for.
+    /// Places of the new tasks: those of the last template, unless more are asked for.
     package var added: Range<Int>
 
     package init(job: Job, added: Range<Int>) {
@@ -47,9 +51,11 @@ package struct ExpandedJob: Sendable {
     }
 }
 
-/// A template of a run's job that became tasks, and their places in it.
+/// A template of a run's job that became tasks.
 package struct ExpandedTemplate: Hashable, Sendable {
+    /// The template.
     package let template: TaskIndex
+    /// Places of its tasks in the run's job.
     package let tasks: Range<Int>
 
     package init(template: TaskIndex, tasks: Range<Int>) {
@@ -60,11 +66,11 @@ package struct ExpandedTemplate: Hashable, Sendable {
 
 /// The tasks that took a template's place.
 package final class Expansion: Sendable {
+    /// How many tasks took its place.
     package let count: Int
-    /// Those that whoever is told does not know yet: none in an event that was read from a journal, which keeps their
-    /// number alone.
+    /// The tasks themselves; empty in an event that was read from a journal, which keeps their number alone.
     package let tasks: [TaskSpecification]
-    /// Tasks of the run that wait for some of these, too: with what they need beside what they needed before.
+    /// Tasks of the run that now wait for some of the new ones too: the needs to add, by task.
     package let needs: [TaskIndex: [TaskIndex]]
 
     package init(tasks: [TaskSpecification], needs: [TaskIndex: [TaskIndex]] = [:], count: Int? = nil) {
@@ -73,5 +79,6 @@ package final class Expansion: Sendable {
         self.needs = needs
     }
 
+    /// For an event that was read from a journal.
     package convenience init(count: Int) { self.init(tasks: [], count: count) }
 }

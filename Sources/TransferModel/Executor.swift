@@ -26,7 +26,7 @@ package enum ExecutorCommand: Hashable, Sendable {
     case publish(GroupIndex)
     /// Stop waiting for another run that is publishing at the group's place. A publication that has begun is finished.
     case giveUp(GroupIndex)
-    /// The group will not be published: remove or keep what is staged.
+    /// The group will not be published.
     case discard(GroupIndex)
 }
 

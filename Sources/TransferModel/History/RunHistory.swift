@@ -1,23 +1,25 @@
-/// A run's journalled events, folded into what is needed to go on with it in another process. Any prefix of them will
-/// do, cut between any two.
+/// What a run's journal says about it: the state that another process needs to continue the run. Any prefix of the
+/// journal gives one.
 ///
-/// It keeps a clock of its own, the run's: it goes on with the dates of the events, and stands when those go back. So a
-/// date that was set back gives nobody more time, and moments of the run survive a reboot, which no instant does.
+/// The history has a clock of its own, the run's clock: it advances with the dates of the events and stops when those
+/// go back. So a date that was set back gives no task more time, and moments of the run survive a reboot, which no
+/// `Instant` does.
 package struct RunHistory: Sendable {
-    /// By task.
+    /// What is known of each task, by `TaskIndex`.
     package private(set) var tasks: [TaskPast]
-    /// By session.
+    /// What is known of each session, by `SessionIndex`.
     package private(set) var sessions: [SessionPast]
-    /// The date of the first event; `nil` when nothing was told.
+    /// The date of the first event; `nil` before one.
     package private(set) var beganAt: WallTime?
-    /// 0: none.
+    /// The sequence number of the last event; 0 before one.
     package private(set) var lastSequence: UInt64 = 0
+    /// The date of the last event; `nil` before one.
     package private(set) var lastTime: WallTime?
     /// The run's clock at the last event.
     package private(set) var elapsed = TimeSpan.zero
-    /// Of bodies, in both directions, as far as ended attempts told them.
+    /// Body bytes in both directions, of attempts that ended.
     package private(set) var bytesMoved: Int64 = 0
-    /// `runFinished` was told, and no task has come since: nothing is left to be done.
+    /// Whether `runFinished` was recorded and all tasks have ended, none having come since.
     package var isFinished: Bool { wasEndTold && tasks.allSatisfy(\.hasEnded) }
     private var wasEndTold = false
 
@@ -26,6 +28,7 @@ package struct RunHistory: Sendable {
         sessions = Array(repeating: SessionPast(), count: sessionCount)
     }
 
+    /// Adds the next event of the journal.
     package mutating func apply(_ event: Event) {
         if beganAt == nil { beganAt = event.time }
         elapsed = elapsed(at: event.time)
@@ -42,28 +45,30 @@ package struct RunHistory: Sendable {
         sessions[session].apply(event.kind)
     }
 
-    /// It is known, though no event has told it yet, that tasks took this template's place.
+    /// Marks a template as expanded where this is known, though no event says so yet.
     package mutating func expand(_ template: TaskIndex) { tasks[Int(template.raw)].expands() }
 
-    /// The run's clock at that date: time in which nobody carried the run counts.
+    /// Returns the run's clock at that date; time in which no process carried the run counts.
     package func elapsed(at date: WallTime) -> TimeSpan {
         guard let lastTime, date > lastTime else { return elapsed }
         return elapsed + (date - lastTime)
     }
 
-    /// Unfinished tasks that were under way at the last two crashes of the process that carried them: one more, and they
-    /// fail. Before a run goes on after a crash whose end nobody has told yet, that one is counted with `hasCrashed`.
+    /// Returns the unfinished tasks that ran at the last two crashes of the process that carried them: they fail at the
+    /// next one. `hasCrashed` counts a crash that no event records yet.
     package func suspects(hasCrashed: Bool) -> [TaskIndex] {
         tasks.indices.filter { tasks[$0].ending == nil && tasks[$0].crashes(hasCrashed: hasCrashed) >= 2 }
             .map { TaskIndex(raw: UInt32($0)) }
     }
 }
 
-/// What was told of a session.
+/// What a run's journal says about a session.
 package struct SessionPast: Hashable, Sendable {
+    /// Whether `sessionStarted` was recorded.
     package private(set) var isStarted = false
-    /// `sessionFinishedEvents`
+    /// Whether `sessionFinishedEvents` was recorded.
     package private(set) var hasFinishedEvents = false
+    /// Whether `sessionInvalidated` was recorded.
     package private(set) var isInvalidated = false
 
     mutating func apply(_ kind: Event.Kind) {
@@ -77,26 +82,28 @@ package struct SessionPast: Hashable, Sendable {
 }
 
 extension AttemptRecord {
-    /// Moved in both directions by its requests.
+    /// Body bytes that the attempt's requests moved, in both directions.
     package var bodyBytes: Int64 {
         transactions.reduce(0) { $0 + $1.requestBodyBytesSent + $1.responseBodyBytesReceived }
     }
 }
 
 extension TransferError {
-    /// The end of an attempt that its process did not live to see.
+    /// Ends an attempt whose process ended before it did.
     package static let processEnded = TransferError(
         .backgroundSessionWasDisconnected, "the process that carried it ended before it did")
-    /// The same, and it was the process's own fault. `TaskPast` knows it again by its words.
+    /// Ends an attempt whose process crashed before it was done. `TaskPast` recognises the error by its message.
     package static let processCrashed = TransferError(
         .backgroundSessionWasDisconnected, "the process that carried it crashed before it was done")
-    /// The end of an attempt that goes on at once, in a run that has more tasks.
+    /// Ends an attempt that is begun anew at once, in a run that got more tasks.
     package static let madeWay = TransferError(
         .cancelled, "it was interrupted when its run was taken in anew, with what had been added to it")
+    /// Ends a task whose request may have had its effect when its process ended, and must not be sent twice.
     package static let notSentAgain = TransferError(
         .backgroundSessionWasDisconnected,
         "the process that carried it ended before the answer came, and the server may have heard the request: it is sent "
             + "again only with `retry.nonIdempotent: true`")
+    /// Ends a task during which its process crashed three times in a row.
     package static let crashedTooOften = TransferError(
         .taskCrashedRunner, "the process that carried it crashed three times in a row while this task ran")
 }

@@ -1,106 +1,121 @@
-/// What was told of a task. Spans are the run's clock (`RunHistory`).
+/// What a run's journal says about a task. Spans are points of the run's clock (`RunHistory`).
 package struct TaskPast: Sendable {
-    /// An attempt that began and whose end was not told.
+    /// An attempt whose begin was recorded and whose end was not.
     package struct OpenAttempt: Hashable, Sendable {
+        /// The attempt's number, from 1.
         package let number: Int
+        /// The URL of its first request.
         package let url: String
+        /// The date of its begin.
         package let startedAt: WallTime
+        /// The run's clock at its begin.
         package let beganAfter: TimeSpan
+        /// Offset in bytes at which its body was continued; 0 for a new beginning.
         package fileprivate(set) var resumedFrom: Int64 = 0
     }
 
+    /// How the task ended.
     package struct Ending: Hashable, Sendable {
+        /// How the task ended.
         package let outcome: TaskOutcome
+        /// Whether it failed and `allowFailure` lets that pass.
         package let isTolerated: Bool
+        /// Whether the destination has other content than before; `nil` where there is no destination.
         package let changed: Bool?
+        /// Why it did not succeed; `nil` if it did.
         package let error: TransferError?
-        /// Of a task that was put off.
+        /// Why the task was put off; `nil` if it was not, or if another reason held it back.
         package let deferral: Deferral?
-        /// What needs it may begin.
+        /// Whether tasks that need this one may begin.
         package var isGood: Bool { outcome == .succeeded || isTolerated }
     }
 
-    /// How an attempt ended after which neither another was planned nor the task's end told.
+    /// How the last attempt ended, when neither another one was planned nor the task's end recorded.
     package enum LastEnd: Hashable, Sendable {
         case succeeded
         case failed(TransferError)
-        /// We ended it.
+        /// The runner ended the attempt.
         case cancelled
     }
 
-    /// `nil`: it was not.
+    /// The run's clock when the task was created; `nil` if it was not.
     package private(set) var createdAfter: TimeSpan?
-    /// `taskResumed` was told: what the job file suspended, somebody let go.
+    /// Whether `taskResumed` was recorded: a task that the job file suspends was let go.
     package private(set) var wasResumed = false
-    /// By a command, or by the job file once its turn came.
+    /// Whether the task is suspended, by a command or by the job file.
     package private(set) var isSuspended = false
-    /// `nil`: it has not ended.
+    /// How the task ended; `nil`: it has not.
     package private(set) var ending: Ending?
-    /// A template in whose place others came: it has no end of its own.
+    /// Whether the task is a template that other tasks have replaced: it has no end of its own.
     package private(set) var isExpanded = false
-    /// Nothing is left to be done for it.
+    /// Whether nothing is left to do for the task.
     package var hasEnded: Bool { ending != nil || isExpanded }
-    /// The number of its last attempt.
+    /// The number of the last attempt; 0 before the first.
     package private(set) var attempts = 0
+    /// The attempt whose end was not recorded; `nil` when there is none.
     package private(set) var open: OpenAttempt?
+    /// How the last attempt ended; `nil` while one is open, and after one that another was to follow.
     package private(set) var lastEnd: LastEnd?
-    /// Of the last attempt's answer.
+    /// The status of the last attempt's answer; `nil` without one.
     package private(set) var status: Int?
-    /// Failures that were followed by a pause: what counts against `retry.attempts`, for a task with `urls` whole rounds
-    /// (`rounds` has more of those).
+    /// Failures that were followed by a pause, which count against `retry.attempts`; for a task with `urls` whole
+    /// rounds (`rounds` may count more).
     package private(set) var tries = 0
-    /// Those of them that were the network's fault.
+    /// How many of `tries` may have been the network's fault.
     package private(set) var networkTries = 0
-    /// Those that came last, one after the other.
+    /// How many of these came last, one after the other.
     package private(set) var networkTriesInARow = 0
-    /// Attempts in a row that ended by a crash, as told.
+    /// Recorded attempts in a row that ended by a crash of the process.
     package private(set) var crashes = 0
-    /// What it waited for until `explained`, each reason once.
+    /// What the task waited for until `explained`, each reason once.
     package private(set) var waits: [TaskRecord.Wait] = []
-    /// Until then its time is in `waits` and in ended attempts.
+    /// The point up to which the task's time is accounted for, in `waits` and in ended attempts.
     package private(set) var explained = TimeSpan.zero
-    /// What it was last said to wait for, since then or since its attempt ended.
+    /// The last reason to wait that was recorded since `explained`, or since the attempt ended; `nil` for none.
     package private(set) var waiting: WaitReason?
-    /// The end of its last pause between attempts.
+    /// End of the last pause between attempts; `nil` for none.
     package private(set) var retryAt: TimeSpan?
-    /// That pause is its host's wish, and the host the one where the task begins.
+    /// Whether the host of the task's own URL asked for that pause.
     package private(set) var hostAskedForQuiet = false
-    /// The clock of `timeoutForResource` has begun.
+    /// Whether the clock of `timeoutForResource` has begun.
     package private(set) var hasBegun = false
-    /// When the first attempt began whose end its process did not live to tell.
+    /// The begin of the first attempt whose end its process did not record; `nil` for none.
     private var lostSince: WallTime?
-    /// Since then a file may have been put in place of which nothing was told.
+    /// Since this date a file may have been put in place without a record of it; `nil` if none can have been.
     package var untoldSince: WallTime? { lostSince ?? open?.startedAt }
-    /// Its file as it stands under its name.
+    /// The task's file under its final name, as the last attempt recorded it; `nil` for none.
     package private(set) var file: FileRecord?
-    /// The files that it sends, as they were when it first began; empty where that was not told.
+    /// The files that the task sends, as they were when it first began; empty where they were not recorded.
     package private(set) var bodyFiles: [BodyFileMark] = []
-    /// Of a task that succeeded: where its file was put; `nil` where that was not told, as of one that stood there already.
+    /// Where the file of a task that succeeded was put; `nil` where that was not recorded, as for a file that stood
+    /// there already.
     package private(set) var path: String?
+    /// Rounds over several `urls` that ended without a recorded pause.
     private var untold = UntoldRounds()
-    /// The same, where failures for want of a network used up no place.
+    /// The same rounds, without counting failures for want of a network.
     private var untoldForSure = UntoldRounds()
     private var clock = TimeSpan.zero
     private var clockSince: TimeSpan?
     private var wasRedirected = false
 
-    /// How much of `timeoutForResource` is used up at that time of the run. The clock runs on when nobody carries the
-    /// run, and stands where the task was suspended, had its window closed or lacked power.
+    /// Returns how much of `timeoutForResource` is used up at that time of the run. The clock also runs while no
+    /// process carries the run; it stands while the task is suspended, has its window closed or lacks power.
     package func resourceTime(at time: TimeSpan) -> TimeSpan { clock + (clockSince.map { time - $0 } ?? .zero) }
 
-    /// Of a task with several `urls`, those that count against `retry.attempts`. The present one begins anew, so one is left.
+    /// Returns how many rounds over several `urls` count against `retry.attempts`. The present round begins anew, so
+    /// that at least one is left.
     package func rounds(of attempts: Int, waitsForConnectivity: Bool) -> Int {
         let untold = waitsForConnectivity ? untoldForSure.count : untold.count
         return max(tries, min(tries + untold, attempts - 1))
     }
 
-    /// Attempts in a row that ended by a crash, with the one that is to be told if there was another.
+    /// Returns the attempts in a row that ended by a crash, including one that is still to be recorded.
     package func crashes(hasCrashed: Bool) -> Int {
         guard open != nil else { return crashes }
         return hasCrashed ? crashes + 1 : crashes
     }
 
-    /// Of a task of which nothing was told.
+    /// The past of a task that no event is about.
     package init() {}
 
     mutating func apply(_ kind: Event.Kind, at time: TimeSpan, date: WallTime) {
@@ -125,7 +140,8 @@ package struct TaskPast: Sendable {
     }
 
     private mutating func resumed(_ time: TimeSpan) {
-        // The attempt that it was suspended in may not have ended yet. Else it waited for this, or for a credential.
+        // The attempt in which the task was suspended may not have ended yet. Without an open attempt the task waited
+        // to be resumed, or for a credential.
         if open == nil, waiting != nil { explainWait(until: time) }
         wasResumed = true
         isSuspended = false
@@ -134,7 +150,7 @@ package struct TaskPast: Sendable {
     }
 
     private mutating func waits(for reason: WaitReason, _ time: TimeSpan) {
-        // One that is told in an attempt comes after it, but that for the others of its group.
+        // A wait that is recorded during an attempt begins after it, except for the one for other members of the group.
         if open != nil, reason == .dependency { return }
         if open == nil { explainWait(until: time) }
         waiting = reason
@@ -147,7 +163,7 @@ package struct TaskPast: Sendable {
             hasBegun = true
             runClock(time)
         case .credential:
-            // Whoever goes on with it may know more.
+            // The process that continues the run may know the credential.
             lastEnd = nil
             stopClock(time)
         case .retryAfter: hostAskedForQuiet = !wasRedirected
@@ -169,7 +185,7 @@ package struct TaskPast: Sendable {
     }
 
     private mutating func ends(_ record: AttemptRecord, _ time: TimeSpan) {
-        // What of it was no attempt's time was a wait for a slot, as far as anybody can tell now.
+        // Time since `explained` that was not the attempt's was a wait for a slot, as far as can be told now.
         let held = time - explained - record.duration
         if held > Self.noise { add(.hostLimit, held) }
         explained = time
@@ -228,7 +244,7 @@ package struct TaskPast: Sendable {
 
     // MARK: Clocks
 
-    /// Two clocks that are read one after the other never agree.
+    /// Two clocks that are read one after the other differ by this much.
     private static let noise = TimeSpan.microseconds(100)
 
     private mutating func explainWait(until time: TimeSpan) {
@@ -236,7 +252,8 @@ package struct TaskPast: Sendable {
         explained = time
     }
 
-    /// What it waits for while nothing runs. Limits are told only where somebody listens.
+    /// What the task waits for while no attempt runs. Waits for limits are not always recorded; then it is the run's
+    /// limit.
     package var waitReason: WaitReason { waiting ?? .runLimit }
 
     private mutating func add(_ reason: WaitReason, _ duration: TimeSpan) {
@@ -257,6 +274,6 @@ package struct TaskPast: Sendable {
 }
 
 extension TaskRecord {
-    /// Why it was put off.
+    /// Why the task was put off; `nil` if it was not, or if another reason held it back.
     package var deferral: Deferral? { outcome == .deferred ? Explanation.deferral(explanation) : nil }
 }

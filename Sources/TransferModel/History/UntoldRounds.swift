@@ -1,7 +1,7 @@
-/// Rounds over several `urls` that ended without a pause, since other tasks found out about the places that are missing:
-/// a place that had failed came again.
+/// Counts rounds over several `urls` that ended without a pause, because other tasks found out about the remaining
+/// places: such a round shows by an attempt at a place that had failed before.
 struct UntoldRounds: Sendable {
-    /// In the present round.
+    /// URLs that have failed in the present round.
     private var failed: [String] = []
     private(set) var count = 0
 
@@ -13,6 +13,6 @@ struct UntoldRounds: Sendable {
 
     mutating func fails(at url: String) { failed.append(url) }
 
-    /// With a pause that was told, or with the process, after which it begins anew.
+    /// Ends a round that ended with a recorded pause, or with the process.
     mutating func ends() { failed = [] }
 }

@@ -1,10 +1,12 @@
-/// Where the machine gets its power from.
+/// The machine's power supply at one moment.
 package struct PowerState: Hashable, Sendable {
+    /// Where the power comes from; `unknown` if the machine does not say.
     package enum Source: String, Sendable { case mains, battery, unknown }
+    /// Where the power comes from.
     package var source: Source
-    /// 0 to 100; `nil` without a battery.
+    /// Charge of the battery in percent, 0 to 100; `nil` without a battery.
     package var battery: Double?
-    /// The battery is being emptied.
+    /// Whether the battery is being discharged.
     package var isFalling: Bool
 
     package init(source: Source, battery: Double? = nil, isFalling: Bool = false) {
@@ -13,8 +15,9 @@ package struct PowerState: Hashable, Sendable {
         self.isFalling = isFalling
     }
 
-    /// Whether discretionary work may use it. A battery above half is enough, falling or not: a laptop that is never plugged in
-    /// must not wait for ever. A machine that tells nothing of its power stands at a wall.
+    /// Whether discretionary work may use the power. A battery above half is enough, even when it is being discharged:
+    /// a laptop that is never plugged in must not wait for ever. A machine that says nothing about its power is taken
+    /// to be on mains.
     package var isPlentiful: Bool {
         switch source {
         case .mains, .unknown: true
@@ -23,11 +26,14 @@ package struct PowerState: Hashable, Sendable {
     }
 }
 
-/// What the machine's networks and its power are like at one moment: a value, so that all rules about them are pure.
+/// The machine's networks and power at one moment: a value, so that all rules about them are pure.
 package struct Conditions: Hashable, Sendable {
+    /// The machine's network interfaces.
     package var networks: [NetworkInterface]
+    /// The machine's power supply.
     package var power: PowerState
-    /// The operator said what network there is (`--network`): no route is looked up, and loopback is one like any.
+    /// Whether the operator said which network there is (`--network`): then no route is looked up, and loopback counts
+    /// as any other network.
     package var isDictated: Bool
 
     package init(networks: [NetworkInterface], power: PowerState, isDictated: Bool = false) {
@@ -36,24 +42,25 @@ package struct Conditions: Hashable, Sendable {
         self.isDictated = isDictated
     }
 
+    /// The network with that kernel number; `nil` if there is none.
     package subscript(index: UInt32) -> NetworkInterface? { networks.first { $0.index == index } }
 }
 
 /// Why nothing may be sent now.
 package enum Shortage: Hashable, Sendable {
-    /// No network at all.
+    /// There is no network at all.
     case noNetwork
-    /// Only networks that the task may not use.
+    /// There are only networks that the task may not use.
     case notAllowed(NetworkObjection)
-    /// Only networks that cost money, and it can wait (`discretionary`).
+    /// There are only metered networks, and the task is discretionary.
     case metered
-    /// A battery that is low or being emptied, and it can wait.
+    /// The battery is low, and the task is discretionary.
     case power
 }
 
 extension Conditions {
-    /// What there is no network for under these terms, wherever the request goes: whether one leads to a certain host is
-    /// known only when its address is.
+    /// Returns why no network may be used under these terms, wherever the request goes, or `nil` if one may. Whether it
+    /// leads to a certain host is known only when the host's address is.
     package func shortage(of terms: NetworkTerms) -> Shortage? {
         var objection: NetworkObjection?
         for network in networks where network.isThere {
@@ -63,7 +70,7 @@ extension Conditions {
         return objection.map { .notAllowed($0) } ?? .noNetwork
     }
 
-    /// The same for what runs only when it costs nobody.
+    /// Returns why discretionary work cannot run now, or `nil` if it can.
     package func discretionaryShortage(of terms: NetworkTerms) -> Shortage? {
         if let shortage = shortage(of: terms) { return shortage }
         let free = networks.contains { $0.isThere && !$0.isMetered && terms.objection(to: $0) == nil }
@@ -71,7 +78,7 @@ extension Conditions {
         return power.isPlentiful ? nil : .power
     }
 
-    /// What stands in the way, for people: to be put after `waits for`.
+    /// Returns what is missing, in words that follow "waits for".
     package func words(for shortage: Shortage) -> String {
         let there = networks.filter { $0.isThere }
         let names = there.map { "\($0.name) is \($0.description)" }.joined(separator: ", ")
@@ -88,7 +95,7 @@ extension Conditions {
 }
 
 extension NetworkInterface {
-    /// `wifi, metered`
+    /// The kind of network for people: `wifi, metered`.
     package var description: String {
         ([networkClass.rawValue] + (isMetered ? ["metered"] : []) + (isConstrained ? ["constrained"] : []))
             .joined(separator: ", ")

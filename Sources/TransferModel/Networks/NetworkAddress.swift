@@ -1,12 +1,12 @@
 /// An IPv4 or IPv6 address as bytes, without a port.
 package struct NetworkAddress: Hashable, Sendable {
-    /// In the order of the wire: 4 of them, or 16.
+    /// The address in network byte order: 4 bytes or 16.
     package let bytes: [UInt8]
-    /// The interface that a link-local IPv6 address is meant on; 0 where none is said.
+    /// The interface that a link-local IPv6 address is meant on; 0 where none is stated.
     package let scope: UInt32
 
-    /// `nil` for another number of bytes. An IPv4 address in IPv6's clothes is the IPv4 address: who is asked for
-    /// `::ffff:127.0.0.1` answers from 127.0.0.1.
+    /// `nil` for another number of bytes. An IPv4 address mapped into IPv6 becomes the IPv4 address, since a connection
+    /// to `::ffff:127.0.0.1` is answered from 127.0.0.1.
     package init?(_ bytes: [UInt8], scope: UInt32 = 0) {
         switch bytes.count {
         case 4: self.bytes = bytes
@@ -18,14 +18,15 @@ package struct NetworkAddress: Hashable, Sendable {
         self.scope = scope
     }
 
+    /// Whether it is an IPv4 address.
     package var isIPv4: Bool { bytes.count == 4 }
 
-    /// What never leaves the machine. The unspecified address is answered by the machine itself.
+    /// Whether packets to it never leave the machine. The unspecified address is answered by the machine itself.
     package var isLoopback: Bool {
         if isIPv4 { return bytes[0] == 127 || bytes.allSatisfy { $0 == 0 } }
         return bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] <= 1
     }
 
-    /// fe80::/10: every IPv6 interface has one, whether anything is at its other end or not.
+    /// Whether it is in fe80::/10: every IPv6 interface has one of these, even with nothing at the other end.
     package var isLinkLocalIPv6: Bool { !isIPv4 && bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80 }
 }

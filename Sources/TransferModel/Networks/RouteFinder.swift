@@ -1,6 +1,6 @@
-/// Where the system's routes lead.
+/// Looks up routes in the system's routing tables.
 package protocol RouteFinder: AnyObject {
-    /// The interface that packets to the address take, or whether they can take the one given; `nil` when no route leads
-    /// there.
+    /// Returns the interface that packets to the address take or, with `over`, that one if it leads there; `nil` when
+    /// no route does.
     func interface(to address: NetworkAddress, over: UInt32?) -> UInt32?
 }

@@ -1,7 +1,7 @@
 /// The `explanation` of a task that did not succeed: what happened in plain words, and what would help.
 package enum Explanation {
-    /// `nil` for a task that succeeded. `attempts` are those that were begun; `lacks` is what networks and power would have
-    /// to be like.
+    /// Returns the explanation, or `nil` for a task that succeeded. `attempts` counts those that began; `lacks` says
+    /// what networks or power would have to be like.
     package static func sentence(
         outcome: TaskOutcome, error: TransferError?, waits: [TaskRecord.Wait], attempts: Int,
         deferral: Deferral? = nil, lacks: String? = nil, type: TaskType? = nil
@@ -31,22 +31,23 @@ package enum Explanation {
         error.map { "Skipped: \(ended($0.message))" } ?? "Skipped: a task it needs did not succeed."
     }
 
-    /// Why a run that was told not to wait put it off may have been another task's reason.
+    /// The subject of sentences about a task that was put off in a run that does not wait: another task may be the
+    /// reason.
     private static let whose = "it, or a task it needs or is published with,"
 
-    /// Why a task was put off, read back from its `sentence`: nothing else that is told of it says so.
+    /// Returns why a task was put off, recognised by the words of `sentence`: no other field of an event says so.
     static func deferral(_ sentence: String?) -> Deferral? {
         guard let sentence else { return nil }
         if sentence == formerly { return .maximumBytes }
         return Deferral.allCases.first { deferral in
             if words(deferral, nil) == sentence { return true }
-            // What it lacks stands between these two.
+            // What the task lacks stands between these two.
             let parts = words(deferral, "\n").split(separator: "\n")
             return parts.count == 2 && sentence.hasPrefix(parts[0]) && sentence.hasSuffix(parts[1])
         }
     }
 
-    /// A journal may have it from an earlier version.
+    /// A sentence of an earlier version, which may stand in a journal.
     private static let formerly =
         "Put off: the run moved all the bytes of `limits.maximumBytes`. Run the job again to go on."
 
@@ -68,7 +69,7 @@ package enum Explanation {
         }
     }
 
-    /// A task that lacks something itself is not put off for another's sake.
+    /// The clause that says what is waited for. With `lacks` the task itself waits, and not another one.
     private static func waiting(_ reason: WaitReason, _ lacks: String?) -> String {
         lacks.map { "it waits for \($0)" } ?? "\(whose) waits for \(words(reason))"
     }
@@ -79,7 +80,7 @@ package enum Explanation {
             ?? "Put off: the run ended before its turn came."
     }
 
-    /// What a task waits for, to be put after `waits for`.
+    /// Returns what a task waits for, in words that follow "waits for".
     package static func words(_ reason: WaitReason) -> String {
         switch reason {
         case .dependency: "the tasks it needs"
@@ -101,7 +102,7 @@ package enum Explanation {
         }
     }
 
-    /// The same where the outcome is told already.
+    /// Returns the sentence without its first word, for places that show the outcome already.
     package static func withoutOutcome(_ sentence: String) -> String {
         for word in ["Skipped: ", "Put off: ", "Cancelled: "] where sentence.hasPrefix(word) {
             return String(sentence.dropFirst(word.count))
@@ -109,7 +110,7 @@ package enum Explanation {
         return sentence
     }
 
-    /// With a full stop, so that sentences can follow one another.
+    /// Returns the message with a full stop, so that a sentence can follow it.
     private static func ended(_ message: String) -> String {
         guard let last = message.last else { return "no reason is known." }
         return ".!?".contains(last) ? message : message + "."

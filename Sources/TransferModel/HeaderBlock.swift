@@ -1,15 +1,22 @@
-/// A response's header lines as they came, in one piece of memory: nothing is split into strings until asked for.
+/// A response's header lines as they came, in one piece of memory; strings are made only on demand.
 package struct HeaderBlock: Hashable, Sendable {
     /// One line's name and value as ranges of `bytes`.
     package struct Line: Hashable, Sendable {
+        /// Offset of the name's first byte.
         package var nameStart: UInt32
+        /// Offset after the name's last byte.
         package var nameEnd: UInt32
+        /// Offset of the value's first byte, blanks left out.
         package var valueStart: UInt32
+        /// Offset after the value's last byte, blanks left out.
         package var valueEnd: UInt32
     }
+    /// The lines as they came, but for line breaks within folded values, which became spaces.
     package private(set) var bytes: [UInt8]
+    /// The lines that have a name, in the order they came.
     package private(set) var lines: [Line]
 
+    /// A block without lines.
     package static let empty = HeaderBlock()
 
     package init() {
@@ -36,7 +43,7 @@ package struct HeaderBlock: Hashable, Sendable {
         self.init(raw: pairs.reduce(into: []) { $0 += Array("\($1.0): \($1.1)\r\n".utf8) })
     }
 
-    /// Whether the line after this one may be folded into a value.
+    /// Returns whether the next line may be folded into a value.
     private mutating func appendLine(_ start: Int, _ lineEnd: Int, canFold: Bool) -> Bool {
         var end = lineEnd
         while end > start, isBlank(bytes[end - 1]) { end -= 1 }
@@ -64,42 +71,46 @@ package struct HeaderBlock: Hashable, Sendable {
 
     private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
+    /// Returns the line's name as it was spelled; bytes that are no UTF-8 are replaced.
     package func name(_ line: Line) -> String {
         String(decoding: bytes[Int(line.nameStart)..<Int(line.nameEnd)], as: UTF8.self)
     }
+    /// Returns the line's value; bytes that are no UTF-8 are replaced.
     package func value(_ line: Line) -> String {
         String(decoding: bytes[Int(line.valueStart)..<Int(line.valueEnd)], as: UTF8.self)
     }
-    /// The value, if it is UTF-8: nothing in it was put in the place of other bytes.
+    /// Returns the line's value, or `nil` if it is no UTF-8.
     package func exactValue(_ line: Line) -> String? {
         String(validating: bytes[Int(line.valueStart)..<Int(line.valueEnd)], as: UTF8.self)
     }
 
-    /// The first value under `name`, letter case ignored.
+    /// Returns the first value under `name`, which must be given in lower case; `nil` if there is none.
     package func first(_ name: StaticString) -> String? {
         lines.first { isNamed($0, name) }.map { value($0) }
     }
 
+    /// Decides whether a line has this name, which must be given in lower case.
     package func has(_ name: StaticString) -> Bool { lines.contains { isNamed($0, name) } }
 
-    /// Every value under `name` in the order sent.
+    /// Returns every value under `name`, in the order sent; `name` must be given in lower case.
     package func all(_ name: StaticString) -> [String] {
         lines.filter { isNamed($0, name) }.map { value($0) }
     }
 
-    /// The first value under `name`, to be read as a URL: bytes that are no UTF-8 stand for themselves, percent-encoded.
+    /// Returns the first value under `name` for reading it as a URL, with bytes that are no UTF-8 percent-encoded.
     package func firstReference(_ name: StaticString) -> String? {
         lines.first { isNamed($0, name) }.map { reference($0) }
     }
 
-    /// The line's value, to be read as a URL.
+    /// Returns the line's value for reading it as a URL, with bytes that are no UTF-8 percent-encoded.
     package func reference(_ line: Line) -> String {
         PercentEncoding.encodingStrayBytes(valueBytes(line))
     }
 
+    /// Returns the bytes of the line's value.
     package func valueBytes(_ line: Line) -> ArraySlice<UInt8> { bytes[Int(line.valueStart)..<Int(line.valueEnd)] }
 
-    /// Whether the line's name is `name`, which must be given in lower case.
+    /// Decides whether the line's name is `name`, which must be given in lower case.
     package func isNamed(_ line: Line, _ name: StaticString) -> Bool {
         let count = Int(line.nameEnd - line.nameStart)
         guard count == name.utf8CodeUnitCount else { return false }
@@ -111,7 +122,7 @@ package struct HeaderBlock: Hashable, Sendable {
         return true
     }
 
-    /// The same lines with every value passed through `change`.
+    /// Returns the same lines with every value passed through `change`.
     package func mappingValues(_ change: (String) -> String) -> HeaderBlock {
         HeaderBlock(lines.map { (name($0), change(value($0))) })
     }

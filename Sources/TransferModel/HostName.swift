@@ -1,12 +1,12 @@
 internal import CLibIDN2
 internal import Glibc
 
-/// Host names in the one form that is compared and sent: lower case, ASCII, no trailing dot lost or invented.
+/// Host names in the form that is compared and sent: lower case and ASCII; a trailing dot is kept.
 package enum HostName {
-    /// The ASCII form of a name (IDNA 2008, non-transitional), or `nil` when it is no host name.
+    /// Returns the ASCII form of a name (IDNA 2008, non-transitional), or `nil` when it is no host name.
     ///
-    /// A name whose last label is a number must be a dotted-quad address: `0x7f.1` is what a C library would
-    /// take for 127.0.0.1 while a rule compares it as a name, so it is refused.
+    /// A name whose last label is a number must be a dotted-quad address. A C library would read `0x7f.1` as 127.0.0.1
+    /// while a rule compares it as a name, so it is refused.
     package static func ascii(_ name: String) -> String? {
         let utf8 = name.utf8
         guard !utf8.isEmpty, utf8.count <= 1024 else { return nil }
@@ -24,8 +24,8 @@ package enum HostName {
         return isWellFormed(result) ? result : nil
     }
 
-    /// An IPv6 address in brackets in its shortest form, so that two ways to write one are one host; `nil` when it
-    /// is none, or names an interface.
+    /// Returns an IPv6 address in brackets in its shortest form, so that two spellings are one host; `nil` when it is
+    /// none, or names an interface.
     package static func ipv6(_ bracketed: some StringProtocol) -> String? {
         guard bracketed.utf8.count <= 48, bracketed.hasPrefix("["), bracketed.hasSuffix("]") else { return nil }
         var address = in6_addr()
@@ -45,7 +45,8 @@ package enum HostName {
         }
     }
 
-    /// Looked for by hand: `contains` of a string builds tables, and every URL comes through here.
+    /// Decides whether a label may be Punycode. Searched by hand: every URL comes through here, and `contains` of a
+    /// string builds tables.
     private static func holdsPunycode(_ name: String.UTF8View) -> Bool {
         let prefix: StaticString = "xn--"
         var matched = 0

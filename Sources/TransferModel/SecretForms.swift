@@ -1,13 +1,13 @@
-/// What else of a secret may turn up than its own text: what a URL makes of it, other line ends, and parts of it by which
-/// it is known.
+/// The other forms in which a secret may turn up: as a URL comes to spell it, with other line ends, and parts by which
+/// it can be recognised.
 struct SecretForms {
-    /// All of it, written in another way.
+    /// All of the secret, spelled in another way.
     private(set) var whole: Set<String> = []
-    /// Lines of it, and parts of a URL that look like a key.
+    /// Lines of the secret, and parts of a URL that look like a key.
     private(set) var parts: Set<String> = []
 
     private static let longestURL = 8192
-    /// In small letters a shorter one is some word.
+    /// Least bytes of a host name; a shorter one in small letters may be any word.
     private static let shortestHost = 8
     private static let shortestLine = 8
     private static let shortestPart = 12
@@ -24,14 +24,14 @@ struct SecretForms {
 
     // MARK: Lines
 
-    /// A server may send a key back with the line ends of its own, or a line of it.
+    /// Adds the secret with other line ends, which a server may send it back with, and its lines.
     private mutating func addLines(of value: String) {
         var lines: [String] = []
         for line in value.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) {
             lines.append(String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self))
         }
         for ending in ["\n", "\r\n"] { whole.insert(lines.joined(separator: ending)) }
-        // Its first and last line say what kind of key it is, as those of any other do.
+        // The first and last line of a key say what kind of key it is, as those of any other key do.
         parts.formUnion(lines.filter { $0.utf8.count >= Self.shortestLine && !$0.hasPrefix("-----") })
     }
 
@@ -46,7 +46,7 @@ struct SecretForms {
         }
     }
 
-    /// As it comes to stand in a URL: as all of it, from its host on, or in its path.
+    /// Adds the secret as it comes to stand in a URL: as all of it, from the host on, or in the path.
     private mutating func addURLs(of value: String) {
         if let url = try? ResourceURL.parse(value) {
             add(url.text, of: value)
@@ -62,14 +62,15 @@ struct SecretForms {
         }
     }
 
-    /// What little is left of one (all but a fragment, dots that lead up) could be anything. Where only a slash came
-    /// to it, it is found as it is.
+    /// Adds a form, unless so little is left (of a mere fragment, or of dots that lead up) that it could be anything. A
+    /// form that only got a slash at its end is found as the secret itself.
     private mutating func add(_ form: String, of value: String) {
         if form.utf8.starts(with: value.utf8) { return }
         if form.utf8.count >= 8 || form.utf8.count * 2 >= value.utf8.count { whole.insert(form) }
     }
 
-    /// The components of its path and the values of its query. A name of a file is no key, and neither is a word.
+    /// Adds components of the path and values of the query. A component with a dot is taken for a file name and not for
+    /// a key.
     private mutating func addParts(of url: ResourceURL) {
         for component in url.path.split(separator: "/") where !component.utf8.contains(UInt8(ascii: ".")) {
             addPart(String(component))
@@ -80,6 +81,7 @@ struct SecretForms {
         }
     }
 
+    /// Adds a part that is long enough and holds a digit; others may be words.
     private mutating func addPart(_ written: String) {
         let part = PercentEncoding.decode(written) ?? written
         guard part.utf8.count >= Self.shortestPart, part.utf8.contains(where: { (0x30...0x39).contains($0) }) else {

@@ -3,8 +3,8 @@
 /// Edges are lists of siblings, not tables of 256: a few long secrets in all their encodings stay small, and all
 /// but the first steps of a pattern have one edge.
 struct SecretMatcher: Sendable {
-    /// A pattern and what of its surroundings goes with it: the characters of base64 that hold bits of the secret
-    /// and bits of its neighbours.
+    /// A pattern, and whether the match includes a neighbouring character: a character of base64 that holds bits of the
+    /// secret and bits of its neighbour.
     struct Pattern: Hashable, Sendable {
         var bytes: [UInt8]
         var blursStart = false
@@ -15,14 +15,14 @@ struct SecretMatcher: Sendable {
         var firstChild: Int32 = 0
         var sibling: Int32 = 0
         var failure: Int32 = 0
-        /// The longest pattern that ends here, its blurred start counted; 0 when none does.
+        /// Length of the longest pattern that ends here, including its blurred start; 0 when none does.
         var matched: Int32 = 0
         var blursEnd = false
         var byte: UInt8 = 0
     }
 
     private var nodes: [Node] = [Node()]
-    /// The root's edges, by byte: where nearly all bytes of a text are looked up.
+    /// The root's edges, by byte, in a table: nearly all bytes of a text are looked up here.
     private var starts = [Int32](repeating: 0, count: 256)
 
     init(_ patterns: some Sequence<Pattern>) {
@@ -57,7 +57,7 @@ struct SecretMatcher: Sendable {
         return index
     }
 
-    /// The state after `byte` of a pattern that is followed from its beginning; 0 when there is none.
+    /// Returns the state after `byte`, following one pattern from its beginning; 0 when there is none.
     func edge(_ state: Int32, _ byte: UInt8) -> Int32 {
         if state == 0 { return starts[Int(byte)] }
         var child = nodes[Int(state)].firstChild
@@ -65,10 +65,10 @@ struct SecretMatcher: Sendable {
         return child
     }
 
-    /// Whether a pattern ends in this state.
+    /// Decides whether a pattern ends in this state.
     func isEnd(_ state: Int32) -> Bool { nodes[Int(state)].matched > 0 }
 
-    /// Level by level, so that a node's failure is complete before it is followed.
+    /// Links the nodes level by level, so that a node's failure edge is complete before it is followed.
     private mutating func link() {
         var queue = starts.filter { $0 != 0 }
         var next = 0
@@ -101,7 +101,7 @@ struct SecretMatcher: Sendable {
         }
     }
 
-    /// Ranges that must not be seen, by their ends, overlapping ones made one.
+    /// Returns the ranges to hide, by their ends; overlapping ones are merged.
     func matches(in text: Span<UInt8>) -> [Range<Int>] {
         var found: [Range<Int>] = []
         var state: Int32 = 0
@@ -116,7 +116,7 @@ struct SecretMatcher: Sendable {
         return found
     }
 
-    /// Appends a range, swallowing those before it that it touches.
+    /// Appends a range, merged with those before it that it touches.
     private static func add(_ range: Range<Int>, to found: inout [Range<Int>]) {
         var merged = range
         while let last = found.last, last.upperBound >= merged.lowerBound {

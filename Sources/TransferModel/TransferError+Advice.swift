@@ -1,10 +1,11 @@
 extension TransferError {
-    /// What a user can do about just this one. An error that one of several limits brings about names it in its message.
+    /// Returns what a user can do about this very error. Where several limits can cause an error, its message names the
+    /// one that did.
     package func whatHelps(_ type: TaskType?) -> String {
         switch name {
         case .timedOut: timeOutAdvice
         case .dataLengthExceedsMaximum: lengthAdvice(type)
-        // Else it is somebody's place in this very run.
+        // Otherwise the place belongs to another task of this run.
         case .destinationExists where !message.hasSuffix("is there already"):
             "Give the task a `to` of its own, or `needs` where it is to be another's."
         case .unexpectedResponse where message.contains(" answered 407: it wants to know who asks"):
@@ -22,7 +23,7 @@ extension TransferError {
             "Run it again later, or with fewer connections at once."
         case .badServerResponse where message.contains("without asking for the body"):
             "Leave out `expectContinue`: the server does not know what it means."
-        // It would be cancelled again.
+        // A rule would cancel the task again.
         case .cancelled where message.contains("a rule of `onResponse`"):
             "Change that rule if such an answer is welcome."
         case .cancelled where message.contains("a rule of `challenges`"):
@@ -31,7 +32,7 @@ extension TransferError {
         }
     }
 
-    /// The status of an answer that was not as expected, as its message tells it.
+    /// The status in the message of an answer that was not as expected.
     private var answeredStatus: Int? {
         guard let scheme = message.firstRange(of: "://"),
             let colon = message[scheme.upperBound...].firstRange(of: ": ")

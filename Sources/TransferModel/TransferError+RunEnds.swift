@@ -5,6 +5,6 @@ extension TransferError {
     /// Cancels what is left of a run after a failure, where `failFast` is set.
     package static let cancelledByFailFast = TransferError(.cancelled, "an earlier task failed and `failFast` is set")
 
-    /// Whether both say the same thing. Numbers that the system added to one of them do not count.
+    /// Decides whether name and message are equal; numbers that the system added to one of them do not count.
     package func saysTheSame(as other: TransferError) -> Bool { name == other.name && message == other.message }
 }

@@ -1,4 +1,4 @@
-/// Every error a task can end with: Apple's names and numbers where those exist, our own beside them.
+/// The name of each error that a task can end with: Apple's names and numbers where those exist, and this runner's own.
 package enum ErrorName: String, CaseIterable, Sendable {
     // NSURLErrorDomain
     case unknown, cancelled, badURL, timedOut, unsupportedURL, cannotFindHost, cannotConnectToHost
@@ -13,7 +13,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case cannotCreateFile, cannotOpenFile, cannotCloseFile, cannotWriteToFile, cannotRemoveFile, cannotMoveFile
     case backgroundSessionInUseByAnotherProcess, backgroundSessionWasDisconnected
 
-    // Our own
+    // This runner's own
     case unexpectedResponse, checksumMismatch, dependencyFailed, destinationExists, redirectRefused, lengthUnproven
     case secretBarred, cannotSign, noPermittedRoute, runCancelled, groupChanged, groupNotPublished, notEnoughDiskSpace
     case magicMismatch, unexpectedHTML, checksumNotFound, bodyFileChanged, bodyCommandFailed
@@ -23,7 +23,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case proxyRefusedConnection, proxyCouldNotConnect, taskCrashedRunner
     case cannotWriteOutput, expansionFailed
 
-    /// Apple's number; `nil` for our own names.
+    /// Apple's number of the error; `nil` for this runner's own names.
     package var code: Int? {
         switch self {
         case .unknown: -1
@@ -81,9 +81,10 @@ package enum ErrorName: String, CaseIterable, Sendable {
         }
     }
 
+    /// The error domain that reports name: `NSURLErrorDomain` for Apple's errors, else `transfer-run`.
     package var domain: String { code == nil ? "transfer-run" : "NSURLErrorDomain" }
 
-    /// What a user can do about it, one sentence, for the report's `explanation` and the reference.
+    /// What a user can do about the error: one sentence, for the report's `explanation` and the reference.
     package var whatHelps: String {
         switch self {
         case .cancelled, .runCancelled: "Run the job again."
@@ -165,7 +166,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         }
     }
 
-    /// What came is not what was wanted: of other bytes more may be hoped.
+    /// Whether the answer's content is the fault, so that an attempt which fetches other bytes may succeed.
     package var isOfContent: Bool {
         switch self {
         case .checksumMismatch, .magicMismatch, .unexpectedHTML, .unexpectedResponse, .captureNotFound: true
@@ -173,7 +174,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the same request may do better later. What cannot heal is not retried.
+    /// Whether the same request may succeed later. Errors that cannot heal are not retried.
     package var canHeal: Bool {
         switch self {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
@@ -188,13 +189,15 @@ package enum ErrorName: String, CaseIterable, Sendable {
 
 /// Why an attempt or a task failed.
 package struct TransferError: Error, Hashable, Sendable {
+    /// The error's name, by which programs know it.
     package var name: ErrorName
-    /// One plain sentence without a secret's value.
+    /// One plain sentence for people, without a secret's value.
     package var message: String
-    /// libcurl's code, when it said so.
+    /// libcurl's error number, where it reported the error; else `nil`.
     package var curl: Int32?
+    /// The system's error number, where it was the cause; else `nil`.
     package var errno: Int32?
-    /// Of `dataNotAllowed`.
+    /// Why the network may not be used; only of `dataNotAllowed`.
     package var reason: NetworkObjection?
 
     package init(

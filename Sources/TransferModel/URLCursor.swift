@@ -1,5 +1,6 @@
-/// Follows a URL as it is put together, to know in which part of it the next value stands.
+/// Follows a URL as it is put together, to know in which of its parts the next value stands.
 package struct URLCursor: Sendable {
+    /// A part of a URL, as far as it matters to how a value is escaped; `query` includes a fragment.
     package enum Part: Sendable {
         case scheme
         case afterColon
@@ -7,12 +8,14 @@ package struct URLCursor: Sendable {
         case path
         case query
     }
+    /// The part in which the text ends so far.
     package private(set) var part: Part
     private var slashes = 0
 
-    /// `part`: where the text begins, which need not be a whole URL.
+    /// `part` is the part in which the text begins, if the text is not a whole URL.
     package init(in part: Part = .scheme) { self.part = part }
 
+    /// Advances over the next piece of the text.
     package mutating func feed(_ text: String) {
         for byte in text.utf8 { feed(byte) }
     }
@@ -31,7 +34,8 @@ package struct URLCursor: Sendable {
         }
     }
 
-    /// The text as it may stand here: it cannot begin another part.
+    /// Returns the text in the form that cannot begin another part here: percent-encoded unless it is letters and
+    /// digits alone.
     package func escaped(_ text: String) -> String {
         if text.utf8.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) && $0 < 0x80 || (0x30...0x39).contains($0) }) {
             return text
@@ -39,8 +43,8 @@ package struct URLCursor: Sendable {
         return PercentEncoding.encode(text, keepingSlash: part == .path || part == .afterColon)
     }
 
-    /// What a value becomes where the text has come to; `nil` when it would add another part there. `isBeforeAt`: a `@`
-    /// follows within the authority, so that it is a user's or a password and cannot become anything else.
+    /// Returns the value in its form at this place, or `nil` when it would add another part there. `isBeforeAt`: an `@`
+    /// follows within the authority, so that the value is a user or a password and can be encoded.
     package func placing(_ value: String, isBeforeAt: Bool) -> String? {
         let placed = escaped(value)
         let mayBeEncoded = part != .scheme && (part != .authority || isBeforeAt)
@@ -48,15 +52,17 @@ package struct URLCursor: Sendable {
     }
 }
 
-/// Puts a text together piece by piece, joining what is plain.
+/// Puts a text together piece by piece and joins adjacent plain pieces.
 package struct TextAssembly: Sendable {
     private var pieces: [SecretText.Piece] = []
     private var literal = ""
 
     package init() {}
 
+    /// Appends plain text.
     package mutating func append(_ text: String) { literal += text }
 
+    /// Appends a piece, which may be secret or not captured yet.
     package mutating func append(_ piece: SecretText.Piece) {
         if case .literal(let text) = piece { return literal += text }
         flush()
@@ -68,6 +74,7 @@ package struct TextAssembly: Sendable {
         literal = ""
     }
 
+    /// Returns the whole text.
     package mutating func finish() -> SecretText {
         if pieces.isEmpty { return SecretText(literal) }
         flush()

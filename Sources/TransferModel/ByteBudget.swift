@@ -1,18 +1,22 @@
-/// What `limits.maximumBytes` leaves for bodies that are all or nothing: where one cannot go on where it was cut, not even in
-/// the next run, what moved of it moved in vain. So one begins only where all of it fits beside those that began before.
+/// What `limits.maximumBytes` leaves for bodies that are all or nothing. If one cannot be continued where it was cut,
+/// not even in the next run, its bytes moved in vain: so it begins only where all of it fits beside those that began
+/// before.
 package struct ByteBudget: Hashable, Sendable {
+    /// Whether a body may begin.
     package enum Answer: Hashable, Sendable {
+        /// The body fits, and its bytes are reserved.
         case fits
-        /// A whole run has room for it, and what is left of this one has not.
+        /// A whole run has room for it, but not what is left of this one.
         case forNextRun
         /// No run has room for it.
         case never
     }
 
+    /// Body bytes that the run may move: `limits.maximumBytes`.
     package let most: Int64
-    /// Of all bodies, either way.
+    /// Body bytes moved so far, in both directions.
     package private(set) var moved: Int64
-    /// What is to come of those that began.
+    /// Bytes still to come of each body that began.
     private var claims: [TaskIndex: Int64] = [:]
     private var claimed: Int64 = 0
 
@@ -21,13 +25,14 @@ package struct ByteBudget: Hashable, Sendable {
         self.moved = moved
     }
 
-    /// All of it has moved: what else is under way stands still until it is put off.
+    /// Whether all of it has moved: other transfers stand still until they are put off.
     package var isSpent: Bool { moved >= most }
 
-    /// Neither moved nor promised.
+    /// Bytes that are neither moved nor reserved.
     package var left: Int64 { max(0, most - moved - claimed) }
 
-    /// Whether a body of that length may begin. If it fits, it has its place until its task has ended or asks anew.
+    /// Decides whether a body of that length may begin. If it fits, its bytes stay reserved until its task has ended or
+    /// asks again.
     package mutating func ask(_ task: TaskIndex, length: Int64) -> Answer {
         release(task)
         if length > most { return .never }
@@ -37,7 +42,7 @@ package struct ByteBudget: Hashable, Sendable {
         return .fits
     }
 
-    /// Bytes of any task.
+    /// Counts body bytes that a task moved.
     package mutating func moved(_ task: TaskIndex, _ bytes: Int64) {
         moved += bytes
         guard let claim = claims[task] else { return }
@@ -45,6 +50,7 @@ package struct ByteBudget: Hashable, Sendable {
         claimed -= min(claim, bytes)
     }
 
+    /// Drops what is reserved for a task.
     package mutating func release(_ task: TaskIndex) {
         if claims.isEmpty { return }
         claimed -= claims.removeValue(forKey: task) ?? 0
@@ -52,7 +58,7 @@ package struct ByteBudget: Hashable, Sendable {
 }
 
 extension ByteBudget {
-    /// Why a body of that length does not begin; `what` is `the body` or `the answer`.
+    /// Returns why a body of that length does not begin, or `nil` if it may; `what` is `the body` or `the answer`.
     package func refusal(_ answer: Answer, of what: String, length: Int64) -> TransferError? {
         switch answer {
         case .fits: nil

@@ -1,8 +1,8 @@
-// The one door out: the event log passes every event through here before anyone sees it. Each payload maps every
-// text it holds; numbers, dates and digests cannot hold a secret's text.
+// The only way out: the event log redacts every event here before any consumer gets it. Each payload maps all texts
+// that it holds; numbers, dates and digests cannot hold a secret's text.
 
 extension Event {
-    /// The same event with `***` for every secret in it.
+    /// Returns the event with `***` for every secret in it.
     package func redacted(by redactor: Redactor) -> Event {
         if redactor.isEmpty { return self }
         var event = self
@@ -65,7 +65,8 @@ extension ResponseRecord {
             contentEncoding: redactor.redacted(contentEncoding), headers: headers.redacted(by: redactor))
     }
 
-    /// A name that is the end of a secret URL is as secret as that, however short it is.
+    /// Returns the suggested name, masked as a whole where it is the end of a secret URL: then it is as secret as the
+    /// URL, however short it is.
     private func redactedFilename(by redactor: Redactor) -> String? {
         guard let name = suggestedFilename else { return nil }
         let (clean, shown) = (redactor.redacted(name), redactor.redacted(url))
@@ -75,7 +76,7 @@ extension ResponseRecord {
         return isOfURL ? "***" : clean
     }
 
-    /// The last component of the path, as it is written.
+    /// Returns the last component of the path, as it is written.
     private static func end(of url: String) -> Substring? {
         let path = url.prefix { $0 != "?" }
         return path.split(separator: "/").last
@@ -83,8 +84,8 @@ extension ResponseRecord {
 }
 
 extension HeaderBlock {
-    /// One search over the whole block, which nearly always finds nothing. What is no UTF-8 is told in other bytes than it
-    /// came in.
+    /// Returns the lines without secrets. The whole block is searched once, which nearly always finds nothing. Bytes
+    /// that are no UTF-8 are replaced.
     package func redacted(by redactor: Redactor) -> HeaderBlock {
         if redactor.isEmpty { return self }
         guard redactor.finds(in: bytes) || String(validating: bytes, as: UTF8.self) == nil else { return self }
@@ -101,6 +102,7 @@ extension FileRecord {
 }
 
 extension TransferError {
+    /// Returns the error with `***` for every secret in its message.
     package func redacted(by redactor: Redactor) -> TransferError {
         var error = self
         error.message = redactor.redacted(message)
@@ -146,13 +148,14 @@ extension TaskRecord {
 }
 
 extension Job.Variable {
+    /// Returns the variable with `***` for every secret in it.
     package func redacted(by redactor: Redactor) -> Job.Variable {
         Job.Variable(name: redactor.redacted(name: name), value: value.redacted(by: redactor))
     }
 }
 
 extension PlainValue {
-    /// A number that is a secret becomes a string, for `***` is no number.
+    /// Returns the value without secrets; a number that is a secret becomes a string, since `***` is no number.
     package func redacted(by redactor: Redactor) -> PlainValue {
         switch self {
         case .null, .boolean: return self

@@ -1,11 +1,11 @@
-/// How a run's job grows when a template of the file's job became tasks. The run may be about a part of the file's tasks, and
-/// has the ones that were added in the order in which they came.
+/// Computes how a run's job grows when a template became tasks. The run may be about a part of the file's tasks, and
+/// has the added ones in the order in which they came.
 package struct Growth {
     private let job: Job
     private let byID: [String: TaskIndex]
     private let byTemplate: [TaskTemplate: TaskIndex]
     private let templatesByID: [String: TaskIndex]
-    /// What templates of the run became before, by those.
+    /// Places of the tasks that earlier templates of the run became, by template.
     private let became: [TaskIndex: Range<Int>]
 
     package init(_ job: Job, became: [TaskIndex: Range<Int>] = [:]) {
@@ -26,11 +26,11 @@ package struct Growth {
         (self.byID, self.byTemplate, self.templatesByID) = (byID, byTemplate, templatesByID)
     }
 
-    /// `nil` of one that is not in the run.
+    /// Returns the place of a template in the run's job, or `nil` when the run does not have it.
     package func place(of template: TaskTemplate) -> TaskIndex? { byTemplate[template] }
 
-    /// The added tasks by the run's numbers, and what tasks of the run need of them. `templates` became these tasks, in
-    /// that order, all of them of one file: the one that the expanded job was read from.
+    /// Returns the added tasks, numbered for the run, and what tasks of the run need of them. `templates` became these
+    /// tasks, in that order; all of them are of the file that the expanded job was read from.
     package func expansion(
         _ expanded: ExpandedJob, of templates: [(template: TaskTemplate, count: Int)]
     ) throws(TransferError) -> Expansion {
@@ -48,7 +48,7 @@ package struct Growth {
             let task = full[number]
             guard var template = task.options.values.template else { return byID[task.id] }
             template.file = file
-            // One that an earlier version of the file brought stayed as it was there.
+            // A template that an earlier version of the file brought stayed as it was there.
             return byTemplate[template] ?? templatesByID[task.id]
         }
         func places(_ needs: [TaskIndex]) -> [TaskIndex] {
@@ -76,7 +76,8 @@ package struct Growth {
         return Expansion(tasks: tasks, needs: needs)
     }
 
-    /// Tasks that other versions of the file brought know the templates alone: they need all that those become.
+    /// Returns the needs of tasks that other versions of the file brought. Those know the templates alone, and need all
+    /// tasks that these become.
     private func needsOfOtherFiles(
         _ full: [TaskSpecification], _ templates: [(template: TaskTemplate, count: Int)]
     ) -> [TaskIndex: [TaskIndex]] {
@@ -99,7 +100,7 @@ package struct Growth {
     }
 }
 
-/// Where a job's sessions and groups stand in another, which may have got more of them since.
+/// Places of a job's sessions and groups in another job, which may have got more of them since.
 private struct NamedPlaces {
     private let sessions: [SessionIndex?]
     private let groups: [GroupIndex?]

@@ -1,9 +1,9 @@
 extension Job {
-    /// The job that a background run was accepted with, and after its tasks those that the job's file has got since
-    /// (`other`, the same file as it is today), known by their ids.
+    /// Returns the job that a background run was accepted with, followed by the tasks that the job's file has got since
+    /// (`other`: the same file as it is today); tasks are told apart by their ids.
     ///
-    /// What was accepted stays as it was: tasks, limits, report, hooks and sessions, of which only what they prove
-    /// themselves with (`credentials`, `challenges` and client certificates) is taken as it is today.
+    /// What was accepted stays as it was: tasks, limits, report, hooks and sessions. Only credentials, challenges and
+    /// client certificates are taken as they are today.
     package func adding(_ other: Job) -> Job {
         var job = self
         let today = Dictionary(other.sessions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -22,7 +22,7 @@ extension Job {
         return job
     }
 
-    /// Adds those that are not there by name, and says where each stands then.
+    /// Adds the values whose names are missing, and returns the place of each value afterwards.
     private static func unite<Value>(
         _ values: [Value], into all: inout [Value], by name: (Value) -> String
     ) -> [Int] {
@@ -40,7 +40,7 @@ extension Job {
     }
 }
 
-/// What tasks prove themselves with today. Those that shared their options go on to.
+/// Gives tasks their credentials and challenges of today. Tasks that shared their options still do afterwards.
 private struct NewProofs {
     private struct Pair: Hashable {
         let own: ObjectIdentifier
@@ -65,7 +65,7 @@ private struct NewProofs {
     }
 }
 
-/// Where each of one job's tasks, sessions and groups stands in another.
+/// Places of a job's tasks, sessions and groups in another job.
 private struct Renumbering {
     let tasks: [Int]
     let sessions: [Int]
@@ -76,7 +76,7 @@ private struct Renumbering {
         task.session = SessionIndex(raw: UInt16(sessions[Int(task.session.raw)]))
         task.group = task.group.map { GroupIndex(raw: UInt16(groups[Int($0.raw)])) }
         task.needs = task.needs.map { place(of: $0) }
-        // Many tasks share their options: only who names a task in them gets its own.
+        // Many tasks share their options: only a task that names another one in them gets its own.
         guard case .task(let owner, let algorithm, let entry)? = task.options.values.checksum else { return task }
         var values = task.options.values
         values.checksum = .task(place(of: owner), algorithm: algorithm, entry: entry)
@@ -88,7 +88,7 @@ private struct Renumbering {
 }
 
 extension SessionConfiguration {
-    /// The same, proving itself as another does.
+    /// Returns the session with the credentials, challenges and client certificates of another.
     fileprivate func proving(_ other: SessionConfiguration) -> SessionConfiguration {
         var session = self
         session.taskDefaults.credentials = other.taskDefaults.credentials

@@ -1,17 +1,18 @@
 /// Some tasks of a job, as a job of their own.
 package struct JobPart: Sendable {
+    /// The job with these tasks alone.
     package let job: Job
-    /// By the part's numbers: the whole job's.
+    /// The tasks' numbers in the whole job, by their numbers in the part.
     package let numbers: [TaskIndex]
-    /// What the part's tasks need of tasks that are not in it, by their ids.
+    /// Ids of tasks outside the part that its tasks need, by the needing task's number in the part.
     package let outside: [TaskIndex: [String]]
 }
 
 extension Job {
-    /// The job with some of its tasks only. What they need of the others counts as there.
+    /// Returns the job with some of its tasks only; needs of other tasks count as fulfilled.
     package func keeping(_ isChosen: [Bool]) -> Job { part(isChosen).job }
 
-    /// Everything that names a task by its number follows.
+    /// Returns some of the job's tasks as a part, with every task number in them adapted.
     package func part(_ isChosen: [Bool]) -> JobPart {
         var places = [TaskIndex?](repeating: nil, count: tasks.count)
         var numbers: [TaskIndex] = []
@@ -37,7 +38,7 @@ extension Job {
     }
 }
 
-/// Options that name a task whose checksums count. Many tasks share theirs, and go on to.
+/// Adapts options that name a task as the source of a checksum. Tasks that shared their options still do afterwards.
 private struct MovedOptions {
     let job: Job
     let places: [TaskIndex?]
@@ -61,12 +62,12 @@ private struct MovedOptions {
         return moved
     }
 
-    /// Where a task that somebody else carries puts its file, or has put it already.
+    /// Returns the place where a task outside the part puts its file, or has put it already.
     private func file(of task: TaskSpecification) -> ResourceURL {
         var path = task.destination ?? "/\(task.id)"
         if path.hasSuffix("/") { path += task.location.url?.lastPathComponent ?? task.id }
         let text = "file://" + PercentEncoding.encode(path, keepingSlash: true)
-        // What is percent-encoded is always a URL.
+        // A percent-encoded path always makes a URL.
         guard let url = try? ResourceURL.parse(text) else { preconditionFailure("\(text) is no URL") }
         return url
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A text that is worked out when somebody first asks for it, from any thread, and then kept.
+/// A text that is worked out on first use, from any thread, and then kept. Guarded by `state`.
 package final class LateText: Sendable {
     private enum State {
         case known(String)
@@ -11,6 +11,7 @@ package final class LateText: Sendable {
     package init(_ text: String) { state = Mutex(.known(text)) }
     package init(_ make: @escaping @Sendable () -> String) { state = Mutex(.owed(make)) }
 
+    /// The text; the first use works it out and blocks other threads meanwhile.
     package var text: String {
         state.withLock { state in
             switch state {

@@ -1,13 +1,15 @@
-/// Bytes of the system that are no UTF-8: a name, a path, a variable. No `String` can stand for them. One that tried, with
-/// U+FFFD in their place, would name another file or send another value.
+/// Bytes from the system that are no UTF-8: a file name, a path, a variable. No `String` can stand for them: with
+/// U+FFFD in their place it would name another file or send another value.
 package struct NotText: Error, Hashable, Sendable {
+    /// The bytes as the system gave them.
     package let bytes: [UInt8]
 
     package init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
-    /// For people: what is text stays, stray bytes and control characters become `\xff`.
+    /// The bytes for people: text stays, stray bytes and control characters become `\xff`.
     package var escaped: String { Self.escaped(bytes) }
 
+    /// Returns the bytes for people: text stays, stray bytes and control characters become `\xff`.
     package static func escaped(_ bytes: [UInt8]) -> String {
         var shown = ""
         var parser = Unicode.UTF8.ForwardParser()

@@ -1,8 +1,10 @@
-/// Scheme, host and port: what a connection limit, a typed header and a redirect compare.
+/// Scheme, host and port: connection limits, credentials in headers and redirects compare these.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
+    /// The scheme, in lower case.
     package let scheme: String
-    /// In lower case and ASCII, as `ResourceURL` serialises it; an IPv6 address keeps its brackets.
+    /// The host in lower case and ASCII, as `ResourceURL` serialises it; an IPv6 address keeps its brackets.
     package let host: String
+    /// The port; 0 for schemes without one.
     package let port: UInt16
 
     package init(scheme: String, host: String, port: UInt16) {
@@ -11,17 +13,19 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// `https://mirror.example.org:443`: the form of `hosts[].host` in the report, the port there wherever the scheme has one.
+    /// `https://mirror.example.org:443`: the form of `hosts[].host` in the report, with the port wherever the scheme
+    /// has one.
     package var description: String { port == 0 ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)" }
 
-    /// How it is named where it is none of `hosts`: with its port where a port made the difference.
+    /// Returns its name in messages that it is none of `hosts`: with the port where a pattern names one.
     package func place(outside hosts: [HostPattern]) -> String {
         hosts.contains(where: \.namesPort) ? "\(host):\(port)" : host
     }
 }
 
-/// A number for an origin, given out by the run's `OriginTable`: what the scheduler counts by.
+/// A number for an origin, given by the run's `OriginTable`: the scheduler counts by it.
 package struct OriginID: Hashable, Sendable {
+    /// The place in `OriginTable.origins`.
     package let raw: UInt32
     package init(raw: UInt32) { self.raw = raw }
 }
@@ -29,12 +33,15 @@ package struct OriginID: Hashable, Sendable {
 /// Numbers origins in the order they are met, so that hot paths compare integers and not strings.
 package struct OriginTable: Sendable {
     private var numbers: [Origin: OriginID] = [:]
+    /// The origins, by their numbers.
     package private(set) var origins: [Origin] = []
 
+    /// The last URL that was looked up, since most URLs of a run have the origin of the one before; `nil` at first.
     private var last: (url: ResourceURL, id: OriginID)?
 
     package init() {}
 
+    /// Returns the origin's number, giving it one if it is new.
     package mutating func id(of origin: Origin) -> OriginID {
         if let known = numbers[origin] { return known }
         let id = OriginID(raw: UInt32(origins.count))
@@ -43,7 +50,7 @@ package struct OriginTable: Sendable {
         return id
     }
 
-    /// The same. Of a run's URLs most have the origin of the one before.
+    /// Returns the number of the URL's origin, giving it one if it is new.
     package mutating func id(of url: ResourceURL) -> OriginID {
         if let last, last.url.hasSameOrigin(as: url) { return last.id }
         let id = id(of: url.origin)
@@ -51,10 +58,12 @@ package struct OriginTable: Sendable {
         return id
     }
 
+    /// The origin with that number.
     package subscript(id: OriginID) -> Origin { origins[Int(id.raw)] }
 }
 
-/// `example.org` (that host), `*.example.org` (any below it), `*` (any), with `:8080` for one port.
+/// A pattern for hosts: `example.org` (that host), `*.example.org` (any below it), `*` (any), with `:8080` for one
+/// port.
 package struct HostPattern: Hashable, Sendable, CustomStringConvertible {
     private enum Shape: Hashable, Sendable {
         case any
@@ -63,11 +72,12 @@ package struct HostPattern: Hashable, Sendable, CustomStringConvertible {
     }
     private let shape: Shape
     private let port: UInt16?
+    /// The pattern as it was written.
     package let description: String
-    /// Only one port of the host is meant.
+    /// Whether only one port of the host is meant.
     package var namesPort: Bool { port != nil }
 
-    /// `nil` when the text is no host pattern: empty, a `*` inside a name, a port that is none.
+    /// `nil` when the text is no host pattern: empty, a `*` inside a name, or a port that is none.
     package init?(_ text: String) {
         description = text
         var host = text.lowercased()
@@ -92,8 +102,8 @@ package struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         return HostName.ascii(host).map { .exactly($0) }
     }
 
-    /// Whether `host` (lower case, ASCII, as a `ResourceURL` has it) at `port` is meant. A dot at its end makes it
-    /// no other host.
+    /// Decides whether `host` (lower case, ASCII, as in a `ResourceURL`) at `port` is meant; a dot at its end makes no
+    /// difference.
     package func matches(host: String, port other: UInt16) -> Bool {
         if let port, port != other { return false }
         let name = host.utf8.last == UInt8(ascii: ".") ? host.dropLast() : host[...]
@@ -104,5 +114,6 @@ package struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Decides whether the origin's host and port are meant.
     package func matches(_ origin: Origin) -> Bool { matches(host: origin.host, port: origin.port) }
 }

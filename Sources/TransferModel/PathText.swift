@@ -1,7 +1,7 @@
-/// Absolute paths by their text alone: what two of them are compared by before anything is looked up.
+/// Compares absolute paths by their text alone, before anything is looked up in the filesystem.
 package enum PathText {
-    /// Without empty segments, `.` and `..`; a slash at the end stays. By bytes: a slash that a combining mark follows is
-    /// still one.
+    /// Returns the path without empty segments, `.` and `..`; a slash at its end stays. It works on bytes: a slash
+    /// before a combining mark is still a slash.
     package static func withoutDots(_ path: String) -> String {
         let slash = UInt8(ascii: "/")
         var kept: [Substring] = []

@@ -1,17 +1,16 @@
 extension Redactor {
-    /// The ways in which a text that holds a secret may have been written down again, as far as they can be undone
-    /// byte by byte.
+    /// The ways in which a text that holds a secret may have been escaped, as far as they can be undone byte by byte.
     enum Escape {
         case percent
         case form
         case backslash
-        /// As a page of HTML or XML has it.
+        /// Character references of HTML or XML.
         case reference
-        /// Base64 in lines, as mails, keys and `base64` have it: the breaks and what the next line is indented by are no
-        /// part of what it says.
+        /// Base64 in lines, as mails, keys and `base64` write it: line breaks and the indentation after them mean
+        /// nothing.
         case lines
 
-        /// Those whose mark stands in `text`.
+        /// Returns the escapes whose mark stands in `text`.
         static func kinds(in text: Span<UInt8>) -> [Escape] {
             var hasPercent = false
             var hasPlus = false
@@ -39,7 +38,7 @@ extension Redactor {
             return kinds
         }
 
-        /// What is broken into lines has longer ones.
+        /// Least length of a line of base64; broken texts have longer lines.
         private static let shortestLine = 16
 
         private static func isBreak(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
@@ -50,7 +49,7 @@ extension Redactor {
                 || byte == 0x5F
         }
 
-        /// The bytes meant, and where each began; the places end with the length of `text`.
+        /// Returns the bytes that are meant and where each began; the places end with the length of `text`.
         func undone(in text: Span<UInt8>) -> (bytes: [UInt8], places: [Int32]) {
             var bytes: [UInt8] = []
             var places: [Int32] = []
@@ -69,6 +68,7 @@ extension Redactor {
             return (bytes, places)
         }
 
+        /// Returns the bytes that are meant at `index`, and the length of what spells them.
         func unescape(_ text: Span<UInt8>, at index: Int) -> (length: Int, meant: FourAtMost) {
             let byte = text[index]
             switch self {
@@ -120,7 +120,7 @@ extension Redactor {
             return Unicode.Scalar(value).map { (12, .init($0)) }
         }
 
-        /// The number in `\uXXXX`.
+        /// Returns the number in `\uXXXX`, or `nil` when there is none at `index`.
         private static func codeUnit(_ text: Span<UInt8>, at index: Int) -> UInt16? {
             guard index + 5 < text.count, text[index] == UInt8(ascii: "\\"), text[index + 1] == UInt8(ascii: "u")
             else { return nil }
@@ -149,7 +149,7 @@ extension Redactor {
             return nil
         }
 
-        /// `&#38;` or `&#x26;`.
+        /// Reads `&#38;` or `&#x26;`.
         private static func numericReference(
             _ text: Span<UInt8>, at index: Int
         ) -> (length: Int, meant: FourAtMost)? {
@@ -177,12 +177,12 @@ extension Redactor {
         }
     }
 
-    /// What one escape stands for, without an array for each byte of a text.
+    /// The bytes that one escape stands for, at most four, without an array for each.
     struct FourAtMost: Sequence, IteratorProtocol {
         private var packed: UInt32
         private var left: UInt8
 
-        /// Nothing.
+        /// No bytes.
         init() {
             packed = 0
             left = 0

@@ -1,23 +1,24 @@
-/// Puts `***` in the place of every known secret, however it is written: as it is, percent-encoded (with `+` for a
-/// space too), escaped for JSON, in base64 of either alphabet at any alignment, and each of these inside another; and
-/// in the other writings and parts that ``SecretForms`` knows.
+/// Replaces every known secret with `***`, in whatever form it is written: as it is, percent-encoded (also with `+` for
+/// a space), escaped for JSON, in base64 of either alphabet at any alignment, and each of these inside another; and in
+/// the other forms and parts that ``SecretForms`` knows.
 ///
-/// A text is searched as it stands and, when it holds a `%`, a `+` or a `\`, once more with those escapes undone;
-/// so it does not matter which characters an encoder chose to escape, or in which case it writes hex.
+/// A text is searched as it stands and, when it holds a `%`, a `+` or a `\`, once more with those escapes undone; so it
+/// does not matter which characters an encoder chose to escape, or in which case it writes hex.
 package struct Redactor: Sendable {
+    /// A redactor without secrets.
     package static let none = Redactor([])
 
     private let secrets: [KnownSecret]
     private let findsParts: Bool
-    /// Every secret as it is: for the text as it stands.
+    /// Matches every secret as it is, in the text as it stands.
     private let plain: SecretMatcher
-    /// The long secrets only, for what comes out of undone escapes.
+    /// Matches the long secrets only, in the results of undone escapes.
     private let unescaped: SecretMatcher
     private static let shortest = 4
     private static let deepest = 3
 
-    /// `findsParts`: a line of a secret, or a part of one that is a URL, is as good as the secret. What must be the secret
-    /// and nothing else does without them.
+    /// `findsParts`: a line of a secret, or a part of a secret URL, counts as the secret. Without it only the whole
+    /// secret is found.
     package init(_ secrets: [KnownSecret], findsParts: Bool = true) {
         self.secrets = secrets
         self.findsParts = findsParts
@@ -35,7 +36,8 @@ package struct Redactor: Sendable {
         plain = SecretMatcher(values.map { SecretMatcher.Pattern(bytes: $0) } + encoded)
     }
 
-    /// Whoever reads a header takes the blanks around its value away. What little is left of one could be anything.
+    /// Returns the secret without the blanks around it, which readers of headers drop, unless so little is left that it
+    /// could be anything.
     private static func withoutBlanks(_ value: String) -> String {
         func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
         let bytes = value.utf8.drop { isBlank($0) }
@@ -44,14 +46,15 @@ package struct Redactor: Sendable {
         return rest.count < shortest ? value : String(Substring(rest))
     }
 
-    /// Nothing to look for: every text comes back as it is, at no cost.
+    /// Whether there is nothing to look for: every text is returned as it is, at no cost.
     package var isEmpty: Bool { plain.isEmpty }
 
-    /// For secrets that are learned in mid-run, such as captures.
+    /// Returns a redactor that also knows secrets learned during the run, such as captured values.
     package func adding(_ more: [KnownSecret]) -> Redactor {
         more.isEmpty ? self : Redactor(secrets + more, findsParts: findsParts)
     }
 
+    /// Returns the text with `***` in the place of every secret.
     package func redacted(_ text: String) -> String {
         if isEmpty { return text }
         var text = text
@@ -59,8 +62,8 @@ package struct Redactor: Sendable {
         return String(decoding: clean, as: UTF8.self)
     }
 
-    /// Of a name that the job's author, the protocol or the program chose: an id, a header's name, a method. No secret can be put
-    /// there, and one of a few characters that is found there is none: masking it would only tell it.
+    /// Redacts a name that the job's author, the protocol or the program chose: an id, a header's name, a method.
+    /// Secrets cannot be put there, so that a short one found in it is chance: masking it would only give it away.
     package func redacted(name: String) -> String {
         if unescaped.isEmpty { return name }
         var name = name
@@ -68,14 +71,16 @@ package struct Redactor: Sendable {
         return String(decoding: clean, as: UTF8.self)
     }
 
+    /// Returns the text with `***` in the place of every secret; `nil` stays `nil`.
     package func redacted(_ text: String?) -> String? { text.map { redacted($0) } }
 
+    /// Returns the bytes with `***` in the place of every secret.
     package func redacted(_ bytes: [UInt8]) -> [UInt8] {
         isEmpty ? bytes : withoutSecrets(bytes.span) ?? bytes
     }
 
-    /// A long body, of which no more is told than its beginning. To look through all of it would take seconds: only what is
-    /// told is, and behind that as much as a secret may take in any writing.
+    /// Redacts a body of which reports show the beginning only. Searching all of a long one would take seconds: only
+    /// what is shown is searched, and behind it as much as a secret can take in any form.
     package func redacted(body: [UInt8]) -> [UInt8] {
         let longest = (secrets.map(\.value.utf8.count).max() ?? 0) * Self.widestWriting
         let end = Self.characterBoundary(body, 2 * Self.shownOfBody)
@@ -86,9 +91,9 @@ package struct Redactor: Sendable {
         return clean.count > Self.shownOfBody + longest ? clean : redacted(body)
     }
 
-    /// Reports tell so much of a body.
+    /// Bytes of a body that reports show.
     package static let shownOfBody = 64 << 10
-    /// So many bytes may stand for one of a secret, escapes within escapes.
+    /// Most bytes that may stand for one of a secret, escapes within escapes included.
     private static let widestWriting = 64
 
     private static func isText(_ bytes: Span<UInt8>) -> Bool { (try? UTF8Span(validating: bytes)) != nil }
@@ -98,10 +103,10 @@ package struct Redactor: Sendable {
         return (0..<4).map { limit - $0 }.first { bytes[$0] & 0xC0 != 0x80 } ?? limit
     }
 
-    /// Whether a secret stands in it, in any form.
+    /// Decides whether a secret stands in the bytes, in any form.
     package func finds(in bytes: [UInt8]) -> Bool { !isEmpty && withoutSecrets(bytes.span) != nil }
 
-    /// `nil` when nothing in it is secret, which is nearly always.
+    /// Returns the text without secrets, or `nil` when it holds none, which is nearly always.
     private func withoutSecrets(_ text: Span<UInt8>, plain: SecretMatcher? = nil) -> [UInt8]? {
         var found = (plain ?? self.plain).matches(in: text)
         searchUnescaped(text, origins: nil, depth: 0, into: &found)
@@ -121,12 +126,12 @@ package struct Redactor: Sendable {
         return clean
     }
 
-    /// Undoes each kind of escape that can be there, searches what comes out, and goes on into that.
+    /// Undoes each kind of escape that the text may hold, searches the result, and repeats this with the result.
     private func searchUnescaped(_ text: Span<UInt8>, origins: [Int32]?, depth: Int, into found: inout [Range<Int>]) {
         guard depth < Self.deepest, !unescaped.isEmpty else { return }
         for escape in Escape.kinds(in: text) {
             let (bytes, places) = escape.undone(in: text)
-            // Marks that mean nothing: what comes out is what went in.
+            // The marks escape nothing: the text came out as it went in.
             if escape != .form, bytes.count == text.count { continue }
             // Where each byte began in the text that was given; one more for the end.
             let starts = origins.map { origins in places.map { origins[Int($0)] } } ?? places
@@ -138,8 +143,8 @@ package struct Redactor: Sendable {
         }
     }
 
-    /// A stray mark right before a secret makes an escape of the secret's first characters (`%` before `b7…`), and it
-    /// would be read past. So behind every mark a secret is looked for as if the mark were none.
+    /// Searches behind every mark as if the mark escaped nothing. A stray mark right before a secret makes an escape of
+    /// the secret's first characters (`%` before `b7…`), and the secret would be missed.
     private func searchMisread(
         _ text: Span<UInt8>, _ escape: Escape, _ places: [Int32], _ origins: [Int32]?, into found: inout [Range<Int>]
     ) {
@@ -151,7 +156,7 @@ package struct Redactor: Sendable {
         }
     }
 
-    /// The end of the longest secret that begins exactly here, escapes undone on the way.
+    /// Returns the end of the longest secret that begins exactly here, undoing escapes on the way; `nil` for none.
     private func follow(_ text: Span<UInt8>, from start: Int, _ escape: Escape) -> Int? {
         var state: Int32 = 0
         var index = start
@@ -172,7 +177,7 @@ package struct Redactor: Sendable {
 // MARK: - Base64
 
 extension Redactor {
-    /// The characters that a secret alone decides, at each of the three places it can have in a run of base64.
+    /// Returns the characters that a secret alone decides, for each of the three alignments that it can have in base64.
     private static func base64Patterns(of secret: [UInt8]) -> [SecretMatcher.Pattern] {
         var patterns: [SecretMatcher.Pattern] = []
         for alignment in 0..<3 {
@@ -188,7 +193,7 @@ extension Redactor {
         return patterns
     }
 
-    /// Without padding.
+    /// Returns the bytes in base64 without padding.
     private static func base64(_ bytes: [UInt8], isURLSafe: Bool) -> [UInt8] {
         let alphabet = Array(
             ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + (isURLSafe ? "-_" : "+/")).utf8)

@@ -1,14 +1,14 @@
 extension ResourceURL {
-    /// Longer than any server takes; keeps every offset in its field.
+    /// Most bytes of a URL: more than any server accepts, and few enough for every offset to fit its field.
     private static let maximumLength = 60_000
 
-    /// Reads a URL as a person writes it: spaces and non-ASCII characters are encoded, escapes are left alone.
+    /// Returns the URL that a person wrote: spaces and non-ASCII characters are encoded, escapes stay as they are.
     package static func parse(_ text: String) throws(URLProblem) -> ResourceURL {
         var parser = Parser(Array(text.utf8))
         return try parser.parse()
     }
 
-    /// Resolves a `Location` (RFC 3986, section 5.2) against this URL.
+    /// Returns the URL that a `Location` means, resolved against this one (RFC 3986, section 5.2).
     package func resolving(_ reference: String) throws(URLProblem) -> ResourceURL {
         let trimmed = reference.trimmingSpaces()
         if Self.hasScheme(trimmed) { return try Self.parse(trimmed) }
@@ -21,19 +21,20 @@ extension ResourceURL {
         return try sibling(folder + bare)
     }
 
-    /// Another path and query under the same authority, user information included.
+    /// Returns the URL with another path and query under the same authority, user information included.
     private func sibling(_ pathAndQuery: String) throws(URLProblem) -> ResourceURL {
         let port = port == Self.defaultPort(scheme) ? "" : ":\(port)"
         let other = try Self.parse("\(scheme)://\(host)\(port)\(pathAndQuery)")
         return userInformation.map { other.with(userInformation: $0) } ?? other
     }
 
-    /// The same over https: port 80 becomes 443, another port stays.
+    /// The same URL over https, `nil` unless it is an http one: port 80 becomes 443, any other port stays.
     package var secured: ResourceURL? {
         guard schemeIs("http"), let other = try? Self.parse("https\(text.dropFirst("http".count))") else { return nil }
         return userInformation.map { other.with(userInformation: $0) } ?? other
     }
 
+    /// Returns the port of a URL that names none; 0 for schemes without ports.
     package static func defaultPort(_ scheme: String) -> UInt16 {
         switch scheme {
         case "http": 80
@@ -52,7 +53,7 @@ extension ResourceURL {
 }
 
 extension ResourceURL {
-    /// One pass over the bytes; what comes out is the normal form.
+    /// Reads a URL in one pass over its bytes and writes its normal form.
     fileprivate struct Parser {
         let source: [UInt8]
         var output: [UInt8] = []
@@ -116,7 +117,7 @@ extension ResourceURL {
             return scheme
         }
 
-        /// `data:` has no authority: the rest is kept, encoded where it must be.
+        /// Reads the rest of a `data:` URL, which has no authority, encoding what must be.
         private mutating func finishOpaque(_ scheme: String) throws(URLProblem) -> ResourceURL {
             let start = output.count
             copy(.opaque, until: UInt8(ascii: "#"))
@@ -216,7 +217,7 @@ extension ResourceURL {
             copy(.query, until: UInt8(ascii: "#"))
         }
 
-        /// Takes over everything to `end` or the fragment, whole runs at once, encoding what must be.
+        /// Copies everything up to `end` or the fragment, whole runs at once, encoding what must be.
         private mutating func copy(_ allowed: PathSet, until end: UInt8) {
             while true {
                 let start = position
@@ -228,7 +229,7 @@ extension ResourceURL {
             }
         }
 
-        /// An escape as it is; anything else that may not stand here, a lone `%` too, encoded.
+        /// Appends an escape as it is, and any other byte that may not stand here encoded, a lone `%` included.
         private mutating func appendOdd(_ byte: UInt8) {
             position += 1
             let isEscape =
@@ -271,7 +272,7 @@ extension ResourceURL {
         }
     }
 
-    /// Which bytes stand as they are; all others are percent-encoded.
+    /// The bytes that stand as they are in a part of the URL; all others are percent-encoded.
     fileprivate enum PathSet {
         case path
         case query

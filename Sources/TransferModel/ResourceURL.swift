@@ -1,11 +1,12 @@
-/// The one URL type (RFC 3986 with IDNA): parses, compares origins and serialises. libcurl gets only its output.
+/// A URL, the only type for one (RFC 3986 with IDNA): parses, compares origins and serialises. libcurl only gets its
+/// text.
 ///
 /// The text is always normal: scheme and host in lower case and ASCII, the default port left out, dot segments
 /// resolved, spaces and non-ASCII percent-encoded (never twice), no user information, no fragment.
 package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
-    /// The whole URL, as it is sent and reported. User information is not in it.
+    /// The whole URL, as it is sent and reported; without user information.
     package let text: String
-    /// Where the parts end, in UTF-8 bytes of `text`.
+    /// Ends of the parts, as offsets in UTF-8 bytes of `text`.
     let schemeEnd: UInt16
     let hostEnd: UInt16
     let pathStart: UInt32
@@ -13,9 +14,9 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
     /// The port, written or by default; 0 for schemes without one.
     package let port: UInt16
     private let kind: Kind
-    /// What is asked of each URL again and again, and need not be read from its text.
+    /// The scheme, as far as it is asked for often: read once, and not from the text each time.
     private enum Kind: UInt8 { case http, https, ftp, other }
-    /// `user:password` as it stood before the host, percent-decoding left to who uses it. Never printed.
+    /// `user:password` as it stood before the host, not percent-decoded yet; `nil` if there was none. Never printed.
     package let userInformation: String?
 
     init(
@@ -39,25 +40,31 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { text }
+    /// The scheme, in lower case.
     package var scheme: String { slice(0, Int(schemeEnd)) }
-    /// Empty for `file:` and `data:`; an IPv6 address keeps its brackets.
+    /// The host; empty for `file:` and `data:`. An IPv6 address keeps its brackets.
     package var host: String {
         hasAuthority ? slice(Int(schemeEnd) + 3, Int(hostEnd)) : ""
     }
-    /// Percent-encoded as sent; for `data:` everything after the colon.
+    /// The path, percent-encoded as it is sent; for `data:` everything after the colon.
     package var path: String { slice(Int(pathStart), Int(pathEnd)) }
-    /// Without the `?`; `nil` when there is none.
+    /// The query without its `?`; `nil` when there is none.
     package var query: String? {
         Int(pathEnd) < text.utf8.count ? slice(Int(pathEnd) + 1, text.utf8.count) : nil
     }
+    /// Scheme, host and port.
     package var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
+    /// Whether the scheme is http or https.
     package var isHTTP: Bool { kind == .http || kind == .https }
+    /// Whether the scheme is ftp.
     package var isFTP: Bool { kind == .ftp }
-    /// Whether it is asked for over a connection, which its host's limits count.
+    /// Whether a request to it needs a connection, which the limits of its host count.
     package var needsConnection: Bool { isHTTP || isFTP }
+    /// Whether the scheme is https.
     package var isSecure: Bool { kind == .https }
     private var hasAuthority: Bool { hostEnd > schemeEnd }
 
+    /// Decides whether the scheme is `name`, given in lower case, without making a string of it.
     package func schemeIs(_ name: StaticString) -> Bool {
         guard Int(schemeEnd) == name.utf8CodeUnitCount else { return false }
         var text = text
@@ -70,7 +77,7 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether both lead to one scheme, host and port, without making strings of them.
+    /// Decides whether both have one scheme, host and port, without making strings of them.
     package func hasSameOrigin(as other: ResourceURL) -> Bool {
         guard hostEnd == other.hostEnd, port == other.port, schemeEnd == other.schemeEnd else { return false }
         var (left, right) = (text, other.text)
@@ -79,7 +86,7 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same URL with `query` after what it has already; the text must be encoded.
+    /// Returns the URL with `encodedQuery` after its own query.
     package func adding(encodedQuery: String) -> ResourceURL {
         guard !encodedQuery.isEmpty else { return self }
         let separator = query == nil ? "?" : (query == "" ? "" : "&")
@@ -94,8 +101,8 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
             userInformation: userInformation)
     }
 
-    /// The last path component, decoded, for naming a file; as it is written when that gives no UTF-8, and `nil` when
-    /// there is none.
+    /// The last path component, decoded, for naming a file; as it is written when decoding gives no UTF-8, and `nil`
+    /// when there is none.
     package var lastPathComponent: String? {
         var text = text
         let found: String? = text.withUTF8 { bytes in
@@ -117,19 +124,22 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a text is no URL, with the place in it (in UTF-8 bytes) where that shows.
+/// Why a text is no URL.
 package struct URLProblem: Error, Hashable, Sendable {
+    /// What is wrong, in words that follow the URL in a message.
     package let message: String
+    /// The offset in UTF-8 bytes of the text where the problem shows.
     package let offset: Int
 }
 
-/// RFC 3986's sets, and nothing else: what may stand unencoded where.
+/// Percent-encoding by the character sets of RFC 3986.
 package enum PercentEncoding {
-    /// Encodes all but the unreserved characters; `keepingSlash` for values placed in a path.
+    /// Returns the text with all but the unreserved characters encoded; `keepingSlash` is for values placed in a path.
     package static func encode(_ text: String, keepingSlash: Bool = false) -> String {
         encode(bytes: text.utf8, keepingSlash: keepingSlash)
     }
 
+    /// Returns the bytes as text with all but the unreserved characters encoded.
     package static func encode(bytes source: some Collection<UInt8>, keepingSlash: Bool = false) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(source.count + 8)
@@ -143,7 +153,7 @@ package enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The text that the bytes are; only those of it that are no UTF-8 are encoded, each as it is.
+    /// Returns the text that the bytes are, encoding only those that are no UTF-8.
     static func encodingStrayBytes(_ source: ArraySlice<UInt8>) -> String {
         // Nearly all are ASCII, and to find that out takes a fraction of what the validation takes.
         if source.allSatisfy({ $0 < 0x80 }) { return String(decoding: source, as: UTF8.self) }
@@ -165,12 +175,13 @@ package enum PercentEncoding {
         }
     }
 
-    /// `nil` when what comes out is not UTF-8; a `%` that begins no escape stays as it is.
+    /// Returns the text with its escapes undone, or `nil` when the result is not UTF-8; a `%` that begins no escape
+    /// stays.
     package static func decode(_ text: String) -> String? {
         String(validating: decodeBytes(text), as: UTF8.self)
     }
 
-    /// The bytes that the escapes stand for.
+    /// Returns the text's bytes with its escapes undone.
     package static func decodeBytes(_ text: some StringProtocol) -> [UInt8] {
         let source = Array(text.utf8)
         var bytes: [UInt8] = []
@@ -207,6 +218,7 @@ package enum PercentEncoding {
         bytes.append(digits.utf8Start[Int(byte & 15)])
     }
 
+    /// Returns the value of a hexadecimal digit in either case, or `nil` for another byte.
     package static func hexValue(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

@@ -1,22 +1,22 @@
-/// Text that remembers which of its spans are secret, and which are still to come from another task.
+/// A text that records which of its spans are secret, and which are captured from another task and not known yet.
 ///
-/// Interpolated text stays one of these up to the request: where a header's value came from decides what a
-/// redirect takes off it.
+/// Interpolated text keeps this type up to the request: where a header's value came from decides whether a redirect
+/// removes it.
 package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
-    /// How a value that is not known yet is written into the place where it stands.
+    /// How a value that is not known yet is escaped when it is filled in.
     package enum Escaping: Hashable, Sendable {
-        /// As it is: in texts that are no URL, at a URL's beginning, and where the job says `raw:`.
+        /// Not at all: in texts that are no URL, at a URL's beginning, and where the job says `raw:`.
         case none
-        /// For the part of the URL in which it comes to stand, so that it cannot become another one.
+        /// For the part of the URL in which it stands, so that it cannot become another part.
         case url
     }
 
-    /// One span.
+    /// One span of the text.
     package enum Piece: Hashable, Sendable {
         case literal(String)
-        /// `value` is already escaped for its place; `hosts` are the only ones it may be sent to.
+        /// `value` is already escaped for its place; `hosts` are the only ones that it may be sent to, `nil` for any.
         case secret(name: String, value: String, hosts: [HostPattern]?)
-        /// Something that `task` captures, known once that task has succeeded.
+        /// A value that `task` captures, known once that task has succeeded.
         case capture(task: String, name: String, escaping: Escaping)
     }
 
@@ -39,6 +39,7 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
         }
     }
 
+    /// The spans of the text, in order.
     package var pieces: [Piece] {
         switch storage {
         case .plain(let text): [.literal(text)]
@@ -46,12 +47,12 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
         }
     }
 
-    /// The text when nothing in it is secret or still to come.
+    /// The text; `nil` when a span is secret or not known yet.
     package var plain: String? {
         if case .plain(let text) = storage { text } else { nil }
     }
 
-    /// The text as it goes into a request. A capture that was not filled in stands as nothing: fill it first.
+    /// The text as it goes into a request. A capture that was not filled in yet adds nothing: fill it first.
     package var revealed: String {
         switch storage {
         case .plain(let text): return text
@@ -66,7 +67,7 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
         }
     }
 
-    /// The text as a person may see it: `***` for what is secret.
+    /// The text for people, with `***` for each secret.
     package var redacted: String {
         switch storage {
         case .plain(let text): return text
@@ -81,18 +82,19 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
         }
     }
 
+    /// Whether a span of it is secret.
     package var isSecret: Bool {
         guard case .pieces(let pieces) = storage else { return false }
         return pieces.contains { if case .secret = $0 { true } else { false } }
     }
 
-    /// Whether a value of another task is still missing in it.
+    /// Whether a captured value is still missing in it.
     package var awaitsCapture: Bool {
         guard case .pieces(let pieces) = storage else { return false }
         return pieces.contains { if case .capture = $0 { true } else { false } }
     }
 
-    /// How `origin` is named where a secret in it is barred from there.
+    /// Returns the name of `origin` for messages that a secret may not be sent there.
     package func barredPlace(_ origin: Origin) -> String {
         guard case .pieces(let pieces) = storage else { return origin.host }
         return origin.place(
@@ -102,7 +104,7 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
             })
     }
 
-    /// The first secret in it that must not go to `origin`.
+    /// Returns the name of the first secret that must not be sent to `origin`, or `nil` if all may be.
     package func secretBarred(from origin: @autoclosure () -> Origin) -> String? {
         guard case .pieces(let pieces) = storage else { return nil }
         let origin = origin()
@@ -113,8 +115,9 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// By bytes: what is another text for a server is another one here.
+/// Compares by bytes: texts that differ for a server differ here.
 extension SecretText {
+    /// Decides whether all spans have the same bytes.
     package static func == (left: SecretText, right: SecretText) -> Bool {
         if let plain = left.plain, let other = right.plain { return plain.isExactly(other) }
         return left.pieces == right.pieces
@@ -122,6 +125,7 @@ extension SecretText {
 }
 
 extension SecretText.Piece {
+    /// Decides whether both spans are of one kind and have the same bytes.
     package static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.literal(let text), .literal(let other)): text.isExactly(other)
@@ -135,23 +139,29 @@ extension SecretText.Piece {
 }
 
 extension KnownSecret {
+    /// Decides whether name, value and hosts are the same, byte by byte.
     package static func == (left: KnownSecret, right: KnownSecret) -> Bool {
         left.name.isExactly(right.name) && left.value.isExactly(right.value) && left.hosts == right.hosts
     }
 }
 
-/// Interpolated, printed, dumped or shown by a failing test, it says no more than a person may see.
+/// Interpolated, printed, dumped or shown by a failing test, the text shows its redacted form alone.
 extension SecretText: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The redacted text.
     package var description: String { redacted }
+    /// The redacted text.
     package var debugDescription: String { redacted }
+    /// A mirror without children, so that `dump` shows no secret.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A secret's value under its name: what the redactor looks for.
+/// A secret's value under its name, which a redactor looks for.
 package struct KnownSecret: Hashable, Sendable {
+    /// The secret's name in the job.
     package let name: String
+    /// The secret itself.
     package let value: String
-    /// The only hosts it may be sent to.
+    /// The only hosts that it may be sent to; `nil` for any.
     package let hosts: [HostPattern]?
 
     package init(name: String, value: String, hosts: [HostPattern]? = nil) {

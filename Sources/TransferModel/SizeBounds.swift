@@ -1,9 +1,10 @@
-/// How long a body may and must be: of what is written or told, after it was unpacked.
+/// Bounds for the length of a body after unpacking, in bytes; `nil` for none.
 package struct SizeBounds: Hashable, Sendable {
+    /// The task's `maximumSize`.
     package var maximum: Int64?
-    /// `expect.size`.
+    /// The length by `expect.size`.
     package var exact: Int64?
-    /// `expect.minimumSize`.
+    /// The least length by `expect.minimumSize`.
     package var least: Int64?
 
     package init(maximum: Int64? = nil, exact: Int64? = nil, least: Int64? = nil) {
@@ -12,7 +13,7 @@ package struct SizeBounds: Hashable, Sendable {
         self.least = least
     }
 
-    /// Why a body of that length is not the one wanted; `verb` says how the length is known.
+    /// Returns why a body of that length is not the one wanted, or `nil` if it is; `verb` says how the length is known.
     package func misfit(_ length: Int64, verb: String) -> TransferError? {
         if let maximum, length > maximum { return Self.tooLong(maximum) }
         if let exact, length != exact {
@@ -24,6 +25,7 @@ package struct SizeBounds: Hashable, Sendable {
         return nil
     }
 
+    /// Returns the error of a body that is longer than `maximumSize`.
     package static func tooLong(_ maximum: Int64) -> TransferError {
         TransferError(.dataLengthExceedsMaximum, "the answer is longer than `maximumSize`, \(maximum) bytes")
     }

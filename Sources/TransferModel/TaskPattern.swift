@@ -1,5 +1,6 @@
-/// An id of tasks, or a pattern of ids: `*` stands for any run of characters, also for none.
+/// The id of a task, or a pattern of ids: `*` stands for any run of characters, the empty one included.
 package struct TaskPattern: Hashable, Sendable, CustomStringConvertible {
+    /// The pattern as it was written.
     package let description: String
     private let bytes: [UInt8]
     private let isExact: Bool
@@ -10,13 +11,14 @@ package struct TaskPattern: Hashable, Sendable, CustomStringConvertible {
         isExact = !bytes.contains(UInt8(ascii: "*"))
     }
 
+    /// Decides whether the pattern matches all of `id`.
     package func matches(_ id: String) -> Bool {
         if isExact { return id.utf8.elementsEqual(bytes) }
         var id = id
         return id.withUTF8 { Self.matches($0[...], bytes[...]) }
     }
 
-    /// Without recursion: the last `*` is the only one to come back to.
+    /// Matches without recursion: only the last `*` is ever returned to.
     private static func matches(_ text: Slice<UnsafeBufferPointer<UInt8>>, _ pattern: ArraySlice<UInt8>) -> Bool {
         var text = text
         var pattern = pattern

@@ -81,7 +81,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         }
     }
 
-    /// The error domain that reports name: `NSURLErrorDomain` for Apple's errors, else `transfer-run`.
+    /// The error's domain in reports: `NSURLErrorDomain` for Apple's names, else `transfer-run`.
     package var domain: String { code == nil ? "transfer-run" : "NSURLErrorDomain" }
 
     /// What a user can do about the error: one sentence, for the report's `explanation` and the reference.

@@ -1,12 +1,14 @@
-/// What a task took from its answer under one name.
+/// A value that a task took from its answer.
 package struct CapturedValue: Hashable, Sendable {
+    /// The name that `capture` gives it.
     package let name: String
-    /// As it stands in other text: a JSON string without its quotes, anything else as it is written.
+    /// The value as it stands in other text: a JSON string without its quotes, anything else as it is written.
     package let text: String
-    /// As JSON knows it: a number that another task puts into a JSON body stays one.
+    /// The value with its JSON type: a number that another task puts into a JSON body stays one.
     package let value: PlainValue
+    /// Whether it is masked wherever it would appear.
     package let isSecret: Bool
-    /// The only hosts it may be sent to.
+    /// The only hosts that it may be sent to; `nil` for any.
     package let hosts: [HostPattern]?
 
     package init(
@@ -19,31 +21,33 @@ package struct CapturedValue: Hashable, Sendable {
         self.hosts = hosts
     }
 
-    /// More of one value is no value: it would go into URLs and headers.
+    /// Most bytes of a value: captured values go into URLs and headers.
     package static let longest = 64 << 10
-    /// A list has at most so many values; each of their texts has the length of one value.
+    /// Most values of a list; the text of each has at most `longest` bytes.
     package static let mostInList = 100_000
 
-    /// What would tell the value: its text, and of a list every text in it that is long enough to be known by.
+    /// The texts to redact: the value's text or, for a list, every text in it that is long enough to be recognised.
     package var secretTexts: [String] {
         if case .list = value { value.leaves } else { [text] }
     }
 
-    /// As a report tells it.
+    /// The value as a report shows it; `***` for a secret one.
     package var told: Job.Variable { Job.Variable(name: name, value: isSecret ? .string("***") : value) }
 }
 
-/// What a run's tasks captured so far. Only tasks that succeeded are in it.
+/// The values that a run's tasks captured so far. Only tasks that succeeded are in it.
 package struct CaptureBook: Sendable {
     private var values: [String: [CapturedValue]] = [:]
 
     package init() {}
 
+    /// Stores the values that a task captured.
     package mutating func keep(_ captured: [CapturedValue], of task: String) { values[task] = captured }
 
+    /// Returns the values that a task captured, or `nil` if it did not succeed in this run.
     package func values(of task: String) -> [CapturedValue]? { values[task] }
 
-    /// The value of `${tasks.TASK.NAME}`.
+    /// Returns the value of `${tasks.TASK.NAME}`; throws if it has none.
     package func value(_ task: String, _ name: String) throws(TransferError) -> CapturedValue {
         guard let captured = values[task] else {
             throw TransferError(
@@ -57,17 +61,20 @@ package struct CaptureBook: Sendable {
         throw TransferError(.dependencyFailed, "`\(task)` captured no `\(name)`")
     }
 
-    /// The values of a captured list; `nil` where there is none of that name.
+    /// Returns a captured list, or `nil` where there is none of that name.
     package func list(_ task: String, _ name: String) -> CapturedValue? {
         guard let value = values[task]?.first(where: { $0.name == name }), case .list = value.value else { return nil }
         return value
     }
 }
 
-/// One value of a captured list, or one field of it: `urls[3]`, `files[0].name`. No name of a capture is written so.
+/// One value of a captured list, or one field of it: `urls[3]`, `files[0].name`. No capture has a name in this form.
 package struct ListPlace: Sendable {
+    /// The name of the list.
     package let list: String
+    /// The value's index from 0; negative while it is not known.
     package let index: Int
+    /// The field of the value; `nil` for the value itself.
     package let field: String?
 
     package init(list: String, index: Int, field: String? = nil) {
@@ -85,10 +92,10 @@ package struct ListPlace: Sendable {
         self.init(list: String(name[..<open]), index: index, field: rest.isEmpty ? nil : String(rest.dropFirst()))
     }
 
-    /// `*` stands for an index that is not known yet.
+    /// The place in its written form; `*` stands for an index that is not known yet.
     package var name: String { "\(list)[\(index < 0 ? "*" : "\(index)")]" + (field.map { ".\($0)" } ?? "") }
 
-    /// The value that stands there; `nil` where there is none.
+    /// Returns the value at this place, or `nil` where there is none.
     package func plain(in list: CapturedValue) -> PlainValue? {
         guard case .list(let values) = list.value, values.indices.contains(index) else { return nil }
         return field.map { values[index].member($0) } ?? values[index]
@@ -106,13 +113,13 @@ package struct ListPlace: Sendable {
 }
 
 extension PlainValue {
-    /// A field of a map.
+    /// Returns a field of a map, or `nil` if there is none or the value is no map.
     package func member(_ name: String) -> PlainValue? {
         guard case .map(let entries) = self else { return nil }
         return entries.first { $0.key.utf8.elementsEqual(name.utf8) }?.value
     }
 
-    /// As it stands in other text; `nil` of what is no text.
+    /// The value as it stands in other text; `nil` for null, lists and maps.
     package var scalarText: String? {
         switch self {
         case .string(let text), .number(let text): text
@@ -121,7 +128,7 @@ extension PlainValue {
         }
     }
 
-    /// Texts and numbers in a list or map that are long enough to be known by.
+    /// Texts and numbers in a list or map that are long enough to be recognised.
     fileprivate var leaves: [String] {
         var found: [String] = []
         var rest = [self]

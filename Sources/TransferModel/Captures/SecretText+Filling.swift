@@ -1,18 +1,18 @@
-// Captured values in their places. They come from the network: what a value of the job may do at most (begin a URL), one
-// of these may do at most too, and in a path it can do less.
+// Puts captured values in their places. These come from the network: in a URL they may do no more than a value of the
+// job (begin it), and in a path less.
 
 extension SecretText {
-    /// Where the text stands, which decides what a captured value may bring with it.
+    /// Where the text stands, which decides what a captured value may contain.
     package enum FilledPlace: Sendable {
         case text
-        /// Of this name.
+        /// The value of the header of this name.
         case header(String)
-        /// A URL, or a part of one.
+        /// A URL, or the rest of one from this part on.
         case url(URLCursor.Part)
         case path
     }
 
-    /// The same text with what others captured in it. What is secret stays so.
+    /// Returns the text with captured values filled in; secret ones stay secret.
     package func filled(from book: CaptureBook, in place: FilledPlace) throws(TransferError) -> SecretText {
         guard awaitsCapture else { return self }
         var filling = CaptureFilling(place)
@@ -29,7 +29,7 @@ extension SecretText {
         return try filling.finish()
     }
 
-    /// Whether a `@` follows before anything that ends a URL's authority.
+    /// Decides whether an `@` follows before anything that ends a URL's authority.
     private static func hasAt(_ pieces: ArraySlice<Piece>) -> Bool {
         for case .literal(let text) in pieces {
             if let mark = text.first(where: { "@/?#\\".contains($0) }) { return mark == "@" }
@@ -38,14 +38,15 @@ extension SecretText {
     }
 }
 
-/// One text into which captured values are put.
+/// A text that captured values are being put into.
 private struct CaptureFilling {
     let place: SecretText.FilledPlace
     var isBeforeAt = false
     private var text = TextAssembly()
     private var cursor = URLCursor()
-    /// For paths and URLs: the text so far, and the stretches of a path that captured values made.
+    /// The text so far, for paths and URLs.
     private var path = ""
+    /// The stretches of `path` that captured values made.
     private var stretches: [(range: Range<Int>, name: String)] = []
 
     init(_ place: SecretText.FilledPlace) {
@@ -134,7 +135,7 @@ private struct CaptureFilling {
         return text.finish()
     }
 
-    /// No value adds a `..` to the path of a URL: not alone, not with what stands beside it, in no spelling.
+    /// Refuses values that add a `..` to the path of a URL: alone, with what stands beside them, or in any spelling.
     private func checkDots() throws(TransferError) {
         guard !stretches.isEmpty else { return }
         var start = 0
@@ -151,7 +152,7 @@ private struct CaptureFilling {
         }
     }
 
-    /// What a value made is a name in the folder that the job chose, or names in folders below it, and nothing else.
+    /// Refuses values that make anything but a name in the folder that the job chose, or names in folders below it.
     private func checkPath() throws(TransferError) {
         var start = 0
         let bytes = Array(path.utf8)

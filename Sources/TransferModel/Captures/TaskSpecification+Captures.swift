@@ -1,5 +1,5 @@
 extension TaskSpecification {
-    /// The same task with what others captured in its places. Whoever has no captured value in it costs a comparison.
+    /// Returns the task with captured values filled in; for a task without any this costs one comparison.
     package func filled(from book: CaptureBook) throws(TransferError) -> TaskSpecification {
         guard options.values.awaitsCaptures else { return self }
         var filled = self
@@ -17,7 +17,7 @@ extension TaskSpecification {
 }
 
 extension TaskSpecification {
-    /// Every text of the task that `filled` fills.
+    /// Calls `body` with every text of the task that `filled` may fill.
     package func forEachPlace(_ body: (SecretText) -> Void) {
         for place in [location] + options.values.mirrors {
             guard case .awaitingCapture(let text, let query) = place else { continue }
@@ -60,7 +60,8 @@ extension TaskOptions.Values {
 }
 
 extension TaskOptions.Values {
-    /// What stands between the parts is nobody's to choose: whoever knows it can write parts of his own.
+    /// Refuses a captured type of a `multipart` body that would choose the boundary: with it a server could write parts
+    /// of its own.
     private func refuseBoundaries() throws(TransferError) {
         let types = headers.filter { $0.isNamed("content-type") }.map(\.value) + [contentType].compactMap { $0 }
         for type in types {
@@ -73,7 +74,8 @@ extension TaskOptions.Values {
 }
 
 extension RequestBody {
-    /// Whether a `multipart` body may call itself so. It adds the one parameter that there is.
+    /// Decides whether a `multipart` body may have this type; the boundary is the only parameter, and the runner adds
+    /// it.
     package static func isMultipart(type: String) -> Bool {
         let text = type.lowercased()
         return text.hasPrefix("multipart/") && !text.utf8.contains { ";, \t\"".utf8.contains($0) }
@@ -81,7 +83,8 @@ extension RequestBody {
 }
 
 extension TaskSpecification.Location {
-    /// A URL that an answer names leads where a redirect may lead: to http and https, never to a file of this machine.
+    /// Returns the location with captured values filled in. A URL from an answer may only lead where a redirect may: to
+    /// http and https, never to a file of this machine.
     fileprivate func filled(from book: CaptureBook) throws(TransferError) -> TaskSpecification.Location {
         guard case .awaitingCapture(let awaited, let query) = self else { return self }
         let text = try awaited.filled(from: book, in: .url(.scheme))
@@ -181,7 +184,8 @@ extension JSONTemplate {
         }
     }
 
-    /// A string that is only `${tasks.ID.NAME}` keeps the value's type. A secret stays text: only text is known to be one.
+    /// Returns a string with captured values filled in. A string that is only `${tasks.ID.NAME}` keeps the value's
+    /// type, but a secret becomes text: only text is redacted.
     private static func filled(_ text: SecretText, from book: CaptureBook) throws(TransferError) -> JSONTemplate {
         if text.awaitsCapture, text.pieces.count == 1, case .capture(let task, let name, _)? = text.pieces.first {
             let value = try book.value(task, name)
@@ -203,7 +207,7 @@ extension JSONTemplate {
 }
 
 extension Checksum {
-    /// As it is written: `sha256:` and hex digits.
+    /// Reads the written form: `sha256:` and hex digits.
     package init?(_ text: String) {
         guard let colon = text.firstIndex(of: ":"),
             let algorithm = DigestAlgorithm(rawValue: String(text[..<colon]))

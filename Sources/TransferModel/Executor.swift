@@ -34,8 +34,8 @@ package enum ExecutorCommand: Hashable, Sendable {
 package enum ExecutorReport: Sendable {
     /// Bytes moved in either direction since the last report of this kind.
     case moved(TaskIndex, bytes: Int64)
-    /// The attempt goes on with another request, at this or another origin, holds no slot now and waits for one.
-    /// `isAlone`: the request needs a connection that it shares with no other stream.
+    /// The attempt continues with another request, at this or another origin, holds no slot now and waits for one.
+    /// `isAlone`: on a connection that it shares with no other stream.
     case needsGrant(TaskIndex, OriginID, isAlone: Bool = false)
     /// The attempt released its slot at this origin; reported before `ended` for the last one.
     case released(TaskIndex, OriginID)

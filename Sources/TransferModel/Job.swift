@@ -209,5 +209,6 @@ package enum ReportFormat: String, CaseIterable, Comparable, Sendable {
         }
     }
 
+    /// Orders formats by their keys.
     package static func < (left: ReportFormat, right: ReportFormat) -> Bool { left.rawValue < right.rawValue }
 }

@@ -43,7 +43,7 @@ package struct TransactionMetrics: Hashable, Sendable {
     package var requestHeaderBytesSent: Int64 = 0
     /// Bytes of the request's body that were sent.
     package var requestBodyBytesSent: Int64 = 0
-    /// Bytes of the request's body without chunks and the like.
+    /// Bytes of the request's body before chunked encoding.
     package var requestBodyBytesBeforeEncoding: Int64 = 0
     /// Bytes of the answer's head that came.
     package var responseHeaderBytesReceived: Int64 = 0

@@ -2,7 +2,7 @@
 package struct PartFile: Hashable, Sendable {
     /// The file's name, in the folder of the download's destination.
     package var name: String
-    /// Verified length in bytes; what lies behind may be anything.
+    /// How many of its bytes count, from the beginning; what lies behind them may be anything.
     package var size: Int64
     /// Checksum of these bytes, as `QuickSum` makes it.
     package var sum: [UInt8]

@@ -91,7 +91,7 @@ package struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 
 /// The proxies that the environment names, read once.
 package struct ProxyEnvironment: Sendable {
-    /// The proxy for http requests; `nil` for none.
+    /// The proxy for http requests; `nil`: `all` applies.
     package var http: ProxyServer?
     /// The proxy for https requests; `nil`: `all` applies.
     package var https: ProxyServer?

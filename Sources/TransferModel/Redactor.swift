@@ -10,9 +10,9 @@ package struct Redactor: Sendable {
 
     private let secrets: [KnownSecret]
     private let findsParts: Bool
-    /// Matches every secret as it is, in the text as it stands.
+    /// Matches every secret and its other forms, in the text as it stands.
     private let plain: SecretMatcher
-    /// Matches the long secrets only, in the results of undone escapes.
+    /// Matches the long secrets and their other forms only: for the results of undone escapes, and for names.
     private let unescaped: SecretMatcher
     private static let shortest = 4
     private static let deepest = 3

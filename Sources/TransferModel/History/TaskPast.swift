@@ -54,7 +54,8 @@ package struct TaskPast: Sendable {
     package private(set) var attempts = 0
     /// The attempt whose end was not recorded; `nil` when there is none.
     package private(set) var open: OpenAttempt?
-    /// How the last attempt ended; `nil` while one is open, and after one that another was to follow.
+    /// How the last attempt ended; `nil` while one is open, after one that another was to follow, and after a wait for
+    /// a credential.
     package private(set) var lastEnd: LastEnd?
     /// The status of the last attempt's answer; `nil` without one.
     package private(set) var status: Int?

@@ -3,8 +3,8 @@ import SystemIO
 import TextFormats
 import TransferModel
 
-/// One background process for each user and state folder: an `flock` in the state folder, which goes with the process
-/// however that ends. What the file says is for people.
+/// The lock that lets one background process run for each user and state folder: an `flock` on a file in the state
+/// folder, which the kernel releases however the process ends. The file's text is only for people.
 final class ServiceLock: Sendable {
     private let file: Descriptor
     private let path: String
@@ -16,7 +16,7 @@ final class ServiceLock: Sendable {
 
     enum Attempt {
         case taken(ServiceLock)
-        /// By a process whose number is known, or not.
+        /// Another process holds the lock; its process number, or `nil` when that is not known.
         case held(Int32?)
     }
 
@@ -50,14 +50,14 @@ final class ServiceLock: Sendable {
         return writer.bytes + [0x0A]
     }
 
-    /// Whether whoever asks next asks for this very lock: the state folder may have been taken away, or another put in
-    /// its place.
+    /// Whether the file at `path` still is the locked one: the state folder may have been removed, or another put in
+    /// its place, and the next process would then lock another file.
     var isInPlace: Bool {
         guard let named = try? FileFacts.of(path), let held = try? file.facts() else { return false }
         return named.isSameFile(as: held)
     }
 
-    /// Who has it, as far as this process may know.
+    /// Returns the number of the process that holds the lock, or `nil` if this process cannot find it out.
     static func holder(_ place: ServicePlace) -> Int32? {
         guard let file = try? WholeFile.open(place.lock) else { return nil }
         return LockTable.holder(of: file)

@@ -2,17 +2,18 @@ import Glibc
 import SystemIO
 import TextFormats
 
-/// What a background process without a terminal writes to its standard error lies in the state folder.
+/// The log in the state folder: a background process without a terminal has its standard error there.
 package enum ServiceLog {
-    /// A longer one is cut when a process begins: its end stays.
+    /// Size in bytes above which the log is cut when a process begins; its last `kept` bytes stay.
     static let limit: Int64 = 1 << 20
     private static let kept = 256 << 10
 
-    /// For whoever starts the process: what is written goes to the end, whoever else writes.
+    /// Opens the log for appending, for the command that starts the process; lines of several processes do not
+    /// overwrite each other.
     static func open(_ place: ServicePlace) throws(ServiceTrouble) -> Descriptor {
         do throws(PrivacyProblem) {
             let folder = try PrivateFolder.make(place.state)
-            // Made and looked at first: it must be ours alone.
+            // The file is made and checked first: it must belong to this user alone.
             _ = try PrivateFolder.file(ServicePlace.logName, in: folder, at: place.state)
             do throws(SystemError) {
                 return try folder.open(ServicePlace.logName, O_WRONLY | O_APPEND | O_NOFOLLOW)
@@ -24,7 +25,8 @@ package enum ServiceLog {
         }
     }
 
-    /// Only whoever has the lock may: nobody else writes then, but for a line of one who goes away again.
+    /// Cuts a log that is too long. Only the holder of the lock may call this: no other process writes then, except a
+    /// last line of one that ends again because the lock was taken.
     static func cut(_ place: ServicePlace) {
         guard let facts = try? FileFacts.of(place.log), facts.isRegular, facts.size > limit,
             let folder = try? PrivateFolder.open(place.state),
@@ -36,7 +38,7 @@ package enum ServiceLog {
             try file.cut(at: 0)
             try file.writeAll(end)
         } catch {
-            // A disk that is full keeps nobody from transferring elsewhere.
+            // A full disk must not keep the process from transferring to other places.
         }
     }
 
@@ -48,21 +50,21 @@ package enum ServiceLog {
 
     static func size(_ place: ServicePlace) -> Int64 { (try? FileFacts.of(place.log).size) ?? 0 }
 
-    /// The last line that was written from `offset` on, for an error message.
+    /// Returns the last line written from `offset` on, for an error message.
     static func lastLine(_ place: ServicePlace, from offset: Int64) -> String? {
         guard let file = try? WholeFile.open(place.log) else { return nil }
         let lines = tail(file, from: offset).split(separator: 0x0A)
         return lines.last.map { String(decoding: $0.prefix(500), as: UTF8.self) }
     }
 
-    /// A line of this process's own, with its time and number.
+    /// Returns a log line with the time and this process's number in front of the text.
     package static func line(_ text: String) -> [UInt8] {
         var line: [UInt8] = []
         RFC3339.append(Clocks.wall(), to: &line)
         return line + Array(" [\(Surroundings.processID())] \(text)\n".utf8)
     }
 
-    /// To standard error.
+    /// Writes a log line to standard error.
     package static func write(_ text: String) {
         let bytes = line(text)
         _ = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }

@@ -3,18 +3,22 @@ import Synchronization
 import SystemIO
 package import TransferModel
 
-/// The background process: its lock, its socket, whoever carries the runs, and its end.
+/// The life of the background process: takes the lock, opens the socket, begins the host, serves, and ends.
 package struct ServiceProcess: Sendable {
+    /// The state folder's paths.
     package var place: ServicePlace
-    /// Of the program.
+    /// The program's version, which `hello` announces.
     package var version: String
+    /// The environment in which service managers leave their variables.
     package var environment: [String: String]
+    /// Bounds for connections, frames and waiting times.
     package var limits = ServiceLimits()
-    /// SIGINT and SIGTERM end it; the caller holds them back (`Signals.hold`) before the first thread is made. Tests
-    /// within a process have none.
+    /// Whether SIGINT and SIGTERM end the process; then the caller blocks both (`Signals.hold`) before it starts the
+    /// first thread. Tests that serve within their own process set it to `false`.
     package var takesSignals = true
+    /// Receives a line for each thing that the log should tell.
     package var log: @Sendable (String) -> Void = ServiceLog.write
-    /// For a process that is about to end to let go of the lock.
+    /// How long `run` waits for another process that is about to end to release the lock.
     package var lockPatience = TimeSpan.seconds(8)
 
     package init(_ place: ServicePlace, version: String, environment: [String: String]) {
@@ -23,18 +27,21 @@ package struct ServiceProcess: Sendable {
         self.environment = environment
     }
 
+    /// How `run` came back.
     package enum Outcome: Hashable, Sendable {
+        /// The process served, and ended for this reason.
         case ended(ServiceEnd)
-        /// Another is there and listens.
+        /// Another process holds the lock and answers; its process number, if known.
         case alreadyThere(Int32?)
     }
 
-    /// Descriptors for connections, runs and files together.
+    /// The wanted limit of file descriptors, for connections, runs and files together.
     private static let descriptors = 65_536
-    /// Kept for runs when connections are counted.
+    /// Descriptors kept free for runs when the maximum of connections is computed.
     private static let descriptorsOfRuns = 2048
 
-    /// The process's whole life; blocks.
+    /// Runs the process from its begin to its end; blocks. Returns early when another process already serves this
+    /// place.
     package func run(_ host: any ServiceHost) throws(ServiceTrouble) -> Outcome {
         Signals.ignoreHangUp()
         let manager = ServiceManager(environment)
@@ -63,7 +70,8 @@ package struct ServiceProcess: Sendable {
 
     // MARK: Alone
 
-    /// Who has the lock and answers is there; who has it and does not is about to begin or to end.
+    /// Takes the lock, or finds out that its holder answers. A holder that does not answer is about to begin or to end,
+    /// so `takeLock` tries again until `lockPatience` has passed.
     private func takeLock(isPassed: Bool) throws(ServiceTrouble) -> ServiceLock.Attempt {
         let deadline = Clocks.instant() + lockPatience
         while true {
@@ -78,7 +86,8 @@ package struct ServiceProcess: Sendable {
         }
     }
 
-    /// One that can be called may yet find that it cannot begin: then there is none. It says who it is once it has.
+    /// Whether a process answers with `hello`. One that only accepts connections may still fail to begin, so that a
+    /// connection alone proves nothing.
     private func isThere(until deadline: Instant) -> Bool {
         guard ServiceDoor.isAnswered(place) else { return false }
         do throws(ServiceFailure) {
@@ -139,7 +148,7 @@ package struct ServiceProcess: Sendable {
     }
 }
 
-/// Why the process ends: the first reason counts.
+/// The reason for which the process ends; the first one set counts.
 private final class Ending: Sendable {
     private let reason = Mutex<ServiceEnd?>(nil)
     private let wake = WakeSignal()
@@ -153,7 +162,8 @@ private final class Ending: Sendable {
         if isFirst { wake.signal() }
     }
 
-    /// Whoever asks twice does not want to wait until runs were left in order: they bear being cut off.
+    /// Ends the process for a signal. A second signal ends it at once without leaving the runs in order: runs survive
+    /// that.
     func signal(_ number: Int32) {
         if case .signal = reason.withLock({ $0 }) { _exit(128 + number) }
         set(.signal(number))

@@ -2,17 +2,18 @@ import JobRunner
 package import Stores
 import TransferModel
 
-/// Tells how background sessions stand: the journal's events, and what the process adds. Asked again, it reads only what
-/// is new.
+/// Reads the state of background sessions from the journal's events and from the process's status. A second call reads
+/// only new events.
 package final class SessionReader {
     private let folder: StateFolder
     private var folds: [RunID: RunFold] = [:]
-    /// A journal that was put aside when it was looked at.
+    /// A damaged journal that was put aside when this reader opened it, if any.
     package private(set) var quarantined: Quarantine?
 
     package init(_ folder: StateFolder) { self.folder = folder }
 
-    /// Of one identifier or of all, the oldest run first. `live` is what the process said just before; `nil` where there is none.
+    /// Returns the sessions of one identifier or of all, the oldest run first. `live` is what the process has just
+    /// answered; `nil` if no process answered.
     package func sessions(
         _ identifier: String? = nil, live: [SessionStatus]?
     ) throws(StoreError) -> [BackgroundSession] {
@@ -33,7 +34,7 @@ package final class SessionReader {
         return sessions
     }
 
-    /// What was read before, unless tasks were added since.
+    /// Returns the fold of the run read so far, or a new one if tasks were added since.
     private func fold(of run: JournalRun, _ journal: Journal) throws(StoreError) -> RunFold {
         if let known = folds[run.id], known.taskCount == run.taskCount { return known }
         return try RunFold(run, journal)
@@ -43,12 +44,12 @@ package final class SessionReader {
 @available(*, unavailable)
 extension SessionReader: Sendable {}
 
-/// A run's tasks as its events leave them.
+/// A run's tasks in the state that its events so far leave them in.
 private struct RunFold {
     let taskCount: Int
     private let id: RunID
     private var tasks: [SessionTask]
-    /// By task: its session's; `nil` where the job cannot be read any more.
+    /// The identifier of each task's session; `nil` where the job can no longer be read.
     private let identifiers: [String?]
     private var last: UInt64 = 0
 
@@ -76,7 +77,8 @@ private struct RunFold {
         }
     }
 
-    /// `live` has nothing in it when the process carries another part of the run only, or none of it any more.
+    /// Returns the session with what the process says about its tasks. `live` has no tasks when the process carries
+    /// only another part of the run, or none of it any more.
     func session(_ identifier: String, _ run: JournalRun, _ live: SessionStatus??) -> BackgroundSession {
         let live = live.flatMap { $0 }
         let told = Dictionary(

@@ -2,8 +2,8 @@ package import Stores
 package import SystemIO
 import TransferModel
 
-/// What `status` asks: the process, as long as there is something unfinished, and the journal. Who asks again and again
-/// is told when there is something new.
+/// What `status` reads: the background process, while the journal has something unfinished, and the journal itself.
+/// With `isFollowing` the process also sends a message when there is something new.
 package final class SessionSource {
     private let folder: StateFolder
     private let starter: ServiceStarter
@@ -12,13 +12,13 @@ package final class SessionSource {
     private let isFollowing: Bool
     private var link: ServiceLink?
     private var followed: Set<String> = []
-    /// Why the process told nothing, the last time.
+    /// Why the process gave no status the last time, if it did not.
     package private(set) var trouble: String?
 
-    /// A journal that was put aside when it was looked at.
+    /// A damaged journal that was put aside when the reader opened it, if any.
     package var quarantined: Quarantine? { reader.quarantined }
 
-    /// For an answer that people wait for.
+    /// How long an answer may take that a person waits for.
     private static let patience = TimeSpan.seconds(5)
 
     package init(_ folder: StateFolder, _ starter: ServiceStarter, _ identifier: String?, isFollowing: Bool) {
@@ -29,6 +29,7 @@ package final class SessionSource {
         reader = SessionReader(folder)
     }
 
+    /// Returns the sessions as they stand now, with the process's status where one answers.
     package func sessions() throws(StoreError) -> [BackgroundSession] {
         let live = live()
         let sessions = try reader.sessions(identifier, live: live)
@@ -36,13 +37,13 @@ package final class SessionSource {
         return sessions
     }
 
-    /// Where nobody is asked.
+    /// Sees to it that a process carries the journal's runs, for commands that do not ask it anything.
     package func goOn() { starter.goOn() }
 
-    /// Ready when something new may have happened; `nil` while nobody would tell.
+    /// What to poll for: ready when something new may have happened; `nil` without a connection.
     package var entry: PollEntry? { link?.entry }
 
-    /// Takes what was told: that there is something is all that counts.
+    /// Reads and discards the news that has come; the caller looks at `sessions()` again.
     package func drain() {
         guard let link else { return }
         do throws(ServiceFailure) {
@@ -55,7 +56,7 @@ package final class SessionSource {
     private func live() -> [SessionStatus]? {
         trouble = nil
         guard UnfinishedMark(ServicePlace(folder)).isThere else {
-            // Who stays connected keeps it from ending.
+            // An open connection would keep the process from ending.
             drop()
             return nil
         }
@@ -73,7 +74,7 @@ package final class SessionSource {
 
     private func ask(_ link: ServiceLink) throws(ServiceTrouble) -> [SessionStatus] {
         do throws(ServiceFailure) {
-            // One that was there before may not know of what was handed over last.
+            // A process that was already running may not know of the run that was handed over last.
             _ = try link.ask(.ring(identifier), patience: Self.patience)
             guard case .status(let all) = try link.ask(.status(identifier), patience: Self.patience) else { return [] }
             return all

@@ -1,23 +1,32 @@
 package import JobRunner
 package import TransferModel
 
-/// A task of a background session, for people who ask: a fold over its events, and what the process tells of it.
+/// A task of a background session as status commands show it: a fold over its events, completed with what the process
+/// says.
 package struct SessionTask: Hashable, Sendable {
+    /// The task's id in its job.
     package let id: String
-    /// `nil` when the job that was handed over cannot be read any more.
+    /// The task's type; `nil` when the job that was handed over can no longer be read.
     package let type: TaskType?
+    /// Whether the task waits, runs, is suspended or has finished.
     package private(set) var state = RunStatus.State.waiting
+    /// How the task ended; `nil` until then.
     package private(set) var outcome: TaskOutcome?
+    /// What the task waits for; `nil` while it runs, after its end, or when no reason was given.
     package private(set) var waitingFor: WaitReason?
-    /// To be put after `waits for`.
+    /// The kind of network or power that is missing, to be put after `waits for`.
     package private(set) var lacks: String?
+    /// Bytes of the response body received in the last attempt, with what it resumed.
     package private(set) var bytesReceived: Int64 = 0
+    /// Bytes of the request body sent in the last attempt.
     package private(set) var bytesSent: Int64 = 0
+    /// Length in bytes of the body under way; `nil` while it is not known.
     package private(set) var expected: Int64?
+    /// The number of attempts that have begun.
     package private(set) var attempts = 0
-    /// Of one that has ended.
+    /// Why the task failed; `nil` until its end and if it did not fail.
     package private(set) var error: TransferError?
-    /// A template whose place others took.
+    /// Whether the task was a template that has been replaced by its expansions.
     private(set) var isGone = false
 
     init(id: String, type: TaskType?) {
@@ -38,7 +47,7 @@ package struct SessionTask: Hashable, Sendable {
             attempts = record.number
             (bytesReceived, bytesSent, expected) = (0, 0, nil)
         case .resumedAtOffset(let progress): (bytesReceived, expected) = (progress.bytes, progress.expected)
-        // Of an upload it is the answer's length.
+        // For an upload it would be the length of the response body.
         case .response(let record): if type != .upload { expected = record.expectedLength ?? expected }
         case .fileFinished(let record): bytesReceived = record.bytes
         case .attemptFinished(let record): ended(record)
@@ -58,7 +67,7 @@ package struct SessionTask: Hashable, Sendable {
     }
 
     private mutating func ended(_ record: AttemptRecord) {
-        // That it is suspended was told within the attempt.
+        // A suspension was already reported within the attempt.
         if state == .running { stand(.waiting) }
         guard let last = record.transactions.last else { return }
         bytesReceived = max(bytesReceived, record.resumedFrom + last.responseBodyBytesReceived)
@@ -67,14 +76,14 @@ package struct SessionTask: Hashable, Sendable {
 
     // MARK: What the process tells
 
-    /// Nobody carries it at present.
+    /// Notes that no process carries the task at present: it waits rather than runs.
     mutating func isAlone() { if state == .running { stand(.waiting) } }
 
-    /// Of a task that the journal knows to have ended there is nothing to add.
+    /// Takes over what the process says, unless the journal already has the task's end.
     mutating func take(_ live: RunStatus.Task) {
         guard state != .finished else { return }
         stand(live.state, live.waitingFor, live.lacks)
-        // The journal is written a little later than what it tells happens.
+        // The journal is written a little later than the process reports.
         attempts = max(attempts, live.attempts)
         guard live.state == .running || live.bytesReceived + live.bytesSent > 0 else { return }
         (bytesReceived, bytesSent) = (live.bytesReceived, live.bytesSent)
@@ -82,17 +91,22 @@ package struct SessionTask: Hashable, Sendable {
     }
 }
 
-/// A background session whose end nobody knows of yet.
+/// A background session whose run's end has not been delivered.
 package struct BackgroundSession: Hashable, Sendable {
+    /// The session's background identifier.
     package let identifier: String
     /// The job's name.
     package let job: String
-    /// Where the background process writes its report, or the command that follows.
+    /// Path to which the background process, or the command that follows, writes the run's report; `nil` for none.
     package let report: String?
+    /// The state that the tasks' states together give; `finished` once the run has ended.
     package let state: RunStatus.State
+    /// The session's tasks in the job's order, without templates that were replaced.
     package let tasks: [SessionTask]
-    /// What keeps its events from being written, so that this may be out of date, or its run from being carried.
+    /// What keeps the session's events from being written, so that this may be out of date, or its run from being
+    /// carried.
     package let trouble: String?
 
+    /// How many of the tasks are in each state.
     package var counts: [RunStatus.State: Int] { tasks.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } }
 }

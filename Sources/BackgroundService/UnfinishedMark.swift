@@ -3,7 +3,8 @@ package import SystemIO
 
 /// A file beside the journal that exists as long as the journal may have an unfinished run. Commands check for it
 /// within a microsecond, where they would otherwise open the journal.
-/// || A command makes the file before a run is accepted, and the process removes it when no run is left. Both hold its
+///
+/// A command makes the file before a run is accepted, and the process removes it when no run is left. Both hold its
 /// lock meanwhile, so that a crash leaves a file too many, never one too few.
 package struct UnfinishedMark: Sendable {
     private let folder: String

@@ -3,13 +3,14 @@ package import Stores
 import SystemIO
 package import TransferModel
 
-/// Follows a run from its first event to its end, whichever processes carry it: the journal tells what happened, the
-/// process only when there is something new.
+/// Follows a run from its first event to its end, whichever processes carry it. The journal says what happened; the
+/// process only says when there is something new.
 package final class Follower {
+    /// How following ended.
     package enum End: Sendable {
-        /// The run is over; why nothing came of it, if that was so.
+        /// The run has ended; `trouble` says why it came to nothing, if it did.
         case finished(RunEnd, trouble: String?)
-        /// Somebody wants this command to end. The run goes on.
+        /// A signal asked this command to end. The run goes on.
         case interrupted(Int32)
     }
 
@@ -21,25 +22,25 @@ package final class Follower {
     private let wake: PollWake
     private var link: ServiceLink?
     private var last: UInt64 = 0
-    /// What the process said last of what holds the run's events back.
+    /// What the process last said keeps the run's events back.
     private var holdup: String?
     private var toldHoldup: String?
-    /// Where progress is wanted.
+    /// Set once progress is wanted.
     private var placing: ProgressPlacing?
     private var isOver = false
-    /// How many of the run's tasks are known to those who are told.
+    /// The number of the run's tasks that the receiver of the events knows.
     private var taskCount: Int
-    /// Processes that went away in a row without anything new.
+    /// The number of processes in a row that went away without anything new.
     private var deaths = 0
 
     private static let maximumDeaths = 3
     private static let page = 4096
-    /// News may be lost with the process that would have told them.
+    /// Longest wait in milliseconds: a process that dies may take its news with it, so that the journal is read anyway.
     private static let patience: Int64 = 1000
-    /// All events are there; what is left takes as long as the run's report and commands.
+    /// Longest wait in milliseconds after the last event: only the run's report and commands are left.
     private static let lastPatience: Int64 = 100
 
-    /// `job` is what the process carries, as far as those who are told know it.
+    /// `job` is what the process carries, as far as the receiver of the events knows it.
     package init(
         _ run: RunID, _ identifier: String, of job: Job, folder: StateFolder, starter: ServiceStarter
     ) throws(ServiceTrouble) {
@@ -55,18 +56,19 @@ package final class Follower {
         do throws(SystemError) { wake = try PollWake() } catch { throw ServiceTrouble(error.description) }
     }
 
-    /// From here on how far bodies have come is told as well; `job` is what the process carries.
+    /// Asks for progress of bodies as well; `job` is what the process carries.
     package func wantsProgress(of job: Job) { placing = ProgressPlacing(job) }
 
-    /// Ends a wait, from any thread.
+    /// A function that ends a wait, callable from any thread.
     package var interrupt: @Sendable () -> Void {
         let wake = wake
         return { wake.signal() }
     }
 
-    /// `take` gets every event once, in order, and progress between them where it is wanted. `signal` is asked whenever
-    /// nothing has come for a while. `hear` is told what holds events back, and `nil` when they come again. `tick` is called
-    /// when the time has come that `due` says, though nothing happened.
+    /// Reads events until the run's end or a signal. `take` gets every event once, in order, and between them progress
+    /// where it is wanted. `signal` is asked in every turn, whether or not anything was new. `hear` gets what holds
+    /// events back, and `nil` when they come again. `tick` is called when the time that `due` returns has come, even if
+    /// nothing happened.
     package func follow(
         signal: () -> Int32?, hear: (_ holdup: String?) -> Void, due: () -> WallTime? = { nil },
         tick: (WallTime) -> Void = { _ in }, take: (ArraySlice<Event>) -> Void
@@ -79,9 +81,9 @@ package final class Follower {
             if try read(take) { deaths = 0 }
             if let progress = placing?.placed(), !progress.isEmpty { take(progress[...]) }
             if let end = try end() {
-                // What came between the last look at its events and this one.
+                // // Read the events that came between the last read and the look at the run's end.
                 _ = try read(take)
-                // All is written. The process may be gone before it says so.
+                // // All is written, though the process may be gone before it says so.
                 if toldHoldup != nil { hear(nil) }
                 return end
             }
@@ -92,18 +94,18 @@ package final class Follower {
         }
     }
 
-    /// The end was told to whoever is to know it: the identifiers are free.
+    /// Marks the run's end as delivered to the user, so that its identifiers are free.
     package func deliver() throws(ServiceTrouble) {
         do throws(StoreError) {
             try journal.deliver(run, now: Clocks.wall(), leavesLog: link != nil)
         } catch {
             throw ServiceTrouble(error.description)
         }
-        // It is waited for no more than a process that is not there.
+        // // A process that is gone cannot answer: wait only briefly.
         if let link { _ = try? link.ask(.ring(identifier), patience: .seconds(1)) }
     }
 
-    /// What a task captured, as the process noted it.
+    /// Returns what a task captured, from the note that the process made in the journal.
     package func captures(of task: String) -> [CapturedValue] {
         guard let notes = try? journal.inputs(of: run, kind: InputKind.captures),
             let note = notes.first(where: { $0.name == task })
@@ -113,7 +115,7 @@ package final class Follower {
 
     // MARK: The journal
 
-    /// Whether anything was new.
+    /// Reads new events and passes them on; returns whether there were any.
     private func read(_ take: (ArraySlice<Event>) -> Void) throws(ServiceTrouble) -> Bool {
         var isNew = false
         do throws(StoreError) {
@@ -133,7 +135,8 @@ package final class Follower {
         }
     }
 
-    /// The journal's events say how many tasks a template became; here they are given, where they are not known yet.
+    /// Completes the events that say only how many tasks a template became with the tasks themselves, as far as the
+    /// receiver does not know them yet.
     private func withTasks(_ events: [Event]) -> [Event] {
         let isTold = events.contains { if case .expanded = $0.kind { true } else { false } }
         guard isTold, let handed = try? HandedJob(of: run, journal) else { return events }
@@ -150,7 +153,7 @@ package final class Follower {
         }
     }
 
-    /// What there is to know of its end, once somebody has noted it.
+    /// Returns the run's end once the journal has it, else `nil`.
     private func end() throws(ServiceTrouble) -> End? {
         do throws(StoreError) {
             guard let found = try journal.run(run), found.state == .finished, let end = found.end else { return nil }
@@ -165,9 +168,9 @@ package final class Follower {
             let note = try journal.inputs(of: run, kind: InputKind.trouble).first
             return note.map { String(decoding: $0.bytes, as: UTF8.self) }
         } catch {
-            // That is the trouble: it was given up for want of its key.
+            // // The sealed key is the trouble itself: the run was given up because it cannot be unsealed.
             if error.kind == .sealedForEver { return error.description }
-            // Somebody else made its end known in between: what the run was given went, and first of all the key to it.
+            // // Another command delivered the end in between: the run's inputs were removed, the key to them first.
             guard try journal.run(run)?.deliveredAt != nil else { throw error }
             return nil
         }
@@ -198,7 +201,7 @@ package final class Follower {
         }
     }
 
-    /// Progress is told by the sessions that it is of, and what is new by all of a run's.
+    /// The sessions to follow: progress is announced per session, new events by every session of the run.
     private var followed: [String] {
         guard placing != nil, let all = try? journal.run(run)?.accepted.identifiers else { return [identifier] }
         return all
@@ -209,7 +212,8 @@ package final class Follower {
         deaths += 1
     }
 
-    /// The process that carries the run, started if there is none. It is told where we are, so that it tells what is new.
+    /// Returns the connection to the process that carries the run, started if there is none. The process learns how far
+    /// this follower has read.
     private func connected() throws(ServiceTrouble) -> ServiceLink {
         if let link { return link }
         while true {

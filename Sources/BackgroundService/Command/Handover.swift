@@ -5,29 +5,31 @@ package import Stores
 import SystemIO
 package import TransferModel
 
-/// Gives a run to the background process: once this says so, no power cut loses it.
+/// Hands a run over to the background process: once `perform` has returned, no power cut loses the run.
 package struct Handover {
+    /// A run that was handed over.
     package struct Result: Sendable {
+        /// The run's number in the journal.
         package let run: RunID
-        /// What the background process carries, as it was accepted.
+        /// The tasks that the background process carries, as they were accepted.
         package let part: JobPart
-        /// An earlier command had handed it over, and nobody has seen its end yet.
+        /// Whether an earlier command had handed it over and its end has not been delivered.
         package let cameBack: Bool
 
-        /// What is left of the job for the command. A task that was accepted is the background process's, whatever session
-        /// it is in by now.
+        /// Returns the tasks that are left for the command. An accepted task belongs to the background process, even if
+        /// the job file has moved it to another session since.
         package func rest(of job: Job) -> JobPart {
             let accepted = Set(part.job.tasks.map(\.id))
             return job.part(job.tasks.map { !accepted.contains($0.id) })
         }
 
-        /// The job, and after its tasks those that were accepted and are no longer in its file.
+        /// Returns the job, followed by accepted tasks that are no longer in its file.
         package func whole(_ job: Job) -> Job {
             let known = Set(job.tasks.map(\.id))
             return part.job.tasks.allSatisfy { known.contains($0.id) } ? job : job.adding(part.job)
         }
 
-        /// Tasks of which the job says by now that something else is to be fetched, or put elsewhere: what was handed over
+        /// Returns the ids of tasks for which the job file now has another source or destination: what was handed over
         /// stays as it was.
         package func edited(in job: Job) -> [String] {
             let today = Dictionary(job.tasks.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -35,27 +37,29 @@ package struct Handover {
         }
     }
 
+    /// Why a run was not handed over.
     package enum Problem: Error, Hashable, Sendable {
-        /// An identifier is another job's, known by that.
+        /// An identifier belongs to another job, which is known by this name.
         case inUse(IdentifierHolder, by: String)
-        /// `--new-run`, and the earlier one is under way.
+        /// `--new-run` was given, and the earlier run is still under way.
         case underWay(IdentifierHolder)
         case failed(String)
     }
 
+    /// The state folder of the journal.
     package let folder: StateFolder
-    /// What an earlier run of the same identifier came to is not asked for.
+    /// Whether an ended earlier run of the same identifier is discarded instead of being returned (`--new-run`).
     package var isNew = false
-    /// Is told of a journal that was put aside, with the runs in it.
+    /// Called with a damaged journal that was put aside together with its runs.
     package var tell: (Quarantine) -> Void = { _ in }
-    /// Is told why an earlier run is lost, of which another takes the place.
+    /// Called with the reason for which an earlier run is lost and a new one takes its place.
     package var tellLost: (String) -> Void = { _ in }
 
     package init(_ folder: StateFolder) { self.folder = folder }
 
-    /// `background` is what is handed over of the job that `recipe` makes.
+    /// Hands over `background`, a part of the job that `recipe` makes, or finds that an earlier run has it already.
     package func perform(_ run: AcceptedRun, _ recipe: RunRecipe, _ background: JobPart) throws(Problem) -> Result {
-        // Whatever happens to this process: the next command sees that there may be something to go on with.
+        // // Even if this process dies, the mark tells the next command that there may be a run to carry.
         let mark: UnfinishedMark.Hold
         do throws(PrivacyProblem) {
             mark = try UnfinishedMark(folder: folder.state).hold()
@@ -77,7 +81,7 @@ package struct Handover {
     private func perform(
         _ run: AcceptedRun, _ recipe: RunRecipe, _ background: JobPart, _ journal: Journal
     ) throws(StoreError) -> Swift.Result<Result, Problem> {
-        // Between a look and an accept another command may be faster: then what it did is looked at.
+        // // Another command may accept a run between the look and the accept; then the next round finds it.
         for _ in 0..<3 {
             if let earlier = try earlier(run, background.job, journal) {
                 let found = earlier.holder
@@ -112,7 +116,7 @@ package struct Handover {
         return .failure(.failed("other commands take the identifiers of this job again and again"))
     }
 
-    /// Nobody can ever read what it was given: its end is known here, for whoever carries it cannot go on with it.
+    /// Ends a run whose inputs can never be read again: a process that carries it could not resume it either.
     private func giveUp(_ run: RunID, _ journal: Journal) throws(StoreError) {
         let now = Clocks.wall()
         try journal.finish(
@@ -120,7 +124,7 @@ package struct Handover {
         try journal.deliver(run, now: now)
     }
 
-    /// Tasks that are new in the file are added to those that were accepted.
+    /// Returns the earlier run, with tasks that are new in the file added to it.
     private func comeBack(
         _ run: RunID, _ handed: HandedJob, _ identifiers: [String], _ recipe: RunRecipe, _ background: JobPart,
         _ journal: Journal
@@ -138,7 +142,7 @@ package struct Handover {
         return Result(run: run, part: try HandedJob(of: run, journal).part, cameBack: true)
     }
 
-    /// A task waits to be told who it is, and the job may say so by now.
+    /// Whether a task waits for a credential and the job's inputs have changed, so that they may contain it now.
     private func asksForCredential(
         _ run: RunID, _ handed: HandedJob, _ recipe: RunRecipe, _ journal: Journal
     ) -> Bool {
@@ -148,8 +152,8 @@ package struct Handover {
         return past.history.tasks.contains { $0.ending == nil && $0.waiting == .credential }
     }
 
-    /// Tells the background part of a run that tasks which it needs have ended. What cannot be noted is tried again for some
-    /// seconds; the next run of the job tells it again.
+    /// Tells the background part of a run that tasks which it needs have ended. A failing write is tried again for some
+    /// seconds; the next run of the job reports the ends again.
     package static func release(
         _ ends: [OutsideEnd], of run: RunID, _ identifier: String, _ folder: StateFolder, _ starter: ServiceStarter
     ) throws(ServiceTrouble) {
@@ -167,22 +171,22 @@ package struct Handover {
                 Polling.sleep(milliseconds: 500)
             }
         }
-        // Whoever follows has started the process, and starts it again when it is gone.
+        // // The follower has started the process, and starts it again when it is gone.
         guard let link = try? starter.find() else { return }
         _ = try? link.ask(.ring(identifier), patience: .seconds(5))
     }
 
-    /// A run whose end nobody has seen, and which has an identifier that another is to have.
+    /// A run whose end was not delivered and which has an identifier that the new run needs.
     private struct Earlier {
         let holder: IdentifierHolder
         let handed: Swift.Result<HandedJob, ServiceTrouble>
         /// What its job is known by.
         let job: String
-        /// Our job's: two files of one name in two folders are two jobs.
+        /// Whether it is the same job: two files of one name in two folders are two jobs.
         let isOurs: Bool
     }
 
-    /// One of another job's, if there is one.
+    /// Returns an earlier run of one of the identifiers, another job's first, or `nil` if all are free.
     private func earlier(
         _ run: AcceptedRun, _ job: Job, _ journal: Journal
     ) throws(StoreError) -> Earlier? {
@@ -213,7 +217,7 @@ package struct Handover {
 }
 
 extension TaskSpecification {
-    /// What goes from where to where is the same.
+    /// Whether source, destination and method are the same.
     fileprivate func isTransfer(of other: TaskSpecification) -> Bool {
         type == other.type && location == other.location && destination == other.destination
             && effectiveMethod == other.effectiveMethod && options.values.mirrors == other.options.values.mirrors

@@ -1,9 +1,11 @@
 package import Diagnostics
 package import TransferModel
 
-/// A job of which the background process carries one part and the command the other.
+/// The split of a job into the part that the background process carries and the part that the command carries.
 package struct JobSeam {
+    /// The tasks in background sessions.
     package let background: JobPart
+    /// The tasks in all other sessions.
     package let foreground: JobPart
 
     package init(_ job: Job) {
@@ -12,17 +14,18 @@ package struct JobSeam {
         foreground = job.part(isBackground.map { !$0 })
     }
 
-    /// Nothing is left for the command to do but to follow.
+    /// Whether the whole job is in background sessions, so that the command only has to follow.
     package var isWhole: Bool { foreground.numbers.isEmpty }
 
     // MARK: What cannot be carried apart
 
-    /// `isDetached`: nobody is there who could tell one part of the other.
+    /// Returns what makes the job impossible to split. `isDetached`: the command does not stay, so that neither part
+    /// learns how the other's tasks end.
     package static func problems(_ job: Job, isDetached: Bool) -> [Diagnostic] {
         let isBackground = job.tasks.map { job.sessions[Int($0.session.raw)].kind == .background }
         var found: [Diagnostic] = []
         for (index, task) in job.tasks.enumerated() {
-            // Which tasks those will be is known to the process that makes them.
+            // // Only the process that expands the template knows the tasks that it becomes.
             let need = task.needs.first {
                 job.tasks[Int($0.raw)].isTemplate && isBackground[Int($0.raw)] != isBackground[index]
             }

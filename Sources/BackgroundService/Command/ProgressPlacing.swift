@@ -1,8 +1,8 @@
 package import TransferModel
 
-/// Puts progress, which comes from the process, to its place among the events, which come from the journal: behind what
-/// happened before it, never outside of an attempt that can have made it. What has no place any more is dropped, for
-/// the next word says more.
+/// Inserts progress, which comes from the process, among the events, which come from the journal: after the events that
+/// preceded it, and only within an attempt that can have made it. Progress that fits nowhere is dropped, since later
+/// progress says more.
 package struct ProgressPlacing {
     private struct Subject: Hashable {
         let task: TaskIndex
@@ -12,9 +12,9 @@ package struct ProgressPlacing {
 
     private var tasks: [String: TaskIndex]
     private var sessions: [SessionIndex]
-    /// Of tasks with an attempt under way.
+    /// The phase of each task with an attempt under way.
     private var phases: [TaskIndex: Phase] = [:]
-    /// The last word of each, in the order in which they came.
+    /// The latest progress of each subject, in order of arrival.
     private var pending: [(subject: Subject, progress: TaskProgress)] = []
     private var last: UInt64 = 0
     private var time = WallTime(nanoseconds: .min)
@@ -25,7 +25,7 @@ package struct ProgressPlacing {
             job.tasks.enumerated().map { ($1.id, TaskIndex(raw: UInt32($0))) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// These were told.
+    /// Notes that these events were passed on.
     package mutating func passed(_ events: ArraySlice<Event>) {
         for event in events {
             last = event.sequence
@@ -48,6 +48,7 @@ package struct ProgressPlacing {
         }
     }
 
+    /// Takes progress from the process; it replaces earlier progress of the same body.
     package mutating func take(_ progress: TaskProgress) {
         guard let task = tasks[progress.task] else { return }
         let subject = Subject(task: task, direction: progress.direction)
@@ -55,7 +56,7 @@ package struct ProgressPlacing {
         pending.append((subject, progress))
     }
 
-    /// What can be told now.
+    /// Returns and removes the progress that can be passed on now.
     package mutating func placed() -> [Event] {
         guard !pending.isEmpty else { return [] }
         var events: [Event] = []

@@ -2,19 +2,20 @@ import Glibc
 package import SystemIO
 package import TransferModel
 
-/// Why a command cannot speak, or no longer, to the background process.
+/// Why a command cannot talk to the background process, or no longer.
 package enum ServiceFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// None listens, or one that is about to end: another may be started. Why.
+    /// No process listens, or one that is about to end: another may be started. The text says why.
     case absent(String)
-    /// It was there and left: what was asked may or may not have been heard.
+    /// The process went away: it may or may not have read the request.
     case gone
-    /// It is there and says nothing.
+    /// The process is there and did not answer within this time.
     case silent(TimeSpan)
-    /// One of the two must be replaced, or they do not belong together: what would help.
+    /// The two versions cannot talk, or the process serves another state folder; the text says what would help.
     case incompatible(String)
-    /// It said that it will not listen to this, or what it said cannot be understood.
+    /// The process refused the request, or its answer cannot be understood.
     case refused(String)
 
+    /// A sentence for the user.
     package var description: String {
         switch self {
         case .absent(let why), .incompatible(let why), .refused(let why): why
@@ -24,15 +25,15 @@ package enum ServiceFailure: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// A command's end of a conversation with the background process. Belongs to one thread; each call waits no longer
-/// than it was told to.
+/// A command's end of a conversation with the background process. Belongs to one thread; each call waits no longer than
+/// its timeout.
 package final class ServiceLink {
-    /// Who is there.
+    /// The greeting of the process.
     package let other: ServiceHello
     private let socket: Descriptor
     private var reader: FrameReader
     private var frames: ArraySlice<[UInt8]>
-    /// Heard while an answer was waited for.
+    /// News received while an answer was waited for.
     private var news: ArraySlice<ServiceNews> = []
     private var lastNumber: UInt32 = 0
 
@@ -50,6 +51,7 @@ package final class ServiceLink {
         var frames: ArraySlice<[UInt8]> = []
     }
 
+    /// Connects to the process of `place`, exchanges greetings and checks that the two versions can talk.
     package static func connect(
         _ place: ServicePlace, version: String, patience: TimeSpan
     ) throws(ServiceFailure) -> ServiceLink {
@@ -83,7 +85,7 @@ package final class ServiceLink {
             } catch {
                 switch error.errno {
                 case ENOENT, ECONNREFUSED: throw .absent("nobody listens at \(place.socket)")
-                // So many wait already that the system lets nobody stand behind them.
+                // // The queue of waiting connections is full.
                 case EAGAIN where Clocks.instant() < deadline: Polling.sleep(milliseconds: 10)
                 case EAGAIN: throw .silent(patience)
                 default: throw .refused("\(place.socket): \(error.reason)")
@@ -128,7 +130,7 @@ package final class ServiceLink {
         }
     }
 
-    /// Two paths may lead to one folder.
+    /// Whether two paths lead to one folder.
     private static func isSame(_ folder: String, _ other: String) -> Bool {
         if folder.isExactly(other) { return true }
         guard let facts = try? FileFacts.of(folder), let others = try? FileFacts.of(other) else { return false }
@@ -137,9 +139,10 @@ package final class ServiceLink {
 
     // MARK: Asking
 
-    /// How long an answer may take: a run answers between two turns of its loop.
+    /// How long an answer may take by default: a run answers between two turns of its loop.
     package static let patience = TimeSpan.seconds(15)
 
+    /// Sends a request and returns its answer; news that comes meanwhile is kept for `nextNews`.
     package func ask(
         _ wish: ServiceWish, patience: TimeSpan = ServiceLink.patience
     ) throws(ServiceFailure) -> ServiceAnswer {
@@ -159,7 +162,7 @@ package final class ServiceLink {
             case .part(number, let part, let isLast):
                 if answer == nil { answer = part } else { answer?.append(part) }
                 if isLast, let answer { return answer }
-            // The rest of an answer that was given up.
+            // // A further part of an answer for which an earlier call stopped waiting.
             case .part: break
             }
         }
@@ -168,13 +171,13 @@ package final class ServiceLink {
 
     // MARK: Following
 
-    /// Something has come already, for which nobody need poll.
+    /// Whether something has been received already, so that polling is not needed.
     package var hasNews: Bool { !news.isEmpty || !frames.isEmpty }
 
-    /// What to poll for; `nextNews` with no time takes what has come.
+    /// What to poll for; `nextNews` with a time of zero then returns what has come.
     package var entry: PollEntry { PollEntry(socket.raw) }
 
-    /// What comes next for one who follows; `nil` when the time ran out.
+    /// Returns the next news of a followed session, or `nil` when the time ran out.
     package func nextNews(within time: TimeSpan) throws(ServiceFailure) -> ServiceNews? {
         if let first = news.popFirst() { return first }
         let deadline = Clocks.instant() + time
@@ -190,7 +193,7 @@ package final class ServiceLink {
 
     // MARK: Bytes
 
-    /// `nil` when the time ran out.
+    /// Returns the next message, or `nil` when the time ran out.
     private func next(_ deadline: Instant) throws(ServiceFailure) -> ServiceMessage? {
         while frames.isEmpty {
             guard let more = try Self.receive(socket, &reader, deadline) else { return nil }
@@ -232,7 +235,7 @@ package final class ServiceLink {
         }
     }
 
-    /// `false` when the time ran out.
+    /// Waits for the entry; returns `false` when the time had run out already.
     private static func wait(_ entry: PollEntry, _ deadline: Instant) -> Bool {
         let left = (deadline - Clocks.instant()).nanoseconds
         guard left > 0 else { return false }

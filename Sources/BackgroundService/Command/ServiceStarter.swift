@@ -2,18 +2,22 @@ import Glibc
 import SystemIO
 package import TransferModel
 
-/// Finds the background process, or starts it: this very program once more, apart from whoever started it.
+/// Finds the background process, or starts it: this same program once more, detached from the command that starts it.
 package struct ServiceStarter: Sendable {
+    /// The state folder's paths.
     package var place: ServicePlace
-    /// Of the program.
+    /// The program's version.
     package var version: String
-    /// What was said with `--state-dir`, absolute; `nil` leaves it to the environment, as here.
+    /// The absolute path given with `--state-dir`; `nil` leaves the process to find the folder by its environment, as
+    /// this command did.
     package var stateDirectory: String?
+    /// This command's environment, of which the process gets what `kept(_:)` returns.
     package var environment: [String: String]
-    /// For the process to be found or to begin, all told.
+    /// The time within which the process must be found or have begun, all in all.
     package var patience = TimeSpan.seconds(10)
-    /// Another program than this one, and the words before its options; tests have theirs.
+    /// Path of another program than this one, which tests set.
     package var program: String?
+    /// The words before the process's options.
     package var command = ["daemon"]
 
     package init(_ place: ServicePlace, version: String, stateDirectory: String?, environment: [String: String]) {
@@ -23,12 +27,12 @@ package struct ServiceStarter: Sendable {
         self.environment = environment
     }
 
-    /// So often a process may end while it begins.
+    /// The number of times that a process may end while it begins.
     private static let deaths = 3
 
     // MARK: Finding
 
-    /// Who is there already; `nil` when nobody is.
+    /// Connects to a process that is already there; `nil` when there is none.
     package func find() throws(ServiceTrouble) -> ServiceLink? {
         do throws(ServiceFailure) {
             return try ServiceLink.connect(place, version: version, patience: patience)
@@ -38,7 +42,8 @@ package struct ServiceStarter: Sendable {
         }
     }
 
-    /// Who is there, or who is there then. Of commands that start one at the same time all find the same.
+    /// Connects to the process, starting it if there is none. Commands that start one at the same time all find the
+    /// same.
     package func connect() throws(ServiceTrouble) -> ServiceLink {
         let deadline = Clocks.instant() + patience
         var attempt = Attempt()
@@ -56,15 +61,16 @@ package struct ServiceStarter: Sendable {
         }
     }
 
-    /// Sees to it that somebody carries what the journal may have, and waits for nobody: who is there is told to look,
-    /// else a process is started. What goes wrong with it shows when somebody has a use for it.
+    /// Sees to it that a process carries what the journal may have, without waiting for it: a running process is told
+    /// to look, else one is started. Its failures show when a command needs it.
     package func goOn() {
         guard UnfinishedMark(place).isThere else { return }
         do throws(ServiceFailure) {
             let link = try ServiceLink.connect(place, version: version, patience: Self.glance)
             _ = try link.ask(.ring(nil), patience: Self.glance)
         } catch {
-            // Whoever has the lock and does not listen is about to begin, or to end: others will come by.
+            // // A process that has the lock and does not listen is about to begin or to end: a later command sees to
+            // the rest.
             guard case .absent = error, ServiceLock.holder(place) == nil else { return }
             (try? start())?.release()
         }
@@ -78,11 +84,11 @@ package struct ServiceStarter: Sendable {
         var process: DetachedProcess?
         var deaths = 0
         var logSize: Int64 = 0
-        /// Until the next look, at the least: a process takes some ten milliseconds to begin.
+        /// Shortest time in milliseconds until the next look: a process takes some ten milliseconds to begin.
         var pause: Int64 = 1
         var began = Clocks.instant()
 
-        /// An eighth of what was waited already, so that nobody waits much longer than the process takes.
+        /// Waits an eighth of the time waited so far, so that a command waits not much longer than the process takes.
         mutating func rest() {
             let waited = (Clocks.instant() - began).nanoseconds / 1_000_000
             let pause = min(50, max(pause, waited / 8))
@@ -92,13 +98,13 @@ package struct ServiceStarter: Sendable {
         }
     }
 
-    /// Starts it unless one is about to begin.
+    /// Starts a process unless one is about to begin.
     private func begin(_ attempt: inout Attempt) throws(ServiceTrouble) {
         if let process = attempt.process {
             guard process.hasEnded else { return }
             attempt.process = nil
             switch process.reap() {
-            // It found another there.
+            // // It found another process that serves this place.
             case .exited(0): attempt.pause = 20
             case let ending:
                 attempt.deaths += 1
@@ -124,13 +130,13 @@ package struct ServiceStarter: Sendable {
         }
     }
 
-    /// What a process needs to find its places, programs and words. What a run was started with is kept with the run:
-    /// the proxies, options and secrets of whoever came first are nothing to the runs of others.
+    /// Returns the variables that a process needs to find its folders, programs and locale. What a run was started with
+    /// is stored with the run: the proxies, options and secrets of the first command must not reach the runs of others.
     package static func kept(_ environment: [String: String]) -> [String] {
         environment.filter { name, _ in isKept(name) }.map { "\($0)=\($1)" }.sorted()
     }
 
-    /// What is kept and is no text goes on as it is: a `PATH` may name such a folder.
+    /// Returns kept variables whose value is no valid text, as raw bytes: a `PATH` may name a folder with such a name.
     private static func stray() -> [RawName] {
         Surroundings.variables().filter { line in
             let name = line.bytes.prefix { $0 != UInt8(ascii: "=") }

@@ -2,15 +2,16 @@ package import JobRunner
 package import Stores
 import TransferModel
 
-/// An identifier as somebody typed it.
+/// What the journal has for an identifier that the user typed.
 package enum NamedSession: Sendable {
-    /// A run whose end nobody knows of yet.
+    /// A run whose end has not been delivered.
     case run(JournalRun)
-    /// It ended, and its end is known.
+    /// A run that ended and whose end was delivered.
     case over(JournalRun)
-    /// There are these.
+    /// No run has the identifier; these identifiers have one.
     case unknown([String])
 
+    /// Looks the identifier up in the journal.
     package static func find(_ identifier: String, _ folder: StateFolder) throws(StoreError) -> NamedSession {
         guard Journal.isThere(folder: folder.state) else { return .unknown([]) }
         let journal = try Journal.open(folder: folder.state)
@@ -21,14 +22,16 @@ package enum NamedSession: Sendable {
     }
 }
 
-/// Asks the background process to change something, starting it if there is none.
+/// Asks the background process to change tasks of a session, starting the process if there is none.
 package struct SessionControl {
+    /// Connects to the process.
     package let starter: ServiceStarter
-    /// It may end between being found and being asked.
+    /// The number of attempts: the process may end between being found and being asked.
     private static let tries = 3
 
     package init(_ starter: ServiceStarter) { self.starter = starter }
 
+    /// Sends the request and returns the reply; tries again when the process goes away.
     package func perform(_ control: ServiceControl) throws(ServiceTrouble) -> ControlReply {
         for _ in 0..<Self.tries {
             let link = try starter.connect()

@@ -1,12 +1,14 @@
 package import TransferModel
 
-/// What one connection may say and how fast; pure.
+/// The state machine of one connection's input: what it may say and how fast; does no I/O.
 package struct Conversation {
+    /// What the connection has to do about received bytes.
     package enum Step: Hashable {
-        /// Both sides can talk from here on.
+        /// The greeting is accepted: requests may follow.
         case greeted
+        /// Perform this request.
         case ask(ServiceRequest)
-        /// Nothing more is heard; the other side is told why.
+        /// Read nothing more and send this reason.
         case end(String)
     }
     private enum Phase { case beginning, speaking, over }
@@ -16,7 +18,7 @@ package struct Conversation {
     private var phase = Phase.beginning
     private var reader = FrameReader()
     private var allowance: FrameAllowance
-    /// When what was begun has to be whole.
+    /// When the greeting or the frame under way must be complete; `.distantFuture` if nothing is awaited.
     package private(set) var deadline: Instant
 
     package init(_ own: ServiceHello, _ limits: ServiceLimits, _ now: Instant) {
@@ -26,8 +28,10 @@ package struct Conversation {
         deadline = now + limits.patience
     }
 
+    /// Whether the conversation was ended; further input is ignored.
     package var isOver: Bool { if case .over = phase { true } else { false } }
 
+    /// Takes bytes from the socket and returns what to do, in order.
     package mutating func take(_ bytes: [UInt8], _ now: Instant) -> [Step] {
         if isOver { return [] }
         let progress = reader.take(bytes)
@@ -38,7 +42,7 @@ package struct Conversation {
         return steps
     }
 
-    /// The deadline has come.
+    /// Ends the conversation because the deadline has passed.
     package mutating func timeOut() -> Step {
         let what = phase == .beginning ? "no `hello` came" : "the rest of a frame did not come"
         return end("\(what) within \(limits.patience.seconds) s")
@@ -52,7 +56,7 @@ package struct Conversation {
             if phase == .beginning { return greet(try ServiceHello.parse(frame)) }
             return .ask(try ServiceRequest.parse(frame))
         } catch {
-            // `stop` is heard from whoever cannot say anything else.
+            // // `stop` is accepted even from a program that cannot greet in a known way.
             if phase == .beginning, let request = try? ServiceRequest.parse(frame), request.wish == .stop {
                 return .ask(request)
             }
@@ -95,7 +99,7 @@ package struct Conversation {
     }
 }
 
-/// So many frames a second, as many more at once.
+/// A token bucket: `rate` frames a second, and at most as many at once.
 struct FrameAllowance {
     private let rate: Int
     private var left: Double

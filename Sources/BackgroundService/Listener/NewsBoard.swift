@@ -1,40 +1,44 @@
 import Synchronization
 
-/// What runs have to tell those who follow: the last word of each counts, so however fast they talk, nothing piles up
-/// and the listener comes by at its own pace. Nothing is kept of what nobody follows but a number.
+/// Collects what runs report to followers. Only the latest number and progress of each session is kept, so that nothing
+/// piles up however fast runs report, and the listener reads the board at its own pace. Of a session without followers
+/// only a number is kept.
 package final class NewsBoard: Sendable {
     /// What is new since the last look.
     package struct Content: Equatable {
+        /// The number of the last event in the journal, for each session with news.
         package var events: [String: UInt64] = [:]
-        /// Of those among `events` that are in trouble.
+        /// The trouble of those sessions in `events` that have one.
         package var troubles: [String: String] = [:]
+        /// The latest progress of each body under way.
         package var progress: [TaskProgress] = []
-        /// Something is still there: progress, before its time.
+        /// Whether progress is left on the board, whose time has not come yet.
         package var hasMore = false
+        /// Whether there is neither a new event nor progress.
         package var isEmpty: Bool { events.isEmpty && progress.isEmpty }
     }
 
-    /// A body that is sent and one that is received are two things of which the last word counts.
+    /// The body that progress is about; the request's and the response's body of a task are two subjects.
     private struct Subject: Hashable {
         let task: String
         let direction: TaskProgress.Direction
     }
 
     private struct State {
-        /// By session: the last event in the journal.
+        /// By session: the number of the last event in the journal.
         var last: [String: UInt64] = [:]
-        /// By session: why its events wait to be written, or its run to be carried.
+        /// By session: why its events cannot be written, or its run not be carried.
         var troubles: [String: String] = [:]
-        /// How many follow a session, and how many of them report what became of it.
+        /// By session: the number of followers, and how many of them write the run's report.
         var followers: [String: (all: Int, reporting: Int)] = [:]
         var news: Set<String> = []
-        /// An end is among the news, which is told before the listener's pace allows.
+        /// A run's end is among the news, which is passed on before the listener's pace allows.
         var isHurried = false
-        /// Their runs are over, and their last news have not gone out.
+        /// Sessions whose runs are over and whose last news have not gone out.
         var over: Set<String> = []
         var progress: [String: [Subject: TaskProgress]] = [:]
-        /// The listener does not come by of itself: whoever has something new wakes it. Once for each, for it takes
-        /// progress at a slower pace.
+        /// Whether a report must wake the listener, which sleeps otherwise. One flag for each kind, since the listener
+        /// takes progress at a slower pace.
         var mustWakeForNews = true
         var mustWakeForProgress = true
 
@@ -43,7 +47,7 @@ package final class NewsBoard: Sendable {
         }
     }
 
-    /// Of one session between two looks; a run has no more tasks under way at a time.
+    /// Greatest number of subjects of one session between two looks; a run has no more tasks under way at a time.
     private static let maximumTasks = 4096
 
     private let state = Mutex(State())
@@ -54,10 +58,10 @@ package final class NewsBoard: Sendable {
 
     // MARK: For those who run
 
-    /// The journal holds the session's events up to this number.
+    /// Reports that the journal holds the session's events up to this number.
     package func events(of identifier: String, upTo sequence: UInt64) {
         let mustWake = state.withLock { state in
-            // The next run of an identifier counts from the beginning.
+            // // The next run of an identifier counts from the beginning.
             if state.over.remove(identifier) != nil { state.last[identifier] = nil }
             if sequence <= state.last[identifier] ?? 0 { return false }
             state.last[identifier] = sequence
@@ -68,7 +72,7 @@ package final class NewsBoard: Sendable {
         if mustWake { wake() }
     }
 
-    /// The journal has the run's end: of that nobody else tells, for it is no event.
+    /// Reports that the journal has the run's end, which is not an event and would otherwise go unnoticed.
     package func ended(_ identifier: String) {
         let isFollowed = state.withLock { state in
             guard state.followers[identifier] != nil else { return false }
@@ -79,8 +83,8 @@ package final class NewsBoard: Sendable {
         if isFollowed { wake() }
     }
 
-    /// Its events cannot be written, or its run not be carried, for this reason; `nil` when that is over. Kept while
-    /// nobody carries the run: that may be just what it is about.
+    /// Reports why the session's events cannot be written or its run not be carried; `nil` when that is over. Kept even
+    /// while no process carries the run, since that may be the trouble.
     package func trouble(of identifier: String, _ trouble: String?) {
         let mustWake = state.withLock { state in
             guard state.troubles[identifier] != trouble else { return false }
@@ -92,11 +96,13 @@ package final class NewsBoard: Sendable {
         if mustWake { wake() }
     }
 
+    /// Returns what was last reported as the session's trouble; `nil` for none.
     package func trouble(of identifier: String) -> String? { state.withLock { $0.troubles[identifier] } }
 
-    /// There is something for which those who follow wait.
+    /// Whether a run's end is among the news, which is to go out at once.
     package var isHurried: Bool { state.withLock { $0.isHurried } }
 
+    /// Reports progress; dropped if the session has no follower or too many subjects.
     package func progress(_ progress: TaskProgress) {
         let mustWake = state.withLock { state in
             guard state.followers[progress.identifier] != nil else { return false }
@@ -110,17 +116,17 @@ package final class NewsBoard: Sendable {
         if mustWake { wake() }
     }
 
-    /// Whether anybody would hear of progress.
+    /// Whether the session has followers, which would receive progress.
     package func isFollowed(_ identifier: String) -> Bool {
         state.withLock { $0.followers[identifier] != nil }
     }
 
-    /// Whether somebody writes its report.
+    /// Whether a follower writes the run's report.
     package func isReported(_ identifier: String) -> Bool {
         state.withLock { ($0.followers[identifier]?.reporting ?? 0) > 0 }
     }
 
-    /// The run is over and its last events were told: its number is forgotten once they went out.
+    /// Forgets the number of a run that is over, once its last news have gone out.
     package func forget(_ identifier: String) {
         state.withLock { state in
             if state.news.contains(identifier) {
@@ -139,7 +145,8 @@ package final class NewsBoard: Sendable {
 
     // MARK: For the listener
 
-    /// One more follows, and with `reports` writes what becomes of it; the session's last number, 0 when it is not known.
+    /// Adds a follower, which with `reports` writes the run's report. Returns the number of the session's last event, 0
+    /// when it is not known.
     package func follow(_ identifier: String, reports: Bool = true) -> UInt64 {
         state.withLock { state in
             var followers = state.followers[identifier] ?? (0, 0)
@@ -150,7 +157,7 @@ package final class NewsBoard: Sendable {
         }
     }
 
-    /// As it followed.
+    /// Removes a follower, with the same `reports` as when it was added.
     package func unfollow(_ identifier: String, reports: Bool = true) {
         state.withLock { state in
             var left = state.followers[identifier] ?? (0, 0)
@@ -164,7 +171,7 @@ package final class NewsBoard: Sendable {
         }
     }
 
-    /// Takes what is new. When nothing is, whoever posts next wakes the listener.
+    /// Takes what is new. When nothing is, the next report wakes the listener.
     package func take(withProgress: Bool) -> Content {
         state.withLock { state in
             var content = Content()

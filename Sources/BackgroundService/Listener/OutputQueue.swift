@@ -1,5 +1,6 @@
-/// What one connection is owed, bounded whatever it does: a frame under way, answers that are written only as they are
-/// taken, and the last word of each session it follows. Progress is told to those who have taken all else.
+/// The output of one connection, bounded whatever the other side does: a frame under way, answers that are encoded only
+/// as they are sent, and the latest news of each followed session. Progress goes only to connections that have taken
+/// everything else.
 package struct OutputQueue {
     private var unsent: ArraySlice<UInt8> = []
     private var answers: ArraySlice<AnswerParts> = []
@@ -7,29 +8,33 @@ package struct OutputQueue {
 
     package init() {}
 
+    /// Whether nothing is left to send.
     package var isEmpty: Bool { unsent.isEmpty && answers.isEmpty && owed.isEmpty }
+    /// The number of answers that were not sent completely.
     package var waitingAnswers: Int { answers.count }
 
-    /// Before anything else is said.
+    /// Appends a frame that precedes every answer and news.
     package mutating func say(_ frame: [UInt8]) { unsent += frame }
 
-    /// Nothing else will be said: behind what is written already, in place of what is not.
+    /// Appends the last frame: it follows what is encoded already and replaces the rest.
     package mutating func finish(_ frame: [UInt8]) {
         unsent += frame
         (answers, owed) = ([], [:])
     }
 
+    /// Appends an answer, which is encoded as it is sent.
     package mutating func answer(_ parts: AnswerParts) { answers.append(parts) }
 
-    /// `frame` is of the news, and the same for all who follow. It goes at once, or the news later.
+    /// Appends news of a session; `frame` is its encoding, shared by all followers. It is sent at once if the queue is
+    /// empty, else the session's latest news is encoded later.
     package mutating func tell(_ identifier: String, _ news: ServiceNews, _ frame: [UInt8]) {
         if isEmpty { unsent = frame[...] } else { owed[identifier] = news }
     }
 
-    /// Dropped for whoever is behind.
+    /// Appends a frame if the queue is empty; drops it if the other side is behind.
     package mutating func tellIfIdle(_ frame: [UInt8]) { if isEmpty { unsent = frame[...] } }
 
-    /// What is to be sent next; empty when nothing is owed.
+    /// Returns the bytes to be sent next; empty when nothing is left.
     package mutating func next() -> ArraySlice<UInt8> {
         while unsent.isEmpty {
             if let first = answers.indices.first {
@@ -37,7 +42,7 @@ package struct OutputQueue {
             } else if let (_, news) = owed.popFirst() {
                 unsent = news.frame[...]
             } else {
-                // Nothing is held for one who is owed nothing.
+                // // Release the storage: an idle connection holds no memory.
                 answers = []
                 break
             }
@@ -45,5 +50,6 @@ package struct OutputQueue {
         return unsent
     }
 
+    /// Removes the first `count` bytes of what `next()` returned: they were sent.
     package mutating func sent(_ count: Int) { unsent = count == unsent.count ? [] : unsent.dropFirst(count) }
 }

@@ -1,24 +1,24 @@
 import SystemIO
 import TransferModel
 
-/// One who is connected. Belongs to the listener's thread.
+/// One connected command. Belongs to the listener's thread.
 final class ServiceConnection {
     let number: UInt64
     private let socket: Descriptor
     private let limits: ServiceLimits
     private var conversation: Conversation
     private var output = OutputQueue()
-    /// Requests without an answer.
+    /// The number of requests that are not answered yet.
     private var asked = 0
-    /// Why nothing more is heard, until that is said: after the answers to what was asked before.
+    /// Why no further input is read, until this is sent: after the answers to earlier requests.
     private var lastWord: String?
-    /// By session, whether it writes the report.
+    /// The followed sessions; the value says whether this connection writes the report.
     private(set) var follows: [String: Bool] = [:]
-    /// When whoever owes us the rest of a frame, or has taken nothing of what we owe, has had long enough.
+    /// When the connection is closed unless the rest of a frame comes, or some of the output is taken.
     private(set) var deadline: Instant
-    /// What is waited for at present.
+    /// What the readiness set waits for at present.
     private(set) var interest = (reading: true, writing: false)
-    /// The other side left, or all was said that was to be.
+    /// Whether the other side has left, or everything was sent that was to be.
     private(set) var isGone = false
 
     init(_ caller: consuming Caller, number: UInt64, own: ServiceHello, _ limits: ServiceLimits, _ now: Instant) {
@@ -34,7 +34,7 @@ final class ServiceConnection {
 
     // MARK: What comes
 
-    /// Reads once only: whoever never stops talking must not keep the others waiting.
+    /// Reads once and returns the requests in it: a connection that never stops sending must not delay the others.
     func read(_ now: Instant) -> [ServiceRequest] {
         guard !conversation.isOver else { return drain() }
         let bytes: [UInt8]
@@ -58,7 +58,7 @@ final class ServiceConnection {
         return requests
     }
 
-    /// Of one who is not heard any more only the end is of interest.
+    /// Discards input after the conversation's end, to notice when the other side closes.
     private func drain() -> [ServiceRequest] {
         do throws(SystemError) {
             if try LocalSocket.receive(socket)?.isEmpty == true { isGone = true }
@@ -69,7 +69,7 @@ final class ServiceConnection {
     }
 
     func timeOut(_ now: Instant) {
-        // To whom something is owed that nobody takes there is nothing to say.
+        // // A connection that does not take its output cannot be sent a reason either.
         guard output.isEmpty, !conversation.isOver, case .end(let reason) = conversation.timeOut() else {
             isGone = true
             return
@@ -78,7 +78,7 @@ final class ServiceConnection {
         sayLastWord(now)
     }
 
-    /// If there is one; it leaves as soon as that went out.
+    /// Sends the reason for the conversation's end, if there is one; the connection closes once it was sent.
     func sayLastWord(_ now: Instant) {
         guard let reason = lastWord else { return }
         lastWord = nil
@@ -111,7 +111,7 @@ final class ServiceConnection {
 
     var owesNothing: Bool { output.isEmpty }
 
-    /// Sends what will go without waiting.
+    /// Sends as much of the output as the socket takes without waiting.
     func flush(_ now: Instant) {
         if isGone { return }
         var hasMoved = false
@@ -140,10 +140,10 @@ final class ServiceConnection {
             (deadline, isSlow) = (now + (conversation.isOver ? limits.patience : limits.slowness), true)
         }
     }
-    /// The deadline is that of output.
+    /// Whether `deadline` is for taking output rather than for input.
     private var isSlow = false
 
-    /// After reading, when nothing was said.
+    /// Updates deadline and interest after a read that produced no output.
     func settle(_ now: Instant) {
         setDeadline(now, hasMoved: false)
         interest.reading = asked + output.waitingAnswers < limits.requests
@@ -151,7 +151,8 @@ final class ServiceConnection {
 
     // MARK: Following
 
-    /// `nil` when it follows too many already; whether it is one more.
+    /// Follows a session. Returns whether it was not followed before, or `nil` when the connection follows too many
+    /// already.
     func follow(_ identifier: String, reports: Bool) -> Bool? {
         if follows[identifier] != nil { return false }
         guard follows.count < limits.follows else { return nil }

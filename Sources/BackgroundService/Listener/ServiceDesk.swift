@@ -4,15 +4,16 @@ import TransferModel
 
 /// Why the process ends.
 package enum ServiceEnd: Hashable, Sendable, CustomStringConvertible {
-    /// Nothing to do and nobody there.
+    /// There is neither a run nor a connection.
     case idle
-    /// A command asked for it.
+    /// A command asked for it (`stop`).
     case asked
     case signal(Int32)
-    /// Its state folder is no longer there, or another stands in its place.
+    /// The state folder was removed or replaced by another.
     case displaced
     case failed(String)
 
+    /// A sentence for the log, the service manager and the followers.
     package var description: String {
         switch self {
         case .idle: "nothing to do"
@@ -24,7 +25,7 @@ package enum ServiceEnd: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What the listener's thread and the others share.
+/// What the listener's thread shares with other threads.
 final class ServiceDesk: Sendable {
     struct Answer: Sendable {
         let connection: UInt64
@@ -41,11 +42,11 @@ final class ServiceDesk: Sendable {
     let wake: PollWake
     /// Called once, from the listener's thread, when it finds that the process should end.
     let end: @Sendable (ServiceEnd) -> Void
-    /// Asked now and then: whether the place that this process serves is still the one it was started for.
+    /// Whether the lock file that this process holds is still the one at its path; checked at intervals.
     let isInPlace: @Sendable () -> Bool
     let place: ServicePlace
     let log: @Sendable (String) -> Void
-    /// Nobody is let in any more, for this reason.
+    /// Set once no connection is accepted any more: the reason.
     let leaving = Mutex<ServiceEnd?>(nil)
     private let closing = Atomic<Bool>(false)
 
@@ -80,7 +81,7 @@ final class ServiceDesk: Sendable {
         wake.signal()
     }
 
-    /// The thread's whole life.
+    /// The body of the listener's thread.
     func work(_ door: ServiceDoor) {
         do throws(SystemError) {
             let room = try ServiceRoom(self, door)

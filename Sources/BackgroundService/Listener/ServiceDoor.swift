@@ -1,8 +1,8 @@
 import Glibc
 import SystemIO
 
-/// A socket on which the process listens: its own in the runtime folder, or one that a service manager holds open.
-/// It is opened by whoever has the process's lock.
+/// The socket at which the process listens: its own in the runtime folder, or one that a service manager holds open.
+/// Opened only by the process that holds the lock.
 final class ServiceDoor: Sendable {
     let socket: Descriptor
     private let own: Own?
@@ -19,7 +19,7 @@ final class ServiceDoor: Sendable {
         }
     }
 
-    /// A service manager's: it stays when this process ends, and whoever calls next starts another.
+    /// Takes a service manager's socket, which outlives this process: the next connection to it starts another.
     init(passed: consuming Descriptor) {
         socket = passed
         own = nil
@@ -30,8 +30,8 @@ final class ServiceDoor: Sendable {
         self.own = own
     }
 
-    /// A socket that the dead left is replaced. One that is answered belongs to somebody else, for this process has the
-    /// lock of its state folder: another state folder's, with the same runtime folder.
+    /// Opens the socket in the runtime folder, replacing one left by a dead process. A socket that answers must belong
+    /// to another state folder with the same runtime folder, since this process has the lock of its own.
     static func open(_ place: ServicePlace) throws(ServiceTrouble) -> ServiceDoor {
         let name = ServicePlace.socketName
         let folder: Descriptor
@@ -54,7 +54,7 @@ final class ServiceDoor: Sendable {
         }
     }
 
-    /// Whether anybody listens there.
+    /// Whether a process accepts connections at the socket of `place`.
     static func isAnswered(_ place: ServicePlace) -> Bool {
         guard let folder = try? PrivateFolder.open(place.runtime) else { return false }
         return isAnswered(ServicePlace.socketName, in: folder, at: place.runtime)
@@ -65,20 +65,20 @@ final class ServiceDoor: Sendable {
             _ = try LocalSocket.connect(name, in: folder, at: path)
             return true
         } catch {
-            // So many wait already that nobody else may: then somebody listens.
+            // // The queue of waiting connections is full: so a process listens.
             return error.errno == EAGAIN
         }
     }
 
-    /// Whether it is still found under its name. A runtime folder goes when its user has logged out.
+    /// Whether the socket is still found under its name. A runtime folder is removed when its user has logged out.
     var isFound: Bool {
         guard let own else { return true }
-        // By path: the folder itself may be another by now.
+        // // By path: the folder itself may be another by now.
         guard let facts = try? FileFacts.of("\(own.path)/\(ServicePlace.socketName)") else { return false }
         return facts.inode == own.inode
     }
 
-    /// Nobody finds it any more; those who have called already still wait behind it.
+    /// Removes the socket's name, so that new connections do not find it; those already queued still wait.
     func hide() {
         if let own, isFound { try? own.folder.unlink(ServicePlace.socketName) }
     }

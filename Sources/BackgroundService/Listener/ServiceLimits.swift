@@ -1,26 +1,30 @@
 package import TransferModel
 
-/// What the process bears from those who connect, and how long it stays without them.
+/// What the process accepts from connections, and how long it stays without them.
 package struct ServiceLimits: Sendable {
-    /// Whoever comes when so many are there waits outside. Fewer where the system allows fewer descriptors.
+    /// Greatest number of connections; more wait in the socket's queue. Smaller where the system allows fewer
+    /// descriptors.
     package var connections = 16_384
-    /// For a first frame, and for the rest of one that was begun.
+    /// Time for the greeting, and for the rest of a frame that was begun.
     package var patience = TimeSpan.seconds(5)
-    /// For something to be taken by one to whom something is owed: a terminal that was stopped is forgiven.
+    /// Time for some of the output to be taken; long enough for a terminal that was stopped for a while.
     package var slowness = TimeSpan.seconds(30)
+    /// Frames that one connection may send in a second, and at most at once.
     package var framesPerSecond = 200
-    /// Requests of one connection that wait for their answers; no more of it are read.
+    /// Greatest number of unanswered requests of one connection; beyond it the process reads no more from it.
     package var requests = 16
-    /// Sessions that one connection follows.
+    /// Greatest number of sessions that one connection may follow.
     package var follows = 64
-    /// Without a run and a connection the process ends after that.
+    /// Time after which the process ends without a run and a connection.
     package var idle = TimeSpan.seconds(60)
-    /// How often the process looks after itself: its socket, its idleness, what its manager wants to hear.
+    /// How often the process checks its socket, its idleness and what its service manager waits for.
     package var tick = TimeSpan.seconds(2)
-    /// Between two words of progress to one follower.
+    /// Shortest time between two progress messages to one follower.
     package var progressPace = TimeSpan.milliseconds(200)
-    /// Between two rounds of news: one, and so much for each follower, so that many cost as much as a few.
+    /// Shortest time between two rounds of news, however few followers there are.
     package var newsPace = TimeSpan.milliseconds(5)
+    /// Time that each follower adds to a sum; the time between two rounds is the larger of that sum and `newsPace`, so
+    /// that many followers cost as much as a few.
     package var newsPacePerFollower = TimeSpan.microseconds(100)
 
     package init() {}

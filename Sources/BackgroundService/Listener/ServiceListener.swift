@@ -1,8 +1,8 @@
 import SystemIO
 import TransferModel
 
-/// Hears commands and tells those who follow: a thread of its own, so that nobody who is slow, silent or hostile is
-/// ever waited for by a run.
+/// Serves commands and followers on a thread of its own, so that a slow, silent or hostile connection never delays a
+/// run.
 package final class ServiceListener: Sendable {
     private let desk: ServiceDesk
     private let thread: Thread
@@ -12,10 +12,10 @@ package final class ServiceListener: Sendable {
         thread = try Thread(named: "service") { desk.work(door) }
     }
 
-    /// Nobody finds the process any more and whoever asks is left; those who follow still hear what happens.
+    /// Stops accepting connections and requests; followers still receive news.
     func leave(_ why: ServiceEnd) { desk.leave(why) }
 
-    /// What was said still goes out.
+    /// Sends what is left of the output, and ends the thread.
     func close() {
         desk.close()
         thread.join()

@@ -2,7 +2,7 @@ import Synchronization
 import SystemIO
 import TransferModel
 
-/// All who are connected, one wait over them. Belongs to the listener's thread.
+/// The event loop over all connections. Belongs to the listener's thread.
 final class ServiceRoom {
     private enum Tag {
         static let wake: UInt64 = 0
@@ -13,13 +13,13 @@ final class ServiceRoom {
     private let desk: ServiceDesk
     private let set: ReadinessSet
     private var door: ServiceDoor?
-    /// The door is waited for.
+    /// Whether the listening socket is in the readiness set.
     private var isOpen = false
-    /// Nobody is let in until then: the process had no descriptor to spare.
+    /// When connections are accepted again after the process had no descriptor to spare.
     private var closedUntil = Instant(nanoseconds: 0)
     private var connections: [UInt64: ServiceConnection] = [:]
     private var nextNumber = Tag.firstConnection
-    /// Those with a deadline: few, whatever the number of those who just listen.
+    /// The connections with a deadline: few, however many only follow.
     private var impatient: Set<UInt64> = []
     private var followers: [String: Set<UInt64>] = [:]
     private var news: NewsPace
@@ -84,7 +84,7 @@ final class ServiceRoom {
 
     private func letIn(_ now: Instant) {
         guard let door else { return }
-        // As many in a turn as one can come by without keeping the others waiting.
+        // // Accept a bounded number per turn, so that connected commands do not wait.
         for _ in 0..<64 where mayLetIn(now) {
             do throws(SystemError) {
                 guard let caller = try LocalSocket.accept(door.socket) else { return }
@@ -109,7 +109,8 @@ final class ServiceRoom {
         change(one) { $0.say(hello, now) }
     }
 
-    /// Whatever is done with a connection is done through here: what it waits for, and whether it is still there, follows.
+    /// Runs `body` on a connection and then updates its interest, its deadline and whether it is closed; every change
+    /// to a connection goes through here.
     private func change(_ one: ServiceConnection, _ body: (ServiceConnection) -> Void) {
         guard connections[one.number] != nil else { return }
         let before = one.interest
@@ -138,7 +139,7 @@ final class ServiceRoom {
     // MARK: Requests
 
     private func serve(_ ready: ReadinessSet.Ready, _ now: Instant) {
-        // Gone in this very turn.
+        // // The connection may have been closed in this turn.
         guard let one = connections[ready.tag] else { return }
         var requests: [ServiceRequest] = []
         change(one) { one in
@@ -157,7 +158,7 @@ final class ServiceRoom {
             answers.post(ServiceDesk.Answer(connection: caller, request: number, answer: $0))
         }
         switch request.wish {
-        // Whoever finds nobody any more asks the next process.
+        // // Closed without an answer, the command asks the next process.
         case _ where isLeaving && request.wish != .stop: remove(one)
         case .ring(let identifier):
             desk.host.ring(identifier)
@@ -224,7 +225,8 @@ final class ServiceRoom {
         for number in followers[identifier] ?? [] { if let one = connections[number] { change(one, body) } }
     }
 
-    /// Once for all who follow, in one piece for each session: of more than a screen shows, some.
+    /// Encodes progress once for all followers, in one piece for each session; of very much progress only a part is
+    /// sent.
     private static func progressFrames(_ progress: [TaskProgress]) -> [String: [UInt8]] {
         var frames: [String: [UInt8]] = [:]
         for one in progress where frames[one.identifier]?.count ?? 0 < 128 << 10 {
@@ -248,7 +250,8 @@ final class ServiceRoom {
         if let door, !door.isFound { reopen(door) }
     }
 
-    /// From here on nobody is let in: whoever connects in between finds no greeting and starts the next process.
+    /// Stops accepting connections and asks the process to end: a command that connects in between gets no greeting and
+    /// starts the next process.
     private func end(_ why: ServiceEnd) {
         beginToLeave(why, Clocks.instant())
         desk.end(why)
@@ -261,7 +264,7 @@ final class ServiceRoom {
     private func reopen(_ lost: ServiceDoor) {
         do throws(ServiceTrouble) {
             let opened = try ServiceDoor.open(desk.place)
-            // Those who had found the old one in time are not lost.
+            // // Accept connections that reached the old socket in time.
             letIn(Clocks.instant())
             setOpen(false)
             door = opened
@@ -277,16 +280,17 @@ final class ServiceRoom {
         isLeaving = true
         setOpen(false)
         door?.hide()
-        // Dropped, it turns away those who wait behind it; a manager's goes on holding them.
+        // // An own socket closes with this reference and refuses the queued connections; a service manager keeps its
+        // socket.
         door = nil
         let frame = ServiceNews.leaving(why.description).frame
         for one in connections.values where !one.isGone { change(one) { $0.say(frame, now) } }
     }
 
-    /// The process ends: what was said still goes out, for a second at most.
+    /// Sends what is left of the output before the process ends, for a second at most.
     func empty() {
         let last = Clocks.instant() + .seconds(1)
-        // The runs may all have been left while the last turn went on.
+        // // All runs may have been left during the last turn.
         leaveIfTold(Clocks.instant())
         answer(Clocks.instant())
         spread(last)

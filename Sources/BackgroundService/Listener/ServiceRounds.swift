@@ -1,9 +1,10 @@
 import TransferModel
 
-/// When the listener comes by the board again; pure.
+/// Decides when the listener reads the board again; does no I/O.
 struct NewsPace {
     private let limits: ServiceLimits
-    /// The board has something, or may have, from then on; before nobody looks, and afterwards it wakes the listener.
+    /// When the board has, or may have, something to pass on. Earlier the listener need not look; at `.distantFuture`
+    /// the board wakes it.
     private(set) var due = Instant.distantFuture
     private var notBefore = Instant(nanoseconds: 0)
     private var nextProgress = Instant(nanoseconds: 0)
@@ -23,11 +24,11 @@ struct NewsPace {
         if !content.progress.isEmpty || content.hasMore { due = min(due, max(nextProgress, notBefore)) }
     }
 
-    /// Something may be new, before its time.
+    /// Notes that something may be new before its time.
     mutating func postpone() { due = min(due, notBefore) }
 }
 
-/// What the process does for itself now and then; pure.
+/// Decides when the process checks on itself; does no I/O.
 struct ServiceRounds {
     private let limits: ServiceLimits
     private let watchdog: TimeSpan?
@@ -58,14 +59,14 @@ struct ServiceRounds {
         idleSince = isIdle ? idleSince ?? now : nil
     }
 
-    /// Even of one who has left again before the next round.
+    /// Restarts the idle time, even for a connection that is closed again before the next round.
     mutating func somebodyCame() { idleSince = nil }
 
     func wasIdleLongEnough(_ now: Instant) -> Bool {
         idleSince.map { now - $0 >= limits.idle } ?? false
     }
 
-    /// A text for the service manager, when it is another than the last.
+    /// Returns the text for the service manager if it differs from the last.
     mutating func status(runs: Int, connections: Int) -> String? {
         let text = "\(runs) \(runs == 1 ? "run" : "runs"), \(connections) connected"
         defer { lastStatus = text }

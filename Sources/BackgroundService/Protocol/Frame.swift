@@ -1,10 +1,11 @@
 import TextFormats
 
-/// A message as it goes over the socket: its length, then its JSON.
+/// A message as it goes over the socket: four bytes of length, then the JSON.
 package enum Frame {
     static let lengthBytes = 4
 
-    /// `body` writes the members after `type`. A frame that would be too long for the other side is our own mistake.
+    /// Returns a frame in which `body` writes the members after `type`. Callers bound what they write, so that no frame
+    /// exceeds the length that the other side accepts.
     static func write(_ type: StaticString, _ body: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter()
         writer.bytes = [0, 0, 0, 0]
@@ -15,7 +16,7 @@ package enum Frame {
         return withLength(writer.bytes)
     }
 
-    /// The same around a text that is there already.
+    /// Returns a frame around JSON text that is already encoded.
     package static func around(_ json: [UInt8]) -> [UInt8] { withLength([0, 0, 0, 0] + json) }
 
     private static func withLength(_ bytes: [UInt8]) -> [UInt8] {
@@ -26,13 +27,14 @@ package enum Frame {
     }
 }
 
-/// Puts frames together, however they were cut up on their way. It never holds more than has come: a length that is
-/// only announced costs nothing.
+/// Joins received pieces into frames, wherever they were cut. The reader never holds more than has come: an announced
+/// length alone allocates nothing.
 package struct FrameReader: Sendable {
+    /// What one piece of bytes completed.
     package struct Progress: Hashable, Sendable {
-        /// The JSON of each that is whole.
+        /// The JSON of each complete frame, in order.
         package var frames: [[UInt8]] = []
-        /// What came after them can be no frame: nothing more is to be read.
+        /// Why the bytes after `frames` can be no frame; the caller must read nothing more. `nil` if all is well.
         package var problem: ServiceProblem?
     }
 
@@ -40,9 +42,10 @@ package struct FrameReader: Sendable {
 
     package init() {}
 
-    /// Nothing of a frame has come that is not whole.
+    /// Whether no part of an incomplete frame is held.
     package var isBetweenFrames: Bool { bytes.isEmpty }
 
+    /// Takes the next bytes from the socket and returns the frames that they complete.
     package mutating func take(_ piece: [UInt8]) -> Progress {
         var progress = Progress()
         bytes += piece
@@ -60,7 +63,7 @@ package struct FrameReader: Sendable {
             progress.frames.append(Array(bytes[start..<start + length]))
             offset = start + length
         }
-        // A connection that says nothing holds nothing.
+        // Release the buffer between frames, so that a silent connection holds no memory.
         bytes = offset == bytes.count ? [] : Array(bytes[offset...])
         return progress
     }

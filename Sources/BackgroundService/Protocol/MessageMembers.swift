@@ -1,6 +1,6 @@
 import TextFormats
 
-/// The members of a message, taken one by one; each error names the message, the member and what would be right.
+/// Takes the members of a message one by one; each error names the message, the member and what would be right.
 struct MessageMembers {
     let type: String
     private var members: [String: JSONValue] = [:]
@@ -8,7 +8,7 @@ struct MessageMembers {
 
     init(_ frame: [UInt8]) throws(ServiceProblem) {
         let value: JSONValue
-        // What the tree of a hostile text may cost is bounded beside its length.
+        // The depth and number of values are bounded as well as the length: a hostile text must not make a large tree.
         let limits = JSONParser.Limits(bytes: ServiceProtocol.maximumFrame, depth: 4, values: 8192)
         do throws(JSONProblem) {
             value = try JSONParser.parse(frame, limits: limits)
@@ -26,7 +26,7 @@ struct MessageMembers {
         }
     }
 
-    /// What nobody took is not known.
+    /// Refuses members that no call has taken: this message does not have them.
     func finish() throws(ServiceProblem) {
         guard let stray = members.keys.filter({ !known.contains($0) }).min() else { return }
         let list = known.isEmpty ? "nothing" : known.map { "`\($0)`" }.joined(separator: ", ")
@@ -71,7 +71,7 @@ struct MessageMembers {
         throw problem("identifier", "a session's identifier")
     }
 
-    /// Whole and not negative.
+    /// Returns a whole number that is not negative.
     mutating func number<Number: FixedWidthInteger>(_ name: String, _: Number.Type) throws(ServiceProblem) -> Number {
         if let number = try numberIfAny(name, Number.self) { return number }
         throw problem(name, "a whole number from 0 to \(Number.max)")

@@ -1,38 +1,40 @@
 package import JobRunner
 import TextFormats
 
-/// What became of a request.
+/// The answer to a request.
 package enum ServiceAnswer: Hashable, Sendable {
-    /// Of `ring` and `stop`: heard.
+    /// `ring` or `stop` was received.
     case done
     case status([SessionStatus])
-    /// The number of the run's last event, as far as this process knows it; 0 when it knows nothing of the session.
+    /// Following has begun. The number of the run's last event as far as this process knows it; 0 when it does not know
+    /// the session.
     case following(UInt64)
-    /// The ids of the tasks that are not as they were.
+    /// The ids of the tasks whose state the request changed.
     case changed([String])
     case refused(String)
 
     package init(_ reply: ControlReply) {
         switch reply {
         case .changed(let ids): self = .changed(ids)
-        // Asked for by a request of its own; as a control it changes nothing.
+        // `status` is a request of its own; as a control it changes nothing.
         case .status: self = .changed([])
         case .refused(let reason): self = .refused(reason)
         }
     }
 }
 
-/// An answer on its way: it is written frame by frame as the other side takes them, so that even the longest costs no
-/// more than what it is made of.
+/// An answer that is being sent: each frame is encoded only when the connection has room for it, so that even the
+/// longest answer costs no more memory than the values in it.
 package struct AnswerParts {
     private let number: UInt32
     private let answer: ServiceAnswer
-    /// What went out already: runs, and elements of the list under way.
+    /// What was sent already: runs, and elements of the list under way.
     private var runs = 0
     private var elements = 0
     private var isOver = false
 
-    /// Of a frame, for the elements of a list. What an element or a run's head may take is kept free beside it.
+    /// Bytes of a frame that list elements may fill before the frame ends. The rest up to `maximumFrame` is for one
+    /// more element and a run's head.
     private static let room = 24 << 10
 
     package init(_ number: UInt32, _ answer: ServiceAnswer) {
@@ -40,7 +42,7 @@ package struct AnswerParts {
         self.answer = answer
     }
 
-    /// `nil` when all went out.
+    /// Returns the next frame, or `nil` when all were returned.
     package mutating func next() -> [UInt8]? {
         if isOver { return nil }
         isOver = true
@@ -58,7 +60,7 @@ package struct AnswerParts {
         }
     }
 
-    /// Without a number it is the whole conversation that is refused.
+    /// Returns a refusal; without a number it refuses the whole conversation.
     static func refused(_ number: Int64?, _ reason: String) -> [UInt8] {
         Frame.write("refused") {
             $0.member("id", number)
@@ -91,7 +93,7 @@ package struct AnswerParts {
         }
     }
 
-    /// As many of them as have room; it is not over when some have not.
+    /// Writes as many elements as fit; `isOver` stays false when some did not.
     private mutating func list<Element>(
         _ all: [Element], _ writer: inout JSONWriter, _ write: (Element, inout JSONWriter) -> Void
     ) {
@@ -106,12 +108,12 @@ package struct AnswerParts {
     }
 }
 
-/// Texts whose length others decide.
+/// Bounds texts whose length others decide.
 enum MessageText {
-    /// Escaped, a byte may take six.
+    /// In bytes; when escaped, one byte may take six.
     private static let longest = 1024
 
-    /// An id longer than any file's name is cut, so that whatever it is it goes into a frame.
+    /// Returns the text, cut if it is longer than any file name may be, so that it always fits into a frame.
     static func bounded(_ text: String) -> String {
         guard text.utf8.count > longest else { return text }
         return String(decoding: text.utf8.prefix(longest), as: UTF8.self) + "…"

@@ -2,6 +2,7 @@ import TextFormats
 import TransferModel
 
 extension ServiceHello {
+    /// The greeting as a frame.
     package var frame: [UInt8] {
         Frame.write("hello") { writer in
             writer.key("protocol")
@@ -16,7 +17,8 @@ extension ServiceHello {
         }
     }
 
-    /// Members that a later version has added are passed over: this is read before anything is agreed on.
+    /// Reads the first frame of a conversation. Unknown members are ignored, since a later version may have added them
+    /// and no version is agreed on yet.
     package static func parse(_ frame: [UInt8]) throws(ServiceProblem) -> ServiceHello {
         var members = try MessageMembers(frame)
         guard members.type == "hello" else {

@@ -1,7 +1,7 @@
 import JobRunner
 import TextFormats
 
-/// What a command hears after the process's `hello`.
+/// What a command receives after the process's `hello`.
 package enum ServiceMessage: Hashable, Sendable {
     /// A part of the answer to the request of this number; more parts follow.
     case part(UInt32, ServiceAnswer, isLast: Bool)
@@ -10,21 +10,23 @@ package enum ServiceMessage: Hashable, Sendable {
     case news(ServiceNews)
 }
 
-/// What those who follow are told unasked.
+/// What followers of a session receive without asking.
 package enum ServiceNews: Hashable, Sendable {
-    /// The journal holds the session's events up to this number; what keeps it from holding more, if anything does.
+    /// The journal holds the session's events up to this number; `trouble` says what keeps it from holding more, if
+    /// anything does.
     case events(String, upTo: UInt64, trouble: String? = nil)
     case progress(TaskProgress)
     /// The process is about to end, for this reason; its runs go on with the next one.
     case leaving(String)
 
+    /// The message as a frame.
     package var frame: [UInt8] {
         switch self {
         case .events(let identifier, let sequence, let trouble):
             Frame.write("news") {
                 $0.member("identifier", identifier)
                 $0.member("sequence", sequence)
-                // Versions that do not know of it pass it over.
+                // Versions that do not know this member ignore it.
                 if let trouble { $0.member("trouble", MessageText.bounded(trouble)) }
             }
         case .progress(let progress): progress.frame
@@ -34,7 +36,8 @@ package enum ServiceNews: Hashable, Sendable {
 }
 
 extension ServiceMessage {
-    /// Members that are not known are passed over: they change nothing of those that are.
+    /// Reads a frame from the process. Unknown members are ignored: they must not change the meaning of those that are
+    /// known.
     package static func parse(_ frame: [UInt8]) throws(ServiceProblem) -> ServiceMessage {
         var members = try MessageMembers(frame)
         switch members.type {
@@ -68,7 +71,7 @@ extension ServiceMessage {
 }
 
 extension ServiceAnswer {
-    /// Puts a part behind those that came before.
+    /// Appends the next part of the same answer.
     mutating func append(_ part: ServiceAnswer) {
         switch (self, part) {
         case (.changed(let ids), .changed(let more)): self = .changed(ids + more)

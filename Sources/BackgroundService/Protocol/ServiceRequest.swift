@@ -1,9 +1,11 @@
 package import JobRunner
 import TextFormats
 
-/// What a command asks of the background process; the answer carries the same number.
+/// A request of a command to the background process; its answer carries the same number.
 package struct ServiceRequest: Hashable, Sendable {
+    /// Chosen by the command, unique among its unanswered requests.
     package var number: UInt32
+    /// What the command asks for.
     package var wish: ServiceWish
 
     package init(_ number: UInt32, _ wish: ServiceWish) {
@@ -12,28 +14,32 @@ package struct ServiceRequest: Hashable, Sendable {
     }
 }
 
+/// What a command may ask for.
 package enum ServiceWish: Hashable, Sendable {
-    /// The journal has something new: of this session, or look at all of it.
+    /// The journal has something new: of this session, or anywhere if `nil`.
     case ring(String?)
-    /// What the journal does not tell, of one session or of all.
+    /// Return the status of the runs under way, of one session or of all, as the journal does not have it.
     case status(String?)
-    /// News of a session from here on; whoever follows has read its events up to this number, and writes the run's report
-    /// unless it only watches.
+    /// Send news of a session from now on. The follower has read its events up to this number; it writes the run's
+    /// report, unless it only watches.
     case follow(String, after: UInt64, watches: Bool = false)
     case control(ServiceControl)
     /// Leave all runs to the next process, and end.
     case stop
 }
 
+/// A request to suspend, resume or cancel tasks of a session.
 package struct ServiceControl: Hashable, Sendable {
-    /// `status` is a request of its own.
+    /// The actions that a control can have; `status` is a request of its own.
     static let actions: [ControlAction] = [.suspend, .resume, .cancel]
 
+    /// What to do with the tasks.
     package var action: ControlAction
+    /// The session's background identifier.
     package var identifier: String
-    /// Ids and patterns of ids; none means every task.
+    /// Ids and patterns of ids; an empty list means every task.
     package var patterns: [String]
-    /// Of a cancelled download, whether its half-done file stays.
+    /// Whether a cancelled download's partial file is kept.
     package var keepPartial: Bool
 
     package init(_ action: ControlAction, of identifier: String, patterns: [String] = [], keepPartial: Bool = false) {
@@ -47,6 +53,7 @@ package struct ServiceControl: Hashable, Sendable {
 // MARK: - Writing
 
 extension ServiceRequest {
+    /// The request as a frame.
     package var frame: [UInt8] {
         switch wish {
         case .ring(let identifier): write("ring") { if let identifier { $0.member("identifier", identifier) } }
@@ -79,10 +86,11 @@ extension ServiceRequest {
 // MARK: - Reading
 
 extension ServiceRequest {
-    /// From a frame that anybody may have written. Nothing unknown is passed over: it may be a wish.
+    /// Reads a request from a frame that any program may have written. Unknown members are refused: ignoring one could
+    /// do something else than was asked.
     package static func parse(_ frame: [UInt8]) throws(ServiceProblem) -> ServiceRequest {
         var members = try MessageMembers(frame)
-        // The type first: of what is not known no member means anything.
+        // The type comes first: without it no member has a meaning.
         guard let read = readers[members.type] else {
             let list = readers.keys.sorted().map { "`\($0)`" }.joined(separator: ", ")
             throw ServiceProblem("no request is called `\(members.type.prefix(64))`: there are \(list)")

@@ -3,12 +3,13 @@ import RunControl
 import TextFormats
 package import TransferModel
 
-/// What the process knows of a session of a run under way and the journal does not tell.
+/// What the process knows about a session of a run under way beyond what the journal has.
 package struct SessionStatus: Hashable, Sendable {
+    /// The session's background identifier.
     package var identifier: String
-    /// Without tasks when nobody carries it just now.
+    /// The session's tasks and counts; without tasks while no process carries the run.
     package var run: RunStatus
-    /// What keeps its events out of the journal, or the run from being carried.
+    /// What keeps the session's events out of the journal, or the run from being carried; `nil` if all is well.
     package var trouble: String?
 
     package init(_ identifier: String, _ run: RunStatus, trouble: String? = nil) {
@@ -18,17 +19,25 @@ package struct SessionStatus: Hashable, Sendable {
     }
 }
 
-/// How far a task under way has come: told while it happens, never kept.
+/// How far the body of a task under way has come. Sent to followers while it happens, never stored.
 package struct TaskProgress: Hashable, Sendable {
+    /// Whether the body is the request's or the response's.
     package enum Direction: String, CaseIterable, Hashable, Sendable { case sent, received }
 
+    /// The session's background identifier.
     package var identifier: String
+    /// The task's id.
     package var task: String
+    /// Which body the bytes belong to.
     package var direction: Direction
+    /// Bytes of the body sent or received so far.
     package var bytes: Int64
+    /// The body's length in bytes; `nil` if it is not known.
     package var expected: Int64?
-    /// Its place among the run's events: the last of them that the journal is given before it.
+    /// The number of the run's last event before this progress, by which a follower puts it into its place among the
+    /// events.
     package var after: UInt64
+    /// When the progress was made.
     package var at: WallTime
 
     package init(
@@ -48,7 +57,7 @@ package struct TaskProgress: Hashable, Sendable {
 // MARK: - As messages
 
 extension SessionStatus {
-    /// All but the tasks, which come in parts.
+    /// Writes the head: everything but the tasks, which come in parts.
     func append(to writer: inout JSONWriter) {
         writer.key("run")
         writer.beginObject()
@@ -67,7 +76,7 @@ extension SessionStatus {
         task.write(to: &writer)
     }
 
-    /// One run, or none when there is none.
+    /// Reads one run's part, or nothing if the message has no run.
     static func read(_ members: inout MessageMembers) throws(ServiceProblem) -> [SessionStatus] {
         guard let run = members.object("run") else { return [] }
         guard let identifier = run.text("identifier"), var status = RunStatus(head: run) else {

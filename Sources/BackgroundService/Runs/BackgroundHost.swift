@@ -4,9 +4,9 @@ import Synchronization
 import SystemIO
 import TransferModel
 
-/// Carries every run that the journal has and nobody has ended: each on threads of its own, as a command would carry it.
+/// Carries every unfinished run of the journal, each on threads of its own, as a command would carry it.
 package final class BackgroundHost: ServiceHost {
-    /// To be done by the thread that knows of all runs.
+    /// Work for the thread that owns `LiveRuns`.
     private enum Order: Sendable {
         case look
         case control(ServiceControl, @Sendable (ControlReply) -> Void)
@@ -41,7 +41,7 @@ package final class BackgroundHost: ServiceHost {
         }
     }
 
-    /// Whether the process before this one died by its own fault.
+    /// Returns whether the process before this one crashed, and installs this process's own crash mark.
     private func watchCrashes() throws(ServiceTrouble) -> Bool {
         let state = tools.folder.state
         let made: CrashMark

@@ -8,13 +8,14 @@ import Synchronization
 import SystemIO
 import TransferModel
 
-/// One run of the journal's, carried by a thread of its own to its end, or until it is left to the next process.
+/// One run of the journal, carried by a thread of its own to its end or until it is left to the next process.
 final class CarriedRun: Sendable {
     enum Outcome: Hashable, Sendable {
-        /// The journal has its end.
+        /// The journal has the run's end.
         case finished
         case left
-        /// It is where it was, and is to be tried again; whether its transfers had begun.
+        /// The run failed and stays in the journal, to be tried again; `hasBegun` tells whether its transfers had
+        /// begun.
         case failed(String, hasBegun: Bool)
     }
 
@@ -22,16 +23,17 @@ final class CarriedRun: Sendable {
     let identifiers: [String]
     let accepted: AcceptedRun
     private let tools: HostTools
-    /// The process that carried it before crashed.
+    /// Whether the process that carried the run before crashed.
     private let hasCrashed: Bool
-    /// It was carried before, and what it told could not be written.
+    /// Whether this process carried the run before and could not write its events.
     private let wasHeldUp: Bool
     private let hasBegun = Atomic<Bool>(false)
     private let board: NewsBoard
     private let inbox = Inbox()
     private let notes = RunNotes()
     private let receipts = Receipts()
-    /// The same for requests that must not be sent twice. However long it takes, they wait.
+    /// Callbacks of requests that must not be sent twice, run once the journal has recorded that they begin. Unlike
+    /// `receipts` they are not given up when writing is held up.
     private let beginnings = Receipts()
     private let writing = WritingTrouble()
     private let cancellation: Command.Cancellation
@@ -63,7 +65,7 @@ final class CarriedRun: Sendable {
         writing.leave()
     }
 
-    /// What was changed is told once the journal knows of it.
+    /// Passes a control to the run; `reply` is called once the journal has the change.
     func control(_ control: ServiceControl, _ reply: @escaping @Sendable (ControlReply) -> Void) {
         ask(
             ControlRequest(
@@ -89,7 +91,7 @@ final class CarriedRun: Sendable {
         request.reply(.refused(writing.why.map { "\(ended), and that cannot be written down yet: \($0)" } ?? ended), 0)
     }
 
-    /// What comes before the run is there waits for it, and what comes after its end is refused.
+    /// The run's input. What comes before the run exists waits for it, and what comes after its end is refused.
     private final class Inbox: Sendable {
         private enum Place {
             case none([RunInput])
@@ -111,7 +113,7 @@ final class CarriedRun: Sendable {
         }
 
         func postLeave() { post(.command(.leave)) }
-        /// It is begun anew in this process as soon as that costs nothing.
+        /// Asks the run to end as soon as that costs nothing, so that this process begins it anew.
         func postMakeWay() { post(.makeWay) }
 
         func open(_ mailbox: Mailbox<RunInput>) {
@@ -121,7 +123,7 @@ final class CarriedRun: Sendable {
             }
         }
 
-        /// What nobody has read any more.
+        /// Closes the inbox and returns the input that the run has not read.
         func close() -> [RunInput] {
             place.withLock { place in
                 defer { place = .closed }
@@ -134,7 +136,7 @@ final class CarriedRun: Sendable {
         }
     }
 
-    /// Something was added to the run in the journal: ends that it waits for, or tasks.
+    /// Looks at what was added to the run in the journal: ends of tasks that it waits for, or tasks.
     func look(_ journal: Journal, _ run: JournalRun) throws(StoreError) {
         if try notes.isOutgrown(by: run, journal) { return inbox.postMakeWay() }
         for end in try notes.new(journal, id) { inbox.post(.outside(end)) }
@@ -157,7 +159,7 @@ final class CarriedRun: Sendable {
         return outcome
     }
 
-    /// Nobody reads it any more: who asks is told so.
+    /// Refuses the controls that the run has not read.
     private func closeInbox() {
         for case .control(let request) in inbox.close() { refuse(request) }
     }
@@ -171,7 +173,7 @@ final class CarriedRun: Sendable {
             return error.mayPass ? .failed(error.description, hasBegun: false) : try giveUp(error, journal)
         }
         notes.took(handed)
-        // What was added before that was told to nobody who knew how to compare.
+        // // Recipes that were added before this line reached a run that could not compare their number.
         if let run = try journal.run(id), try notes.isOutgrown(by: run, journal) { return .left }
         OwnPlace.take(folder: accepted.folder, mask: handed.recipe.mask)
         let job = handed.part.job
@@ -191,15 +193,15 @@ final class CarriedRun: Sendable {
         } catch is RunEnding.Left {
             return .left
         }
-        // Whoever follows waits for nothing else.
+        // // Followers wait for nothing else.
         for identifier in identifiers { board.ended(identifier) }
         return .finished
     }
 
-    /// Nothing can ever be made of it: whoever waits for its end is told why.
+    /// Ends a run that can never be carried, with the reason for its followers.
     private func giveUp(_ why: ServiceTrouble, _ journal: Journal) throws -> Outcome {
         tools.log("run \(id.raw) is given up: \(why)")
-        // Where its key is gone nothing can be kept for it any more, and whoever asks finds that out.
+        // // Where the key is gone no input can be kept; the reader of the trouble finds that out.
         try? journal.keep(JournalInput(kind: InputKind.trouble, bytes: Array(why.description.utf8)), of: id)
         try journal.finish(
             id, RunEnd(at: Clocks.wall(), outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code)))
@@ -207,7 +209,7 @@ final class CarriedRun: Sendable {
         return .finished
     }
 
-    /// The job with all that its templates became; `nil` when it was left.
+    /// Transfers the run's tasks; returns the job with the tasks that its templates became, or `nil` when it was left.
     private func transfer(_ handed: HandedJob, _ past: JournalledPast, _ report: JSONReport?) throws -> Job? {
         try CurlLibrary.prepare()
         let suspects = Suspects(past.history.suspects(hasCrashed: hasCrashed))
@@ -244,10 +246,10 @@ final class CarriedRun: Sendable {
                 writer.hurry(upTo: last)
                 beginnings.hold(upTo: last) { if $0 { isKept() } }
             }
-            // Before the event of its end: who goes on from that must find what came of it.
+            // // Before the event of the task's end: a process that resumes from that event must find its captures.
             settings.heard = { [inbox] end in
                 if !end.captures.isEmpty { writer.keep(TaskEndNote.input(end, kind: InputKind.captures)) }
-                // From there on all may run at a time again.
+                // // After the last suspect all tasks may run at a time again.
                 if suspects.cleared(end.id, in: job) { inbox.postMakeWay() }
             }
             run = try JobRun(
@@ -264,12 +266,12 @@ final class CarriedRun: Sendable {
             throw error
         }
         hasBegun.store(true, ordering: .relaxed)
-        // What kept it from beginning is over; what kept its events from being written is when some are.
+        // // What kept the run from beginning is over; trouble with writing is over once events are written.
         if !wasHeldUp { tell(trouble: nil) }
         let status = run.run()
-        // Before anybody hears of its end and begins another.
+        // // Read before any follower learns of the end and begins another run.
         let problems = run.storeProblems() + run.credentialProblems + run.cookieProblems
-        // What comes now may take its time: a report's reader, commands.
+        // // From here on things may take long: a report's reader, commands.
         closeInbox()
         if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }
         lines?.finish()
@@ -285,7 +287,7 @@ final class CarriedRun: Sendable {
         return status.map { _ in run.job }
     }
 
-    /// Tasks that are made in mid-run are in the journal before they begin.
+    /// Lets templates be expanded: tasks that are made in the middle of a run are in the journal before they begin.
     private func expand(_ handed: HandedJob, _ writer: JournalWriter, _ settings: inout RunSettings) {
         guard handed.hasTemplates else { return }
         settings.expand = { handed.expand($0) }
@@ -295,13 +297,13 @@ final class CarriedRun: Sendable {
                     note: ExpansionNote(expansion).input, tasks: expansion.tasks, after: expansion.taskCount,
                     sequence: expansion.sequence
                 ) { isAdded in
-                    // A changed job file added tasks meanwhile: the run begins anew with both.
+                    // // A changed job file added tasks meanwhile: the run begins anew with both.
                     if isAdded { isKept() } else { inbox.postMakeWay() }
                 })
         }
     }
 
-    /// From the writer's thread.
+    /// Handles the journal writer's messages, on its thread.
     private func take(_ news: JournalNews) {
         switch news {
         case .written(let last):
@@ -319,14 +321,14 @@ final class CarriedRun: Sendable {
         }
     }
 
-    /// Those of before first: the file is begun anew by each process.
+    /// Opens the file for the event lines and writes the earlier events first: each process begins the file anew.
     private func eventLines(_ job: Job) throws -> EventLines? {
         guard let path = accepted.events else { return nil }
         let sink: DescriptorSink
         do throws(OutputProblem) {
             sink = try DescriptorSink(creating: path)
         } catch {
-            // Somebody follows, and writes them there.
+            // // A follower writes the events there.
             guard error.isTaken else { throw error }
             return nil
         }
@@ -358,17 +360,18 @@ final class CarriedRun: Sendable {
     }
 }
 
-/// What the journal keeps for a run, by `JournalInput.kind`.
+/// The kinds of inputs that the journal keeps for a run (`JournalInput.kind`).
 package enum InputKind {
+    /// A `RunRecipe`; the first is what the run was accepted with.
     package static let recipe = "recipe"
-    /// Why a run that ended never began.
+    /// Why a run ended without having begun.
     package static let trouble = "trouble"
-    /// What a task that succeeded captured, by its id.
+    /// What a succeeded task captured, by the task's id.
     package static let captures = "captures"
-    /// The end of a task that somebody else carries, by its id.
+    /// The end of a task that another process carries, by the task's id.
     package static let outside = "outside"
-    /// That a template became tasks.
+    /// An `ExpansionNote`: a template became tasks.
     static let expansion = "expansion"
-    /// How a session's `onFinish` ended.
+    /// How a session's `onFinish` command ended.
     static let hook = "hook"
 }

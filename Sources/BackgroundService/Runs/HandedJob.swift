@@ -4,21 +4,21 @@ import Records
 package import Stores
 package import TransferModel
 
-/// What was handed over with a run, all told, and what its templates became since.
+/// Everything that was handed over with a run, with the tasks that its templates have become since.
 package struct HandedJob: Sendable {
-    /// As it was accepted.
+    /// The recipe with which the run was accepted.
     package let recipe: RunRecipe
-    /// As it was last handed over.
+    /// The recipe that was handed over last.
     package let newest: RunRecipe
-    /// How often something was handed over.
+    /// The number of recipes that were handed over.
     package let count: Int
-    /// What the background process carries of it.
+    /// The tasks that the background process carries.
     package let part: JobPart
-    /// Templates that became tasks, in that order, by the part's numbers.
+    /// Templates that became tasks, in that order, by their numbers in `part`.
     package let expanded: [ExpandedTemplate]
-    /// What those went over, by the tasks that captured it.
+    /// The captured values over which those templates were expanded, by the id of the capturing task.
     let expandedOver: [String: [CapturedValue]]
-    /// In the order of `TaskTemplate.file`; none where nothing is left to be expanded.
+    /// All recipes in the order of `TaskTemplate.file`; empty where no template is left to be expanded.
     private let recipes: [RunRecipe]
 
     package init(of run: RunID, _ journal: Journal) throws(ServiceTrouble) {
@@ -52,7 +52,7 @@ package struct HandedJob: Sendable {
         let numbers = part.numbers
         expanded = growing.expanded.compactMap { template, tasks in
             guard let template = templates[template] else { return nil }
-            // What was made at once stands together in the part, too.
+            // // Tasks that were made together are contiguous in the part, too.
             let start = numbers.firstIndex { Int($0.raw) >= tasks.lowerBound } ?? numbers.count
             return ExpandedTemplate(template: template, tasks: start..<start + tasks.count)
         }
@@ -68,10 +68,10 @@ package struct HandedJob: Sendable {
         }
     }
 
-    /// Whether tasks of it are not known yet.
+    /// Whether templates are left, whose tasks are not known yet.
     var hasTemplates: Bool { !recipes.isEmpty }
 
-    /// What the last of these templates becomes.
+    /// Expands templates of one file; returns the job of which the last tasks are those of the last template.
     func expand(_ values: TemplateValues) -> Result<ExpandedJob, TransferError> {
         guard recipes.indices.contains(values.file) else {
             return .failure(TransferError(.expansionFailed, "the file that the template stands in is not known"))
@@ -85,7 +85,7 @@ private struct GrowingJob {
     private(set) var job: Job
     private(set) var recipes: [RunRecipe]
     private(set) var expanded: [(template: TaskTemplate, tasks: Range<Int>)] = []
-    /// What templates went over, by the tasks that captured it.
+    /// The captured values over which templates were expanded, by the id of the capturing task.
     private(set) var over: [String: [CapturedValue]] = [:]
 
     init(_ recipe: RunRecipe, _ job: Job) {
@@ -93,7 +93,7 @@ private struct GrowingJob {
         recipes = [recipe]
     }
 
-    /// The places of the tasks that each template became so far.
+    /// The range of tasks that each template became so far, by the template's place.
     private var became: [TaskIndex: Range<Int>] {
         let growth = Growth(job)
         var became: [TaskIndex: Range<Int>] = [:]
@@ -101,7 +101,7 @@ private struct GrowingJob {
         return became
     }
 
-    /// A changed job file.
+    /// Adds the tasks of a changed job file.
     mutating func add(_ recipe: RunRecipe) throws(ServiceTrouble) {
         var newer = try recipe.job()
         for index in newer.tasks.indices where newer.tasks[index].isTemplate {
@@ -120,7 +120,7 @@ private struct GrowingJob {
         }
     }
 
-    /// The file is read once for all that follow one another.
+    /// Repeats expansions; consecutive notes of one file are expanded with one reading of it.
     mutating func expand(_ notes: [ExpansionNote]) throws(ServiceTrouble) {
         for note in notes { over.merge(zip(note.template.sources, note.captured)) { first, _ in first } }
         var rest = notes[...]
@@ -162,14 +162,14 @@ private struct GrowingJob {
     }
 }
 
-/// That a template became tasks, and what it went over: of that they are made again.
+/// A journal note that a template became tasks, with the captured values from which they can be made again.
 struct ExpansionNote {
     private static let version: UInt8 = 1
 
     let template: TaskTemplate
-    /// What its sources captured, in their order.
+    /// What the template's sources captured, in the order of the sources.
     let captured: [[CapturedValue]]
-    /// How many tasks it became.
+    /// The number of tasks that the template became.
     let count: Int
 
     init(_ expansion: UnkeptExpansion) {

@@ -2,16 +2,19 @@ package import Reporting
 package import Stores
 package import TransferModel
 
-/// What a host must be told of the program and the machine it works for.
+/// What a host needs to know about the program and the machine.
 package struct HostTools: Sendable {
+    /// The state folder, which has the journal.
     package var folder: StateFolder
-    /// Of the program.
+    /// The program's version, for the user agent.
     package var version: String
+    /// The program and host as reports name them.
     package var runner: RunnerFacts
-    /// The operator's word on this machine's networks.
+    /// The operator's settings for this machine's networks.
     package var networks = NetworkMap()
-    /// What `--network` comes to, as it was typed.
+    /// Returns the network interfaces for the text given with `--network`; `nil` if the text means none.
     package var dictate: @Sendable (String) -> [NetworkInterface]?
+    /// Receives a line for each thing that the log should tell.
     package var log: @Sendable (String) -> Void = ServiceLog.write
 
     package init(

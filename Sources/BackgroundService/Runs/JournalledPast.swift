@@ -3,14 +3,14 @@ import Scheduling
 import Stores
 import TransferModel
 
-/// What happened of a run until now, as its events tell it.
+/// What has happened in a run until now, folded from its events.
 struct JournalledPast {
     let history: RunHistory
     private let expanded: [ExpandedTemplate]
     private let expandedOver: [String: [CapturedValue]]
     private var captures: [String: [CapturedValue]] = [:]
 
-    /// So many events are in memory at a time.
+    /// The number of events in memory at a time.
     private static let page = 4096
 
     init(of id: RunID, _ handed: HandedJob, _ journal: Journal) throws(StoreError) {
@@ -27,7 +27,7 @@ struct JournalledPast {
         }
     }
 
-    /// All events in their order.
+    /// Passes all events to `take`, in order.
     static func read(_ id: RunID, _ journal: Journal, _ take: (Event) -> Void) throws(StoreError) {
         var last: UInt64 = 0
         while true {
@@ -38,10 +38,10 @@ struct JournalledPast {
         }
     }
 
-    /// Its last event is there.
+    /// Whether the journal has the run's last event.
     var isOver: Bool { history.isFinished }
 
-    /// `nil` for one that nobody has begun.
+    /// Returns what the run resumes from; `nil` if it has not begun.
     func resumption(hasCrashed: Bool) -> RunResumption? {
         if history.lastSequence == 0, expanded.isEmpty { return nil }
         return RunResumption(

@@ -3,7 +3,7 @@ import Stores
 import SystemIO
 import TransferModel
 
-/// The runs under way, and what the journal has for them. Belongs to one thread at a time.
+/// The runs under way, and the look at the journal for more. Belongs to one thread at a time.
 ///
 /// Unchecked: the thread that begins hands it to the one that goes on with it.
 final class LiveRuns: @unchecked Sendable {
@@ -13,20 +13,20 @@ final class LiveRuns: @unchecked Sendable {
     private let mark: UnfinishedMark
     private var journal: Journal?
     private var live: [RunID: CarriedRun] = [:]
-    /// Runs that could not be carried: how often in a row, and when they are tried again.
+    /// Runs that could not be carried: the number of failures in a row, and when they are tried again.
     private var failures: [RunID: Failure] = [:]
     private var nextLook = Instant.distantFuture
-    /// Why the journal could not be read at the last look: told once.
+    /// Why the journal could not be read at the last look; logged once.
     private var trouble: ServiceTrouble?
-    /// Nobody knew of their end at the last look.
+    /// Runs without a delivered end at the last look.
     private var known: Set<RunID> = []
     private var nextForgetting = Clocks.instant() + LiveRuns.forgettingPause
     private static let forgettingPause = TimeSpan.seconds(60)
-    /// The process before this one died by its own fault: asked once.
+    /// Whether the process before this one crashed; reset at the first look, which handles it.
     private var hasCrashed: Bool
-    /// The runs that it may have carried, until they are begun.
+    /// The runs that the crashed process may have carried, until they are begun.
     private var crashed: Set<RunID> = []
-    /// Runs with a task that may be the cause of crashes: each is carried alone until that has ended.
+    /// Runs with a task that may be the cause of crashes: each is carried alone until it has ended.
     private var suspected: [RunID] = []
 
     private struct Failure {
@@ -52,7 +52,7 @@ final class LiveRuns: @unchecked Sendable {
 
     // MARK: The journal
 
-    /// Begins whatever is not under way and should be.
+    /// Begins every run of the journal that is not under way and should be.
     func look() throws(ServiceTrouble) {
         nextLook = .distantFuture
         do throws(StoreError) {
@@ -75,7 +75,7 @@ final class LiveRuns: @unchecked Sendable {
         }
     }
 
-    /// When there is nothing else to do, and now and then where there always is.
+    /// Removes old runs when no run is under way, and every `forgettingPause` otherwise.
     private func forgetIfDue(_ journal: Journal) throws(StoreError) {
         let now = Clocks.instant()
         guard live.isEmpty || now >= nextForgetting else { return }
@@ -83,12 +83,12 @@ final class LiveRuns: @unchecked Sendable {
         try journal.forget(now: Clocks.wall())
     }
 
-    /// From here on no command need look for us.
+    /// Removes the mark if no run is unfinished, so that commands no longer look for a process.
     private func removeMark(_ journal: Journal) throws(StoreError) {
         try mark.remove { () throws(StoreError) in try !journal.undelivered().contains { $0.state != .finished } }
     }
 
-    /// The same where nobody can be told: it is tried again.
+    /// Looks at the journal; a failure is logged and tried again, since no caller could handle it.
     func lookOrTell() {
         do throws(ServiceTrouble) {
             try look()
@@ -130,7 +130,8 @@ final class LiveRuns: @unchecked Sendable {
         suspected = unfinished.filter { isSuspected($0, journal) }.map(\.id)
     }
 
-    /// Commands that deliver an end leave the log to us: taking it into the file would keep their users waiting.
+    /// Cleans the log when ends were delivered since the last look. Commands leave that to this process: their users
+    /// would have to wait for it.
     private func scrubIfDelivered(_ undelivered: [JournalRun], _ journal: Journal) throws(StoreError) {
         let now = Set(undelivered.map(\.id))
         defer { known = now }
@@ -168,22 +169,22 @@ final class LiveRuns: @unchecked Sendable {
     func ended(_ id: RunID, _ outcome: CarriedRun.Outcome) {
         let run = live.removeValue(forKey: id)
         run?.join()
-        // A run's threads are gone, and what they left between them would be held for good.
+        // // The ended run's threads leave free memory behind that would otherwise stay allocated.
         if live.isEmpty || live.count % 16 == 0 { Memory.giveBack() }
         suspected.removeAll { $0 == id }
         switch outcome {
         case .finished, .left: failures[id] = nil
         case .failed(let why, let hasBegun):
             guard let run else { break }
-            // Longer each time, up to a minute: somebody may make room, or mend what is wrong.
+            // // Wait longer each time, up to a minute: the fault may be mended meanwhile, a full disk for example.
             var failure = failures[id] ?? Failure(run: run.accepted)
             failure.hasBegun = hasBegun
             failure.count += 1
             failure.due = Clocks.instant() + .seconds(Int64(min(60, 1 << min(failure.count, 6))))
             nextLook = min(nextLook, failure.due)
-            // What the run met may be damage, of which whoever opens it next makes an end.
+            // // The failure may come from a damaged journal, which is put aside when it is opened next.
             journal = nil
-            // Once for each reason: it may stay for days.
+            // // Log once for each reason: it may stay for days.
             if why != failure.why { tools.log("run \(id.raw) is to be tried again: \(why)") }
             failure.why = why
             failures[id] = failure
@@ -191,7 +192,7 @@ final class LiveRuns: @unchecked Sendable {
         lookOrTell()
     }
 
-    /// All runs are left to the next process.
+    /// Leaves all runs to the next process, and waits for their threads.
     func leave() {
         for run in live.values { run.leave() }
         for run in live.values { run.join() }

@@ -2,36 +2,38 @@ import Stores
 import Synchronization
 package import TransferModel
 
-/// Answers that are held back until the journal has the events that tell what was done: whoever heard that a task is
-/// suspended finds it suspended, whatever dies in between.
+/// Holds answers back until the journal has the events of what was done: a command that learned that a task is
+/// suspended finds it suspended, even if the process dies in between.
 package final class Receipts: EventConsumer, Sendable {
-    /// Told whether what was done was written.
+    /// Delivers an answer; `isWritten` tells whether the journal has what was done.
     package typealias Give = @Sendable (_ isWritten: Bool) -> Void
 
     private struct State {
-        /// Not covered by a batch yet; each with the number of the last event before it was given.
+        /// Answers whose last event has not been consumed; each with the number of the last event before it was given.
         var new: [(upTo: UInt64, give: Give)] = []
-        /// The journal must have this event.
+        /// Answers that wait until the journal has this event.
         var waiting: [(event: UInt64, give: Give)] = []
-        /// Of the last event that came by, of the last of those that are journalled, and of the last that is written.
+        /// The numbers of the last consumed event, of the last consumed event that goes into the journal, and of the
+        /// last written one.
         var seen: UInt64 = 0
         var lastJournalled: UInt64 = 0
         var written: UInt64 = 0
-        /// Nothing can be written just now.
+        /// Whether nothing can be written just now.
         var isHeldUp = false
-        /// Nothing more will be written; whether all is.
+        /// Set once nothing more will be written: whether everything was.
         var isWritten: Bool?
     }
     private let state = Mutex(State())
 
     package init() {}
 
-    /// Events up to this number are in the journal already.
+    /// Sets the number up to which events are in the journal already.
     package func begin(after sequence: UInt64) {
         state.withLock { ($0.seen, $0.lastJournalled, $0.written) = (sequence, sequence, sequence) }
     }
 
-    /// On the loop, before the events up to that number are handed over.
+    /// Holds an answer back until the journal has the events up to this number. Called on the loop, before those events
+    /// are handed over.
     package func hold(upTo sequence: UInt64, _ give: @escaping Give) {
         let due = state.withLock { (state) -> [Give] in
             if let isWritten = state.isWritten { return [{ _ in give(isWritten) }] }
@@ -39,7 +41,7 @@ package final class Receipts: EventConsumer, Sendable {
             if sequence > state.seen {
                 state.new.append((sequence, give))
             } else {
-                // It changed nothing: there is nothing to be told.
+                // // The request caused no event, so that only earlier ones have to be written.
                 state.waiting.append((state.lastJournalled, give))
             }
             return Self.due(&state)
@@ -47,7 +49,7 @@ package final class Receipts: EventConsumer, Sendable {
         for give in due { give(true) }
     }
 
-    /// Progress is numbered too, and never written.
+    /// Finds the journalled event for which each new answer waits: progress is numbered too, and never written.
     package func consume(_ events: ArraySlice<Event>) {
         guard let last = events.last?.sequence else { return }
         let due = state.withLock { (state) -> [Give] in
@@ -63,6 +65,7 @@ package final class Receipts: EventConsumer, Sendable {
         for give in due { give(true) }
     }
 
+    /// Notes that the journal has the events up to this number, and delivers what waited for them.
     package func written(upTo sequence: UInt64) {
         let due = state.withLock { (state) -> [Give] in
             state.written = max(state.written, sequence)
@@ -72,7 +75,8 @@ package final class Receipts: EventConsumer, Sendable {
         for give in due { give(true) }
     }
 
-    /// Nothing can be written, for nobody knows how long: who waits is told so, and who comes before something is written.
+    /// Notes that nothing can be written for an unknown time: held answers, and new ones until something is written,
+    /// are delivered as unwritten.
     package func holdUp() {
         let left = state.withLock { state in
             state.isHeldUp = true
@@ -81,7 +85,7 @@ package final class Receipts: EventConsumer, Sendable {
         for give in left { give(false) }
     }
 
-    /// Nothing more will be written; with `isWritten` all is.
+    /// Notes that nothing more will be written; `isWritten` tells whether everything was.
     package func close(isWritten: Bool) {
         let left = state.withLock { (state) -> [Give] in
             state.isWritten = state.isWritten ?? isWritten

@@ -4,28 +4,29 @@ package import Stores
 import SystemIO
 package import TransferModel
 
-/// What is to be done when all events of a run are in the journal: its report where nobody else writes it, its sessions'
-/// `onFinish`, and the note that it has ended. Each step can be done again by the next process.
+/// The work that follows when all events of a run are in the journal: its report unless a follower writes it, its
+/// sessions' `onFinish`, and the note that it has ended. The next process can repeat each step.
 struct RunEnding {
     let id: RunID
     let accepted: AcceptedRun
-    /// Grows when templates become tasks.
+    /// The run's job; grows when templates become tasks.
     var job: Job
     let recipe: RunRecipe
     let tools: HostTools
-    /// Ends a command that runs when this process has to.
+    /// Cancels a running `onFinish` command when this process has to end.
     let cancellation: Command.Cancellation
 
-    /// It has not ended: commands or the report were cut short, which the next process starts again, or tasks were added.
+    /// The run has not ended: its commands or report were cut short and the next process repeats them, or tasks were
+    /// added.
     struct Left: Error {}
 
-    /// What is known to be reported here, with all that happened before: it takes the rest as it happens, so that nobody
-    /// waits for it in the end.
+    /// Returns the report, with the run's earlier events, if it is sure to be written here. It takes later events as
+    /// they happen, so that the end does not wait for them.
     func beginReport(_ journal: Journal) throws -> JSONReport? {
         recipe.isDetached || !hooked.isEmpty ? try report(journal) : nil
     }
 
-    /// With all that is in the journal.
+    /// Returns a report with all events that are in the journal.
     private func report(_ journal: Journal) throws(StoreError) -> JSONReport {
         let report = JSONReport(job: job, runner: tools.runner)
         if let path = accepted.report { report.grow(at: path) }
@@ -33,8 +34,8 @@ struct RunEnding {
         return report
     }
 
-    /// A run is reported by who follows it; what nobody follows, here. `begun` is the report that was begun, if it has
-    /// everything.
+    /// Ends the run. A follower writes the run's report; without one it is written here. `begun` is the report from
+    /// `beginReport`, if it has every event.
     func perform(_ journal: Journal, _ begun: JSONReport?, isReported: Bool) throws {
         let sessions = hooked
         let writesReport = recipe.isDetached || !sessions.isEmpty || !isReported
@@ -52,11 +53,11 @@ struct RunEnding {
         }
         let isDelivered = recipe.isDetached || (!sessions.isEmpty && !isReported)
         let delivered = isDelivered ? Clocks.wall() : nil
-        // A command may have added tasks to it in the last moment.
+        // // A command may have added tasks to the run at the last moment.
         guard try journal.finish(id, end, tasks: job.tasks.count, deliveredAt: delivered) else { throw Left() }
     }
 
-    /// As its last event says.
+    /// Returns the end that the run's last event says.
     private func told(_ journal: Journal) throws -> RunEnd {
         if let last = try journal.run(id)?.lastSequence, last > 0,
             let event = try journal.events(of: id, after: last - 1).last, case .runFinished(let record) = event.kind
@@ -66,18 +67,19 @@ struct RunEnding {
         throw ServiceTrouble("run \(id.raw) has no end in the journal")
     }
 
-    /// The report and its other formats. `false` when one of them could not be written and its absence is a failure.
+    /// Writes the report and its other formats; returns `false` when one could not be written and that makes the run
+    /// fail.
     private func write(_ report: JSONReport) throws(Left) -> Bool {
         var problems: [OutputProblem] = []
         if let path = accepted.report {
-            // The journal forgets the run soon: a power cut must not leave neither.
+            // // The journal forgets the run soon: a power cut must not lose both.
             do throws(OutputProblem) { try report.write(to: path, isDurable: true) } catch { problems.append(error) }
         }
         problems += ReportExports(
             requests: recipe.exports, surroundings: ExportSurroundings(traceParent: recipe.traceParent),
             isDurable: true
         ).write(report, at: accepted.report)
-        // The next process waits for its reader again.
+        // // The next process waits for the reader again.
         if problems.contains(where: \.isInterrupted) { throw Left() }
         for problem in problems { tools.log("run \(id.raw): \(problem)") }
         return problems.isEmpty || !recipe.isDetached
@@ -85,7 +87,7 @@ struct RunEnding {
 
     // MARK: onFinish
 
-    /// Sessions with tasks whose end somebody wants to hear of.
+    /// The sessions with tasks that have an `onFinish` command.
     private var hooked: [SessionIndex] {
         let used = Set(job.tasks.map(\.session))
         return used.filter { job.sessions[Int($0.raw)].onFinish != nil }.sorted()
@@ -97,7 +99,7 @@ struct RunEnding {
         let known = try journal.inputs(of: id, kind: InputKind.hook)
         return try sessions.map { index in
             let session = job.sessions[Int(index.raw)]
-            // A run to which tasks were added ends once more, and that is told as well.
+            // // A run to which tasks were added ends once more, and then `onFinish` runs again.
             let name = "\(session.name) \(end.at.nanoseconds)"
             if let note = known.first(where: { $0.name == name }),
                 let hook = HookEnd(session: session.name, String(decoding: note.bytes, as: UTF8.self))
@@ -105,7 +107,7 @@ struct RunEnding {
                 return hook
             }
             let hook = try run(session, end)
-            // Whoever is killed between the command's end and this line starts it again.
+            // // A process that is killed before this line starts the command again.
             let note = JournalInput(kind: InputKind.hook, name: name, bytes: Array(hook.text.utf8))
             try journal.keep(note, of: id)
             return hook
@@ -145,7 +147,7 @@ struct RunEnding {
         return hook
     }
 
-    /// What it said last, without secrets.
+    /// Returns the last line of the command's errors, without secrets.
     private func words(_ errors: String) -> String {
         let lines = Redactor(job.secrets).redacted(errors).split(whereSeparator: \.isNewline)
         guard let last = lines.last(where: { line in line.contains { $0 != " " } }) else { return "" }
@@ -155,13 +157,14 @@ struct RunEnding {
 }
 
 extension HookEnd {
-    /// As the report of `job` tells it.
+    /// Returns the result as the report of `job` states it.
     package func result(in job: Job) -> HookResult {
         let words = job.sessions.first { $0.name == session }?.onFinish ?? []
         return HookResult(command: words.map(\.redacted), exitStatus: exitStatus, duration: duration)
     }
 
-    /// For who follows the run: no event tells what comes after the last task's end.
+    /// A line for the follower of the run, `nil` if the command succeeded: no event tells what comes after the last
+    /// task's end.
     package var warning: String? {
         if let trouble { return "error: `onFinish` of the session `\(session)` \(trouble)\n" }
         return exitStatus == 0 ? nil : "error: `onFinish` of the session `\(session)` did not end by itself\n"

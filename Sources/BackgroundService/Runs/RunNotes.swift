@@ -3,7 +3,7 @@ import Stores
 import Synchronization
 import TransferModel
 
-/// What a run under way has taken in of what others write for it into the journal.
+/// What a run under way has already read of the notes that other processes write for it into the journal.
 final class RunNotes: Sendable {
     private struct State {
         var known: Set<String> = []
@@ -13,13 +13,13 @@ final class RunNotes: Sendable {
 
     func took(_ handed: HandedJob) { state.withLock { $0.handed = handed.count } }
 
-    /// A changed job brought tasks or credentials of which this run does not know.
+    /// Whether a changed job brought tasks or credentials that this run does not know.
     func isOutgrown(by run: JournalRun, _ journal: Journal) throws(StoreError) -> Bool {
         let handed = try journal.inputCount(of: run.id, kind: InputKind.recipe)
         return state.withLock { handed > $0.handed }
     }
 
-    /// Ends of tasks that somebody else carries, which were not told yet.
+    /// Returns the ends of tasks that another process carries, those only that were not returned before.
     func new(_ journal: Journal, _ id: RunID) throws(StoreError) -> [OutsideEnd] {
         let notes = try journal.inputs(of: id, kind: InputKind.outside)
         return state.withLock { state in

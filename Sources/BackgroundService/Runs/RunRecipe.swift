@@ -5,33 +5,42 @@ import Records
 import Stores
 package import TransferModel
 
-/// All that a background run is made of: of these any process makes the same job again. It holds whatever secrets the job
-/// has.
+/// Everything from which a background run's job is made, so that any process makes the same job again. It holds the
+/// job's secrets.
 package struct RunRecipe: Sendable {
+    /// The job file and everything that its loading read.
     package var inputs: RecordedInputs
-    /// Of the job file, for the report.
+    /// The job file's SHA-256, for the report; `nil` if it is not known.
     package var sha256: String?
+    /// The `--only` and `--except` patterns.
     package var selection = TaskSelection()
+    /// What the command line changed in the job.
     package var changes = Changes()
-    /// Of the command's process: what the files' modes are made of.
+    /// The umask of the command's process, which decides the modes of the files.
     package var mask: UInt16 = 0o022
-    /// Nobody follows: report and events are the background process's to write.
+    /// Whether no command follows: the background process then writes the report and the event lines.
     package var isDetached = false
-    /// The other formats in which the report is written, at absolute paths.
+    /// The other formats in which the report is written, with absolute paths.
     package var exports: [ExportRequest] = []
-    /// `TRACEPARENT` of the command.
+    /// The value of `TRACEPARENT` in the command's environment.
     package var traceParent: String?
-    /// What `onFinish` is told, so that whoever hears of the same end twice knows it.
+    /// The first part of `TRANSFER_RUN_HOOK_DELIVERY_ID`, by which a receiver recognizes an end of which it is told
+    /// twice.
     package var delivery: String
 
-    /// What the command line said instead of the job.
+    /// What the command line says instead of the job.
     package struct Changes: Hashable, Sendable {
+        /// The greatest number of tasks at a time, instead of the job's.
         package var maximumConcurrentTasks: Int?
+        /// The bandwidth limit in bytes per second, instead of the job's.
         package var bandwidth: Int64?
+        /// Whether the first failure ends the run (`--fail-fast`).
         package var failsFast = false
+        /// Whether tasks that would have to wait are put off (`--no-wait`).
         package var putsOffWhatWaits = false
+        /// Whether the exit status tells that nothing changed (`--exit-unchanged`).
         package var reportsUnchanged = false
-        /// `--network`, as it was typed.
+        /// The text given with `--network`.
         package var network: String?
         package init() {}
     }
@@ -42,12 +51,12 @@ package struct RunRecipe: Sendable {
         self.delivery = delivery
     }
 
-    /// Whether something of this job is the background process's.
+    /// Whether the job has a task in a background session.
     package static func concerns(_ job: Job) -> Bool {
         job.tasks.contains { job.sessions[Int($0.session.raw)].kind == .background }
     }
 
-    /// The job as it was when it was handed over.
+    /// Returns the job as it was when it was handed over.
     package func job() throws(ServiceTrouble) -> Job {
         let result = inputs.load()
         guard var job = result.job, !result.diagnostics.hasErrors, result.notBuilt.isEmpty else {
@@ -63,12 +72,14 @@ package struct RunRecipe: Sendable {
         return changed(job)
     }
 
+    /// Returns the job with `changes`, and for a detached run with discretionary background sessions.
     package func changed(_ job: Job) -> Job {
         var job = job
         if let maximum = changes.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = changes.bandwidth { job.limits.bandwidth = .steady(bandwidth) }
         guard isDetached else { return job }
-        // Nobody waits for what was handed over and left: it goes when it costs nobody, unless its session says otherwise.
+        // // No user waits for a detached run: it transfers when that disturbs least, unless its session says
+        // otherwise.
         for index in job.sessions.indices where job.sessions[index].kind == .background {
             job.sessions[index].discretionary = job.sessions[index].discretionary ?? true
         }
@@ -77,7 +88,7 @@ package struct RunRecipe: Sendable {
 }
 
 extension RunRecipe {
-    /// The first is what the run was accepted with; of a changed job file others follow.
+    /// Returns the recipe as an input of the run. Number 0 is what the run was accepted with; changed job files follow.
     func input(_ number: Int) -> JournalInput {
         JournalInput(kind: InputKind.recipe, name: "\(number)", bytes: encoded())
     }
@@ -86,9 +97,10 @@ extension RunRecipe {
 // MARK: - As bytes
 
 extension RunRecipe {
-    /// 1 had no `exports`.
+    /// Version 1 had no `exports` and no `traceParent`.
     private static let version: UInt8 = 2
 
+    /// Returns the recipe as bytes for the journal.
     package func encoded() -> [UInt8] {
         var writer = RecordWriter(capacity: 4096)
         writer.put(byte: Self.version)

@@ -1,11 +1,11 @@
 import Stores
 import TransferModel
 
-/// Tells those who follow how far bodies have come. What else happens they read in the journal.
+/// Reports the progress of bodies to the board; everything else the followers read in the journal.
 final class ProgressTeller: EventConsumer {
     private var job: Job
     private let board: NewsBoard
-    /// Of the last event that goes into the journal.
+    /// The number of the last event that goes into the journal.
     private var last: UInt64
 
     init(_ job: Job, _ board: NewsBoard, after last: UInt64) {

@@ -3,8 +3,8 @@ import Stores
 import Synchronization
 import TransferModel
 
-/// Asks several runs how they stand and tells all answers in one, each with its trouble. A run that ends meanwhile has
-/// nothing to tell.
+/// Asks several runs for their status and gives all answers in one reply, each with its trouble. A run that ends
+/// meanwhile has no status.
 final class StatusGathering: Sendable {
     private struct State {
         var asked: [(CarriedRun, String)] = []
@@ -20,7 +20,7 @@ final class StatusGathering: Sendable {
         self.reply = reply
     }
 
-    /// There is nobody to be asked: the run waits to be carried.
+    /// Adds a run that no thread carries: it waits to be tried again, with the trouble that the board has.
     func add(_ identifier: String, of run: AcceptedRun) {
         guard let trouble = board.trouble(of: identifier) else { return }
         let status = RunStatus(job: run.job, startedAt: run.createdAt)
@@ -44,7 +44,7 @@ final class StatusGathering: Sendable {
     }
 
     private func take(_ answer: ControlReply, _ identifier: String, _ run: CarriedRun) {
-        // Nothing of it is under way any more, and its end may still wait to be written down.
+        // // No task of it is under way any more, though its end may still wait to be written.
         if case .refused = answer { add(identifier, of: run.accepted) }
         let all: [SessionStatus]? = state.withLock { state in
             if case .status(let status) = answer {

@@ -1,8 +1,8 @@
 import Synchronization
 import TransferModel
 
-/// Tasks that were under way whenever the process crashed: they run first, and one at a time, so that a further crash has
-/// one cause.
+/// Tasks that were under way at every crash of the process: they run first, and one at a time, so that a further crash
+/// has one cause.
 final class Suspects: Sendable {
     private let all: Set<TaskIndex>
     private let left: Mutex<Set<TaskIndex>>
@@ -24,7 +24,7 @@ final class Suspects: Sendable {
         return job
     }
 
-    /// The last of them has ended.
+    /// Notes a task's end; returns whether it was the last suspect.
     func cleared(_ id: String, in job: Job) -> Bool {
         guard !all.isEmpty else { return false }
         return left.withLock { left in

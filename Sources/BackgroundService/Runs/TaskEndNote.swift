@@ -3,13 +3,14 @@ import Records
 package import Stores
 import TransferModel
 
-/// The end of a task that one process carried and another must know of, with what it captured. Kept among a run's inputs,
-/// because of the secrets in it.
+/// The end of a task that one process carried and another needs to know, with the captured values. Stored among a run's
+/// inputs, which are sealed, because it may hold secrets.
 package enum TaskEndNote {
     private static let version: UInt8 = 1
-    /// The same, of a failure that ends the rest.
+    /// Marks a failure that ends the rest of the run; the format is the same as `version`.
     private static let failure: UInt8 = 2
 
+    /// Returns the note for an end, named by the task's id.
     package static func input(_ end: OutsideEnd, kind: String) -> JournalInput {
         var writer = RecordWriter(capacity: 64)
         writer.put(byte: end.hasFailed ? failure : version)
@@ -19,6 +20,7 @@ package enum TaskEndNote {
         return JournalInput(kind: kind, name: end.id, bytes: writer.bytes)
     }
 
+    /// Reads the end from a note.
     package static func end(_ input: JournalInput) throws(ServiceTrouble) -> OutsideEnd {
         do throws(RecordProblem) {
             var reader = RecordReader(input.bytes)

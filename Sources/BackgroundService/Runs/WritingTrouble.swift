@@ -2,8 +2,8 @@ import Stores
 import Synchronization
 import SystemIO
 
-/// Whether a run's events can be written just now, and whether its end may come: what was done and is not written lies in
-/// memory alone, and whoever began again without it would do it twice.
+/// Whether a run's events can be written just now, and whether the run may end. What is done and not written is only in
+/// memory: a process that resumed without it would do it twice.
 final class WritingTrouble: Sendable {
     private struct State {
         var error: StoreError?
@@ -13,15 +13,15 @@ final class WritingTrouble: Sendable {
     private let state = Mutex(State())
     private let change = WakeSignal()
 
-    /// Why nothing can be written.
+    /// Why nothing can be written; `nil` if it can.
     var why: String? { state.withLock { $0.error?.description } }
 
     func failed(_ error: StoreError) { set { $0.error = error } }
     func allWritten() { set { $0.isAllWritten = true } }
-    /// The process is about to end.
+    /// Notes that the process is about to end.
     func leave() { set { $0.isLeaving = true } }
 
-    /// Something was written; whether that could not be until now.
+    /// Notes that something was written; returns whether writing had failed before.
     func passed() -> Bool {
         state.withLock { state in
             defer { state.error = nil }
@@ -29,7 +29,7 @@ final class WritingTrouble: Sendable {
         }
     }
 
-    /// Until all is written, or nobody can wait for that.
+    /// Waits until all is written, the process ends, or the failure cannot pass.
     func waitForEnd() { while !isOver { change.wait() } }
 
     private var isOver: Bool {

@@ -1,47 +1,54 @@
 import Glibc
 package import TransferModel
 
-/// A program that is run to its end, without a shell: what it reads is given, what it writes is taken as it comes.
+/// A program that is run to its end without a shell: it gets its whole input, and its output is passed on as it comes.
 ///
-/// The call blocks: a loop runs it on a thread of its own. The program leads a process group, so that whatever it
-/// started ends with it when it is ended early. The process must ignore SIGPIPE.
+/// The call blocks: a loop runs it on a thread of its own. The program leads a process group, so that the programs that
+/// it started end with it when it is ended early. The process must ignore SIGPIPE.
 package struct Command: Sendable {
     /// The program, looked up in `PATH` when it has no slash, and its arguments.
     package var words: [String]
-    /// `NAME=value`; `nil` is this process's own.
+    /// Its environment as `NAME=value`; `nil` takes this process's own.
     package var environment: [RawName]?
-    /// `nil` is the working folder.
+    /// The folder in which it runs; `nil` takes this process's own.
     package var folder: String?
+    /// How long it may take before it is ended; `nil` sets no limit.
     package var timeout: TimeSpan?
 
     package init(_ words: [String]) { self.words = words }
 
+    /// How the program ended.
     package enum Ending: Hashable, Sendable {
         case exited(Int32)
         case killed(signal: Int32)
         case timedOut
-        /// By `Cancellation`, or because nobody wanted more of what it wrote.
+        /// Ended by `Cancellation`, or because `take` wanted no more of its output.
         case cancelled
     }
 
+    /// What is known of an ended program.
     package struct Result: Sendable {
+        /// How it ended.
         package let ending: Ending
         /// The end of what it wrote to its standard error.
         package let errors: String
     }
 
-    /// Ends a command from another thread; one that is told before it begins never starts.
+    /// Ends a command from another thread; a command that is cancelled before it begins is still started, and ended at
+    /// once.
     package final class Cancellation: Sendable {
         fileprivate let wake: PollWake
         package init() throws(SystemError) { wake = try PollWake() }
+        /// Asks the command to end.
         package func cancel() { wake.signal() }
     }
 
-    /// So long after it was asked to end it is ended.
+    /// Time between asking the program to end and killing it.
     package static let grace = TimeSpan.seconds(2)
 
-    /// `take` gets what it writes, piece by piece; `false` ends it. With `awaitsWholeOutput` its end alone is not the end:
-    /// something that it started may still write, and only the end of the stream says that nothing is missing.
+    /// Runs the program. `take` gets its output piece by piece; `false` ends it. With `awaitsWholeOutput` its end alone
+    /// does not end the call: a program that it started may still write, and only the end of the stream says that
+    /// nothing is missing.
     package func run(
         input: [UInt8] = [], cancellation: Cancellation? = nil, awaitsWholeOutput: Bool = false,
         take: (UnsafeRawBufferPointer) -> Bool
@@ -50,7 +57,7 @@ package struct Command: Sendable {
         return try unsafe conversation.hold(timeout: timeout, cancellation: cancellation, take)
     }
 
-    /// The same with what it writes in one piece, which must not be longer than `limit`: then it is ended.
+    /// Runs the program and returns its output in one piece; a program that writes more than `limit` bytes is ended.
     package func run(
         input: [UInt8] = [], limit: Int, cancellation: Cancellation? = nil
     ) throws(SystemError) -> (result: Result, output: [UInt8]) {
@@ -64,7 +71,7 @@ package struct Command: Sendable {
     }
 }
 
-/// A program under way whose streams are moved, by one thread that waits for nothing else, until it has ended.
+/// Moves the streams of a running program until it has ended, on the calling thread.
 private final class Conversation {
     private let program: RunningCommand
     private let awaitsWholeOutput: Bool
@@ -79,7 +86,7 @@ private final class Conversation {
         unsent = bytes[...]
     }
 
-    /// Whoever told it to end has no use for what else might come.
+    /// Whether the call may return. A caller that ended the program has no use for further output.
     private var isOver: Bool { hasEnded && (!awaitsWholeOutput || program.output == nil || ending != nil) }
 
     func hold(
@@ -95,7 +102,7 @@ private final class Conversation {
             Polling.wait(&entries, milliseconds: wait(due))
             let ready = Set(entries.lazy.filter(\.isReady).map(\.descriptor))
             func isReady(_ entry: PollEntry?) -> Bool { entry.map { ready.contains($0.descriptor) } ?? false }
-            // Before the streams: what was written before the end is still in them.
+            // Before the streams are read: what was written before the end is still in them.
             if isReady(program.end) { hasEnded = true }
             if isReady(program.input) { feed() }
             if isReady(program.output) || hasEnded, unsafe !drainOutput(take) { stop(.cancelled) }
@@ -108,7 +115,7 @@ private final class Conversation {
             if let killDue, Clocks.instant() >= killDue { program.kill() }
         }
         let natural = program.reap()
-        // What it left running must not go on behind the run's back when the run wanted it to end.
+        // Programs that it left running must not go on after it was ended early.
         if ending != nil { program.kill() }
         return Command.Result(ending: ending ?? natural, errors: program.lastErrors)
     }
@@ -131,11 +138,11 @@ private final class Conversation {
         if unsent.isEmpty { program.closeInput() }
     }
 
-    /// `false` when nobody wants more of it.
+    /// Passes output on; returns `false` when `take` wants no more.
     private func drainOutput(_ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
         let isWanted = ending == nil
         return unsafe withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 16) { buffer in
-            // A program that never stops writing must not keep us from hearing that it shall end; a pipe holds less.
+            // Bounded, so that a program that never stops writing can still be ended; a pipe holds less than this.
             for _ in 0..<32 {
                 guard let count = unsafe program.read(into: buffer), count > 0 else { return true }
                 guard isWanted else { continue }

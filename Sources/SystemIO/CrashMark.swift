@@ -1,11 +1,12 @@
 internal import CLinuxShims
 import Glibc
 
-/// Tells the next process that this one died by a fault of its own. Whoever is killed, or loses its power, leaves none.
+/// Tells the next process whether this one crashed by its own fault. A process that is killed, or loses its power,
+/// leaves no mark.
 package final class CrashMark: Sendable {
     private let file: Descriptor
 
-    /// `file` is this object's, and as long as this object lives a fault of any thread is noted there.
+    /// Takes over `file`, in which a fault of any thread is noted as long as this object lives.
     package init(_ file: consuming Descriptor) throws(SystemError) {
         self.file = file
         let raw = self.file.raw
@@ -14,12 +15,13 @@ package final class CrashMark: Sendable {
 
     deinit { _ = tr_mark_crashes(-1) }
 
-    /// Whether the process before left one.
+    /// Returns whether the process before left a mark.
     package func isThere() -> Bool { ((try? file.facts().size) ?? 0) > 0 }
 
+    /// Removes the mark of the process before.
     package func erase() { try? file.cut(at: 0) }
 
-    /// For a thread whose stack may be used up by what it works on.
+    /// Runs `body` on a thread whose stack may overflow: the fault handler gets a stack of its own.
     package static func watchingStack<Result>(_ body: () -> Result) -> Result {
         tr_own_signal_stack()
         defer { tr_drop_signal_stack() }

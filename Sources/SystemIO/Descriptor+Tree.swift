@@ -1,39 +1,43 @@
 internal import CLinuxShims
 package import Glibc
 
-/// What whole trees need of a folder. Nothing here goes through a symlink: each call names one entry of this folder.
+/// Operations on a folder's entries, for moving and removing whole trees. Where nothing else is said they do not follow
+/// symlinks: each call names one entry of this folder.
 extension Descriptor {
-    /// Opens by a path whose every link is followed.
+    /// Opens a folder by a path, following every link in it.
     package static func openFolder(_ path: RawName) throws(SystemError) -> Descriptor {
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
         return Descriptor(owning: try Syscall.check("open") { unsafe Glibc.open(path.characters, flags) })
     }
 
-    /// Only to name what is in it, which needs no right to list it.
+    /// Opens a folder only for naming its entries (`O_PATH`), which needs no right to list it.
     package static func openPlace(_ path: RawName) throws(SystemError) -> Descriptor {
         let flags = tr_O_PATH | O_DIRECTORY | O_CLOEXEC
         return Descriptor(owning: try Syscall.check("open") { unsafe Glibc.open(path.characters, flags) })
     }
 
-    /// A folder of this one; ENOTDIR when `name` is anything else, a symlink too.
+    /// Opens a folder of this one; throws ENOTDIR when `name` is anything else, even a symlink.
     package borrowing func folder(_ name: RawName) throws(SystemError) -> Descriptor {
         let raw = raw
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
         return Descriptor(owning: try Syscall.check("open") { unsafe openat(raw, name.characters, flags) })
     }
 
-    /// What the symlink `name` leads to, however many links that takes; ENOTDIR when it is no folder.
+    /// Opens the folder to which the symlink `name` leads, through any number of links; throws ENOTDIR when that is no
+    /// folder.
     package borrowing func folder(behind name: RawName) throws(SystemError) -> Descriptor {
         let raw = raw
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
         return Descriptor(owning: try Syscall.check("open") { unsafe openat(raw, name.characters, flags) })
     }
 
+    /// Makes a folder below this one; throws EEXIST when the name is taken.
     package borrowing func makeFolder(_ name: RawName, mode: mode_t = 0o777) throws(SystemError) {
         let raw = raw
         try Syscall.check("mkdir") { unsafe mkdirat(raw, name.characters, mode) }
     }
 
+    /// Returns the facts of the entry `name`, of a symlink itself.
     package borrowing func facts(of name: RawName) throws(SystemError) -> FileFacts {
         var facts = tr_file_facts()
         let raw = raw
@@ -41,7 +45,7 @@ extension Descriptor {
         return FileFacts(facts)
     }
 
-    /// A second name, in `target`, for the file `name`.
+    /// Gives the file `name` a second name in `target`.
     package borrowing func link(
         _ name: RawName, into target: borrowing Descriptor, as new: RawName
     ) throws(SystemError) {
@@ -49,18 +53,19 @@ extension Descriptor {
         try Syscall.check("link") { unsafe linkat(from, name.characters, to, new.characters, 0) }
     }
 
+    /// Makes a symlink with this text.
     package borrowing func makeLink(_ name: RawName, to target: RawName) throws(SystemError) {
         let raw = raw
         try Syscall.check("symlink") { unsafe symlinkat(target.characters, raw, name.characters) }
     }
 
-    /// Where the symlink `name` points, as it was written.
+    /// Returns the text of the symlink `name`.
     package borrowing func linkTarget(of name: RawName) throws(SystemError) -> RawName {
         let raw = raw
         return try unsafe Self.target { unsafe readlinkat(raw, name.characters, $0, $1) }
     }
 
-    /// Where this folder stands now, by the kernel's own word.
+    /// Returns the path of this folder at present, as the kernel knows it.
     package borrowing func path() throws(SystemError) -> RawName {
         let link = "/proc/self/fd/\(raw)"
         return try unsafe Self.target { unsafe readlink(link, $0, $1) }
@@ -69,24 +74,25 @@ extension Descriptor {
     private static func target(
         _ read: (UnsafeMutablePointer<CChar>, Int) -> Int
     ) throws(SystemError) -> RawName {
-        // The longest that a symlink can hold.
+        // The longest text that a symlink can hold.
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = try Syscall.count("readlink") { unsafe read(&buffer, buffer.count) }
         return RawName(bytes: buffer[..<count].map { UInt8(bitPattern: $0) })
     }
 
+    /// Removes the file or link `name`.
     package borrowing func unlink(_ name: RawName) throws(SystemError) {
         let raw = raw
         try Syscall.check("unlink") { unsafe unlinkat(raw, name.characters, 0) }
     }
 
-    /// Fails with ENOTEMPTY while something is in it.
+    /// Removes the folder `name`; throws ENOTEMPTY while it has entries.
     package borrowing func removeFolder(_ name: RawName) throws(SystemError) {
         let raw = raw
         try Syscall.check("rmdir") { unsafe unlinkat(raw, name.characters, AT_REMOVEDIR) }
     }
 
-    /// Puts `old` in the place of whatever file or link has the new name.
+    /// Moves `old` into `target`, replacing a file or link that has the new name.
     package borrowing func rename(
         _ old: RawName, into target: borrowing Descriptor, as new: RawName
     ) throws(SystemError) {
@@ -94,8 +100,8 @@ extension Descriptor {
         try Syscall.check("rename") { unsafe renameat(from, old.characters, to, new.characters) }
     }
 
-    /// The same for a folder, only when nothing has the new name; EEXIST otherwise. A filesystem that cannot rename so
-    /// (NFS) is asked first; in the moment between, only a folder that is empty could be replaced.
+    /// Moves a folder only if the new name is free; throws EEXIST otherwise. A filesystem without that operation (NFS)
+    /// is asked first whether the name is free; in the moment between, only an empty folder could be replaced.
     package borrowing func renameFolderIfFree(
         _ old: RawName, into target: borrowing Descriptor, as new: RawName
     ) throws(SystemError) {
@@ -112,7 +118,8 @@ extension Descriptor {
         try rename(old, into: target, as: new)
     }
 
-    /// Both are there all along, each in the other's place afterwards. EINVAL or ENOSYS where the filesystem cannot.
+    /// Exchanges two entries in one step, so that both names exist all along. Throws EINVAL or ENOSYS where the
+    /// filesystem cannot.
     package borrowing func exchange(
         _ name: RawName, with other: borrowing Descriptor, _ otherName: RawName
     ) throws(SystemError) {
@@ -122,43 +129,44 @@ extension Descriptor {
         }
     }
 
-    /// Of this folder or file.
+    /// Sets the owner of this folder or file.
     package borrowing func setOwner(_ owner: UInt32, group: UInt32) throws(SystemError) {
         let raw = raw
         try Syscall.check("chown") { fchown(raw, owner, group) }
     }
 
-    /// The other folder gets what this one has of access lists and of a user's own attributes.
+    /// Copies this folder's access lists and user attributes to another folder.
     package borrowing func copyAttributes(to other: borrowing Descriptor) throws(SystemError) {
         let (from, to) = (raw, other.raw)
         try Syscall.check("setxattr") { tr_copy_attributes(from, to) }
     }
 
-    /// Of the entry `name` itself, which may be a symlink.
+    /// Sets the owner of the entry `name` itself, which may be a symlink.
     package borrowing func setOwner(of name: RawName, _ owner: UInt32, group: UInt32) throws(SystemError) {
         let raw = raw
         try Syscall.check("chown") { unsafe fchownat(raw, name.characters, owner, group, AT_SYMLINK_NOFOLLOW) }
     }
 
+    /// Sets the modification time of the entry `name` itself, in nanoseconds since 1970.
     package borrowing func setModificationTime(of name: RawName, nanoseconds: Int64) throws(SystemError) {
         let raw = raw
         let times = Self.modificationTime(nanoseconds)
         try Syscall.check("utimens") { unsafe utimensat(raw, name.characters, times, AT_SYMLINK_NOFOLLOW) }
     }
 
-    /// The entries of this folder are on the disk when it returns.
+    /// Waits until the entries of this folder are on the disk.
     package borrowing func sync() throws(SystemError) {
         let raw = raw
         try Syscall.check("fsync") { fsync(raw) }
     }
 
-    /// Which mount this was opened on; 0 when the kernel cannot tell. The same filesystem may be mounted twice, once of
-    /// it inside of the other.
+    /// The number of the mount on which this was opened; 0 when the kernel cannot tell. The same filesystem may be
+    /// mounted twice, once inside of the other.
     package var mountNumber: UInt64 { tr_mount_number(raw) }
 
-    /// The names in this folder, in no order.
+    /// Returns the names in this folder, in no order, without `.` and `..`.
     package borrowing func names() throws(SystemError) -> [RawName] {
-        // A description of its own, so that where it was read to does not matter to the next who asks.
+        // Opened anew, so that the read position of this descriptor does not matter.
         let raw = raw
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
         let own = try Syscall.check("open") { unsafe openat(raw, ".", flags) }
@@ -183,6 +191,8 @@ extension Descriptor {
 }
 
 extension RawName {
+    /// `.`, the folder itself.
     package static let this = RawName(".")
+    /// `..`, the folder above.
     package static let above = RawName("..")
 }

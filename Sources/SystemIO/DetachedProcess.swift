@@ -1,13 +1,14 @@
 internal import CLinuxShims
 import Glibc
 
-/// A program that was started to outlive this one: a session of its own, `/` as its folder, nothing to read, and no
-/// descriptor but the one its standard error goes to.
+/// A program started to outlive this one: it has a session of its own, `/` as its folder, no input, and no descriptor
+/// except for its standard error.
 package final class DetachedProcess {
+    /// The process number.
     package let number: Int32
     private let watch: Descriptor
 
-    /// `program` is a path, `words` begin with the program's own name, variables are `NAME=value`.
+    /// Starts the program at the path `program`; `words` begin with its own name, variables are `NAME=value`.
     package init(
         _ program: String, words: [String], environment: [RawName], errors: borrowing Descriptor
     ) throws(SystemError) {
@@ -22,19 +23,20 @@ package final class DetachedProcess {
         number = started
     }
 
-    /// Ready once it has ended.
+    /// What to poll for: ready once the process has ended.
     package var end: PollEntry { PollEntry(watch.raw) }
 
+    /// Whether the process has ended; does not wait.
     package var hasEnded: Bool {
         var entries = [end]
         Polling.wait(&entries, milliseconds: 0)
         return entries[0].isReady
     }
 
-    /// How it ended; waits for that.
+    /// Waits for the process's end and returns how it ended.
     package func reap() -> Command.Ending { Self.reap(number) }
 
-    /// Leaves it to itself. Should it end before this process does, nothing of it stays: a thread waits for that.
+    /// Stops watching the process. A thread reaps it, should it end before this process does.
     package func release() {
         let number = number
         let thread = try? Thread(named: "reaper") { _ = Self.reap(number) }
@@ -47,8 +49,8 @@ package final class DetachedProcess {
         return signal == 0 ? .exited(status) : .killed(signal: signal)
     }
 
-    /// A path at which this very program can be started anew. When its file was replaced or removed, as by an
-    /// upgrade, that is the kernel's own link to what is running.
+    /// Returns a path at which this same program can be started again. When its file was replaced or removed, as by an
+    /// upgrade, that is the kernel's link to the running program.
     package static func ownProgram() -> String {
         let link = "/proc/self/exe"
         guard let path = Folders.resolved(link)?.text, let named = try? FileFacts.of(path),
@@ -58,7 +60,7 @@ package final class DetachedProcess {
     }
 }
 
-/// Arrays of C strings for as long as a call lasts.
+/// Makes arrays of C strings that last as long as a call.
 enum CStrings {
     static func with(_ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Int32) -> Int32 {
         unsafe with(texts.map { RawName($0) }, body)

@@ -1,10 +1,10 @@
 package import Glibc
 package import TransferModel
 
-/// Folders and paths.
+/// Operations on folders and paths.
 package enum Folders {
-    /// Makes `path` and what is missing above it. A folder that somebody else made meanwhile is as good; something
-    /// else that stands there shows when it is opened.
+    /// Makes the folder `path` and missing folders above it. A folder that another process made meanwhile is accepted;
+    /// anything else at that path shows when it is opened.
     package static func makeAll(_ path: String, mode: mode_t = 0o777) throws(SystemError) {
         do throws(SystemError) {
             return try make(path, mode)
@@ -27,23 +27,25 @@ package enum Folders {
         }
     }
 
-    /// Absolute; `nil` when it was removed, or lies outside of what this process can see.
+    /// Returns the absolute path of the working folder; `nil` when it was removed or lies outside of what this process
+    /// can see.
     package static func working() throws(NotText) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         guard unsafe getcwd(&buffer, buffer.count) != nil, buffer[0] == 0x2F else { return nil }
         return try RawName(bytes: buffer.lazy.map { UInt8(bitPattern: $0) }).asText()
     }
 
-    /// The absolute path without links, `.` and `..`; `nil` when nothing stands there.
+    /// Returns the absolute path without links, `.` and `..`; `nil` when nothing exists there.
     package static func resolved(_ path: String) -> RawName? { resolved(RawName(path)) }
 
+    /// Returns the absolute path without links, `.` and `..`; `nil` when nothing exists there.
     package static func resolved(_ path: RawName) -> RawName? {
         guard let found = unsafe realpath(path.characters, nil) else { return nil }
         defer { unsafe free(found) }
         return unsafe RawName(bytes: UnsafeRawBufferPointer(start: found, count: strlen(found)))
     }
 
-    /// The same where the end of the path is not there yet: what is there of it counts.
+    /// Resolves the existing part of a path and appends the rest.
     package static func resolvedAsFarAsThere(_ path: RawName) -> RawName {
         if let there = resolved(path) { return there }
         let (folder, name) = split(path)
@@ -51,14 +53,14 @@ package enum Folders {
         return resolvedAsFarAsThere(folder).appending(name)
     }
 
-    /// Whether one resolved path is the other or below it.
+    /// Returns whether a resolved path is `folder` or below it.
     package static func isAt(_ path: RawName, orIn folder: RawName) -> Bool {
         guard path.bytes.starts(with: folder.bytes) else { return false }
         let next = path.bytes.dropFirst(folder.bytes.count).first
         return next == nil || next == UInt8(ascii: "/") || folder.bytes.last == UInt8(ascii: "/")
     }
 
-    /// What stands in a folder, in no order; nothing of one that cannot be read, and no name that is no text.
+    /// Returns the names in a folder, in no order: none if it cannot be read, and none that is not UTF-8.
     package static func names(in path: String) -> [String] {
         guard let stream = unsafe opendir(path) else { return [] }
         defer { unsafe closedir(stream) }
@@ -69,14 +71,14 @@ package enum Folders {
         return names.filter { $0 != "." && $0 != ".." }
     }
 
-    /// The folder part and the name part, by bytes.
+    /// Splits a path into its folder and its name, by bytes; the folder of a bare name is `.`.
     package static func split(_ path: RawName) -> (folder: RawName, name: RawName) {
         guard let slash = path.bytes.lastIndex(of: UInt8(ascii: "/")) else { return (.this, path) }
         let name = RawName(bytes: path.bytes[path.bytes.index(after: slash)...])
         return (slash == path.bytes.startIndex ? RawName("/") : RawName(bytes: path.bytes[..<slash]), name)
     }
 
-    /// The folder part and the name part; the folder of a bare name is `.`.
+    /// Splits a path into its folder and its name; the folder of a bare name is `.`.
     package static func split(_ path: String) -> (folder: String, name: String) {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
         let name = String(path[path.utf8.index(after: slash)...])

@@ -1,15 +1,16 @@
 import Glibc
 
-/// How much room a filesystem has.
+/// The free room of a filesystem.
 package struct FreeSpace: Hashable, Sendable {
-    /// The device number that `FileFacts` tells of each file there.
+    /// The filesystem's device number, as in `FileFacts` of its files.
     package let device: UInt64
-    /// For a user without privileges; more than 2⁶³ bytes count as that.
+    /// Bytes free for a user without privileges; at most `Int64.max`.
     package let bytes: Int64
-    /// No file can be made there, whatever is free: it has a number of inodes, and all are used.
+    /// Whether no file can be made, however many bytes are free: the filesystem has a fixed number of inodes and all
+    /// are used.
     package let hasNoInodes: Bool
 
-    /// Of the filesystem that `path`, or what stands nearest above it, lies on. Nothing is made.
+    /// Returns the room of the filesystem that holds `path`, or its nearest existing folder. Makes nothing.
     package static func at(_ path: String) throws(SystemError) -> FreeSpace {
         var path = path
         while true {
@@ -29,7 +30,7 @@ package struct FreeSpace: Hashable, Sendable {
         let (bytes, isOver) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return FreeSpace(
             device: device, bytes: isOver ? .max : Int64(clamping: bytes),
-            // Some make them as they go and tell of none.
+            // Filesystems that make inodes as they go report a total of zero.
             hasNoInodes: status.f_files > 0 && status.f_favail == 0)
     }
 }

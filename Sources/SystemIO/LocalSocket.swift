@@ -1,10 +1,10 @@
 internal import CLinuxShims
 import Glibc
 
-/// Unix stream sockets under a name in a folder. No call here blocks.
+/// Unix stream sockets with a name in a folder. No call here blocks.
 package enum LocalSocket {
-    /// Listens under `name`, 0600. Nobody ever meets a socket of that name on which nobody listens, unless whoever
-    /// made it died; such a one is replaced.
+    /// Listens under `name` with mode 0600. The name appears only once the socket listens, so that a socket that does
+    /// not answer was left by a dead process; this call replaces it.
     package static func listen(
         _ name: String, in folder: borrowing Descriptor, at path: String, backlog: Int32 = 64
     ) throws(SystemError) -> Descriptor {
@@ -29,13 +29,14 @@ package enum LocalSocket {
         do throws(SystemError) {
             return Descriptor(owning: try Syscall.check("bind") { unsafe tr_local_bind(place) })
         } catch {
-            // Left by a process of our number that died in between.
+            // Left by a process that died before the rename.
             guard error.errno == EADDRINUSE else { throw error }
             try folder.unlink(name)
             return Descriptor(owning: try Syscall.check("bind") { unsafe tr_local_bind(place) })
         }
     }
 
+    /// Connects to the socket `name`; throws EAGAIN when its queue is full.
     package static func connect(
         _ name: String, in folder: borrowing Descriptor, at path: String
     ) throws(SystemError) -> Descriptor {
@@ -43,20 +44,21 @@ package enum LocalSocket {
         return Descriptor(owning: try Syscall.check("connect") { unsafe tr_local_connect(place) })
     }
 
-    /// A socket's path has 107 bytes at most; a longer one is reached through the folder's descriptor.
+    /// Returns the path to use: a socket's path has 107 bytes at most, and a longer one is reached through the folder's
+    /// descriptor.
     private static func place(_ name: String, in folder: borrowing Descriptor, at path: String) -> String {
         let full = "\(path)/\(name)"
         return unsafe tr_local_path_fits(full) != 0 ? full : "/proc/self/fd/\(folder.raw)/\(name)"
     }
 
-    /// The next caller; `nil` when none waits.
+    /// Accepts the next connection; `nil` when none waits.
     package static func accept(_ listener: borrowing Descriptor) throws(SystemError) -> Caller? {
         let raw = listener.raw
         let socket: Descriptor
         do throws(SystemError) {
             socket = Descriptor(owning: try Syscall.check("accept") { tr_local_accept(raw) })
         } catch {
-            // Whoever called has left again.
+            // The other side has closed the connection again.
             if error.errno == EAGAIN || error.errno == ECONNABORTED { return nil }
             throw error
         }
@@ -66,7 +68,7 @@ package enum LocalSocket {
         return Caller(socket: socket, user: user)
     }
 
-    /// What has come, at most 16 KiB; empty at the end, `nil` when nothing is there yet.
+    /// Returns the bytes that have come, at most 16 KiB; empty at the end, `nil` when none are there yet.
     package static func receive(_ socket: borrowing Descriptor) throws(SystemError) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 16 << 10)
         let raw = socket.raw
@@ -80,7 +82,7 @@ package enum LocalSocket {
         }
     }
 
-    /// How many of the bytes went out; 0 when none would without waiting.
+    /// Sends bytes and returns how many were sent; 0 when that would have to wait.
     package static func send(_ bytes: ArraySlice<UInt8>, _ socket: borrowing Descriptor) throws(SystemError) -> Int {
         let raw = socket.raw
         do throws(SystemError) {
@@ -94,20 +96,22 @@ package enum LocalSocket {
     }
 }
 
-/// A connection that was accepted.
+/// An accepted connection.
 package struct Caller: ~Copyable, Sendable {
+    /// The connection's socket.
     package let socket: Descriptor
-    /// Of the process at the other end, when it connected.
+    /// The user number of the process at the other end, when it connected.
     package let user: UInt32
 
+    /// Whether that user may talk to this process.
     package var isAdmitted: Bool { Admission.admits(user) }
 
-    /// For whoever keeps nothing but the socket.
+    /// Returns the socket alone.
     package consuming func release() -> Descriptor { socket }
 }
 
-/// Who has anything to say to a process of ours.
+/// Decides which users may talk to the program's processes.
 package enum Admission {
-    /// Only this user and root.
+    /// Returns whether `user` is this process's user or root.
     package static func admits(_ user: UInt32, own: UInt32 = Surroundings.userID()) -> Bool { user == own || user == 0 }
 }

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import TransferModel
 
-/// Values for another thread, taken in one piece: one lock per batch, never one per value.
+/// A queue of values for another thread, which takes all at once: one lock per batch, never one per value.
 package final class Mailbox<Value: Sendable>: Sendable {
     private let waiting = Mutex<[Value]>([])
     private let wake: @Sendable () -> Void
@@ -11,6 +11,7 @@ package final class Mailbox<Value: Sendable>: Sendable {
     /// `wake` is called after each post that found the box empty, outside the lock.
     package init(wake: @escaping @Sendable () -> Void = {}) { self.wake = wake }
 
+    /// Appends a value, from any thread.
     package func post(_ value: Value) {
         let wasEmpty = waiting.withLock { values in
             values.append(value)
@@ -19,6 +20,7 @@ package final class Mailbox<Value: Sendable>: Sendable {
         if wasEmpty { wake() }
     }
 
+    /// Appends several values, from any thread.
     package func post(_ batch: [Value]) {
         guard !batch.isEmpty else { return }
         let wasEmpty = waiting.withLock { values in
@@ -29,6 +31,7 @@ package final class Mailbox<Value: Sendable>: Sendable {
         if wasEmpty { wake() }
     }
 
+    /// Removes and returns all values in the order in which they were posted.
     package func takeAll() -> [Value] {
         waiting.withLock { values in
             let taken = values
@@ -38,9 +41,9 @@ package final class Mailbox<Value: Sendable>: Sendable {
     }
 }
 
-/// A counter that a thread can sleep on until another has raised it.
+/// A counting semaphore on which a thread can sleep until another raises it.
 ///
-/// Unchecked: the one field is written by `sem_init` before anybody else has the object, and by `sem_*`, which may be
+/// Unchecked: the one field is written by `sem_init` before another thread has the object, and by `sem_*`, which may be
 /// called from any thread.
 @safe package final class WakeSignal: @unchecked Sendable {
     private let raw: UnsafeMutablePointer<sem_t>
@@ -55,13 +58,15 @@ package final class Mailbox<Value: Sendable>: Sendable {
         unsafe raw.deallocate()
     }
 
+    /// Raises the counter, from any thread.
     package func signal() { unsafe sem_post(raw) }
 
+    /// Waits until the counter is above zero, and lowers it.
     package func wait() {
         while unsafe sem_wait(raw) == -1, errno == EINTR {}
     }
 
-    /// `false` when the time ran out first. Whoever sets the date changes nothing here.
+    /// Waits for a limited time; returns `false` when that ran out first. A changed system date makes no difference.
     package func wait(nanoseconds: Int64) -> Bool {
         let deadline = Clocks.instant().nanoseconds + nanoseconds
         while unsafe tr_semaphore_wait_until(raw, deadline) == -1 {

@@ -2,16 +2,17 @@ import Glibc
 
 /// A descriptor that another program reads from, such as standard output. It stays open: the process does not own it.
 ///
-/// A descriptor that does not block is waited for, so that whoever started the program may share it with anybody.
+/// A non-blocking descriptor is waited for, since the program may share it with others that made it so.
 package struct OutputDescriptor: Sendable {
     private let raw: Int32
 
     package init(_ raw: Int32) { self.raw = raw }
 
+    /// This process's standard output.
     package static let standardOutput = OutputDescriptor(1)
 
-    /// Writes some of `bytes` and returns how many. Blocks while the reader has no room; a descriptor that does not block
-    /// is waited for 100 ms at most, and 0 is returned then.
+    /// Writes some of `bytes` and returns how many. Blocks while the reader has no room; a non-blocking descriptor is
+    /// waited for 100 ms at most, and then 0 is returned.
     package func write(some bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         do throws(SystemError) {
             return try Syscall.count("write") { unsafe Glibc.write(raw, bytes.baseAddress, bytes.count) }
@@ -23,12 +24,12 @@ package struct OutputDescriptor: Sendable {
         }
     }
 
-    /// Asks what of the writes was lost, which some filesystems say at the file's close only.
+    /// Throws if a write was lost, which some filesystems report only on the file's close.
     package func confirmWrites() throws(SystemError) { try Descriptor.confirmWrites(raw) }
 }
 
 extension Descriptor {
-    /// Another descriptor of the same open file, with an owner of its own.
+    /// Returns another descriptor of the same open file, with an owner of its own.
     package borrowing func duplicate() throws(SystemError) -> Descriptor {
         let raw = raw
         return Descriptor(owning: try Syscall.check("dup") { fcntl(raw, F_DUPFD_CLOEXEC, 0) })

@@ -1,13 +1,15 @@
 internal import CLinuxShims
 
-/// Several runs in one process, each where its command was and with its mask for new files.
+/// A working folder and umask per thread, so that several runs in one process each have those of their command.
 package enum OwnPlace {
-    /// For the calling thread, and all threads that it will make. A folder that is gone is no failure: then it is `/`.
+    /// Sets the working folder and umask of the calling thread and all threads that it will make. A folder that is gone
+    /// is no failure: `/` takes its place.
     package static func take(folder: String, mask: UInt16) {
         if unsafe tr_own_place(folder, UInt32(mask)) != 0 { _ = unsafe tr_own_place("/", UInt32(mask)) }
     }
 
-    /// The calling thread's mask, by the kernel's own word: the call that gives it also changes it, for all threads.
+    /// Returns the calling thread's umask, as `/proc` states it: the system call that returns it also changes it, for
+    /// all threads.
     package static func mask() -> UInt16 {
         let status = (try? WholeFile.read("/proc/thread-self/status", limit: 64 << 10)) ?? []
         for line in status.split(separator: 0x0A) {

@@ -1,16 +1,19 @@
 internal import CLinuxShims
 import Glibc
 
-/// A descriptor that somebody waits for.
+/// A descriptor to poll, and whether it was ready.
 package struct PollEntry: Hashable, Sendable {
+    /// What to wait for.
     package enum Interest: Hashable, Sendable {
         case reading, writing
-        /// Only that the other end has left.
+        /// Only the other end's closing.
         case leaving
     }
+    /// The descriptor's number; the caller keeps it open.
     package let descriptor: Int32
+    /// What this entry waits for.
     package let interest: Interest
-    /// What was of interest has come about, or the other end has left.
+    /// Whether the last `Polling.wait` found what `interest` says, or that the other end has closed.
     package fileprivate(set) var isReady = false
 
     package init(_ descriptor: Int32, _ interest: Interest = .reading) {
@@ -27,21 +30,23 @@ package struct PollEntry: Hashable, Sendable {
     }
 }
 
+/// Waiting on the calling thread.
 package enum Polling {
-    /// Waits until one of them is ready, or that long. An interrupt ends it early, with none ready.
+    /// Waits until an entry is ready, or until the time has passed. An interrupt ends the wait early, with none ready.
     package static func wait(_ entries: inout [PollEntry], milliseconds: Int64) {
         var raw = entries.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
         let count = unsafe poll(&raw, nfds_t(raw.count), Int32(clamping: milliseconds))
         for index in entries.indices { entries[index].isReady = count > 0 && raw[index].revents != 0 }
     }
 
+    /// Sleeps for that time; a signal may end it early.
     package static func sleep(milliseconds: Int64) {
         var none: [PollEntry] = []
         wait(&none, milliseconds: milliseconds)
     }
 }
 
-/// Ends the wait of a thread that polls on it; any thread may.
+/// An event that ends the wait of a thread that polls on it; any thread may raise it.
 package final class PollWake: Sendable {
     private let event: Descriptor
 
@@ -49,14 +54,16 @@ package final class PollWake: Sendable {
         event = Descriptor(owning: try Syscall.check("eventfd") { tr_eventfd() })
     }
 
+    /// What to poll for: ready once the event was raised.
     package var entry: PollEntry { PollEntry(event.raw) }
 
+    /// Raises the event, from any thread.
     package func signal() {
         var one: UInt64 = 1
         _ = unsafe write(event.raw, &one, 8)
     }
 
-    /// Before looking at what the signal was for.
+    /// Resets the event; called before looking at what it was raised for.
     package func clear() {
         var count: UInt64 = 0
         _ = unsafe Glibc.read(event.raw, &count, 8)

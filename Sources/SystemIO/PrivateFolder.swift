@@ -1,15 +1,18 @@
 import Glibc
 
-/// Why a place that must be its user's alone could not be had.
+/// Why a folder or file that only its user may write could not be had.
 package struct PrivacyProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong with it.
     package enum Kind: Hashable, Sendable {
         case belongsToAnother
         case othersMayWrite
-        /// A folder was expected and something else stands there, or a plain file.
+        /// Something other than the expected folder or regular file has the path.
         case wrongKind
         case system(SystemError)
     }
+    /// What is wrong.
     package let kind: Kind
+    /// The folder or file.
     package let path: String
 
     package init(kind: Kind, path: String) {
@@ -17,7 +20,7 @@ package struct PrivacyProblem: Error, Hashable, Sendable, CustomStringConvertibl
         self.path = path
     }
 
-    /// A plain sentence's middle: what, where and why.
+    /// The middle of a sentence: which path, and what is wrong with it.
     package var description: String {
         switch kind {
         case .belongsToAnother: "\(path) belongs to another user"
@@ -27,22 +30,23 @@ package struct PrivacyProblem: Error, Hashable, Sendable, CustomStringConvertibl
         }
     }
 
-    /// Nothing stands there.
+    /// Whether nothing exists at the path.
     package var isMissing: Bool {
         if case .system(let error) = kind { error.errno == ENOENT } else { false }
     }
 }
 
-/// Folders 0700 and files 0600 that nobody else can write; what was looked at is what is used, by its descriptor.
+/// Makes and opens folders (0700) and files (0600) that no other user can write. What is checked is what is used, since
+/// both go by the open descriptor.
 package enum PrivateFolder {
-    /// Opens the folder, making it and what is missing above it.
+    /// Opens the folder after making it and missing folders above it.
     package static func make(_ path: String) throws(PrivacyProblem) -> Descriptor {
         do throws(PrivacyProblem) { return try open(path) } catch { if !error.isMissing { throw error } }
         try attempt(path) { () throws(SystemError) in try Folders.makeAll(path, mode: 0o700) }
         return try open(path)
     }
 
-    /// Opens a folder that is there.
+    /// Opens an existing folder.
     package static func open(_ path: String) throws(PrivacyProblem) -> Descriptor {
         let folder: Descriptor
         do throws(SystemError) { folder = try Descriptor.openFolder(path) } catch { throw problem(error, path) }
@@ -50,7 +54,7 @@ package enum PrivateFolder {
         return folder
     }
 
-    /// Opens or makes a file of the folder at `path`. A link is not followed.
+    /// Opens or makes a file of the folder at `path`, without following a link.
     package static func file(
         _ name: String, in folder: borrowing Descriptor, at path: String
     ) throws(PrivacyProblem) -> Descriptor {
@@ -65,8 +69,8 @@ package enum PrivateFolder {
         return file
     }
 
-    /// Makes a file of the folder at `path` when it is missing, and says whether it did. One that is there is looked at,
-    /// and others may no longer read it; it is never opened: the locks of SQLite belong to the process, and closing any
+    /// Makes a file of the folder at `path` if it is missing, and returns whether it did. An existing file is checked
+    /// and made unreadable for others, but never opened: SQLite's locks belong to the process, and closing any
     /// descriptor of the file would drop them.
     package static func makeFile(
         _ name: String, in folder: borrowing Descriptor, at path: String
@@ -84,7 +88,8 @@ package enum PrivateFolder {
         return false
     }
 
-    /// A plain file of the folder at `path` must be ours alone to write. It is not opened, and a link not followed.
+    /// Checks that a file of the folder at `path` is regular and only this user may write it. It is not opened, and a
+    /// link not followed.
     @discardableResult
     package static func look(
         at name: String, in folder: borrowing Descriptor, at path: String
@@ -96,7 +101,7 @@ package enum PrivateFolder {
         return facts
     }
 
-    /// Whether it is of the right kind, ours, and not others' to write.
+    /// Throws unless the file is of the right kind, this user's own, and not writable for others.
     private static func check(
         _ file: borrowing Descriptor, _ path: String, _ isRightKind: (FileFacts) -> Bool
     ) throws(PrivacyProblem) {
@@ -123,7 +128,7 @@ package enum PrivateFolder {
         PrivacyProblem(kind: error.errno == ENOTDIR ? .wrongKind : .system(error), path: path)
     }
 
-    /// What `make` would have to make, the folder itself first.
+    /// Returns the folders that `make` would have to make, the folder itself first.
     package static func missing(_ path: String) -> [String] {
         var missing: [String] = []
         var path = path
@@ -134,7 +139,7 @@ package enum PrivateFolder {
         return missing
     }
 
-    /// Takes empty folders away, in this order; one that holds something, or is somebody else's, stays.
+    /// Removes empty folders in this order; folders with entries, or of other users, stay.
     package static func removeIfEmpty(_ paths: [String]) {
         for path in paths { unsafe rmdir(path) }
     }

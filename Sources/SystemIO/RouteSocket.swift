@@ -1,27 +1,30 @@
 internal import CLinuxShims
 import Glibc
 
-/// A socket to the kernel's tables of links, addresses and routes. No call here blocks; what the bytes mean is for
-/// others to know.
+/// A socket to the kernel's tables of links, addresses and routes. No call here blocks; `NetlinkMessage` reads the
+/// bytes.
 package struct RouteSocket: ~Copyable, Sendable {
+    /// The outcome of a read.
     package enum Received: Hashable, Sendable {
-        /// So many bytes of the buffer.
+        /// A message of this many bytes is in the buffer.
         case message(Int)
-        /// Nothing is there yet.
+        /// No message has come yet.
         case nothing
-        /// The kernel had more to tell than it keeps for us, or one message was longer than the buffer.
+        /// The kernel dropped messages for want of room, or one was longer than the buffer.
         case lost
     }
 
     private let descriptor: Descriptor
 
-    /// `listens`: whatever changes is told, too.
+    /// `listens`: also receives a message for every change.
     package init(listens: Bool = false) throws(SystemError) {
         descriptor = Descriptor(owning: try Syscall.check("netlink") { tr_route_socket(listens ? 1 : 0) })
     }
 
+    /// What to poll for: ready when a message has come.
     package var entry: PollEntry { PollEntry(descriptor.raw) }
 
+    /// Sends a request; the kernel answers with one or more messages.
     package borrowing func send(_ bytes: [UInt8]) throws(SystemError) {
         let raw = descriptor.raw
         _ = try Syscall.count("netlink") {
@@ -29,6 +32,7 @@ package struct RouteSocket: ~Copyable, Sendable {
         }
     }
 
+    /// Reads the next message into the buffer.
     package borrowing func receive(into buffer: inout [UInt8]) throws(SystemError) -> Received {
         let raw = descriptor.raw
         do throws(SystemError) {

@@ -81,9 +81,9 @@ package final class Follower {
             if try read(take) { deaths = 0 }
             if let progress = placing?.placed(), !progress.isEmpty { take(progress[...]) }
             if let end = try end() {
-                // // Read the events that came between the last read and the look at the run's end.
+                // Read the events that came between the last read and the look at the run's end.
                 _ = try read(take)
-                // // All is written, though the process may be gone before it says so.
+                // All is written, though the process may be gone before it says so.
                 if toldHoldup != nil { hear(nil) }
                 return end
             }
@@ -101,7 +101,7 @@ package final class Follower {
         } catch {
             throw ServiceTrouble(error.description)
         }
-        // // A process that is gone cannot answer: wait only briefly.
+        // A process that is gone cannot answer: wait only briefly.
         if let link { _ = try? link.ask(.ring(identifier), patience: .seconds(1)) }
     }
 
@@ -168,9 +168,9 @@ package final class Follower {
             let note = try journal.inputs(of: run, kind: InputKind.trouble).first
             return note.map { String(decoding: $0.bytes, as: UTF8.self) }
         } catch {
-            // // The sealed key is the trouble itself: the run was given up because it cannot be unsealed.
+            // The sealed key is the trouble itself: the run was given up because it cannot be unsealed.
             if error.kind == .sealedForEver { return error.description }
-            // // Another command delivered the end in between: the run's inputs were removed, the key to them first.
+            // Another command delivered the end in between: the run's inputs were removed, the key to them first.
             guard try journal.run(run)?.deliveredAt != nil else { throw error }
             return nil
         }

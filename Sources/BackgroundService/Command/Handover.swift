@@ -59,7 +59,7 @@ package struct Handover {
 
     /// Hands over `background`, a part of the job that `recipe` makes, or finds that an earlier run has it already.
     package func perform(_ run: AcceptedRun, _ recipe: RunRecipe, _ background: JobPart) throws(Problem) -> Result {
-        // // Even if this process dies, the mark tells the next command that there may be a run to carry.
+        // Even if this process dies, the mark tells the next command that there may be a run to carry.
         let mark: UnfinishedMark.Hold
         do throws(PrivacyProblem) {
             mark = try UnfinishedMark(folder: folder.state).hold()
@@ -81,7 +81,7 @@ package struct Handover {
     private func perform(
         _ run: AcceptedRun, _ recipe: RunRecipe, _ background: JobPart, _ journal: Journal
     ) throws(StoreError) -> Swift.Result<Result, Problem> {
-        // // Another command may accept a run between the look and the accept; then the next round finds it.
+        // Another command may accept a run between the look and the accept; then the next round finds it.
         for _ in 0..<3 {
             if let earlier = try earlier(run, background.job, journal) {
                 let found = earlier.holder
@@ -171,7 +171,7 @@ package struct Handover {
                 Polling.sleep(milliseconds: 500)
             }
         }
-        // // The follower has started the process, and starts it again when it is gone.
+        // The follower has started the process, and starts it again when it is gone.
         guard let link = try? starter.find() else { return }
         _ = try? link.ask(.ring(identifier), patience: .seconds(5))
     }

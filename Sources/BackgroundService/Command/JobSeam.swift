@@ -25,7 +25,7 @@ package struct JobSeam {
         let isBackground = job.tasks.map { job.sessions[Int($0.session.raw)].kind == .background }
         var found: [Diagnostic] = []
         for (index, task) in job.tasks.enumerated() {
-            // // Only the process that expands the template knows the tasks that it becomes.
+            // Only the process that expands the template knows the tasks that it becomes.
             let need = task.needs.first {
                 job.tasks[Int($0.raw)].isTemplate && isBackground[Int($0.raw)] != isBackground[index]
             }

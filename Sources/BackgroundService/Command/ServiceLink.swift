@@ -85,7 +85,7 @@ package final class ServiceLink {
             } catch {
                 switch error.errno {
                 case ENOENT, ECONNREFUSED: throw .absent("nobody listens at \(place.socket)")
-                // // The queue of waiting connections is full.
+                // The queue of waiting connections is full.
                 case EAGAIN where Clocks.instant() < deadline: Polling.sleep(milliseconds: 10)
                 case EAGAIN: throw .silent(patience)
                 default: throw .refused("\(place.socket): \(error.reason)")
@@ -162,7 +162,7 @@ package final class ServiceLink {
             case .part(number, let part, let isLast):
                 if answer == nil { answer = part } else { answer?.append(part) }
                 if isLast, let answer { return answer }
-            // // A further part of an answer for which an earlier call stopped waiting.
+            // A further part of an answer for which an earlier call stopped waiting.
             case .part: break
             }
         }

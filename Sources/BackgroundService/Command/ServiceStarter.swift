@@ -69,7 +69,7 @@ package struct ServiceStarter: Sendable {
             let link = try ServiceLink.connect(place, version: version, patience: Self.glance)
             _ = try link.ask(.ring(nil), patience: Self.glance)
         } catch {
-            // // A process that has the lock and does not listen is about to begin or to end: a later command sees to
+            // A process that has the lock and does not listen is about to begin or to end: a later command sees to
             // the rest.
             guard case .absent = error, ServiceLock.holder(place) == nil else { return }
             (try? start())?.release()
@@ -104,7 +104,7 @@ package struct ServiceStarter: Sendable {
             guard process.hasEnded else { return }
             attempt.process = nil
             switch process.reap() {
-            // // It found another process that serves this place.
+            // It found another process that serves this place.
             case .exited(0): attempt.pause = 20
             case let ending:
                 attempt.deaths += 1

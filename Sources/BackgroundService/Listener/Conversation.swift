@@ -56,7 +56,7 @@ package struct Conversation {
             if phase == .beginning { return greet(try ServiceHello.parse(frame)) }
             return .ask(try ServiceRequest.parse(frame))
         } catch {
-            // // `stop` is accepted even from a program that cannot greet in a known way.
+            // `stop` is accepted even from a program that cannot greet in a known way.
             if phase == .beginning, let request = try? ServiceRequest.parse(frame), request.wish == .stop {
                 return .ask(request)
             }

@@ -61,7 +61,7 @@ package final class NewsBoard: Sendable {
     /// Reports that the journal holds the session's events up to this number.
     package func events(of identifier: String, upTo sequence: UInt64) {
         let mustWake = state.withLock { state in
-            // // The next run of an identifier counts from the beginning.
+            // The next run of an identifier counts from the beginning.
             if state.over.remove(identifier) != nil { state.last[identifier] = nil }
             if sequence <= state.last[identifier] ?? 0 { return false }
             state.last[identifier] = sequence

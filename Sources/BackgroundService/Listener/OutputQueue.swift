@@ -42,7 +42,7 @@ package struct OutputQueue {
             } else if let (_, news) = owed.popFirst() {
                 unsent = news.frame[...]
             } else {
-                // // Release the storage: an idle connection holds no memory.
+                // Release the storage: an idle connection holds no memory.
                 answers = []
                 break
             }

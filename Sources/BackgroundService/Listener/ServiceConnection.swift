@@ -69,7 +69,7 @@ final class ServiceConnection {
     }
 
     func timeOut(_ now: Instant) {
-        // // A connection that does not take its output cannot be sent a reason either.
+        // A connection that does not take its output cannot be sent a reason either.
         guard output.isEmpty, !conversation.isOver, case .end(let reason) = conversation.timeOut() else {
             isGone = true
             return

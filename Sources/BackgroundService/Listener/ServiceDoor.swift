@@ -65,7 +65,7 @@ final class ServiceDoor: Sendable {
             _ = try LocalSocket.connect(name, in: folder, at: path)
             return true
         } catch {
-            // // The queue of waiting connections is full: so a process listens.
+            // The queue of waiting connections is full: so a process listens.
             return error.errno == EAGAIN
         }
     }
@@ -73,7 +73,7 @@ final class ServiceDoor: Sendable {
     /// Whether the socket is still found under its name. A runtime folder is removed when its user has logged out.
     var isFound: Bool {
         guard let own else { return true }
-        // // By path: the folder itself may be another by now.
+        // By path: the folder itself may be another by now.
         guard let facts = try? FileFacts.of("\(own.path)/\(ServicePlace.socketName)") else { return false }
         return facts.inode == own.inode
     }

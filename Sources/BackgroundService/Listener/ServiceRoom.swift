@@ -84,7 +84,7 @@ final class ServiceRoom {
 
     private func letIn(_ now: Instant) {
         guard let door else { return }
-        // // Accept a bounded number per turn, so that connected commands do not wait.
+        // Accept a bounded number per turn, so that connected commands do not wait.
         for _ in 0..<64 where mayLetIn(now) {
             do throws(SystemError) {
                 guard let caller = try LocalSocket.accept(door.socket) else { return }
@@ -139,7 +139,7 @@ final class ServiceRoom {
     // MARK: Requests
 
     private func serve(_ ready: ReadinessSet.Ready, _ now: Instant) {
-        // // The connection may have been closed in this turn.
+        // The connection may have been closed in this turn.
         guard let one = connections[ready.tag] else { return }
         var requests: [ServiceRequest] = []
         change(one) { one in
@@ -158,7 +158,7 @@ final class ServiceRoom {
             answers.post(ServiceDesk.Answer(connection: caller, request: number, answer: $0))
         }
         switch request.wish {
-        // // Closed without an answer, the command asks the next process.
+        // Closed without an answer, the command asks the next process.
         case _ where isLeaving && request.wish != .stop: remove(one)
         case .ring(let identifier):
             desk.host.ring(identifier)
@@ -264,7 +264,7 @@ final class ServiceRoom {
     private func reopen(_ lost: ServiceDoor) {
         do throws(ServiceTrouble) {
             let opened = try ServiceDoor.open(desk.place)
-            // // Accept connections that reached the old socket in time.
+            // Accept connections that reached the old socket in time.
             letIn(Clocks.instant())
             setOpen(false)
             door = opened
@@ -280,7 +280,7 @@ final class ServiceRoom {
         isLeaving = true
         setOpen(false)
         door?.hide()
-        // // An own socket closes with this reference and refuses the queued connections; a service manager keeps its
+        // An own socket closes with this reference and refuses the queued connections; a service manager keeps its
         // socket.
         door = nil
         let frame = ServiceNews.leaving(why.description).frame
@@ -290,7 +290,7 @@ final class ServiceRoom {
     /// Sends what is left of the output before the process ends, for a second at most.
     func empty() {
         let last = Clocks.instant() + .seconds(1)
-        // // All runs may have been left during the last turn.
+        // All runs may have been left during the last turn.
         leaveIfTold(Clocks.instant())
         answer(Clocks.instant())
         spread(last)

@@ -173,7 +173,7 @@ final class CarriedRun: Sendable {
             return error.mayPass ? .failed(error.description, hasBegun: false) : try giveUp(error, journal)
         }
         notes.took(handed)
-        // // Recipes that were added before this line reached a run that could not compare their number.
+        // Recipes that were added before this line reached a run that could not compare their number.
         if let run = try journal.run(id), try notes.isOutgrown(by: run, journal) { return .left }
         OwnPlace.take(folder: accepted.folder, mask: handed.recipe.mask)
         let job = handed.part.job
@@ -193,7 +193,7 @@ final class CarriedRun: Sendable {
         } catch is RunEnding.Left {
             return .left
         }
-        // // Followers wait for nothing else.
+        // Followers wait for nothing else.
         for identifier in identifiers { board.ended(identifier) }
         return .finished
     }
@@ -201,7 +201,7 @@ final class CarriedRun: Sendable {
     /// Ends a run that can never be carried, with the reason for its followers.
     private func giveUp(_ why: ServiceTrouble, _ journal: Journal) throws -> Outcome {
         tools.log("run \(id.raw) is given up: \(why)")
-        // // Where the key is gone no input can be kept; the reader of the trouble finds that out.
+        // Where the key is gone no input can be kept; the reader of the trouble finds that out.
         try? journal.keep(JournalInput(kind: InputKind.trouble, bytes: Array(why.description.utf8)), of: id)
         try journal.finish(
             id, RunEnd(at: Clocks.wall(), outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code)))
@@ -246,10 +246,10 @@ final class CarriedRun: Sendable {
                 writer.hurry(upTo: last)
                 beginnings.hold(upTo: last) { if $0 { isKept() } }
             }
-            // // Before the event of the task's end: a process that resumes from that event must find its captures.
+            // Before the event of the task's end: a process that resumes from that event must find its captures.
             settings.heard = { [inbox] end in
                 if !end.captures.isEmpty { writer.keep(TaskEndNote.input(end, kind: InputKind.captures)) }
-                // // After the last suspect all tasks may run at a time again.
+                // After the last suspect all tasks may run at a time again.
                 if suspects.cleared(end.id, in: job) { inbox.postMakeWay() }
             }
             run = try JobRun(
@@ -266,12 +266,12 @@ final class CarriedRun: Sendable {
             throw error
         }
         hasBegun.store(true, ordering: .relaxed)
-        // // What kept the run from beginning is over; trouble with writing is over once events are written.
+        // What kept the run from beginning is over; trouble with writing is over once events are written.
         if !wasHeldUp { tell(trouble: nil) }
         let status = run.run()
-        // // Read before any follower learns of the end and begins another run.
+        // Read before any follower learns of the end and begins another run.
         let problems = run.storeProblems() + run.credentialProblems + run.cookieProblems
-        // // From here on things may take long: a report's reader, commands.
+        // From here on things may take long: a report's reader, commands.
         closeInbox()
         if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }
         lines?.finish()
@@ -297,7 +297,7 @@ final class CarriedRun: Sendable {
                     note: ExpansionNote(expansion).input, tasks: expansion.tasks, after: expansion.taskCount,
                     sequence: expansion.sequence
                 ) { isAdded in
-                    // // A changed job file added tasks meanwhile: the run begins anew with both.
+                    // A changed job file added tasks meanwhile: the run begins anew with both.
                     if isAdded { isKept() } else { inbox.postMakeWay() }
                 })
         }
@@ -328,7 +328,7 @@ final class CarriedRun: Sendable {
         do throws(OutputProblem) {
             sink = try DescriptorSink(creating: path)
         } catch {
-            // // A follower writes the events there.
+            // A follower writes the events there.
             guard error.isTaken else { throw error }
             return nil
         }

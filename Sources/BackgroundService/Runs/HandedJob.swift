@@ -52,7 +52,7 @@ package struct HandedJob: Sendable {
         let numbers = part.numbers
         expanded = growing.expanded.compactMap { template, tasks in
             guard let template = templates[template] else { return nil }
-            // // Tasks that were made together are contiguous in the part, too.
+            // Tasks that were made together are contiguous in the part, too.
             let start = numbers.firstIndex { Int($0.raw) >= tasks.lowerBound } ?? numbers.count
             return ExpandedTemplate(template: template, tasks: start..<start + tasks.count)
         }

@@ -169,22 +169,22 @@ final class LiveRuns: @unchecked Sendable {
     func ended(_ id: RunID, _ outcome: CarriedRun.Outcome) {
         let run = live.removeValue(forKey: id)
         run?.join()
-        // // The ended run's threads leave free memory behind that would otherwise stay allocated.
+        // The ended run's threads leave free memory behind that would otherwise stay allocated.
         if live.isEmpty || live.count % 16 == 0 { Memory.giveBack() }
         suspected.removeAll { $0 == id }
         switch outcome {
         case .finished, .left: failures[id] = nil
         case .failed(let why, let hasBegun):
             guard let run else { break }
-            // // Wait longer each time, up to a minute: the fault may be mended meanwhile, a full disk for example.
+            // Wait longer each time, up to a minute: the fault may be mended meanwhile, a full disk for example.
             var failure = failures[id] ?? Failure(run: run.accepted)
             failure.hasBegun = hasBegun
             failure.count += 1
             failure.due = Clocks.instant() + .seconds(Int64(min(60, 1 << min(failure.count, 6))))
             nextLook = min(nextLook, failure.due)
-            // // The failure may come from a damaged journal, which is put aside when it is opened next.
+            // The failure may come from a damaged journal, which is put aside when it is opened next.
             journal = nil
-            // // Log once for each reason: it may stay for days.
+            // Log once for each reason: it may stay for days.
             if why != failure.why { tools.log("run \(id.raw) is to be tried again: \(why)") }
             failure.why = why
             failures[id] = failure

@@ -41,7 +41,7 @@ package final class Receipts: EventConsumer, Sendable {
             if sequence > state.seen {
                 state.new.append((sequence, give))
             } else {
-                // // The request caused no event, so that only earlier ones have to be written.
+                // The request caused no event, so that only earlier ones have to be written.
                 state.waiting.append((state.lastJournalled, give))
             }
             return Self.due(&state)

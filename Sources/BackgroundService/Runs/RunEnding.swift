@@ -53,7 +53,7 @@ struct RunEnding {
         }
         let isDelivered = recipe.isDetached || (!sessions.isEmpty && !isReported)
         let delivered = isDelivered ? Clocks.wall() : nil
-        // // A command may have added tasks to the run at the last moment.
+        // A command may have added tasks to the run at the last moment.
         guard try journal.finish(id, end, tasks: job.tasks.count, deliveredAt: delivered) else { throw Left() }
     }
 
@@ -72,14 +72,14 @@ struct RunEnding {
     private func write(_ report: JSONReport) throws(Left) -> Bool {
         var problems: [OutputProblem] = []
         if let path = accepted.report {
-            // // The journal forgets the run soon: a power cut must not lose both.
+            // The journal forgets the run soon: a power cut must not lose both.
             do throws(OutputProblem) { try report.write(to: path, isDurable: true) } catch { problems.append(error) }
         }
         problems += ReportExports(
             requests: recipe.exports, surroundings: ExportSurroundings(traceParent: recipe.traceParent),
             isDurable: true
         ).write(report, at: accepted.report)
-        // // The next process waits for the reader again.
+        // The next process waits for the reader again.
         if problems.contains(where: \.isInterrupted) { throw Left() }
         for problem in problems { tools.log("run \(id.raw): \(problem)") }
         return problems.isEmpty || !recipe.isDetached
@@ -99,7 +99,7 @@ struct RunEnding {
         let known = try journal.inputs(of: id, kind: InputKind.hook)
         return try sessions.map { index in
             let session = job.sessions[Int(index.raw)]
-            // // A run to which tasks were added ends once more, and then `onFinish` runs again.
+            // A run to which tasks were added ends once more, and then `onFinish` runs again.
             let name = "\(session.name) \(end.at.nanoseconds)"
             if let note = known.first(where: { $0.name == name }),
                 let hook = HookEnd(session: session.name, String(decoding: note.bytes, as: UTF8.self))
@@ -107,7 +107,7 @@ struct RunEnding {
                 return hook
             }
             let hook = try run(session, end)
-            // // A process that is killed before this line starts the command again.
+            // A process that is killed before this line starts the command again.
             let note = JournalInput(kind: InputKind.hook, name: name, bytes: Array(hook.text.utf8))
             try journal.keep(note, of: id)
             return hook

@@ -78,7 +78,7 @@ package struct RunRecipe: Sendable {
         if let maximum = changes.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = changes.bandwidth { job.limits.bandwidth = .steady(bandwidth) }
         guard isDetached else { return job }
-        // // No user waits for a detached run: it transfers when that disturbs least, unless its session says
+        // No user waits for a detached run: it transfers when that disturbs least, unless its session says
         // otherwise.
         for index in job.sessions.indices where job.sessions[index].kind == .background {
             job.sessions[index].discretionary = job.sessions[index].discretionary ?? true

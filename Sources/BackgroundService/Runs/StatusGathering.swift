@@ -44,7 +44,7 @@ final class StatusGathering: Sendable {
     }
 
     private func take(_ answer: ControlReply, _ identifier: String, _ run: CarriedRun) {
-        // // No task of it is under way any more, though its end may still wait to be written.
+        // No task of it is under way any more, though its end may still wait to be written.
         if case .refused = answer { add(identifier, of: run.accepted) }
         let all: [SessionStatus]? = state.withLock { state in
             if case .status(let status) = answer {

@@ -1,20 +1,20 @@
 internal import CLinuxShims
 import Glibc
 
-/// A program that was started, its three streams and its end, for whoever polls them. Nothing here waits but `reap`
-/// before the end, and whoever lets go of it early.
+/// A started program with its three streams and its end, for a thread that polls them. Nothing here waits, except
+/// `reap` before the end and the release of the object before that.
 package final class RunningCommand {
     private let process: Int32
     private let watch: Int32
-    /// -1 once they are closed.
+    /// The descriptors of this side of the pipes; -1 once they are closed.
     private var (inputStream, outputStream, errorStream): (Int32, Int32, Int32)
     private var errorBytes: [UInt8] = []
     private var isReaped = false
 
-    /// How much of its standard error is kept.
+    /// Bytes of standard error that are kept.
     static let longestErrors = 8 << 10
 
-    /// Only the words, the environment and the folder count: how long it may take is for who polls to say.
+    /// Starts the program. Only the words, the environment and the folder count: the caller watches the time.
     package init(_ command: Command) throws(SystemError) {
         var pipes: [Int32] = []
         do throws(SystemError) {
@@ -31,7 +31,7 @@ package final class RunningCommand {
         guard watch >= 0 else { throw SystemError(call: "pidfd_open", errno: code) }
     }
 
-    /// Whoever leaves early leaves nothing running.
+    /// A program that has not been reaped is killed, so that nothing is left running.
     deinit {
         if !isReaped {
             kill()
@@ -40,7 +40,7 @@ package final class RunningCommand {
         for raw in [inputStream, outputStream, errorStream, watch] where raw >= 0 { close(raw) }
     }
 
-    /// The end that is read and the end that is written.
+    /// Returns the pipe's reading end and its writing end.
     private static func pipe() throws(SystemError) -> [Int32] {
         var ends: [Int32] = [-1, -1]
         try Syscall.check("pipe") { unsafe tr_pipe(&ends) }
@@ -51,7 +51,7 @@ package final class RunningCommand {
         _ command: Command, input: Int32, output: Int32, errors: Int32
     ) throws(SystemError) -> Int32 {
         guard let program = command.words.first else { throw SystemError(call: "posix_spawn", errno: EINVAL) }
-        // Non-blocking is for our ends: programs are not made for it.
+        // Non-blocking is for this side alone: programs are not made for it.
         for raw in [input, output, errors] { _ = fcntl(raw, F_SETFL, 0) }
         var process: Int32 = 0
         let code = unsafe CStrings.with(command.words) { words in
@@ -65,33 +65,35 @@ package final class RunningCommand {
 
     // MARK: What to poll for
 
-    /// Ready once the program has ended; what it started may still hold the streams.
+    /// Ready once the program has ended; programs that it started may still hold the streams.
     package var end: PollEntry { PollEntry(watch) }
-    /// `nil` once it is closed.
+    /// Ready when the program reads its input; `nil` once that is closed.
     package var input: PollEntry? { inputStream < 0 ? nil : PollEntry(inputStream, .writing) }
-    /// `nil` once it has come to its end.
+    /// Ready when there is output; `nil` once that has ended.
     package var output: PollEntry? { outputStream < 0 ? nil : PollEntry(outputStream) }
+    /// Ready when there is standard error to read; `nil` once that has ended.
     package var errors: PollEntry? { errorStream < 0 ? nil : PollEntry(errorStream) }
 
     // MARK: Streams
 
-    /// How many bytes need not be given again. One that reads no more has no use for the rest: all of them.
+    /// Writes input and returns how many bytes the caller need not give again: all, if the program no longer reads.
     package func write(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard inputStream >= 0 else { return bytes.count }
         let count = unsafe Glibc.write(inputStream, bytes.baseAddress, bytes.count)
         if count >= 0 { return count }
         if errno == EAGAIN || errno == EINTR { return 0 }
-        // It may be content all the same.
+        // The program may have read all it needs.
         closeInput()
         return bytes.count
     }
 
+    /// Closes the program's input, which it sees as the end.
     package func closeInput() {
         if inputStream >= 0 { close(inputStream) }
         inputStream = -1
     }
 
-    /// How many bytes it wrote; `nil` when there are none now, 0 at the end of its output.
+    /// Reads output and returns the number of bytes; `nil` when there are none now, 0 at the end.
     package func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? { unsafe read(&outputStream, buffer) }
 
     private func read(_ stream: inout Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
@@ -107,10 +109,10 @@ package final class RunningCommand {
         }
     }
 
-    /// Takes in what it wrote to its standard error.
+    /// Reads what the program wrote to its standard error.
     package func drainErrors() {
         unsafe withUnsafeTemporaryAllocation(byteCount: Self.longestErrors, alignment: 16) { buffer in
-            // One that never stops is heard no longer than one that has much to say.
+            // Bounded, so that a program that never stops writing does not hold up the caller.
             for _ in 0..<32 {
                 guard let count = unsafe read(&errorStream, buffer), count > 0 else { return }
                 unsafe errorBytes.append(contentsOf: buffer[..<count])
@@ -121,12 +123,12 @@ package final class RunningCommand {
         }
     }
 
-    /// The end of what it wrote to its standard error, as far as that was taken in.
+    /// The end of standard error, as far as it was read.
     package var lastErrors: String { String(decoding: errorBytes, as: UTF8.self) }
 
     // MARK: Its end
 
-    /// Asked without waiting.
+    /// Whether the program has ended; does not wait.
     package var hasEnded: Bool {
         if isReaped { return true }
         var entries = [end]
@@ -134,14 +136,16 @@ package final class RunningCommand {
         return entries[0].isReady
     }
 
-    /// It and what it started. What stands open of its input stays so: its end would look like that of a whole text.
+    /// Asks the program and those that it started to end. Its input is not closed: that would look like the end of a
+    /// whole text.
     package func askToEnd() { signal(SIGTERM) }
 
+    /// Kills the program and those that it started.
     package func kill() { signal(SIGKILL) }
 
     private func signal(_ number: Int32) { _ = Glibc.kill(-process, number) }
 
-    /// Waits if it has not ended.
+    /// Waits for the program's end and returns how it ended.
     package func reap() -> Command.Ending {
         var (status, signal): (Int32, Int32) = (-1, 0)
         _ = unsafe tr_reap(process, &status, &signal)

@@ -1,7 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Signals as values: SIGINT, SIGTERM and, unless it is ignored, SIGHUP are held back from every thread and fetched by one.
+/// Handles signals as values: SIGINT, SIGTERM and, unless it is ignored, SIGHUP are blocked in every thread and fetched
+/// by one.
 package enum Signals {
     private static func ending() -> sigset_t {
         var set = sigset_t()
@@ -13,10 +14,10 @@ package enum Signals {
         return set
     }
 
-    /// SIGTSTP is held as well: there is something to be done before the process is stopped.
+    /// Whether SIGTSTP is blocked as well, because something must be done before the process is stopped.
     private static let heedsStops = Atomic(false)
 
-    /// Under `nohup` a terminal that goes away is nothing to this process either.
+    /// Whether the signal is ignored, as SIGHUP is under `nohup`.
     private static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         guard unsafe sigaction(number, nil, &action) == 0 else { return false }
@@ -24,24 +25,25 @@ package enum Signals {
             == unsafeBitCast(SIG_IGN, to: UInt.self)
     }
 
-    /// Writing to a closed pipe, or past the length that the user's limits allow a file, is an error, not a death.
+    /// Makes writing to a closed pipe, or beyond the user's file size limit, an error instead of the process's death.
     package static func ignoreFailedWrites() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// A terminal that goes away is nothing to a process that does not belong to one.
+    /// Ignores SIGHUP, for a process that does not belong to a terminal.
     package static func ignoreHangUp() { signal(SIGHUP, SIG_IGN) }
 
-    /// Before the first thread is made, so that every thread inherits it. Until then SIGINT, SIGTERM and SIGHUP end the
-    /// process as they end any other. `stops`: SIGTSTP is held as well.
+    /// Blocks the signals; called before the first thread is made, so that every thread inherits it. Until then they
+    /// end the process as usual. `stops`: SIGTSTP is blocked as well.
     package static func hold(stops: Bool = false) {
         if stops, !isIgnored(SIGTSTP) { heedsStops.store(true, ordering: .relaxed) }
         var set = ending()
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// Makes a thread that gets none of them, by a caller who goes on as before.
+    /// Runs `body` with the signals blocked, so that a thread made in it gets none of them; then restores the caller's
+    /// mask.
     package static func holding<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -51,11 +53,11 @@ package enum Signals {
         return try body()
     }
 
-    /// What the thread that watches heard first; 0: nothing yet, -1: there is none.
+    /// The first signal that the watching thread received; 0: none yet, -1: there is no watching thread.
     private static let heard = Atomic<Int32>(-1)
 
-    /// Sleeps that long, or until one that is held comes, which it returns. Where somebody else watches, one that came before
-    /// counts too.
+    /// Sleeps for that time or until a blocked signal comes, which it returns. With a watching thread it only sleeps,
+    /// and returns a signal that came before.
     package static func pause(milliseconds: Int) -> Int32? {
         let heard = heard.load(ordering: .acquiring)
         if heard > 0 { return heard }
@@ -73,8 +75,8 @@ package enum Signals {
         return number > 0 ? number : nil
     }
 
-    /// Gives those that are held to `handle`, on a thread that lives as long as the process. `aroundStop` is given what stops
-    /// the process and returns when it goes on.
+    /// Passes each signal to `handle`, on a thread that lives as long as the process. `aroundStop` gets a function that
+    /// stops the process and returns when it goes on.
     package static func watch(
         aroundStop: @escaping @Sendable (_ stop: () -> Void) -> Void = { $0() },
         _ handle: @escaping @Sendable (Int32) -> Void
@@ -95,7 +97,7 @@ package enum Signals {
         thread.detach()
     }
 
-    /// As SIGTSTP does where it is not held; returns when the process goes on.
+    /// Stops the process as an unblocked SIGTSTP would; returns when the process goes on.
     private static func stop() {
         var set = sigset_t()
         unsafe sigemptyset(&set)

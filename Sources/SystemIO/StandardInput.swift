@@ -1,8 +1,9 @@
 import Glibc
 
-/// What this process is given to read. It stays open: somebody else may ask for the rest.
+/// The process's standard input. It stays open: another program may read the rest.
 package enum StandardInput {
-    /// Reads to the end, piece by piece; `take` says whether more is wanted. `false`: it was ended before.
+    /// Reads to the end, piece by piece; `take` returns whether more is wanted. Returns `false` if reading was ended
+    /// before the end.
     package static func read(
         until cancellation: PollWake, take: (UnsafeRawBufferPointer) -> Bool
     ) throws(SystemError) -> Bool {
@@ -17,7 +18,7 @@ package enum StandardInput {
             do throws(SystemError) {
                 count = try Syscall.count("read") { unsafe Glibc.read(STDIN_FILENO, buffer.baseAddress, buffer.count) }
             } catch {
-                // Somebody who shares it may have made it non-blocking, and been faster.
+                // Another program that shares the descriptor may have made it non-blocking, and read first.
                 if error.errno == EAGAIN { continue }
                 throw error
             }

@@ -2,18 +2,18 @@ internal import CLinuxShims
 import Glibc
 package import TransferModel
 
-/// What the process was started with, captured once.
+/// The process's arguments, environment and identity.
 package enum Surroundings {
-    /// The words after the program's name.
+    /// Returns the words after the program's name.
     package static func arguments() -> [RawName] {
-        // Swift looks for them below the environment, and finds none once somebody has moved that: a preloaded library.
+        // Swift looks for them below the environment and finds none if a preloaded library has moved that.
         let words = unsafe tr_arguments()
         return (1..<max(1, Int(tr_argument_count()))).compactMap { index in
             unsafe words?[index].map { unsafe RawName(bytes: bytes(of: $0)) }
         }
     }
 
-    /// `NAME=value` of each variable, byte for byte, for the programs that are started.
+    /// Returns `NAME=value` of each variable, byte for byte, for programs that are started.
     package static func variables() -> [RawName] {
         var lines: [RawName] = []
         guard var entry = unsafe tr_environment() else { return lines }
@@ -24,17 +24,17 @@ package enum Surroundings {
         return lines
     }
 
-    /// The environment. What is no text is not there, but among `strayVariables`.
+    /// Returns the environment without variables whose value is not UTF-8, which are among `strayVariables`.
     package static func environment() -> [String: String] {
         values().compactMapValues { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The values of variables that are set and are no text.
+    /// Returns the variables whose value is not UTF-8.
     package static func strayVariables() -> [String: NotText] {
         values().filter { String(validating: $1, as: UTF8.self) == nil }.mapValues { NotText($0) }
     }
 
-    /// Of a name that is there twice, the first counts, as for `getenv`.
+    /// Returns all values; of a name that is there twice the first counts, as for `getenv`.
     private static func values() -> [String: [UInt8]] {
         var found: [String: [UInt8]] = [:]
         for line in variables() {
@@ -51,23 +51,25 @@ package enum Surroundings {
         unsafe UnsafeRawBufferPointer(start: text, count: strlen(text))
     }
 
-    /// Where files without a name may lie: `TMPDIR` where that is an absolute path, else `/tmp`.
+    /// Returns the folder for unnamed temporary files: `TMPDIR` if that is an absolute path, else `/tmp`.
     package static func temporaryFolder() -> String {
         guard let path = environment()["TMPDIR"], path.utf8.first == UInt8(ascii: "/") else { return "/tmp" }
         return path.utf8.count > 1 && path.utf8.last == UInt8(ascii: "/") ? String(path.dropLast()) : path
     }
 
+    /// Returns this process's number.
     package static func processID() -> Int32 { getpid() }
 
-    /// This start of the system, as the kernel names it; `nil` where it does not.
+    /// Returns the kernel's random name for this start of the system; `nil` where it has none.
     package static func bootID() -> String? {
         guard let bytes = try? WholeFile.read("/proc/sys/kernel/random/boot_id", limit: 64) else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
         return text.hasSuffix("\n") ? String(text.dropLast()) : text
     }
 
+    /// Returns this process's effective user number.
     package static func userID() -> UInt32 { geteuid() }
 
-    /// Whether a process of that number is there, be it another user's.
+    /// Returns whether a process of that number exists, be it another user's.
     package static func isRunning(_ process: Int32) -> Bool { kill(process, 0) == 0 || errno != ESRCH }
 }

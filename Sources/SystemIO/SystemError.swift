@@ -1,8 +1,10 @@
 import Glibc
 
-/// A system call that said no: which one, and why.
+/// A failed system call: which one, and why.
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The call's name, or the program that could not be started.
     package let call: String
+    /// The error number that the call left.
     package let errno: Int32
 
     package init(call: String, errno: Int32) {
@@ -12,7 +14,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// `open: No such file or directory`
     package var description: String { "\(call): \(reason)" }
-    /// The system's own words.
+    /// The system's text for the error number.
     package var reason: String {
         var buffer = [CChar](repeating: 0, count: 256)
         guard unsafe strerror_r(errno, &buffer, buffer.count) == 0 else { return "error \(errno)" }
@@ -20,7 +22,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The one funnel for system calls: repeats after an interrupt, and reads `errno` before anything can change it.
+/// Runs system calls: repeats them after an interrupt, and reads `errno` before anything can change it.
 enum Syscall {
     @discardableResult
     static func check(_ call: String, _ body: () -> Int32) throws(SystemError) -> Int32 {

@@ -1,12 +1,14 @@
 internal import CLinuxShims
 import Glibc
 
-/// How many bytes of a connection the other side has acknowledged, and how many came, as Linux counts them.
+/// Bytes of a TCP connection, as Linux counts them.
 package struct TCPCounts: Equatable, Sendable {
+    /// Sent bytes that the other side has acknowledged.
     package let acknowledged: Int64
+    /// Bytes received.
     package let received: Int64
 
-    /// `nil` where the socket is none of TCP, or the kernel does not count.
+    /// `nil` if the socket is not TCP, or the kernel does not count.
     package init?(of socket: Int32) {
         var counts = tr_tcp_counts()
         guard unsafe tr_tcp_counts(socket, &counts) == 0 else { return nil }
@@ -14,8 +16,10 @@ package struct TCPCounts: Equatable, Sendable {
     }
 }
 
+/// Binds sockets to a network interface.
 package enum SocketBinding {
-    /// Nothing then leaves the socket or comes to it over any other interface.
+    /// Restricts the socket to one interface, so that it neither sends nor receives over another; returns whether that
+    /// worked.
     package static func bind(_ socket: Int32, to interface: UInt32) -> Bool {
         var index = Int32(bitPattern: interface)
         return unsafe setsockopt(

@@ -2,11 +2,12 @@ internal import CLinuxShims
 import Glibc
 import Synchronization
 
-/// A joined pthread. Swift's own threads are few and must never block; a loop that polls needs one of its own.
+/// A pthread that must be joined or detached. Swift's own threads are few and must never block; a loop that polls needs
+/// one of its own.
 package final class Thread: Sendable {
     private let handle: Mutex<pthread_t?>
 
-    /// Runs `body` to its end; the name is what `ps -T` shows, as far as the kernel keeps it.
+    /// Starts a thread that runs `body` to its end; `name` is what `ps -T` shows, cut to the kernel's length.
     package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
         let box = unsafe Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
@@ -18,6 +19,7 @@ package final class Thread: Sendable {
         handle = Mutex(thread)
     }
 
+    /// Waits for the thread's end; further calls do nothing.
     package func join() {
         let joined = handle.withLock { handle in
             let joined = handle
@@ -27,7 +29,7 @@ package final class Thread: Sendable {
         if let joined { pthread_join(joined, nil) }
     }
 
-    /// Lets it run to the end of the process without being joined.
+    /// Gives up joining the thread, which may then run to the end of the process.
     package func detach() {
         let left = handle.withLock { handle in
             let left = handle

@@ -1,8 +1,8 @@
 import Glibc
 
 extension WholeFile {
-    /// Puts a file in the place of what is there in one step: readers see the old one or the new one, and nobody but its owner
-    /// may read it.
+    /// Replaces a file in one step, so that readers see the old or the new one. The new file is readable for its owner
+    /// alone.
     package static func replacePrivately(_ path: String, with bytes: [UInt8]) throws(SystemError) {
         let (folderPath, name) = Folders.split(path)
         let folder = try Descriptor.openFolder(folderPath)

@@ -1,7 +1,8 @@
 import Glibc
 
-/// Files that are small enough to be read whole, and lists of what a folder holds.
+/// Reads files that are small enough to be held in memory, and lists folders.
 package enum WholeFile {
+    /// Why a file could not be read.
     package enum Problem: Error, Hashable, Sendable {
         case notFound
         case notRegular
@@ -9,12 +10,13 @@ package enum WholeFile {
         case system(SystemError)
     }
 
-    /// The bytes of a regular file; a pipe or a device is refused without waiting for it.
+    /// Returns the bytes of a regular file; a pipe or device is refused without waiting for it.
     package static func read(_ path: String, limit: Int) throws(Problem) -> [UInt8] {
         try read(open(path), limit: limit)
     }
 
-    /// Makes a file that was not there (`EEXIST` where it was) and writes all of it; half of one does not stay.
+    /// Makes a new file with these bytes; throws EEXIST if it exists. A file that could not be written completely is
+    /// removed.
     package static func create(_ path: String, _ bytes: [UInt8]) throws(SystemError) {
         let file = try Descriptor.open(path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
         do throws(SystemError) { try file.writeAll(bytes) } catch {
@@ -23,17 +25,18 @@ package enum WholeFile {
         }
     }
 
-    /// The same; but a pipe that this process was given is read to its end, as `<(…)` of a shell is.
+    /// Reads like `read(_:limit:)`, and also reads a pipe that this process was given to its end, such as `<(…)` of a
+    /// shell.
     package static func readGiven(_ path: String, limit: Int) throws(Problem) -> [UInt8] {
         let isGiven = path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
         if isGiven, let bytes = try readPipe(path, limit) { return bytes }
         return try read(path, limit: limit)
     }
 
-    /// `nil` when it is none.
+    /// Reads a pipe; `nil` when the path is none.
     private static func readPipe(_ path: String, _ limit: Int) throws(Problem) -> [UInt8]? {
         do throws(SystemError) {
-            // Opened so that reading waits for whoever writes.
+            // Opened blocking, so that reading waits for the writer.
             let file = try Descriptor.open(path, O_RDONLY)
             guard try file.facts().isPipe else { return nil }
             return try readAll(file, expecting: 0, limit: limit)
@@ -42,7 +45,7 @@ package enum WholeFile {
         }
     }
 
-    /// For whoever wants to keep what was read open.
+    /// Opens a file for reading, for a caller that keeps it open.
     package static func open(_ path: String) throws(Problem) -> Descriptor {
         do throws(SystemError) {
             return try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
@@ -51,6 +54,7 @@ package enum WholeFile {
         }
     }
 
+    /// Returns the bytes of an open regular file.
     package static func read(_ file: borrowing Descriptor, limit: Int) throws(Problem) -> [UInt8] {
         do throws(SystemError) {
             let facts = try file.facts()
@@ -71,7 +75,7 @@ package enum WholeFile {
         }
     }
 
-    /// All that comes from standard input.
+    /// Reads standard input to its end.
     package static func readStandardInput(limit: Int) throws(Problem) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -88,7 +92,7 @@ package enum WholeFile {
         }
     }
 
-    /// `/proc` and growing files say nothing useful of their size: read to the end, up to the limit.
+    /// Reads to the end, up to the limit: `/proc` and growing files report no useful size.
     private static func readAll(
         _ file: borrowing Descriptor, expecting: Int, limit: Int
     ) throws(SystemError) -> [UInt8] {
@@ -117,9 +121,9 @@ package enum WholeFile {
         }
     }
 
-    /// The regular files below `root`, as paths relative to it, at most `depth` names deep. A link to such a file is one too,
-    /// and so is one that leads nowhere: whoever reads it is told. Links to folders are not followed. A folder that cannot be
-    /// opened ends with a slash.
+    /// Returns the regular files below `root`, as paths relative to it, at most `depth` names deep. A link to a regular
+    /// file is listed, and so is a broken link, which then fails when it is read. Links to folders are not followed. A
+    /// folder that cannot be opened is listed with a final slash.
     package static func list(_ root: String, depth: Int) throws(Problem) -> [RawName] {
         var found: [RawName] = []
         var folders: [(path: RawName?, depth: Int)] = [(nil, 1)]
@@ -129,7 +133,7 @@ package enum WholeFile {
             guard let stream = unsafe opendir(path.characters) else {
                 let code = errno
                 if let path = folder.path {
-                    // Somebody has removed it meanwhile.
+                    // Removed meanwhile by another process.
                     if code != ENOENT { found.append(RawName(bytes: Array(path.bytes) + [UInt8(ascii: "/")])) }
                     continue
                 }
@@ -158,7 +162,7 @@ package enum WholeFile {
         unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe RawName(bytes: $0) }
     }
 
-    /// 0: nothing is there, or nothing that may be seen.
+    /// Returns the kind of the entry; 0 if it does not exist or cannot be seen.
     private static func kind(_ path: RawName, followingLinks: Bool) -> mode_t {
         var information = stat()
         let result = unsafe followingLinks ? stat(path.characters, &information) : lstat(path.characters, &information)

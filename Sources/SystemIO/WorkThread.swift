@@ -1,37 +1,36 @@
 import Synchronization
 
-/// A thread that carries out what others post for as long as they do: told to finish, it does what is left, and is
-/// joined.
+/// A thread that carries out posted work: told to finish, it does what is left, and is joined.
 package final class WorkThread: Sendable {
-    /// To be raised by whoever posted something.
+    /// Raised by the poster after each post.
     package let wake = WakeSignal()
     private let ending = Atomic<Bool>(false)
     private let thread = Mutex<Thread?>(nil)
 
     package init() {}
 
-    /// Once. The body ends when `isEnding` was true before it found nothing more to do.
+    /// Starts the thread; called once. The body ends when `isEnding` was true before it found nothing more to do.
     package func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
         let started = try Thread(named: name, body)
         thread.withLock { $0 = started }
     }
 
-    /// To be read before what was posted: whoever ends the thread has posted everything by then.
+    /// Whether the thread is to end. Read before taking the posted work: everything is posted before this is set.
     package var isEnding: Bool { ending.load(ordering: .acquiring) }
 
-    /// Tells it to finish and does not wait for that.
+    /// Tells the thread to finish without waiting for it.
     package func beginToFinish() {
         ending.store(true, ordering: .releasing)
         wake.signal()
     }
 
-    /// Returns when the body has. May be called again.
+    /// Tells the thread to finish and waits for it. May be called again.
     package func finish() {
         beginToFinish()
         take()?.join()
     }
 
-    /// Tells it to finish, for nobody to wait.
+    /// Tells the thread to finish and detaches it.
     package func leave() {
         beginToFinish()
         take()?.detach()

@@ -1,17 +1,17 @@
 package import TransferModel
 
-/// What kind of network each interface is, from facts alone. Where facts leave room, the stricter reading is taken: a
-/// task that may not use a mobile network is better kept waiting than billed.
+/// Decides the class of each network interface, from facts alone. Where these leave room, the stricter reading is
+/// taken: a task that may not use a mobile network should rather wait than be billed.
 package struct ClassRule {
     private let facts: NetworkFacts
     private let map: NetworkMap
     private let byIndex: [UInt32: NetlinkMessage.Link]
     private let byName: [String: NetlinkMessage.Link]
-    /// Of each bridge and bond by its index.
+    /// By the index of each bridge and bond: the links that are its ports.
     private let ports: [UInt32: [NetlinkMessage.Link]]
-    /// Something leads to other machines by itself.
+    /// Whether some link leads to other machines by itself.
     private var hasGround = false
-    /// What tunnels go over.
+    /// The links that tunnels go over.
     private var bases: [NetlinkMessage.Link] = []
 
     package init(_ facts: NetworkFacts, map: NetworkMap) {
@@ -24,7 +24,7 @@ package struct ClassRule {
         bases = tunnelBases()
     }
 
-    /// Every interface, in the kernel's order.
+    /// Returns every interface, in the kernel's order.
     package func interfaces() -> [NetworkInterface] {
         facts.table.links.map { link in
             let verdict = judge(link, behind: [])
@@ -44,7 +44,8 @@ package struct ClassRule {
 
     // MARK: One interface
 
-    /// `path` are the interfaces that led here: those that stand on each other in a circle stand on nothing.
+    /// Returns the verdict on a link. `path` has the links that led here, so that links standing on each other in a
+    /// circle end the search.
     private func judge(_ link: NetlinkMessage.Link, behind path: [UInt32]) -> Verdict {
         var verdict = found(link, behind: path)
         if let word = facts.meters[link.name], verdict.networkClass != .none {
@@ -55,7 +56,7 @@ package struct ClassRule {
     }
 
     private func meter(_ verdict: inout Verdict, _ word: MeterWord) {
-        // A guess about what stands on something else knows less than what is known of that.
+        // A guess about a link that stands on others is worth less than what is known about those.
         if word == .guessedNo, verdict.isMetered, verdict.networkClass != .cellular { return }
         if word.isMetered != verdict.isMetered {
             verdict.why += "; \(word.isMetered ? "metered" : "not metered"), as NetworkManager "
@@ -69,7 +70,7 @@ package struct ClassRule {
         let lowers = lowers(of: link).filter { $0.index != link.index && !path.contains($0.index) }
         if !lowers.isEmpty { return standing(on: lowers, link, path) }
         if isBundle(link) { return Verdict(networkClass: .none, why: "a \(kind(link) ?? "bridge") of no ports") }
-        // One that a bridge is made of leads to a machine within this one.
+        // A tunnel that is a bridge's port leads to a machine within this one.
         if isTunnel(link), link.master == nil {
             let bases = bases.filter { !path.contains($0.index) }
             if !bases.isEmpty { return strictest(bases, path, link) { "a tunnel over \($0)" } }
@@ -78,7 +79,7 @@ package struct ClassRule {
         return unknown(link)
     }
 
-    /// What the device itself tells.
+    /// Returns what the device itself tells; `nil` if it tells nothing.
     private func direct(_ link: NetlinkMessage.Link) -> Verdict? {
         if link.isLoopback { return Verdict(networkClass: .none, why: "loopback") }
         let device = facts.devices[link.index]
@@ -119,7 +120,8 @@ package struct ClassRule {
         "geneve", "ovpn",
     ]
 
-    /// By how it was made, or by a hardware type that only software has: PPP, none, and tunnels of all kinds.
+    /// Whether the link is a tunnel, by how it was made or by a hardware type that only software has: PPP, none, and
+    /// tunnels of all kinds.
     private func isTunnel(_ link: NetlinkMessage.Link) -> Bool {
         if let kind = kind(link), Self.tunnelKinds.contains(kind) { return true }
         return facts.devices[link.index]?.isPhysical != true
@@ -157,14 +159,15 @@ package struct ClassRule {
 
     // MARK: Tunnels
 
-    /// Leads to other machines by itself.
+    /// Whether the link leads to other machines by itself.
     private func isGround(_ link: NetlinkMessage.Link) -> Bool {
         if let verdict = direct(link) { return verdict.networkClass != .none }
         if let written = map.entry(for: link.name)?.networkClass { return written != .none }
         return named(link) != nil || facts.devices[link.index]?.isPhysical == true
     }
 
-    /// What a tunnel goes over: whatever leads out now; where nothing says so, whatever is plugged in.
+    /// Returns the links that a tunnel may go over: those that lead out now or, if there are none, those that are
+    /// plugged in.
     private func tunnelBases() -> [NetlinkMessage.Link] {
         let candidates = facts.table.links.filter { !$0.isLoopback && !isTunnel($0) }
         let out = candidates.filter { facts.leadingOut.contains($0.index) && facts.isUsable($0) }

@@ -1,7 +1,7 @@
 import SystemIO
 import TransferModel
 
-/// Reads all that there is to know and makes conditions of it. Belongs to one thread at a time.
+/// Reads all facts about networks and power and makes conditions of them. Belongs to one thread at a time.
 final class ConditionsReader {
     private let map: NetworkMap
     private let devices: DeviceFolder
@@ -25,14 +25,14 @@ final class ConditionsReader {
         power = readPower()
     }
 
-    /// When a link's grace is over.
+    /// When the next link's grace is over; `nil` while no link has lost its carrier.
     var due: Instant? { grace.due }
 
     func read(_ now: Instant) throws(NetworkProblem) -> Conditions {
         let table = grace.apply(to: try reader.read(), now: now)
         var facts = NetworkFacts(table: table)
         for link in table.links {
-            // Of these there may be thousands, and sysfs knows nothing that their kind does not say.
+            // There may be thousands of veth links, and sysfs has nothing beyond their kind.
             if link.kind != "veth" { facts.devices[link.index] = devices.facts(of: link.name, index: link.index) }
             if facts.isUsable(link), !link.isLoopback, leadsOut(link.index) { facts.leadingOut.insert(link.index) }
         }
@@ -43,8 +43,8 @@ final class ConditionsReader {
 
     private func readPower() -> PowerState { services?.powerState() ?? supplies.state() }
 
-    /// Whether a route goes over the link to addresses as far away as any: two of the DNS's roots. Nothing is sent, and
-    /// tables of a million routes are not read for it.
+    /// Whether a route leads over the link to addresses that are certainly far away: two of the DNS root servers.
+    /// Nothing is sent, and no table of a million routes has to be read.
     private func leadsOut(_ link: UInt32) -> Bool {
         Self.farAway.contains { routes.interface(to: $0, over: link) == link }
     }

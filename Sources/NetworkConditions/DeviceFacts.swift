@@ -1,13 +1,14 @@
 import SystemIO
 
-/// What sysfs says of an interface.
+/// What sysfs says about an interface.
 package struct DeviceFacts: Hashable, Sendable {
+    /// Whether sysfs has a `wireless` or `phy80211` entry for it.
     package var isWireless: Bool
-    /// `wwan`, `wlan`, `bridge`, …
+    /// The `DEVTYPE` of its `uevent`: `wwan`, `wlan`, `bridge`, …; `nil` if it has none.
     package var type: String?
-    /// There is a card or a chip.
+    /// Whether it has a hardware device.
     package var isPhysical: Bool
-    /// The interfaces that it stands on, by name.
+    /// The names of the interfaces that it stands on.
     package var lowers: [String]
 
     package init(isWireless: Bool = false, type: String? = nil, isPhysical: Bool = false, lowers: [String] = []) {
@@ -25,8 +26,8 @@ package struct DeviceFolder {
 
     package init(root: String = "/sys") { self.root = root }
 
-    /// `nil` when sysfs knows nothing of that interface. It may have been mounted in another network namespace, where
-    /// another interface has this name: the number tells.
+    /// Returns the facts of an interface; `nil` when sysfs does not have it. sysfs may have been mounted in another
+    /// network namespace, where another interface has this name, so that the index is compared too.
     package func facts(of name: String, index: UInt32) -> DeviceFacts? {
         guard !name.contains("/"), name != ".", name != ".." else { return nil }
         let folder = "\(root)/class/net/\(name)"
@@ -39,7 +40,7 @@ package struct DeviceFolder {
             lowers: names.filter { $0.hasPrefix("lower_") }.map { String($0.dropFirst(6)) }.sorted())
     }
 
-    /// Of lines such as `DEVTYPE=wlan`.
+    /// Returns a value from lines such as `DEVTYPE=wlan`.
     private static func value(of name: String, in text: String) -> String? {
         for line in text.split(separator: "\n") where line.hasPrefix("\(name)=") {
             return String(line.dropFirst(name.utf8.count + 1))
@@ -48,14 +49,14 @@ package struct DeviceFolder {
     }
 }
 
-/// The short files of sysfs.
+/// Reads short files of sysfs.
 enum SystemFile {
     static func text(_ path: String) -> String? {
         guard let bytes = try? WholeFile.read(path, limit: 64 << 10) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Its first line.
+    /// Returns the file's first line.
     static func line(_ path: String) -> String? {
         text(path).map { String($0.prefix { $0 != "\n" }) }
     }

@@ -19,20 +19,21 @@ package struct LocalNames: Sendable {
         listed = local.subtracting(elsewhere)
     }
 
-    /// Of this machine.
+    /// Reads the names from `/etc/hosts` of this machine.
     package static func ofThisMachine(_ path: String = "/etc/hosts") -> LocalNames {
         let bytes = (try? WholeFile.read(path, limit: 16 << 20)) ?? []
         return LocalNames(hosts: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// `host` is a URL's, with or without the brackets of an IPv6 address.
+    /// Returns whether `host`, as it stands in a URL, with or without the brackets of an IPv6 address, leads to this
+    /// machine.
     package func contains(_ host: String) -> Bool {
         if let address = Self.literal(host) { return address.isLoopback }
         let name = Self.folded(host)
         return name == "localhost" || name.hasSuffix(".localhost") || listed.contains(name)
     }
 
-    /// The address that a URL's host is, when it is no name.
+    /// Returns the address if a URL's host is an address; `nil` if it is a name.
     package static func literal(_ host: String) -> NetworkAddress? {
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         return address(isBracketed ? String(host.dropFirst().dropLast()) : host)

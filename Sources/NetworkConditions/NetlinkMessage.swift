@@ -1,33 +1,37 @@
 package import TransferModel
 
-/// What one message of the kernel's says, as far as anybody here asks. The numbers are those of `linux/rtnetlink.h`
-/// and `linux/if_link.h`: a part of the kernel's interface that never changes.
+/// One message of the kernel, as far as it is used here. The numbers are those of `linux/rtnetlink.h` and
+/// `linux/if_link.h`: a part of the kernel's interface that never changes.
 package enum NetlinkMessage: Hashable, Sendable {
     case link(Link)
     case address(LinkAddress)
     case route(Route)
-    /// The end of a long answer.
+    /// The end of an answer of several messages.
     case done
-    /// An errno; 0 says that all was done.
+    /// An error number; 0 reports success.
     case failed(Int32)
-    /// Of no interest, or cut short.
+    /// A message that is not used, or is cut short.
     case other
 
     /// An interface as the kernel describes it.
     package struct Link: Hashable, Sendable {
+        /// The number by which the kernel knows the interface.
         package var index: UInt32
+        /// The interface's name, such as `eth0`.
         package var name: String
+        /// Whether the interface is switched on (`IFF_UP`).
         package var isUp = false
-        /// The kernel holds it to be able to carry something: it has a carrier, and nothing sleeps.
+        /// Whether the interface has a carrier and is not dormant, so that it can carry packets.
         package var isRunning = false
+        /// Whether it is the loopback interface.
         package var isLoopback = false
-        /// `ARPHRD_…`: 1 is Ethernet.
+        /// The `ARPHRD_…` number of its hardware: 1 is Ethernet.
         package var hardware: UInt16 = 1
-        /// `vlan`, `bridge`, `tun`: how it was made; `nil` for a device's own.
+        /// How it was made: `vlan`, `bridge`, `tun`, …; `nil` for a device's own interface.
         package var kind: String?
-        /// The interface it stands on, when that is of this network namespace.
+        /// The index of the interface it stands on; `nil` if there is none in this network namespace.
         package var base: UInt32?
-        /// The bridge or bond that it is a part of.
+        /// The index of the bridge or bond of which it is a port.
         package var master: UInt32?
 
         package init(index: UInt32, name: String) {
@@ -36,10 +40,14 @@ package enum NetlinkMessage: Hashable, Sendable {
         }
     }
 
+    /// An address of an interface.
     package struct LinkAddress: Hashable, Sendable {
+        /// The interface's index.
         package var link: UInt32
+        /// The address on this side.
         package var address: NetworkAddress
-        /// IPv6 has not yet made sure that nobody else has it, or has found that somebody does.
+        /// Whether the address may not be used: IPv6 still checks whether another machine has it, or found one that
+        /// does.
         package var isTentative: Bool
 
         package init(link: UInt32, address: NetworkAddress, isTentative: Bool) {
@@ -51,10 +59,13 @@ package enum NetlinkMessage: Hashable, Sendable {
 
     /// Where packets to one address go.
     package struct Route: Hashable, Sendable {
+        /// What becomes of packets on the route.
         package enum Kind: Hashable, Sendable { case unicast, local, refused }
+        /// What becomes of the packets.
         package var kind: Kind
-        /// `nil` where there are several.
+        /// The index of the interface they leave by; `nil` where there are several, in `nextLinks`.
         package var link: UInt32?
+        /// The interfaces of a route with several ways.
         package var nextLinks: [UInt32]
 
         package init(kind: Kind, link: UInt32?, nextLinks: [UInt32]) {
@@ -65,16 +76,19 @@ package enum NetlinkMessage: Hashable, Sendable {
     }
 }
 
-/// Takes a datagram of the kernel's apart.
+/// Splits a datagram of the kernel into its messages.
 package struct NetlinkParser {
+    /// One message with what its head says.
     package struct Item: Hashable, Sendable {
+        /// The number of the request that it answers; 0 for an unasked message.
         package var sequence: UInt32
-        /// The tables changed while they were told.
+        /// Whether the table changed while it was being sent, so that it may not fit together.
         package var isInterrupted: Bool
+        /// The message's content.
         package var message: NetlinkMessage
     }
 
-    /// Ends at the first message whose length is none.
+    /// Returns the messages; stops at the first whose length is invalid.
     package static func items(in bytes: ArraySlice<UInt8>) -> [Item] {
         var items: [Item] = []
         var rest = WireBytes(bytes)
@@ -104,14 +118,14 @@ package struct NetlinkParser {
 
     // MARK: Links
 
-    /// `ifinfomsg`: a family, a hardware type, an index, flags, a mask.
+    /// Reads an `ifinfomsg`: a family, a hardware type, an index, flags, a mask.
     private static func link(_ body: WireBytes) -> NetlinkMessage.Link? {
         guard let hardware: UInt16 = body.number(2), let index: Int32 = body.number(4), index > 0,
             let flags: UInt32 = body.number(8), body.count >= 16
         else { return nil }
         var link = NetlinkMessage.Link(index: UInt32(index), name: "")
         (link.isUp, link.isLoopback) = (flags & 1 != 0, flags & 8 != 0)
-        // A carrier, and nobody to be asked first. `IFF_RUNNING` says the same up to a second later.
+        // `IFF_LOWER_UP` without `IFF_DORMANT`; `IFF_RUNNING` says the same up to a second later.
         link.isRunning = flags & 0x10000 != 0 && flags & 0x20000 == 0
         link.hardware = hardware
         var isBaseElsewhere = false
@@ -125,7 +139,7 @@ package struct NetlinkParser {
             default: break
             }
         }
-        // A pair's other end and a tunnel's own index are no ground to stand on.
+        // The other end of a pair and a tunnel's own index are no interfaces that it stands on.
         if isBaseElsewhere || link.base == link.index || link.base == 0 || !stacked.contains(link.kind ?? "") {
             link.base = nil
         }
@@ -136,13 +150,13 @@ package struct NetlinkParser {
 
     // MARK: Addresses
 
-    /// `ifaddrmsg`: a family, a length of prefix, flags, a scope, an index.
+    /// Reads an `ifaddrmsg`: a family, a length of prefix, flags, a scope, an index.
     private static func address(_ body: WireBytes) -> NetlinkMessage.LinkAddress? {
         guard let link: UInt32 = body.number(4), let short = body.byte(2) else { return nil }
         var (flags, own, other) = (UInt32(short), [UInt8]?.none, [UInt8]?.none)
         body.dropping(8).forEachAttribute { type, value in
             switch type {
-            // The other end's, where there is but one.
+            // The other end's address on a point-to-point link, else this side's.
             case 1: other = Array(value.bytes)
             case 2: own = Array(value.bytes)
             case 8: flags = value.number(0) ?? flags
@@ -155,13 +169,14 @@ package struct NetlinkParser {
 
     // MARK: Routes
 
-    /// `rtmsg`: a family, two lengths of prefix, a type of service, a table, an origin, a scope, a kind, flags.
+    /// Reads an `rtmsg`: a family, two lengths of prefix, a type of service, a table, an origin, a scope, a kind,
+    /// flags.
     private static func route(_ body: WireBytes) -> NetlinkMessage {
         guard let kind = body.byte(7), body.count >= 12 else { return .other }
         var route = NetlinkMessage.Route(kind: .refused, link: nil, nextLinks: [])
         switch kind {
         case 2: route.kind = .local
-        // Unicast, and the broadcasts and groups that leave the machine as well.
+        // Unicast, and broadcasts and groups that leave the machine as well.
         case 1, 3, 4, 5: route.kind = .unicast
         default: break
         }
@@ -175,7 +190,7 @@ package struct NetlinkParser {
         return .route(route)
     }
 
-    /// `rtnexthop`: its whole length, flags, hops, an index.
+    /// Reads `rtnexthop` records: each has its whole length, flags, hops, an index.
     private static func nextLinks(_ value: WireBytes) -> [UInt32] {
         var links: [UInt32] = []
         var rest = value

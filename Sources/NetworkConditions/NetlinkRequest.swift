@@ -1,12 +1,12 @@
 import TransferModel
 
-/// Questions to the kernel.
+/// Builds requests to the kernel.
 enum NetlinkRequest {
-    /// A request that asks for a whole table.
+    /// The flags of a request for a whole table.
     private static let dump: UInt16 = 0x301
     private static let single: UInt16 = 0x001
 
-    /// Every interface, without its counters.
+    /// Asks for every interface, without its counters.
     static func links(sequence: UInt32) -> [UInt8] {
         var message = WireMessage(type: 18, flags: dump, sequence: sequence)
         message.append(zeros: 16)
@@ -14,15 +14,15 @@ enum NetlinkRequest {
         return message.finished
     }
 
-    /// Every address of both families.
+    /// Asks for every address of both families.
     static func addresses(sequence: UInt32) -> [UInt8] {
         var message = WireMessage(type: 22, flags: dump, sequence: sequence)
         message.append(zeros: 8)
         return message.finished
     }
 
-    /// Where packets to the address go. `byTable`: the entry of the table that leads there, not what the kernel would
-    /// make of it: asked about an interface without a route, IPv4 makes up that the address lies right behind it.
+    /// Asks where packets to the address go. `byTable` asks for the table's entry rather than for the resulting route:
+    /// for an interface without a route, IPv4 would claim that the address lies directly behind it.
     static func route(
         to address: NetworkAddress, over link: UInt32?, byTable: Bool, sequence: UInt32
     ) -> [UInt8] {

@@ -1,11 +1,12 @@
-/// All that is known of the networks at one moment, before anything is made of it.
+/// All facts about the networks at one moment, before classes are derived from them.
 package struct NetworkFacts: Hashable, Sendable {
+    /// The kernel's interfaces and addresses.
     package var table: LinkTable
-    /// By index; none where sysfs knows nothing.
+    /// What sysfs says, by interface index; no entry where it says nothing.
     package var devices: [UInt32: DeviceFacts]
-    /// The links over which a route leads out into the world.
+    /// The indices of interfaces over which a route leads out to the internet.
     package var leadingOut: Set<UInt32>
-    /// NetworkManager's word, by name.
+    /// What NetworkManager says about metering, by interface name.
     package var meters: [String: MeterWord]
 
     package init(
@@ -18,15 +19,15 @@ package struct NetworkFacts: Hashable, Sendable {
         self.meters = meters
     }
 
-    /// Whether it can carry something from here.
+    /// Whether the interface can carry packets from here: up, running, and with an address.
     func isUsable(_ link: NetlinkMessage.Link) -> Bool {
         link.isUp && link.isRunning && table.addresses[link.index] != nil
     }
 }
 
-/// Whether NetworkManager holds a device to be metered.
+/// NetworkManager's statement whether a device is metered.
 package enum MeterWord: UInt32, Sendable {
-    // As its D-Bus interface numbers them.
+    // The numbers of its D-Bus interface.
     case yes = 1, no, guessedYes, guessedNo
 
     var isMetered: Bool { self == .yes || self == .guessedYes }

@@ -1,8 +1,9 @@
 import SystemIO
 package import TransferModel
 
-/// Why nobody can say what networks there are.
+/// Why the networks cannot be read or watched.
 package struct NetworkProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A sentence for the user.
     package let description: String
 
     init(_ error: SystemError) {
@@ -14,10 +15,12 @@ package struct NetworkProblem: Error, Hashable, Sendable, CustomStringConvertibl
     init(_ description: String) { self.description = description }
 }
 
-/// What the kernel's tables say at one moment.
+/// The kernel's interfaces and addresses at one moment.
 package struct LinkTable: Hashable, Sendable {
+    /// The interfaces, in the kernel's order.
     package var links: [NetlinkMessage.Link]
-    /// Of each link by its index, without IPv6's link-local ones and those that may be somebody else's.
+    /// The addresses of each interface by its index, without link-local IPv6 addresses and those that another machine
+    /// may have.
     package var addresses: [UInt32: Set<NetworkAddress>]
 
     package init(links: [NetlinkMessage.Link] = [], addresses: [UInt32: Set<NetworkAddress>] = [:]) {
@@ -35,7 +38,7 @@ package struct LinkTable: Hashable, Sendable {
     }
 }
 
-/// Asks the kernel for its tables, whole. Belongs to one thread.
+/// Reads the kernel's tables as a whole. Belongs to one thread.
 final class NetworkReader {
     private let socket: RouteSocket
     private var sequence: UInt32 = 0
@@ -47,7 +50,7 @@ final class NetworkReader {
 
     func read() throws(NetworkProblem) -> LinkTable {
         do throws(SystemError) {
-            // Tables that change while they are told are told again; some machines never stand still.
+            // A table that changed while it was sent is read again; on some machines it never stands still.
             for _ in 0..<5 {
                 var table = LinkTable()
                 let isWhole = try ask(NetlinkRequest.links, &table)
@@ -62,7 +65,7 @@ final class NetworkReader {
         }
     }
 
-    /// `false` when what came may not fit together.
+    /// Sends a request and adds the answers to `table`; returns `false` when they may not fit together.
     private func ask(_ request: (UInt32) -> [UInt8], _ table: inout LinkTable) throws(SystemError) -> Bool {
         sequence &+= 1
         try socket.send(request(sequence))

@@ -2,19 +2,19 @@ import Synchronization
 import SystemIO
 package import TransferModel
 
-/// What networks and what power there are, and that they change: told by the kernel, and by NetworkManager and UPower
-/// where they run, not asked for again and again. A thread of its own waits; it uses no time while nothing changes.
+/// Watches networks and power. The kernel reports changes, and so do NetworkManager and UPower where they run. A thread
+/// of its own waits for these reports; it uses almost no time while nothing changes.
 package final class NetworkWatch: Sendable {
-    /// As it was when this was made.
+    /// The conditions when this watch was made.
     package let first: Conditions
     private let wake: PollWake
-    /// Locked by the thread for as long as that lives.
+    /// Locked by the watching thread for as long as it lives.
     private let watcher: Mutex<NetworkWatcher>
     private let thread = Mutex<Thread?>(nil)
     private let isEnding = Atomic<Bool>(false)
 
-    /// Reads at once. `root` is where sysfs is; `asksServices`: NetworkManager and UPower are heard, too;
-    /// `watchesPower`: changes of power are told as well.
+    /// Reads the conditions at once. `root` is where sysfs is; `asksServices`: NetworkManager and UPower are asked,
+    /// too; `watchesPower`: changes of power are reported as well.
     package init(
         map: NetworkMap = NetworkMap(), root: String = "/sys", asksServices: Bool = true, watchesPower: Bool = true
     ) throws(NetworkProblem) {
@@ -25,9 +25,9 @@ package final class NetworkWatch: Sendable {
         self.watcher = Mutex(watcher)
     }
 
-    /// From the watching thread: `onChange` with what has changed, and with what is as it was when only routes came or
-    /// went: who waits for a way to some host may try again. `onWake` after the machine has slept, within 30 seconds at
-    /// most, and at once when its networks came back with it.
+    /// Starts the watching thread, which makes all calls. `onChange` gets changed conditions, and unchanged ones when
+    /// only routes came or went, so that a task waiting for a way to its host may try again. `onWake` is called after
+    /// the machine has slept, within 30 seconds, and at once when its networks came back with it.
     package func start(
         onChange: @escaping @Sendable (Conditions) -> Void, onWake: @escaping @Sendable () -> Void = {}
     ) throws(NetworkProblem) {
@@ -43,7 +43,8 @@ package final class NetworkWatch: Sendable {
         }
     }
 
-    /// Nothing is told any more when it returns. Must be called after `start`, and not from its callbacks.
+    /// Ends the watching thread; no callback is running or made after it returns. Called after `start`, and not from
+    /// its callbacks.
     package func stop() {
         isEnding.store(true, ordering: .releasing)
         wake.signal()

@@ -1,10 +1,10 @@
 import SystemIO
 package import TransferModel
 
-/// The watching thread's own.
+/// The state of the watching thread.
 final class NetworkWatcher {
     let wake: PollWake
-    /// The last that was told.
+    /// The conditions that were last reported.
     private(set) var told: Conditions
     private let reader: ConditionsReader
     private let socket: RouteSocket
@@ -12,7 +12,7 @@ final class NetworkWatcher {
     private var settling = Settling()
     private var sleep = SleepClock()
     private var areRoutesNew = false
-    /// When to look though nobody has said that anything changed.
+    /// When to look even if no change was reported.
     private var nextLook: Instant
 
     private static let patience = TimeSpan.seconds(30)
@@ -20,7 +20,7 @@ final class NetworkWatcher {
     init(map: NetworkMap, root: String, asksServices: Bool, watchesPower: Bool) throws(NetworkProblem) {
         do throws(SystemError) {
             wake = try PollWake()
-            // Before the first reading: no change is missed in between.
+            // Opened before the first reading, so that no change in between is missed.
             socket = try RouteSocket(listens: true)
         } catch {
             throw NetworkProblem(error)
@@ -59,7 +59,7 @@ final class NetworkWatcher {
             entries.append(entry)
             due = min(due, services.due)
         }
-        // Rounded up, or it would be asked again and again in the last millisecond.
+        // Rounded up: otherwise the last millisecond would be spent in a busy loop.
         let left = (due - Clocks.instant()).nanoseconds
         Polling.wait(&entries, milliseconds: max(0, (left + 999_999) / 1_000_000))
         wake.clear()
@@ -71,10 +71,11 @@ final class NetworkWatcher {
         if let services = reader.services, services.process() { settling.noteChange(Clocks.instant()) }
     }
 
-    /// What the messages say is not looked at but for what they are about: the tables are read anew.
+    /// Reads all waiting messages and returns whether there were any. Only their kind counts, since the tables are read
+    /// anew.
     private func drain() -> Bool {
         var hasCome = false
-        // A flood must not keep this from looking.
+        // Bounded: a flood of messages must not keep this thread from looking.
         for _ in 0..<256 {
             switch (try? socket.receive(into: &buffer)) ?? .nothing {
             case .nothing: return hasCome
@@ -88,20 +89,22 @@ final class NetworkWatcher {
     }
 
     private func look(_ now: Instant, _ onChange: (Conditions) -> Void) {
-        // A kernel that does not answer now has answered before: what it said stands until it does.
+        // A kernel that gives no answer now has answered before: the last conditions stand until it does.
         guard let found = try? reader.read(now) else { return }
         if found != told || areRoutesNew { onChange(found) }
         (told, areRoutesNew) = (found, false)
     }
 }
 
-/// Notices that the machine slept: one of two clocks goes on meanwhile.
+/// Notices that the machine slept, by two clocks: the boot time goes on meanwhile, the monotonic time does not.
 package struct SleepClock {
+    /// The shortest sleep that counts.
     package static let shortest = TimeSpan.seconds(10)
     private var difference: TimeSpan?
 
     package init() {}
 
+    /// Returns whether the machine slept since the last call; the first call returns `false`.
     package mutating func hasSlept(_ now: Now) -> Bool {
         let found = TimeSpan(nanoseconds: now.boot.nanoseconds - now.instant.nanoseconds)
         defer { difference = found }
@@ -111,7 +114,7 @@ package struct SleepClock {
 }
 
 extension NetlinkParser.Item {
-    /// One that leads to other machines.
+    /// Whether the message is about a route that leads to other machines.
     var isRoute: Bool {
         if case .route(let route) = message { route.kind != .local } else { false }
     }

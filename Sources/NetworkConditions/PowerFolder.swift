@@ -3,39 +3,44 @@ package import TransferModel
 
 /// One entry of `/sys/class/power_supply`.
 package struct PowerSupply: Hashable, Sendable {
+    /// What supplies the power.
     package enum Kind: Hashable, Sendable {
-        /// A wall, by whatever plug.
+        /// An outlet, by whatever plug.
         case line
         case battery
     }
+    /// What supplies the power.
     package var kind: Kind
+    /// Whether a plug supplies power now; `false` for a battery.
     package var isOnline = false
-    /// `Charging`, `Discharging`, `Full`, …
+    /// What a battery does: `Charging`, `Discharging`, `Full`, …; empty for a plug.
     package var status = ""
-    /// 0 to 100.
+    /// The battery's charge in per cent; `nil` if it does not tell.
     package var capacity: Double?
-    /// What it holds when full, in the same unit for all that tell it.
+    /// The battery's `energy_full`, by which several batteries are weighted; `nil` if it does not tell.
     package var size: Double?
 
     package init(_ kind: Kind) { self.kind = kind }
 }
 
+/// Reads `/sys/class/power_supply`.
 package struct PowerFolder {
     /// Where sysfs is mounted.
     package let root: String
 
     package init(root: String = "/sys") { self.root = root }
 
-    /// Those of the machine itself.
+    /// Returns the power supplies of the machine itself.
     package func supplies() -> [PowerSupply] {
         let folder = "\(root)/class/power_supply"
         return Folders.names(in: folder).sorted().compactMap { supply("\(folder)/\($0)") }
     }
 
+    /// Returns the machine's power state.
     package func state() -> PowerState { PowerState(supplies()) }
 
     private func supply(_ folder: String) -> PowerSupply? {
-        // That of a mouse or a headset.
+        // The battery of a mouse or a headset.
         if SystemFile.line("\(folder)/scope") == "Device" { return nil }
         let kind = SystemFile.line("\(folder)/type") ?? ""
         if kind == "Battery" {
@@ -48,14 +53,15 @@ package struct PowerFolder {
         }
         guard kind == "Mains" || kind.hasPrefix("USB") || kind == "Wireless" else { return nil }
         var line = PowerSupply(.line)
-        // USB tells by 2 that the charger lets itself be set.
+        // USB uses 2 for a charger that can be set.
         line.isOnline = ["1", "2"].contains(SystemFile.line("\(folder)/online") ?? "")
         return line
     }
 }
 
 extension PowerState {
-    /// A machine without a battery that tells of no plug either may be a server or a container: unknown.
+    /// Derives the power state. A machine without a battery and a plug that is online may be a server or a container:
+    /// unknown.
     package init(_ supplies: [PowerSupply]) {
         let batteries = supplies.filter { $0.kind == .battery }
         let isFalling = batteries.contains { $0.status == "Discharging" }
@@ -69,13 +75,13 @@ extension PowerState {
             } else if batteries.contains(where: { ["Charging", "Full", "Not charging"].contains($0.status) }) {
                 .mains
             } else {
-                // No battery says what it does; a plug that is out says it for them.
+                // No battery tells what it does: if there is a plug, it is unplugged.
                 supplies.contains { $0.kind == .line } ? .battery : .unknown
             }
         self.init(source: source, battery: Self.level(batteries), isFalling: isFalling)
     }
 
-    /// Of several batteries, all together.
+    /// Returns the charge of all batteries together, weighted by their sizes where all are known.
     private static func level(_ batteries: [PowerSupply]) -> Double? {
         let known = batteries.filter { $0.capacity != nil }
         guard !known.isEmpty else { return nil }

@@ -1,7 +1,7 @@
 import SystemIO
 package import TransferModel
 
-/// Asks the kernel where packets to an address go. Belongs to one thread; costs some ten microseconds.
+/// Asks the kernel where packets to an address go. Belongs to one thread; a question costs some ten microseconds.
 package final class RouteTable: RouteFinder {
     private let socket: RouteSocket
     private var sequence: UInt32 = 0
@@ -11,12 +11,14 @@ package final class RouteTable: RouteFinder {
         do throws(SystemError) { socket = try RouteSocket() } catch { throw NetworkProblem(error) }
     }
 
-    /// As the kernel numbers it in every network namespace.
+    /// The index of the loopback interface, the same in every network namespace.
     private static let loopback: UInt32 = 1
 
+    /// Returns the index of the interface by which packets to the address leave, over `over` if that is given; `nil` if
+    /// no route leads there.
     package func interface(to address: NetworkAddress, over: UInt32?) -> UInt32? {
         let over = over ?? (address.isLinkLocalIPv6 && address.scope != 0 ? address.scope : nil)
-        // IPv6 makes nothing up, and finds a less special route over the interface where the best one lies elsewhere.
+        // IPv6 invents no route, and finds a less specific one over the interface where the best one lies elsewhere.
         guard let route = ask(address, over, byTable: address.isIPv4) else { return nil }
         switch route.kind {
         case .refused: return nil
@@ -24,7 +26,7 @@ package final class RouteTable: RouteFinder {
         case .unicast: break
         }
         if let link = route.link { return link }
-        // Several ways of one worth.
+        // A route with several equal ways.
         if let over { return route.nextLinks.contains(over) ? over : nil }
         return ask(address, nil, byTable: false)?.link ?? route.nextLinks.first
     }
@@ -40,7 +42,7 @@ package final class RouteTable: RouteFinder {
         }
     }
 
-    /// The kernel has answered by the time it has taken the question.
+    /// Reads the answer, which the kernel has given by the time the request was sent.
     private func answer() throws(SystemError) -> NetlinkMessage.Route? {
         while true {
             switch try socket.receive(into: &buffer) {

@@ -1,7 +1,7 @@
 import SystemIO
 import TransferModel
 
-/// What NetworkManager and UPower say, where they run. They come and go; who does not run is not started.
+/// Reads what NetworkManager and UPower say, where they run. They come and go; asking never starts them.
 final class Services {
     private var bus: SystemBus?
     private let watchesPower: Bool
@@ -11,7 +11,7 @@ final class Services {
         open()
     }
 
-    /// Where there was no bus there may be one now.
+    /// Connects again if there was no bus before.
     func reopen() { if bus == nil { open() } }
 
     private func open() {
@@ -21,7 +21,7 @@ final class Services {
         dropIfLost()
     }
 
-    /// That it comes and goes, and what changes of it that counts here.
+    /// Asks for the signals that the service comes or goes, or that one of its used properties has changed.
     private func follow(_ name: String, _ bus: SystemBus) {
         bus.match(
             "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
@@ -30,7 +30,7 @@ final class Services {
             "type='signal',sender='\(name)',interface='org.freedesktop.DBus.Properties',"
             + "member='PropertiesChanged'"
         guard name == Self.manager.name else { return bus.match(changes) }
-        // Of networks within reach it tells all the time.
+        // NetworkManager reports networks within reach all the time: only devices are of interest.
         bus.match("\(changes),arg0='\(name).Device'")
         for member in ["DeviceAdded", "DeviceRemoved"] {
             bus.match("type='signal',sender='\(name)',interface='\(name)',member='\(member)'")
@@ -44,12 +44,12 @@ final class Services {
     var entry: PollEntry? { bus?.entry }
     var due: Instant { bus?.due ?? .distantFuture }
 
-    /// Whether anything that counts has changed.
+    /// Handles signals; returns whether something relevant has changed.
     func process() -> Bool {
         guard let bus else { return false }
         let hasChanged = bus.process()
         dropIfLost()
-        // What they said no longer holds.
+        // Without the bus, what the services said no longer holds.
         return hasChanged || self.bus == nil
     }
 
@@ -59,7 +59,7 @@ final class Services {
         name: "org.freedesktop.NetworkManager", path: "/org/freedesktop/NetworkManager",
         interface: "org.freedesktop.NetworkManager")
 
-    /// Its word on each interface.
+    /// Returns NetworkManager's statement on each interface, by name.
     func meters() -> [String: MeterWord] {
         guard let bus, bus.hasOwner(Self.manager.name) else { return [:] }
         defer { dropIfLost() }
@@ -68,11 +68,11 @@ final class Services {
         if paths.isEmpty { paths = bus.paths("GetDevices", Self.manager) }
         var words: [String: MeterWord] = [:]
         for path in paths {
-            // One that answers slowly, and has much to say, is not heard out.
+            // A service that answers slowly about many devices is cut off.
             if bus.isLost || Clocks.instant() >= until { break }
             let device = Self.manager.at(path).on("org.freedesktop.NetworkManager.Device")
             guard let word = bus.number("Metered", device).flatMap({ MeterWord(rawValue: $0) }) else { continue }
-            // A modem's own interface is its serial line.
+            // A modem's `Interface` is its serial line; `IpInterface` is its network interface.
             for name in ["Interface", "IpInterface"] {
                 if let interface = bus.string(name, device), !interface.isEmpty { words[interface] = word }
             }
@@ -85,13 +85,13 @@ final class Services {
     private static let power = SystemBus.Place(
         name: "org.freedesktop.UPower", path: "/org/freedesktop/UPower", interface: "org.freedesktop.UPower")
 
-    /// `nil` where it does not run.
+    /// Returns UPower's power state; `nil` where it does not run.
     func powerState() -> PowerState? {
         guard let bus, bus.hasOwner(Self.power.name), let isOnBattery = bus.bool("OnBattery", Self.power) else {
             return nil
         }
         defer { dropIfLost() }
-        // All batteries as one.
+        // The display device stands for all batteries together.
         let display = Self.power.at("/org/freedesktop/UPower/devices/DisplayDevice").on("org.freedesktop.UPower.Device")
         guard bus.bool("IsPresent", display) == true else {
             return PowerState(source: isOnBattery ? .battery : .mains)

@@ -3,13 +3,13 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// A connection to the system's D-Bus, for reading properties and hearing that some have changed. Belongs to one thread
-/// at a time. No answer is waited for longer than a second.
+/// A connection to the system's D-Bus, for reading properties and receiving their changes. Belongs to one thread at a
+/// time. No call waits longer than a second for an answer.
 @safe final class SystemBus {
     static let patience = TimeSpan.seconds(1)
 
     private let raw: OpaquePointer
-    /// It has to be let go of.
+    /// Whether the connection has failed and must be dropped.
     private(set) var isLost = false
 
     /// `nil` without libsystemd, without a bus, and with one that does not answer.
@@ -24,7 +24,7 @@ import TransferModel
         unsafe PollEntry(tr_bus_descriptor(raw), tr_bus_wants_writing(raw) != 0 ? .writing : .reading)
     }
 
-    /// When to process it although nothing came.
+    /// When to call `process` although nothing came.
     var due: Instant {
         let due = unsafe tr_bus_due(raw)
         return due > UInt64(Int64.max / 1000) ? .distantFuture : Instant(nanoseconds: Int64(due) * 1000)
@@ -32,17 +32,17 @@ import TransferModel
 
     func match(_ rule: String) { note(unsafe tr_bus_match(raw, rule)) }
 
-    /// Whether something that was matched has come.
+    /// Handles waiting messages; returns whether one of the matched signals has come.
     func process() -> Bool {
         let result = unsafe tr_bus_process(raw)
         if result < 0 { isLost = true }
         return result > 0
     }
 
-    /// Nobody is started by the question.
+    /// Returns whether a service runs; asking does not start it.
     func hasOwner(_ name: String) -> Bool { note(unsafe tr_bus_has_owner(raw, name)) > 0 }
 
-    /// Where a property is.
+    /// The address of a property: service, object path and interface.
     struct Place {
         var name: String
         var path: String
@@ -78,7 +78,7 @@ import TransferModel
         return unsafe String(cString: value)
     }
 
-    /// The object paths that a method gives; none when it fails.
+    /// Returns the object paths that a method returns; none when it fails.
     func paths(_ method: String, _ place: Place) -> [String] {
         var found: [String] = []
         let result = unsafe withUnsafeMutablePointer(to: &found) { found in
@@ -92,7 +92,8 @@ import TransferModel
         return note(result) < 0 ? [] : found
     }
 
-    /// Who is asked may be gone, know no such property or take too long: that is an answer. A bus that has gone is none.
+    /// Notes whether the connection was lost. A service that is gone, has no such property or takes too long is an
+    /// answer; a failed connection is not.
     @discardableResult
     private func note(_ result: Int32) -> Int32 {
         if [-ECONNRESET, -ENOTCONN, -EPIPE, -ESTALE].contains(result) { isLost = true }

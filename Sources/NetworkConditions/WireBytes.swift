@@ -1,4 +1,4 @@
-/// Bytes of a netlink message, read without trust in any length that they tell. Numbers are the machine's own.
+/// The bytes of a netlink message, read without trusting any length in it. Numbers are in the machine's byte order.
 struct WireBytes {
     let bytes: ArraySlice<UInt8>
 
@@ -17,31 +17,31 @@ struct WireBytes {
         return unsafe bytes[start..<start + width].withUnsafeBytes { unsafe $0.loadUnaligned(as: Number.self) }
     }
 
-    /// What follows the first so many bytes.
+    /// Returns the bytes after the first `length` bytes.
     func dropping(_ length: Int) -> WireBytes { WireBytes(bytes.dropFirst(length)) }
 
-    /// Text up to its zero; `nil` for what is no UTF-8.
+    /// The text up to the first zero byte; `nil` if it is not UTF-8.
     var text: String? { String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 
-    /// Attributes: a length of 2 bytes that counts its own 4-byte head, a type of 2, a value, and room up to the next
-    /// multiple of 4. What is cut short or too long ends the list.
+    /// Calls `body` for each attribute: 2 bytes of length that count the 4-byte head, 2 bytes of type, the value, and
+    /// padding to a multiple of 4. An attribute with an invalid length ends the list.
     func forEachAttribute(_ body: (_ type: UInt16, _ value: WireBytes) -> Void) {
         var rest = self
         while let length: UInt16 = rest.number(0), let type: UInt16 = rest.number(2) {
             let length = Int(length)
             guard length >= 4, length <= rest.count else { return }
-            // The upper two bits say how the value is made, not what it is.
+            // The upper two bits are flags for the value's encoding.
             body(type & 0x3FFF, WireBytes(rest.bytes.prefix(length).dropFirst(4)))
             rest = rest.dropping((length + 3) & ~3)
         }
     }
 }
 
-/// Messages are put together in the machine's own order of bytes.
+/// Builds a netlink message in the machine's byte order.
 struct WireMessage {
     private(set) var bytes: [UInt8]
 
-    /// A request: 16 bytes of head, whose length is filled in at the end.
+    /// Begins a request: 16 bytes of head, whose length `finished` fills in.
     init(type: UInt16, flags: UInt16, sequence: UInt32) {
         bytes = []
         append(UInt32(0))
@@ -57,7 +57,7 @@ struct WireMessage {
 
     mutating func append(zeros count: Int) { bytes.append(contentsOf: repeatElement(0, count: count)) }
 
-    /// Values of a whole number of 4 bytes.
+    /// Appends an attribute whose value is a multiple of 4 bytes long.
     mutating func attribute(_ type: UInt16, _ value: [UInt8]) {
         append(UInt16(4 + value.count))
         append(type)

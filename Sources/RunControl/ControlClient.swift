@@ -3,33 +3,36 @@ package import JobRunner
 import SystemIO
 package import TransferModel
 
-/// Why no answer came.
+/// Why a request to a run got no answer.
 package enum ControlFailure: Error, Hashable, Sendable {
-    /// Nobody listens there, for this reason.
+    /// No run listens at the socket; the text says why.
     case noRun(String)
-    /// The run was there and left before it answered.
+    /// The run was there and ended before it answered.
     case ended
-    /// It is there and says nothing.
+    /// The run did not answer within this time.
     case silent(TimeSpan)
 }
 
-/// The other end: asks a run something and waits for its answer.
+/// Sends a request to a run in another process and waits for its answer.
 package struct ControlClient {
+    /// The runtime folder, which holds the runs' sockets.
     package let folder: String
+    /// How long an answer may take.
     package var patience = TimeSpan.seconds(15)
 
     package init(folder: String) { self.folder = folder }
 
-    /// Far more than the ids of the largest job.
+    /// Greatest length of an answer in bytes: far more than the ids of the largest job.
     private static let maximumAnswer = 512 << 20
 
-    /// The processes of runs that listen, as far as their names tell: one may have died since.
+    /// Returns the process numbers of runs that listen, by the names of their sockets: one may have died since.
     package func runs() -> [Int32] {
         guard (try? PrivateFolder.open(folder)) != nil else { return [] }
         return Folders.names(in: folder).filter { $0.hasPrefix("run-") }.compactMap { ControlPlace.process(of: $0) }
             .sorted()
     }
 
+    /// Sends a request to the run of that process and returns its answer.
     package func ask(_ message: ControlMessage, of process: Int32) throws(ControlFailure) -> ControlReply {
         let deadline = Clocks.instant() + patience
         let socket = try connect(ControlPlace.socketName(process), deadline)
@@ -60,7 +63,7 @@ package struct ControlClient {
                 case ECONNREFUSED:
                     try? place.unlink(name)
                     throw .noRun("\(folder)/\(name) was left by a run that is gone")
-                // So many wait already that the system lets nobody stand behind them.
+                // The queue of waiting connections is full.
                 case EAGAIN where Clocks.instant() < deadline: Polling.sleep(milliseconds: 20)
                 case EAGAIN: throw .silent(patience)
                 default: throw .noRun("\(folder)/\(name): \(error.reason)")
@@ -80,7 +83,7 @@ package struct ControlClient {
         }
     }
 
-    /// One line, or what came before the other end left.
+    /// Returns one line, or what came before the other end closed the connection.
     private func receive(_ socket: borrowing Descriptor, _ deadline: Instant) throws(SystemError) -> [UInt8] {
         var answer: [UInt8] = []
         while true {

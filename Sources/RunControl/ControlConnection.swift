@@ -2,9 +2,9 @@ import JobRunner
 import SystemIO
 import TransferModel
 
-/// One caller: a line in, a line out. Belongs to the listener's thread.
+/// One connected command, which sends a line and gets a line. Belongs to the listener's thread.
 final class ControlConnection {
-    /// What the listener has to do about it.
+    /// What the listener has to do about the connection.
     enum Step {
         case nothing
         case ask(ControlMessage)
@@ -12,7 +12,7 @@ final class ControlConnection {
     }
     private enum Phase {
         case reading(RequestReader)
-        /// The run has the request.
+        /// The run has the request and has not answered yet.
         case waiting
         case answering(ArraySlice<UInt8>)
     }
@@ -21,7 +21,7 @@ final class ControlConnection {
     private let caller: Caller
     private let patience: TimeSpan
     private var phase = Phase.reading(RequestReader())
-    /// When the caller has said nothing whole, or taken nothing, for too long.
+    /// When the connection is closed unless the whole request has come, or some of the answer was taken.
     private(set) var deadline: Instant
 
     init(_ caller: consuming Caller, number: UInt64, patience: TimeSpan, now: Instant) {
@@ -62,7 +62,7 @@ final class ControlConnection {
         return write(reply.line[...], now)
     }
 
-    /// Reads once only: a caller that never stops talking must not keep the others waiting.
+    /// Reads once only: a connection that never stops sending must not delay the others.
     private func read(_ reader: inout RequestReader, _ now: Instant) -> Step {
         do throws(SystemError) {
             guard let bytes = try LocalSocket.receive(caller.socket) else { return .nothing }

@@ -3,7 +3,7 @@ import Synchronization
 import SystemIO
 import TransferModel
 
-/// What the listener's thread and the others share.
+/// What the listener's thread shares with other threads.
 final class ControlDesk: Sendable {
     struct Answer: Sendable {
         let caller: UInt64
@@ -45,7 +45,7 @@ final class ControlDesk: Sendable {
 
     func hide() { try? door.folder.unlink(name) }
 
-    /// The thread's whole life.
+    /// The body of the listener's thread.
     func work() {
         ControlPlace.sweep(door.folder, at: path)
         let room = ControlRoom(self)
@@ -53,7 +53,7 @@ final class ControlDesk: Sendable {
         room.empty()
     }
 
-    /// On to the run; its answer comes back by the caller's number.
+    /// Passes a request to the run; its answer is posted with the connection's number.
     func ask(_ message: ControlMessage, for caller: UInt64) {
         deliver(
             ControlRequest(

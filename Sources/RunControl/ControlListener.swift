@@ -3,13 +3,14 @@ import Synchronization
 import SystemIO
 package import TransferModel
 
-/// Hears what people ask of this run while it goes on: a socket in the runtime folder, and a thread of its own, so
-/// that no caller is ever waited for by a transfer.
+/// Receives the requests of other commands to this run: a socket in the runtime folder, and a thread of its own, so
+/// that no connection ever delays a transfer.
 package final class ControlListener: Sendable {
+    /// Bounds for the connections to a run.
     package struct Limits: Sendable {
-        /// Whoever comes when so many are there waits outside.
+        /// Greatest number of connections; more wait in the socket's queue.
         package var connections = 16
-        /// For a whole request, and for an answer to be taken.
+        /// Time for a whole request, and for taking some of an answer.
         package var patience = TimeSpan.seconds(5)
         package init() {}
     }
@@ -18,11 +19,11 @@ package final class ControlListener: Sendable {
     private let thread: Thread
     private let leavesNothing: Bool
     private let isClosing = Atomic<Bool>(false)
-    /// Folders that were not there before.
+    /// Folders that this listener made, to be removed at the end.
     private let made: [String]
 
-    /// Listens when it returns. `leavesNothing`: the folder goes too, and those above it that this made, when
-    /// nothing else is in them.
+    /// Listens when it returns. `leavesNothing`: the folder is removed at the end, with those above it that this made,
+    /// as far as they are empty.
     package init(
         folder: String, process: Int32, limits: Limits = Limits(), leavesNothing: Bool,
         deliver: @escaping @Sendable (ControlRequest) -> Void
@@ -39,17 +40,18 @@ package final class ControlListener: Sendable {
         }
     }
 
-    /// Nobody finds the run any more. May be called from any thread, and again.
+    /// Removes the socket, so that the run is not found any more. May be called from any thread, and again.
     package func hide() { desk.hide() }
 
-    /// After the run: what was answered still goes out, whoever waits on is left without a word. Nobody waits for that yet.
+    /// Begins to close after the run: given answers are still sent, waiting connections are closed without one. Does
+    /// not wait.
     package func beginToClose() {
         guard !isClosing.exchange(true, ordering: .relaxed) else { return }
         hide()
         desk.end()
     }
 
-    /// The same, and it is over.
+    /// Closes the listener and waits for its thread.
     package func close() {
         beginToClose()
         thread.join()
@@ -59,6 +61,7 @@ package final class ControlListener: Sendable {
 
 /// Why a run cannot be controlled.
 package struct ControlProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A sentence for the user.
     package let description: String
     init(description: String) { self.description = description }
 }

@@ -1,14 +1,18 @@
 package import JobRunner
 import TextFormats
 
-/// What is asked of a run, as it goes over the socket: one line of JSON.
+/// A request to a run as it goes over the socket: one line of JSON.
 package struct ControlMessage: Hashable, Sendable {
+    /// The version of the request's format.
     package static let version = 1
-    /// More than a person types; a run looks at each of them for each of its tasks.
+    /// Greatest number of patterns: more than a person types, since the run compares each with each of its tasks.
     package static let maximumPatterns = 256
 
+    /// What to do, or `status`.
     package var action: ControlAction
+    /// Ids and patterns of ids; an empty list means every task.
     package var patterns: [String]
+    /// Whether a cancelled download's partial file is kept.
     package var keepPartial: Bool
 
     package init(_ action: ControlAction, patterns: [String] = [], keepPartial: Bool = false) {
@@ -17,12 +21,14 @@ package struct ControlMessage: Hashable, Sendable {
         self.keepPartial = keepPartial
     }
 
-    /// Why a line is no request, and what would be right.
+    /// Why a line is no valid request, and what would be right.
     package struct Problem: Error, Hashable, Sendable {
+        /// A sentence for the sender.
         package let message: String
         init(_ message: String) { self.message = message }
     }
 
+    /// The request as a line with its line feed.
     package var line: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -41,7 +47,7 @@ package struct ControlMessage: Hashable, Sendable {
 extension ControlMessage {
     private static let example = #"{"version":1,"command":"suspend","tasks":["a","b-*"]}"#
 
-    /// From a line that anybody may have written.
+    /// Reads a line that any program may have written; unknown members are refused.
     package static func parse(_ line: [UInt8]) throws(Problem) -> ControlMessage {
         let value: JSONValue
         do throws(JSONProblem) {
@@ -97,6 +103,7 @@ extension ControlMessage {
 // MARK: - Answers
 
 extension ControlReply {
+    /// The answer as a line with its line feed.
     package var line: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -117,7 +124,7 @@ extension ControlReply {
         return writer.bytes + [0x0A]
     }
 
-    /// `nil` for what is no answer.
+    /// Reads an answer; `nil` if the line is none.
     package init?(line: [UInt8]) {
         guard let value = try? JSONParser.parse(line) else { return nil }
         if let run = value["run"] {

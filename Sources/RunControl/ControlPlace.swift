@@ -1,18 +1,18 @@
 import Glibc
 import SystemIO
 
-/// Where runs listen: a private folder with a socket for each.
+/// The folder in which runs listen: private, with a socket for each run.
 enum ControlPlace {
     static func socketName(_ process: Int32) -> String { "run-\(process).socket" }
 
-    /// The process that a name in the folder speaks of.
+    /// Returns the process number in a socket's name; `nil` if the name is no socket's.
     static func process(of name: String) -> Int32? {
         let name = name.hasPrefix(".") ? name.dropFirst() : name[...]
         guard name.hasPrefix("run-"), name.hasSuffix(".socket") else { return nil }
         return Int32(name.dropFirst(4).dropLast(7))
     }
 
-    /// Removes the sockets of runs that died without doing so.
+    /// Removes the sockets of runs that died without removing them.
     static func sweep(_ folder: borrowing Descriptor, at path: String) {
         for name in Folders.names(in: path) {
             guard let process = process(of: name), !Surroundings.isRunning(process) else { continue }
@@ -20,7 +20,8 @@ enum ControlPlace {
         }
     }
 
-    /// Dead is on which nobody listens: the number alone says nothing of a process in another container.
+    /// Removes a socket at which no process listens. The process number alone would not do: it may be of another
+    /// container.
     static func removeIfDead(_ name: String, in folder: borrowing Descriptor, at path: String) {
         do throws(SystemError) {
             _ = try LocalSocket.connect(name, in: folder, at: path)
@@ -30,14 +31,14 @@ enum ControlPlace {
     }
 }
 
-/// A listening socket in its folder.
+/// A listening socket and its folder.
 struct ControlDoor: ~Copyable, Sendable {
     let folder: Descriptor
     let socket: Descriptor
 
     static func open(_ name: String, at path: String) throws(ControlProblem) -> ControlDoor {
         var last = ""
-        // Another run may take the folder away, as long as nothing is in it.
+        // Another run may remove the folder as long as it is empty: then it is made anew.
         for _ in 0..<100 {
             do throws(PrivacyProblem) {
                 return try openOnce(name, at: path)

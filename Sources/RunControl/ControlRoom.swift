@@ -1,12 +1,12 @@
 import SystemIO
 import TransferModel
 
-/// The callers who are there: one poll over all of them. Belongs to the listener's thread.
+/// The event loop over all connections to the run. Belongs to the listener's thread.
 final class ControlRoom {
     private let desk: ControlDesk
     private var callers: [ControlConnection] = []
     private var lastNumber: UInt64 = 0
-    /// Nobody is let in until then: the process had no descriptor to spare.
+    /// When connections are accepted again after the process had no descriptor to spare.
     private var closedUntil = Instant(nanoseconds: 0)
 
     init(_ desk: ControlDesk) { self.desk = desk }
@@ -22,7 +22,7 @@ final class ControlRoom {
         if isOpen, entries.last?.isReady == true { letIn(now) }
     }
 
-    /// The run is over: answers that were given go out, for a second at most.
+    /// Sends the answers that were given when the run is over, for a second at most.
     func empty() {
         let last = Clocks.instant() + .seconds(1)
         hear([], Clocks.instant())
@@ -41,7 +41,7 @@ final class ControlRoom {
         return due == .distantFuture ? -1 : max(0, (due - now).nanoseconds / 1_000_000 + 1)
     }
 
-    /// `entries` begin with the callers', in their order.
+    /// Handles ready and overdue connections; `entries` begin with the connections', in the order of `callers`.
     private func hear(_ entries: [PollEntry], _ now: Instant) {
         desk.wake.clear()
         var left: Set<UInt64> = []

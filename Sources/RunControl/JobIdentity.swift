@@ -2,30 +2,32 @@ import HTTPRules
 import SystemIO
 package import TransferModel
 
-/// Which job it is, whatever process runs it: its `name` if written, else where its file lies.
+/// What makes two runs runs of the same job, in whatever process: the job's `name` if it is written, else its file's
+/// path.
 package struct JobIdentity: Hashable, Sendable {
+    /// The name or path by which the store and the lock know the job.
     package let text: String
 
-    /// As it is kept under.
+    /// Takes an identity that was stored.
     package init(text: String) { self.text = text }
 
     package init(of job: Job) {
         text = job.isNamed ? job.name : Self.place(of: job)
     }
 
-    /// Links in the folder's path lead to the same job. A link to the file is a job of its own: its relative paths
-    /// start elsewhere. What came on standard input is known by its text, so that two jobs piped from one folder at
-    /// the same time are two.
+    /// Returns the path of the job file. Links in the folder's path lead to the same job; a link to the file is a job
+    /// of its own, since its relative paths start elsewhere. A job on standard input is known by its text's hash, so
+    /// that two jobs piped from one folder at the same time are two.
     private static func place(of job: Job) -> String {
         if job.file == "-" { return "\(job.baseDirectory)/-\(job.sha256?.text ?? "")" }
         let (folder, name) = Folders.split(job.file)
-        // A folder that is no text still is another one than its neighbour.
+        // A folder whose name is not UTF-8 still differs from its neighbours.
         let absolute = Folders.resolved(folder).map { $0.text ?? NotText($0.bytes).escaped } ?? folder
         return absolute == "/" ? "/\(name)" : "\(absolute)/\(name)"
     }
 
-    /// `<fingerprint>.lock`, so that any name can be a file's. Nothing stronger: each user has a folder of their own, and the
-    /// lock comes first of all, when libcrypto is not loaded yet.
+    /// The lock file's name, `<fingerprint>.lock`, so that a job may have any name. No stronger hash is needed: each
+    /// user has a folder of their own, and the lock is taken before libcrypto is loaded.
     var lockName: String {
         var fingerprint = Fingerprint()
         fingerprint.add(text)

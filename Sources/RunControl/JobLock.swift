@@ -2,33 +2,38 @@ package import Stores
 package import SystemIO
 package import TransferModel
 
-/// Keeps a second run of a job away for as long as this process lives. The system lets go of it however the process
-/// ends.
+/// A lock that keeps a second run of a job away for as long as this process lives. The kernel releases it however the
+/// process ends.
 package protocol JobLock: AnyObject {
+    /// Tries to take the lock; does not wait.
     func attempt() throws(JobLockProblem) -> LockAttempt
+    /// Releases the lock at the end of the run.
     func release()
 }
 
+/// The outcome of trying to take a job's lock.
 package enum LockAttempt: Hashable, Sendable {
     case taken
-    /// By a process whose number is known, or not.
+    /// Another process holds the lock; its number, or `nil` when that is not known.
     case held(by: Int32?)
-    /// This filesystem keeps no locks, for this reason.
+    /// The filesystem supports no locks; the text says why.
     case impossible(String)
 }
 
-/// Why nobody can say whether another run is under way.
+/// Why it cannot be found out whether another run is under way.
 package struct JobLockProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A sentence for the user.
     package let description: String
     init(description: String) { self.description = description }
 }
 
+/// Chooses the lock of a job.
 package enum JobLocks {
-    /// The lock of a job; `nil` for one that nobody could know again: it came on standard input without a name, and
-    /// nothing of it is kept.
+    /// Returns the lock of a job; `nil` for a job without anything to recognize it by: it came on standard input
+    /// without a name, and nothing of it is kept.
     ///
-    /// Of ephemeral sessions nothing is on disk but their files: there the job file itself is locked, or, for a
-    /// named job from standard input, a file that is gone with the run.
+    /// Ephemeral sessions leave nothing on the disk but the fetched files. For them the job file itself is locked or,
+    /// for a named job from standard input, a file that is removed with the run.
     package static func lock(
         of job: Job, file: JobFile?, state: () throws(StateFolder.Problem) -> StateFolder
     ) throws(JobLockProblem) -> (any JobLock)? {
@@ -44,24 +49,25 @@ package enum JobLocks {
         return try LockFile(of: JobIdentity(of: job), in: folder.state, leavesNothing: isEphemeral)
     }
 
-    /// The lock of a job that something is kept of.
+    /// Returns the lock of a job of which the store keeps something.
     package static func lock(of job: JobIdentity, state: String) throws(JobLockProblem) -> any JobLock {
         try LockFile(of: job, in: state, leavesNothing: false)
     }
 
-    /// Nothing of this job outlives its run but the files it fetched.
+    /// Returns whether nothing of this job outlives its run but the fetched files.
     package static func isEphemeral(_ job: Job) -> Bool {
         job.sessions.allSatisfy { $0.kind == .ephemeral }
     }
 }
 
-/// A job file that was read and is still open: the same file then, whatever its path leads to by now.
+/// The job file that was read, kept open, so that the lock is on that file whatever its path leads to by now.
 package final class JobFile: Sendable {
+    /// The open file.
     package let descriptor: Descriptor
     package init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
 }
 
-/// Locks the job file itself.
+/// A lock on the job file itself.
 final class JobFileLock: JobLock {
     private let file: JobFile
     init(_ file: JobFile) { self.file = file }
@@ -70,11 +76,11 @@ final class JobFileLock: JobLock {
         do throws(SystemError) {
             return try file.descriptor.tryLock() ? .taken : .held(by: LockTable.holder(of: file.descriptor))
         } catch {
-            // NFS locks only what was opened for writing, and some filesystems nothing at all.
+            // NFS locks only what was opened for writing, and some filesystems lock nothing at all.
             return .impossible(error.reason)
         }
     }
 
-    /// Closing the file does it.
+    /// Does nothing: closing the file releases the lock.
     func release() {}
 }

@@ -3,16 +3,16 @@ import SystemIO
 import TextFormats
 import TransferModel
 
-/// A job's lock in the state folder: `locks/<hash of who the job is>.lock`.
+/// A job's lock in the state folder: `locks/<hash of the job's identity>.lock`.
 ///
-/// The file stays, because making it anew costs a run more than locking it. Where nothing may stay it goes with the
-/// run; whoever got the lock of a file that had just lost its name has the lock of nothing, and asks again.
+/// The file stays, because making it anew costs a run more than locking it. With `leavesNothing` it is removed with the
+/// run; a process that locked the file just after its removal has locked a file without a name, and tries again.
 final class LockFile: JobLock {
     private let state: String
     private let folder: String
     private let name: String
     private let leavesNothing: Bool
-    /// Folders that were not there before.
+    /// Folders that this lock made, to be removed at the end.
     private let made: [String]
     private var held: Held?
 
@@ -31,7 +31,8 @@ final class LockFile: JobLock {
 
     func attempt() throws(JobLockProblem) -> LockAttempt {
         var last: PrivacyProblem?
-        // More often than runs can end in between; what is missing for ever, as behind a broken link, is told.
+        // More attempts than runs can end in between; a path that is missing for good, as behind a broken link, is an
+        // error.
         for _ in 0..<1000 {
             do throws(PrivacyProblem) {
                 if let result = try attemptOnce() { return result }
@@ -43,9 +44,10 @@ final class LockFile: JobLock {
         throw JobLockProblem(description: last?.description ?? "\(folder)/\(name) comes and goes")
     }
 
-    /// `nil`, or something missing: the run that had the lock ended just now, and with it the file or the folder.
+    /// Tries once. Returns `nil`, or fails for a missing path, when the run that had the lock has just removed the file
+    /// or folder.
     private func attemptOnce() throws(PrivacyProblem) -> LockAttempt? {
-        // Whoever could write above the folder could put another in its place.
+        // The state folder is checked too: a user who could write in it could replace the folder of the locks.
         _ = try PrivateFolder.make(state)
         let folder = try PrivateFolder.make(folder)
         let file = try PrivateFolder.file(name, in: folder, at: self.folder)
@@ -63,7 +65,7 @@ final class LockFile: JobLock {
     }
 
     func release() {
-        // The name before the lock: whoever makes it anew is alone with it.
+        // Remove the name before releasing the lock: a process that makes the file anew is alone with it.
         if leavesNothing { try? held?.folder.unlink(name) }
         held = nil
         guard leavesNothing else { return }
@@ -71,7 +73,7 @@ final class LockFile: JobLock {
     }
 }
 
-/// What a lock file says of who holds it, for people and for error messages.
+/// The text of a lock file about its holder, for people and for error messages.
 enum LockNote {
     static func text(_ process: Int32, _ start: WallTime) -> [UInt8] {
         var writer = JSONWriter()
@@ -79,7 +81,7 @@ enum LockNote {
         writer.member("pid", Int64(process))
         writer.member("startedAt", start)
         writer.endObject()
-        // Of one length, whatever stood there before.
+        // Padded to one length, so that it covers what the file had before.
         let padding = repeatElement(UInt8(ascii: " "), count: max(0, width - writer.bytes.count))
         return writer.bytes + padding + [0x0A]
     }

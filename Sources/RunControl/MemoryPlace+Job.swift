@@ -2,8 +2,8 @@ package import Stores
 package import TransferModel
 
 extension MemoryPlace {
-    /// What a run of this job may remember of those before it, and keep for those to come; `nil` when nothing of any
-    /// session outlives it. A store that others could write is an error, before anything is transferred.
+    /// Returns where a run of this job reads and writes what outlives runs; `nil` when all its sessions are ephemeral.
+    /// A store that others could write is an error, before anything is transferred.
     package static func of(_ job: Job, in folder: StateFolder) throws(StoreError) -> MemoryPlace? {
         guard !JobLocks.isEphemeral(job) else { return nil }
         if let problem = Store.privacyProblem(folder: folder.state) { throw problem }
@@ -13,7 +13,7 @@ extension MemoryPlace {
             caches: job.sessions.map { cache(of: $0, folder.cache) })
     }
 
-    /// `nil` where no answer is written down.
+    /// Returns the session's cache; `nil` if it stores no response.
     private static func cache(of session: SessionConfiguration, _ folder: String) -> CachePlace? {
         let cache = session.cache
         let mayWrite = cache.storage == .allowed || cache.rules.contains { $0.storage == .allowed }

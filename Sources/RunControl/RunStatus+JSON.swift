@@ -2,8 +2,9 @@ package import JobRunner
 package import TextFormats
 import TransferModel
 
-/// A run's state as it goes over the socket, and as `status --json` shows it.
+/// A run's status as JSON, for the socket and for `status --json`.
 extension RunStatus {
+    /// Writes the run as an object, with the process's number if that is given.
     package func write(to writer: inout JSONWriter, process: Int32? = nil) {
         writer.beginObject()
         if let process { writer.member("pid", Int64(process)) }
@@ -15,7 +16,7 @@ extension RunStatus {
         writer.endObject()
     }
 
-    /// All but its tasks, as members of an object that is begun.
+    /// Writes everything but the tasks, as members of an object that the caller has begun.
     package func writeHead(to writer: inout JSONWriter) {
         writer.member("job", job)
         writer.member("startedAt", startedAt)
@@ -28,7 +29,7 @@ extension RunStatus {
         writer.endObject()
     }
 
-    /// `nil` for what is no such object.
+    /// Reads a run; `nil` if the value is none.
     init?(_ value: JSONValue) {
         guard case .array(let tasks)? = value["tasks"] else { return nil }
         self.init(head: value)
@@ -38,7 +39,7 @@ extension RunStatus {
         }
     }
 
-    /// Without its tasks; `nil` for what has no such members.
+    /// Reads everything but the tasks; `nil` if a member is missing.
     package init?(head value: JSONValue) {
         guard let job = value["job"]?.text, let started = value["startedAt"]?.text,
             let startedAt = RFC3339.parse(started), let counts = value["counts"]
@@ -52,6 +53,7 @@ extension RunStatus {
 }
 
 extension RunStatus.Task {
+    /// Writes the task as an object.
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", id)
@@ -65,7 +67,7 @@ extension RunStatus.Task {
         writer.endObject()
     }
 
-    /// `nil` for what is no such object.
+    /// Reads a task; `nil` if the value is none.
     package init?(_ value: JSONValue) {
         guard let id = value["id"]?.text, let state = value["state"]?.text.flatMap({ RunStatus.State(rawValue: $0) })
         else { return nil }

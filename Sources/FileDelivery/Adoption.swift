@@ -3,28 +3,28 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// What an earlier run left of a download, being read again: only if it is byte for byte what was noted does this run go
-/// on with it. It is read a slice at a time, so that other files need not wait for it.
+/// Reads the partial file that an earlier run left of a download: this run continues it only if it is byte for byte
+/// what was noted. It is read a slice at a time, so that other files do not wait for it.
 final class Adoption {
     let id: StagingID
     let task: TaskIndex
     private let part: PartFile
-    /// So many of its bytes will count.
+    /// The number of its bytes that are kept.
     private let keeping: Int64
     private let algorithms: BodyDigests.Algorithms
     private let staging: Staging
     private var offset: Int64 = 0
-    /// Of all that was noted, where not all of it is kept.
+    /// The sum of all noted bytes; another object than `kept` where not all of them are kept.
     private let noted: QuickSum
     private let kept: QuickSum
 
     private static let slice: Int64 = 4 << 20
     private static let piece = 256 << 10
 
-    /// The reason why it is of no use is for people.
+    /// Why the partial file cannot be used; the reason is for people.
     struct Problem: Error {
         let reason: String
-        /// It may be removed.
+        /// Whether the file may be removed.
         let isOurs: Bool
     }
 
@@ -67,7 +67,7 @@ final class Adoption {
         throw Problem(reason: "another run is writing the half-done file \(part.name)", isOurs: false)
     }
 
-    /// Reads on. Gives the body's staging once all was read and is as it was.
+    /// Reads the next slice. Returns the body's staging once everything was read and is as it was noted.
     func proceed() throws(Problem) -> Staging? {
         do throws(SystemError) {
             try readSlice()
@@ -86,7 +86,7 @@ final class Adoption {
         return staging
     }
 
-    /// What it lacks at its end shows in its sum.
+    /// Reads up to 4 MiB. A file that is too short fails by its sum.
     private func readSlice() throws(SystemError) {
         let end = min(part.size, offset + Self.slice)
         var buffer = [UInt8](repeating: 0, count: Self.piece)
@@ -106,7 +106,7 @@ final class Adoption {
         staging.update(counting)
     }
 
-    /// It stays as it is, for another time.
+    /// Gives up without touching the file, so that a later run can use it.
     func letGo() { staging.leave() }
 
     func remove() { staging.remove() }

@@ -1,29 +1,33 @@
 import Synchronization
 import SystemIO
 
-/// A piece of memory for body bytes, filled by the loop and written by a delivery thread: handed from one to the
-/// other whole, never shared, and used again, so that a long download touches the same few pages all along.
+/// A piece of memory for body bytes, filled by the loop and written by a delivery thread. It is passed from one to the
+/// other as a whole, never shared, and used again, so that a long download uses the same few pages throughout.
 ///
-/// Unchecked, for that handing over goes through a mailbox's lock.
+/// Unchecked, since handing it over goes through a mailbox's lock.
 package final class BodyBuffer: @unchecked Sendable {
-    // Exactly one thread has it at a time: it travels inside orders and comes back through the pool, both locked.
+    // Exactly one thread has the buffer at a time: it travels inside orders and comes back through the pool, both
+    // locked.
     private let memory: UnsafeMutableRawPointer
+    /// The number of bytes in the buffer.
     package private(set) var count = 0
+    /// The most bytes that a buffer takes.
     package static let capacity = 256 << 10
 
     fileprivate init() { memory = .allocate(byteCount: Self.capacity, alignment: 4096) }
     deinit { memory.deallocate() }
 
+    /// The number of bytes that still fit.
     package var space: Int { Self.capacity - count }
 
-    /// `bytes` must fit.
+    /// Appends bytes, which must fit.
     package func append(_ bytes: UnsafeRawBufferPointer) {
         precondition(bytes.count <= space, "a body buffer was overfilled")
         Memory.copy(bytes, to: memory + count)
         count += bytes.count
     }
 
-    /// As much of the beginning as there is room for; gives back the rest.
+    /// Appends as many bytes as fit and returns the rest.
     package func fill(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         let taken = min(space, bytes.count)
         append(UnsafeRawBufferPointer(rebasing: bytes[..<taken]))
@@ -35,18 +39,20 @@ package final class BodyBuffer: @unchecked Sendable {
     fileprivate func empty() { count = 0 }
 }
 
-/// Buffers that are free.
+/// The buffers that are free, for any thread.
 package final class BufferPool: Sendable {
     private let free = Mutex<[BodyBuffer]>([])
-    /// More than what may be outstanding at once is not kept.
+    /// Greatest number of free buffers that are kept, no more than may be under way at once.
     private static let kept = 32
 
     package init() {}
 
+    /// Returns a free buffer, or a new one.
     package func take() -> BodyBuffer {
         free.withLock { $0.popLast() } ?? BodyBuffer()
     }
 
+    /// Takes a buffer back whose bytes were written.
     package func give(_ buffer: BodyBuffer) {
         buffer.empty()
         free.withLock { if $0.count < Self.kept { $0.append(buffer) } }
@@ -55,12 +61,14 @@ package final class BufferPool: Sendable {
 
 /// A piece of a body on its way to disk.
 package enum BodyPiece: Sendable {
-    /// A short body, whole, or the beginning of a long one.
+    /// A short body as a whole, or the beginning of a long one.
     case bytes([UInt8])
     case buffer(BodyBuffer)
 
+    /// No bytes.
     package static let none = BodyPiece.bytes([])
 
+    /// The number of bytes.
     package var count: Int {
         switch self {
         case .bytes(let bytes): bytes.count
@@ -68,6 +76,7 @@ package enum BodyPiece: Sendable {
         }
     }
 
+    /// Calls `body` with the bytes, which are valid only during the call.
     package func withBytes<R, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
     ) throws(Failure) -> R {

@@ -1,10 +1,11 @@
 import Codecs
 package import TransferModel
 
-/// How a body is unpacked on its way to disk, and what must hold of what comes out.
+/// How a body is decoded on its way to the disk, and which sizes the result may have.
 package struct BodyDecoding: Sendable {
-    /// In the order in which they were applied.
+    /// The content codings in the order in which the server applied them.
     package var codings: [ContentCoding]
+    /// The bounds for the decoded size.
     package var sizes: SizeBounds
     package init(_ codings: [ContentCoding], sizes: SizeBounds = SizeBounds()) {
         self.codings = codings
@@ -12,7 +13,7 @@ package struct BodyDecoding: Sendable {
     }
 }
 
-/// The bodies that are unpacked, while they come.
+/// The decoders of the bodies that arrive encoded.
 struct BodyDecoders {
     private var decoders: [StagingID: Decoder] = [:]
 
@@ -22,19 +23,19 @@ struct BodyDecoders {
 
     func unpacks(_ id: StagingID) -> Bool { decoders[id] != nil }
 
-    /// Hands `bytes` to `write` as they shall be written.
+    /// Passes `bytes` to `write`, decoded if the body is encoded.
     func unpack(
         _ id: StagingID, _ bytes: UnsafeRawBufferPointer,
         _ write: (UnsafeRawBufferPointer) throws(TransferError) -> Void
     ) throws(TransferError) {
         guard !decoders.isEmpty, let decoder = decoders[id] else { return try write(bytes) }
         try decoder.decode(bytes, write)
-        // A digest begins with the first piece, also when nothing came of it.
+        // A digest begins with the first piece, even if no decoded bytes came of it.
         if decoder.written == 0 { try write(UnsafeRawBufferPointer(start: nil, count: 0)) }
     }
 
-    /// An error when what came is not all of it, or unpacks to another size than is wanted. `write` gets what was held back
-    /// until now.
+    /// Ends a body: throws when it is incomplete or its decoded size is not allowed. `write` gets the bytes that were
+    /// held back until now.
     func finish(
         _ id: StagingID, endIsProven: Bool, _ write: (UnsafeRawBufferPointer) throws(TransferError) -> Void
     ) throws(TransferError) {

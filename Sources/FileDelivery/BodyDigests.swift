@@ -1,8 +1,8 @@
 import Digests
 import TransferModel
 
-/// The digests of a body on its way to disk: that of what is written, which the job expects, and that of what was sent,
-/// which the server told. Where both are of the same bytes and made in the same way, these are hashed once.
+/// The digests of a body on its way to the disk: of the written bytes, which the job expects, and of the sent bytes,
+/// which the server announced. Where both are of the same bytes and algorithm, these are hashed once.
 struct BodyDigests {
     struct Algorithms {
         var written: DigestAlgorithm?
@@ -15,7 +15,7 @@ struct BodyDigests {
     private var sent: StreamingDigest?
     private var failure: TransferError?
 
-    /// The first word counts: an attempt's algorithms do not change.
+    /// Starts the digests; further calls do nothing, since an attempt's algorithms do not change.
     mutating func start(_ wanted: Algorithms, isPacked: Bool) {
         guard algorithms == nil else { return }
         algorithms = wanted
@@ -35,8 +35,8 @@ struct BodyDigests {
     func updateWritten(_ bytes: UnsafeRawBufferPointer) { written?.update(bytes) }
     func updateSent(_ bytes: UnsafeRawBufferPointer) { sent?.update(bytes) }
 
-    /// Ends both. Gives back what the report shows: the digest that the job asked for, else the one that the server's
-    /// was held against. An algorithm that this OpenSSL refuses is an error, not a pass.
+    /// Ends both digests and returns the one for the report: the digest that the job asked for, else the one compared
+    /// with the server's. An algorithm that this OpenSSL refuses is an error, not a pass.
     mutating func verify(_ destination: Destination) throws(TransferError) -> Checksum? {
         if let failure { throw failure }
         let ofWritten = written?.finish()

@@ -2,32 +2,32 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// Completes a group's tree with what it shares with the one that stands there.
+/// Completes a group's new tree with what it shares with the old one.
 ///
 /// | in the old tree | `keep` | `remove` |
 /// | --- | --- | --- |
 /// | a member's old file or symlink | gives way to the member | the same |
 /// | another file | gets a second name in the new tree | stays behind |
 /// | another symlink | is made again as it was, with owner and time | stays behind |
-/// | a folder | is made again, an empty one too, with mode, owner and, if nothing in it is new, time | only where a member is in it |
+/// | a folder | made again, even if empty, with mode, owner and, if nothing in it is new, time | only where a member is in it |
 /// | a device, pipe or socket | fails the group | stays behind |
 /// | a folder where a member is a file, or the reverse | fails the group | stays behind |
 ///
-/// A download of another run under way in the folder goes on in the new tree, whatever happens to what no member names.
-/// What a member of the job wrote that is not in this run, or failed and may, is kept with `remove` too. Access lists and a
-/// user's extended attributes stay: files are the same files, and folders get what the old ones had.
+/// A download of another run under way in the folder continues in the new tree, whatever happens to files that no
+/// member names. A file of a member that is not in this run, or failed and may, is kept with `remove` too. Access lists
+/// and a user's extended attributes stay: files are the same files, and folders get what the old ones had.
 struct CarryOver {
     private enum Fate {
-        /// Is in the new tree too, with these members in it or below it.
+        /// It is in the new tree too; the members in it or below it.
         case carried(MemberFolder?)
         case left
     }
     private let staging: GroupStaging
     private(set) var snapshot: TreeSnapshot
     private var fates: [Fate]
-    /// Folders in which something came, went or was replaced.
+    /// The folders in which an entry came, went or was replaced.
     private var touched: Set<Int> = []
-    /// Whether the new tree will differ from the old.
+    /// Whether the new tree will differ from the old one.
     private(set) var hasChange: Bool
 
     init(_ staging: GroupStaging, from old: FolderCache.Folder) throws(TransferError) {
@@ -42,7 +42,7 @@ struct CarryOver {
 
     mutating func run() throws(TransferError) {
         for index in snapshot.folders.indices { try carry(index) }
-        // From the deepest up: a folder's mode may bar the way to what is in it.
+        // From the deepest up: a folder's mode may forbid access to its entries.
         for index in snapshot.folders.indices.reversed() {
             if case .carried = fates[index] { try finish(index) }
         }
@@ -70,7 +70,7 @@ struct CarryOver {
                 leave(index)
             }
         }
-        // Members whose names are not here: new ones, or kept ones that somebody took away meanwhile.
+        // Members whose names were not found: new ones, or kept ones that another program removed meanwhile.
         let wanted = members?.folders.values.count { $0.hasFiles } ?? 0
         if known < (members?.files.count ?? 0) + wanted { leave(index) }
     }
@@ -79,7 +79,7 @@ struct CarryOver {
         entry.folder == nil && members?.spared.contains(entry.name) == true
     }
 
-    /// Something in the folder will not be as it was.
+    /// Notes that an entry of the folder will not be as it was.
     private mutating func leave(_ index: Int) {
         touched.insert(index)
         hasChange = true
@@ -89,7 +89,7 @@ struct CarryOver {
         _ member: MemberFolder.Member, _ entry: TreeSnapshot.Entry, _ index: Int
     ) throws(TransferError) {
         if let kept = member.kept {
-            // What was found unchanged must still be what stands there.
+            // A member found unchanged must still be the file that has the name.
             guard entry.facts.isSameFile(as: kept), entry.facts.size == kept.size,
                 entry.facts.modifiedNanoseconds == kept.modifiedNanoseconds
             else { throw snapshot.changed(snapshot.path(index, entry.name)) }
@@ -132,7 +132,7 @@ struct CarryOver {
             try attempting("carrying over", path) { () throws(SystemError) in throw error }
         }
         guard entry.facts.isRegular else { return }
-        // Between the look and the link another file may have come under that name.
+        // Between the look and the link another file may have got that name.
         guard let facts = try? new.descriptor.facts(of: entry.name), facts.isSameFile(as: entry.facts) else {
             throw snapshot.changed(snapshot.path(index, entry.name))
         }
@@ -151,12 +151,12 @@ struct CarryOver {
                 .groupNotPublished, "\(path) is a device, pipe or socket, which cannot be carried over", errno: ENOTSUP)
     }
 
-    /// What the folder was like beside its contents.
+    /// Gives the new folder the owner, attributes, mode and time of the old one.
     private func finish(_ index: Int) throws(TransferError) {
         let facts = snapshot.folders[index].facts
         try attempting("completing", snapshot.path(index)) { () throws(SystemError) in
             let new = try staging.folder(snapshot.list.names(index))
-            // Only root may give a folder away; for everybody else it is theirs already.
+            // Only root may give a folder away; another user's new folder is the user's own already.
             try? new.descriptor.setOwner(facts.owner, group: facts.group)
             // Before the mode, whose bits for the group bound what an access list allows.
             try snapshot.list.open(index).descriptor.copyAttributes(to: new.descriptor)

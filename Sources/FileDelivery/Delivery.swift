@@ -2,46 +2,48 @@ import Synchronization
 package import SystemIO
 package import TransferModel
 
-/// What tests take away from the filesystems of this machine, so that the ways round it are walked.
+/// Features that tests disable for all filesystems, so that the substitutes are tested.
 package struct FilesystemLack: OptionSet, Sendable {
+    /// The features as bits.
     package let rawValue: Int
     package init(rawValue: Int) { self.rawValue = rawValue }
-    /// O_TMPFILE.
+    /// Files without a name (`O_TMPFILE`).
     package static let unnamedFiles = FilesystemLack(rawValue: 1)
-    /// RENAME_EXCHANGE.
+    /// Exchanging two names in one step (`RENAME_EXCHANGE`).
     package static let exchange = FilesystemLack(rawValue: 2)
 }
 
-/// Carries out orders for files, in batches, and answers into a mailbox: threads do, or a model of files in tests.
+/// Carries out orders for files in batches and answers into a mailbox: delivery threads, or in tests a model of files.
 package protocol FileDeliverer: AnyObject, Sendable {
-    /// Where full buffers come back to once they are written.
+    /// The pool to which full buffers return once they are written.
     var pool: BufferPool { get }
-    /// Hands over what a turn of the loop produced. Waits while the disk is too far behind.
+    /// Takes the orders of one turn of the loop, with the number of body bytes in them. Waits while the disk is too far
+    /// behind.
     func submit(_ batch: [DeliveryOrder], bytes: Int)
-    /// The folder in which half-done members of a group wait for the next run; `nil` where they do not.
+    /// Returns the folder in which partial members of a group wait for the next run; `nil` where they are not kept.
     func keptFolder(of group: GroupPlace) -> String?
-    /// Carries out what was submitted, flushes, and ends.
+    /// Carries out the submitted orders, flushes, and ends.
     func finish()
 }
 
-/// The threads that touch files, so that the loop never waits for a disk: they get whole buffers, never single chunks, in
-/// batches, and answer in batches. A body belongs to one of them, so that what is ordered for it is carried out as it was
-/// given; whoever asks what stands somewhere waits for the answer before anything else is ordered.
+/// The threads that access files, so that the loop never waits for a disk: they get whole buffers, never single chunks,
+/// in batches, and answer in batches. A body belongs to one thread, so that its orders are carried out in order. After
+/// asking about a path, the caller waits for the answer before it orders anything else for it.
 package final class Delivery: FileDeliverer {
-    /// Where full buffers come back to once they are written.
+    /// The pool to which full buffers return once they are written.
     package let pool = BufferPool()
     private let threads: [DeliveryThread]
     private let backlog: Backlog
     private let keptMembers: KeptMembers
 
-    /// At most so many bytes wait for the disk, over all threads; then the loop waits. Of several threads each is to have
-    /// enough while another's bodies are many, so that the loop waits for none alone.
+    /// Greatest number of bytes that wait for the disk, over all threads, before the loop waits. It grows with the
+    /// threads, so that each has enough to do while another has many bodies.
     package let maximumOutstanding: Int
 
-    /// `reports` gets the answers; `run` goes into temporary names; with `makesSums` a file's record tells a sum of it;
-    /// errors call a task by its `taskName`; no file takes one of the `reserved` places.
-    /// For tests: what the filesystems lack, how long a group waits for another run at its place, and a hook that is
-    /// called at each step of a group's publication, on the first thread.
+    /// `reports` gets the answers; `run` is part of temporary names; with `makesSums` a file's record has a sum of its
+    /// bytes; errors name a task by its `taskName`; no file gets one of the `reserved` places.
+    /// For tests: `lacking` disables features of the filesystems, `groupPatience` is how long a group waits for another
+    /// run at its place, and `groupHook` is called at each step of a group's publication, on the first thread.
     package init(
         run: String, reports: Mailbox<DeliveryReport>, threads: Int = 1,
         makesSums: Bool = false, reserved: ReservedPlaces = ReservedPlaces([]),
@@ -60,17 +62,17 @@ package final class Delivery: FileDeliverer {
                 let hook = number == 0 ? groupHook : nil
                 started.append(try DeliveryThread(number, commons, reports, pool, backlog, groupHook: hook))
             } catch {
-                // The first can do all of it.
+                // The first thread can do everything.
                 guard number > 0 else { throw error }
             }
         }
         self.threads = started
     }
 
-    /// The folder in which half-done members of a group wait for the next run; `nil` where they do not.
+    /// Returns the folder in which partial members of a group wait for the next run; `nil` where they are not kept.
     package func keptFolder(of group: GroupPlace) -> String? { keptMembers.path(of: group) }
 
-    /// Hands over what a turn of the loop produced, in one piece. Waits while the disk is too far behind.
+    /// Distributes the orders of one turn of the loop to the threads. Waits while the disk is too far behind.
     package func submit(_ batch: [DeliveryOrder], bytes: Int) {
         guard !batch.isEmpty else { return }
         let isTooMuch = backlog.add(bytes)
@@ -90,15 +92,15 @@ package final class Delivery: FileDeliverer {
         for (thread, share) in zip(threads, shares) { thread.post(share) }
     }
 
-    /// Carries out what was submitted, flushes, and ends. The first thread comes last: it sweeps the folders that the
-    /// others met.
+    /// Carries out the submitted orders, flushes, and ends. The first thread ends last: it sweeps the folders that the
+    /// others have used.
     package func finish() {
         for thread in threads.reversed() { thread.finish() }
         keptMembers.close()
     }
 }
 
-/// Bytes handed over and not yet written: what bounds the memory of a loop that is faster than its disk.
+/// The number of bytes handed over and not yet written, which bounds the memory of a loop that is faster than its disk.
 final class Backlog: Sendable {
     private let outstanding = Atomic<Int>(0)
     private let drained = WakeSignal()
@@ -107,7 +109,7 @@ final class Backlog: Sendable {
 
     init(_ maximum: Int) { self.maximum = maximum }
 
-    /// Whether that is too much now.
+    /// Adds bytes; returns whether too many wait now.
     func add(_ bytes: Int) -> Bool {
         outstanding.add(bytes, ordering: .acquiringAndReleasing).newValue > maximum
     }

@@ -1,13 +1,14 @@
 import SystemIO
 package import TransferModel
 
-/// A body under way to disk. One number per attempt, never used twice in a run.
+/// Identifies a body under way to the disk: one number per attempt, never used twice in a run.
 package struct StagingID: Hashable, Sendable {
+    /// The number; its lower 32 bits select the delivery thread.
     package let raw: UInt64
     package init(raw: UInt64) { self.raw = raw }
 
-    /// Which thread carries it out is in its number: a task's bodies come to the same, and those of groups to the first,
-    /// which has the groups.
+    /// The number selects the thread: all bodies of a task go to the same one, and those of groups to the first, which
+    /// publishes groups.
     package init(_ count: UInt32, of task: TaskIndex, isGrouped: Bool) {
         raw = UInt64(count) << 32 | (isGrouped ? 0 : UInt64(task.raw))
     }
@@ -15,135 +16,147 @@ package struct StagingID: Hashable, Sendable {
     fileprivate func thread(of count: Int) -> Int { Int(raw & UInt64(UInt32.max)) % count }
 }
 
-/// Where a file shall stand and what must hold before it does.
+/// Where a file is to be put, and what must be true of it first.
 package struct Destination: Sendable {
-    /// Absolute and complete: the name is chosen already.
+    /// The absolute path with the file's final name.
     package var path: String
+    /// What happens if the path is taken.
     package var existing = ExistingPolicy.revalidate
-    /// `nil` is 0644 less umask.
+    /// The file's permissions; `nil` is 0644 less the umask.
     package var mode: UInt16?
+    /// The file's modification time; `nil` leaves the time of writing. For a local source any time stands for the
+    /// source's own.
     package var modificationTime: WallTime?
+    /// The checksum that the job expects of the written bytes.
     package var checksum: Checksum?
-    /// Of the bytes as the server sent them.
+    /// The digest that the server announced for the bytes as it sends them.
     package var sent: SentDigest?
-    /// What must hold of a local source, asked with its first bytes and its size before it gets its name.
+    /// Checks a local source by its first bytes and its size before the file gets its name; returns why it is refused.
     package var check: (@Sendable (_ start: [UInt8], _ size: Int64) -> TransferError?)?
-    /// What must hold of the file's bytes before it gets its name, and the most bytes that are looked into.
+    /// The check of the whole file's bytes before the file gets its name.
     package var examine: Examination?
+    /// A check of a file's bytes.
     package struct Examination: Sendable {
+        /// Greatest size in bytes of a file that is checked; a larger one is refused.
         package let most: Int64
+        /// Returns why the bytes are refused; `nil` if they are not.
         package let look: @Sendable (_ bytes: [UInt8]) -> TransferError?
         package init(most: Int64, look: @escaping @Sendable (_ bytes: [UInt8]) -> TransferError?) {
             self.most = most
             self.look = look
         }
     }
-    /// Counts as done only when bytes and name would survive a power cut.
+    /// Whether the file counts as done only when its bytes and name would survive a power cut.
     package var flush = false
-    /// The group it is published with; it stands where it shall only once that is published.
+    /// The group with which the file is published, if it is a member; it gets its final path only with the group.
     package var group: GroupPlace?
-    /// A member of a group that is not published is worth keeping: the next run can tell whether it is still right.
+    /// Whether a member of an unpublished group is worth keeping: the next run can tell whether it is still right.
     package var isOfUseToNextRun = true
-    /// How a local source is unpacked.
+    /// How a local source is decoded.
     package var decoding: BodyDecoding?
-    /// Bytes that must stay free on its filesystem.
+    /// Bytes that must stay free on the destination's filesystem.
     package var reserve: Int64 = 0
-    /// The verified body is handed over instead of getting a name (`DeliveryReport.readyForOutput`); `path` is one in the
-    /// folder where it is staged.
+    /// Whether the verified body is handed over instead of getting a name (`DeliveryReport.readyForOutput`); `path`
+    /// only names the folder where it is staged.
     package var toStandardOutput = false
-    /// Its record says by what the file can be known again.
+    /// Whether the file's record has a stamp by which the file can be recognized.
     package var isStamped = false
-    /// Since then a process that has ended may have put the file there and told nobody.
+    /// Set after a process ended without reporting: since this time it may have put the file there.
     package var untoldSince: WallTime?
     package init(path: String) { self.path = path }
+    /// The folder of `path`.
     package var folder: String { Folders.split(path).folder }
+    /// The file as a member of its group, if it has one.
     package var member: GroupMember? { group.map { GroupMember($0, existing) } }
 }
 
-/// A piece of what is to be hashed.
+/// A piece of input for a digest.
 package enum DigestedPiece: Sendable {
     case bytes([UInt8])
-    /// All of it, where no range is named.
+    /// A file, or the range of it.
     case file(path: String, Range<Int64>? = nil)
 }
 
-/// What the loop asks of a delivery thread. Orders of one staging are carried out in the order given.
+/// What the loop asks of a delivery thread. Orders for one staging are carried out in order.
 package enum DeliveryOrder: Sendable {
-    /// A full buffer of a body that is longer than one; `algorithm` and `sent` are hashed along. These, the group and
-    /// the reserve are those of the destination. It follows what was appended before, or belongs `at` a place of the
-    /// file where nothing was put yet.
+    /// Appends a full buffer to a body that is longer than one; `algorithm` and `sent` are hashed along. These, the
+    /// group and the reserve are those of the destination. The piece follows the one before or, with `at`, belongs at
+    /// an offset where nothing was written yet.
     case append(
         StagingID, folder: String, algorithm: DigestAlgorithm?, sent: DigestAlgorithm? = nil, group: GroupPlace? = nil,
         reserve: Int64 = 0, at: Int64? = nil, BodyPiece)
-    /// No more comes for this body from those who wrote at places: only what is there without a hole counts, and the
-    /// next piece follows that.
+    /// Ends writing at offsets for this body: only the beginning without a hole is kept, and the next piece follows it.
     case settle(StagingID)
-    /// So many bytes are to come: a body for which there is no room, or which cannot be what stands at `path`, fails
-    /// before a byte of it is written. Whatever goes wrong with an announced body is answered at once, and only once.
+    /// Announces the body's length in bytes: a body for which there is no room, or which cannot replace what has the
+    /// name `path`, fails before a byte is written. Failures of an announced body are reported at once, and only once.
     case announce(StagingID, TaskIndex, folder: String, path: String? = nil, length: Int64, reserve: Int64)
-    /// The body comes packed; before its first piece. Whatever goes wrong with it is answered like an announced one's.
+    /// Decodes the body; ordered before its first piece. Failures are reported as for an announced body.
     case decode(StagingID, TaskIndex, BodyDecoding)
-    /// The rest of the body (all of it, if nothing was appended), then verify and publish; a group's member is only
-    /// staged.
+    /// Takes the rest of the body (all of it, if nothing was appended), verifies it and publishes it; a group's member
+    /// is only staged.
     case publish(TaskIndex, StagingID, Destination, rest: BodyPiece, lengthUnverified: Bool)
-    /// The attempt failed: nothing stays.
+    /// Discards the body of a failed attempt.
     case discard(StagingID)
-    /// The body becomes a file of a mode of its own: until then nobody else may look into it. Before its first piece.
+    /// Makes the body's file readable for its owner alone until it gets its mode. Ordered before the first piece.
     case conceal(StagingID)
-    /// This body is to be found by a later run, should this one not come to its end: from `PartFile.smallest` on it gets
-    /// a name, and `part` tells now and then how far it is. Before its first piece.
+    /// Keeps the body for a later run, should this one not finish: from `PartFile.smallest` on its file gets a name,
+    /// and `part` reports its size at intervals. Ordered before the first piece.
     case keepPart(StagingID, TaskIndex)
-    /// What a later run may find stays; nothing more comes for it. `part` tells the task of it, if one is named. What
-    /// was to be adopted stays as it is. `atAnySize`: it need not have reached `PartFile.leastLeft`.
+    /// Leaves the body for a later run: no more pieces follow. `part` reports it to the task, if one is given. A file
+    /// that is still being adopted stays as it is. `atAnySize`: it need not have reached `PartFile.leastLeft`.
     case leave(StagingID, TaskIndex?, atAnySize: Bool = false)
-    /// The first `keeping` bytes of what an earlier run left become the beginning of this body, if it is still what it
-    /// was. `adopted` answers; nothing else may be ordered for the body before.
+    /// Takes the first `keeping` bytes of the partial file of an earlier run as the beginning of this body, if it is
+    /// unchanged. `adopted` answers; no other order for the body may precede the answer.
     case adopt(
         StagingID, TaskIndex, folder: String, group: GroupPlace? = nil, PartFile, keeping: Int64,
         algorithm: DigestAlgorithm?, sent: DigestAlgorithm?)
-    /// A copy of what another program left becomes the beginning of this body. `adopted` answers; nothing else may be ordered
-    /// for the body before.
+    /// Takes a copy of another program's partial file as the beginning of this body. `adopted` answers; no other order
+    /// for the body may precede the answer.
     case adoptForeign(StagingID, TaskIndex, ForeignFile)
-    /// What an earlier run left, at this path, is of no use.
+    /// Removes an earlier run's partial file at this path, which is of no use.
     case removePart(String)
-    /// Files and folders under way that killed runs left may go, in the folders that are met, but for these. Where
-    /// nobody can say what is to be kept, big ones stay for a day.
+    /// Allows removing files and folders of killed runs from the folders that are used, except for these paths. `nil`:
+    /// it is not known what is to be kept, and large files stay for a day.
     case sweep(keeping: Set<String>?)
-    /// What stands at the destination, and whether it meets the checksum. `member`: of the group in whose folder that
-    /// is; an earlier run may have kept its file. `exceptSince`: what was put there since then may be the task's own, and
-    /// does not count.
+    /// Reports the size of the file at the destination, and whether it has the checksum. `member`: the file as a member
+    /// of its group; an earlier run may have kept it elsewhere. `exceptSince`: a file put there since then does not
+    /// count, since it may be the task's own.
     case inspect(TaskIndex, path: String, Checksum?, member: GroupMember? = nil, exceptSince: WallTime? = nil)
-    /// By what is known again what stands at the destination and, with `readingIt`, the sum of its bytes. `member` as in
-    /// `inspect`; a file that is a task's source may stand in a group's folder.
+    /// Reports the stamp of the file at the path and, with `readingIt`, the sum of its bytes. `member` as in `inspect`;
+    /// a file that is a task's source may be in a group's folder.
     case look(TaskIndex, path: String, readingIt: Bool = false, isSource: Bool = false, member: GroupMember? = nil)
-    /// What stands there is as it shall be but for its mode, perhaps; `published` answers with its record.
+    /// Keeps the existing file and sets its mode; `published` answers with its record.
     case keepFile(TaskIndex, FileRecord, mode: UInt16)
-    /// The digest of a body that is to be sent: of these, one after the other.
+    /// Computes the digest of a body that is to be sent, which consists of these pieces.
     case digest(TaskIndex, [DigestedPiece], DigestAlgorithm)
-    /// A piece of a file that is to be sent, from the disk into memory; whatever comes of it, `fetched` answers.
+    /// Reads a range of a file that is to be sent into the system's cache; `fetched` answers even if that fails.
     case fetch(TaskIndex, path: String, Range<Int64>)
-    /// A local file as a download's source.
+    /// Copies a local file as a download's source.
     case copy(TaskIndex, from: String, Destination, maximum: Int64?)
-    /// A local file as a data task's answer, or for what it says. One of a group is read where it is staged, if it is.
+    /// Reads a local file as a data task's response body. A group's file is read from its staging, if it is staged.
     case read(TaskIndex, path: String, maximum: Int64, group: GroupPlace? = nil)
-    /// Looks into an answer, which may take a while; `examined` follows.
+    /// Runs `look`, which examines a response and may take a while; `examined` follows.
     case examine(TaskIndex, look: @Sendable () -> Void)
-    /// A member of a group that is as it shall be: carried over with the group. With the checksum that it met.
-    /// `anew` where it shall have a mode: one that has another is staged as a copy, for the old tree stays as it is.
+    /// Carries a member that is already right over into the group's new tree, with the checksum that it met. `anew`:
+    /// the destination for a copy with the wanted mode, if the file has another one, since the old tree must stay as it
+    /// is.
     case keep(TaskIndex, path: String, GroupMember, Checksum? = nil, anew: Destination? = nil)
-    /// All members are staged: put them in place in one step. What the `absent` members of the job wrote stays as it is;
-    /// `nil` for one of which nobody knows where that is, a path with a slash at its end for one in that folder.
+    /// Publishes a group whose members are all staged, in one step. The files of `absent` members of the job are kept:
+    /// their paths, `nil` for a member whose file is not known, or a path with a final slash for any file in that
+    /// folder.
     case publishGroup(GroupPlace, absent: [String?] = [])
-    /// If it still waits for another run, it is not published: `groupPublished` says so, with the error `cancelled`.
+    /// Stops waiting for another run: `groupPublished` answers with the error `cancelled`. Ignored if the group does
+    /// not wait.
     case giveUpGroup(GroupPlace)
-    /// A member failed: the published folder stays as it is, and verified members are kept for the next run.
+    /// Discards a group of which a member failed: the published folder stays as it is, and verified members are kept
+    /// for the next run unless `keepingMembers` is false.
     case discardGroup(GroupPlace, keepingMembers: Bool = true)
-    /// Nothing else is under way: do not wait for more before flushing.
+    /// Nothing else is under way: flush without waiting for more files.
     case hurry
 }
 
 extension DeliveryOrder {
-    /// Which of so many threads carries it out; `nil` for all of them.
+    /// Returns which of `count` threads carries the order out; `nil` for all of them.
     package func thread(of count: Int) -> Int? {
         switch self {
         case .append(let id, _, _, _, _, _, _, _), .announce(let id, _, _, _, _, _), .decode(let id, _, _),
@@ -165,30 +178,30 @@ extension DeliveryOrder {
 
 /// What the delivery threads answer.
 package enum DeliveryReport: Sendable {
-    /// Stands under its final name.
+    /// The file has its final name.
     case published(TaskIndex, FileRecord, isKept: Bool)
-    /// A member is verified and waits for its group: `FileRecord.path` is where it will stand, `changed` whether it
-    /// differs from what stands there now. No `flushed` follows.
+    /// A member is verified and waits for its group: `FileRecord.path` is its future path, `changed` whether it differs
+    /// from the file that is there now. No `flushed` follows.
     case staged(TaskIndex, FileRecord)
-    /// The body is whole and verified, and is to be written to standard output.
+    /// The body is complete and verified, and is to be written to standard output.
     case readyForOutput(TaskIndex, FileRecord, StagedBody)
-    /// All of such a body was written to standard output, or why not.
+    /// The body was written to standard output, or the reason why not all of it was.
     case written(TaskIndex, TransferError?)
-    /// With a `flush`, what stands there now would survive a power cut. On an error nothing has changed,
-    /// unless it is the flush that failed (`cannotWriteToFile`).
+    /// The group is published; with `flush` it would survive a power cut. After an error nothing has changed, unless
+    /// the flush failed (`cannotWriteToFile`).
     case groupPublished(GroupIndex, TransferError?)
-    /// Follows `published` where a flush was asked for.
+    /// Follows `published` if a flush was asked for.
     case flushed(TaskIndex)
     case failed(TaskIndex, TransferError)
-    /// `nil` size: nothing stands there. `matches` is `nil` when no checksum was given.
+    /// Answers `inspect`. `size` is `nil` when no file is there, `matches` when no checksum was given.
     case inspected(TaskIndex, path: String, size: Int64?, matches: Bool?)
     case digested(TaskIndex, Checksum)
     case fetched(TaskIndex)
-    /// `nil`: no file stands there, or none that may be seen.
+    /// Answers `look`. The stamp is `nil` when no file is there, or none that may be read.
     case looked(TaskIndex, FileStamp?, sum: Int64?)
-    /// It is the beginning of the body now, or of no use for the reason given.
+    /// Answers an adoption: `nil` if the file is the beginning of the body now, else why it is of no use.
     case adopted(TaskIndex, String?)
-    /// So much is there of a body that is to be found by a later run; `nil`: too little.
+    /// The partial file of a body that is kept for a later run; `nil` if it is too small.
     case part(StagingID, TaskIndex, PartFile?)
     case contents(TaskIndex, [UInt8])
     case examined(TaskIndex)

@@ -9,12 +9,12 @@ final class DeliveryThread: Sendable {
     private let thread = WorkThread()
     private let backlog: Backlog
 
-    /// A long batch is answered in between: whose file stands is not to wait for those behind it.
+    /// Bytes after which a long batch's reports are posted, so that they do not wait for the rest of the batch.
     private static let answeredAfter = 256 << 10
     static let flushCount = 1_000
     static let flushAfter = TimeSpan.milliseconds(200)
 
-    /// The first sweeps the folders that all of them meet.
+    /// The first thread sweeps the folders that all threads use.
     init(
         _ number: Int, _ commons: PublishersCommons, _ reports: Mailbox<DeliveryReport>, _ pool: BufferPool,
         _ backlog: Backlog, groupHook: GroupHook?
@@ -31,7 +31,7 @@ final class DeliveryThread: Sendable {
 
     func post(_ batch: [DeliveryOrder]) { orders.post(batch) }
 
-    /// Carries out what was posted, flushes, and ends. A group that still waits for another run is given up.
+    /// Carries out posted orders, flushes, and ends. A group that still waits for another run is given up.
     func finish() { thread.finish() }
 
     private func work(_ worker: inout DeliveryWorker) {
@@ -65,7 +65,7 @@ final class DeliveryThread: Sendable {
 }
 
 extension DeliveryOrder {
-    /// What it adds to the bytes that wait for the disk.
+    /// The number of body bytes in the order, which count towards the backlog.
     package var byteCount: Int {
         switch self {
         case .append(_, _, _, _, _, _, _, let piece): piece.count
@@ -83,7 +83,8 @@ struct DeliveryWorker {
     private var answers: [DeliveryReport] = []
     private var unflushed: [(task: TaskIndex, folder: ExactText)] = []
     private var flushDue: Instant?
-    /// Numbers of its own, of which no other's is one: those of attempts are smaller.
+    /// The number of the last copy; copies count from `1 << 31`, so that their numbers are never those of attempts, which are
+    /// smaller.
     private var copies: UInt32 = 1 << 31
     private let sweeps: Bool
     private struct WaitingGroup {
@@ -91,7 +92,7 @@ struct DeliveryWorker {
         let absent: [String?]
         let until: Instant
     }
-    /// Another run is publishing at their places. Other orders are carried out meanwhile.
+    /// Groups at whose places other runs are publishing. Other orders are carried out meanwhile.
     private var waitingGroups: [WaitingGroup] = []
     private var nextTry: Instant?
     private let groupPatience: TimeSpan
@@ -156,7 +157,7 @@ struct DeliveryWorker {
                 return .published(task, record, isKept: true)
             }
         case .look(let task, let path, let readsIt, let isSource, let member):
-            // What a group may take away counts as nothing: to write it anew is refused, and that is told.
+            // A file in another group's folder counts as absent: writing it anew is refused with a message.
             let isOurs = isSource || member != nil || !publisher.isInGroup(path)
             let path = publisher.keptMembers.path(path, member)
             answers.append(
@@ -229,7 +230,7 @@ struct DeliveryWorker {
         }
     }
 
-    /// What is done stays done.
+    /// Gives up a group that still waits; a publication that is done stays done.
     private mutating func giveUp(_ group: GroupPlace) {
         guard let place = waitingGroups.firstIndex(where: { $0.group.index == group.index }) else { return }
         waitingGroups.remove(at: place)
@@ -246,7 +247,7 @@ struct DeliveryWorker {
         for group in waiting { publish(group) }
     }
 
-    /// Answers with what `work` gives, or with its failure.
+    /// Reports what `work` returns, or its failure.
     private mutating func answer(_ task: TaskIndex, _ work: () throws(TransferError) -> DeliveryReport?) {
         do throws(TransferError) {
             if let report = try work() { answers.append(report) }
@@ -260,7 +261,7 @@ struct DeliveryWorker {
     ) {
         let publisher = publisher
         answer(task) { () throws(TransferError) in
-            // Nothing that the group may take away is told as there.
+            // A file that a group may remove is not reported as existing.
             if member == nil { try publisher.checkGroups(path) }
             let found = try LocalFiles.inspect(
                 publisher.keptMembers.path(path, member), checksum, exceptSince: exceptSince)
@@ -287,7 +288,7 @@ struct DeliveryWorker {
         }
     }
 
-    /// A file for which there is no room fails before it is read.
+    /// Copies a local file into a staging; a file for which there is no room fails before it is read.
     private func transcribe(
         _ file: borrowing LocalFiles.OpenFile, _ source: String, _ task: TaskIndex, _ id: StagingID,
         _ destination: Destination, _ maximum: Int64?
@@ -322,14 +323,14 @@ struct DeliveryWorker {
 
     mutating func tellPartsIfDue() { answers += publisher.partsIfDue() }
 
-    /// Reads on in what is being adopted; `false` when nothing is.
+    /// Reads the next slice of a file that is being adopted; `false` when there is none.
     mutating func adoptSome() -> Bool {
         guard publisher.isAdopting else { return false }
         if let report = publisher.adoptSome() { answers.append(report) }
         return true
     }
 
-    /// Sweeps one folder; `false` when there is none left.
+    /// Sweeps one folder; `false` when none is left.
     func sweepOne() -> Bool { sweeps && publisher.sweepOne() }
 
     // MARK: Flushing in batches

@@ -3,39 +3,40 @@ import Synchronization
 import SystemIO
 import TransferModel
 
-/// Keeps transfers from filling a filesystem: counts what announced bodies still have to write, and looks at what is
-/// free before it is too late. For all threads that write; it sees what the others are just writing to within a piece.
+/// Keeps transfers from filling a filesystem: counts the bytes that announced bodies still have to write, and looks at
+/// the free room before it is too late. Shared by all writing threads; it knows what the others write to within a
+/// piece.
 ///
-/// A body that nobody announced and that keeps nothing free costs nothing here.
+/// A body that is not announced and keeps no reserve costs nothing here.
 final class DiskSpace: Sendable {
     private let claims = Mutex(DiskClaims())
 
-    /// So many bytes of one body go to disk between two looks, unless the filesystem is nearly full.
+    /// Bytes that one body writes between two looks, unless the filesystem is nearly full.
     static let interval: Int64 = 16 << 20
-    /// A body shorter than this is worth no look.
+    /// Length in bytes from which a body is checked.
     static let smallest: Int64 = 1 << 20
 
-    /// Refuses a body for which there is no room beside those that were announced before.
+    /// Announces a body; throws if there is no room for it beside those announced before.
     func announce(_ id: StagingID, _ folder: String, length: Int64, reserve: Int64) throws(TransferError) {
         try claims.withLock { claims throws(TransferError) in
             try claims.announce(id, folder, length: length, reserve: reserve)
         }
     }
 
-    /// Before `count` bytes go to disk.
+    /// Accounts for `count` bytes that are about to be written; throws if they would take the reserve.
     func willWrite(_ id: StagingID, _ folder: String, _ count: Int, reserve: Int64) throws(TransferError) {
         try claims.withLock { claims throws(TransferError) in
             try claims.willWrite(id, folder, count, reserve: reserve)
         }
     }
 
-    /// So many of the bytes that were about to go to disk did not.
+    /// Takes back `count` bytes that were accounted for and not written.
     func didNotTake(_ id: StagingID, _ count: Int64) { claims.withLock { $0.didNotTake(id, count) } }
 
-    /// The staging is over, however that came.
+    /// Ends the accounting of a staging, whatever its outcome.
     func end(_ id: StagingID) { claims.withLock { $0.end(id) } }
 
-    /// The two ways in which the system says that there is no room: for anybody, or for this user.
+    /// Whether the error says that there is no room: in the filesystem, or in this user's quota.
     static func isFull(_ error: SystemError) -> Bool { error.errno == ENOSPC || error.errno == EDQUOT }
 
     static func full(_ error: SystemError, _ folder: String) -> TransferError {
@@ -55,30 +56,30 @@ final class DiskSpace: Sendable {
 }
 
 private struct DiskClaims {
-    /// An announced body.
+    /// The claim of an announced body.
     private struct Claim {
         let device: UInt64
-        /// Not yet written.
+        /// Bytes not yet written.
         var left: Int64
     }
-    /// A filesystem of which something must stay free.
+    /// A filesystem with a reserve that must stay free.
     private struct Room {
-        /// When it was looked at last.
+        /// Free bytes at the last look.
         var free: Int64
-        /// Since then, by us.
+        /// Bytes that this run has written since then.
         var written: Int64 = 0
     }
     private var claims: [StagingID: Claim] = [:]
-    /// The claims' sum, by filesystem. Each fitted when it was made, so that no sum can overflow.
+    /// The sum of the claims by filesystem. Each claim fitted when it was made, so that no sum can overflow.
     private var promised: [UInt64: Int64] = [:]
-    /// What each staging with a reserve wrote since it was looked for it, and where.
+    /// For each staging with a reserve: its filesystem, and the bytes written since the last look.
     private var watched: [StagingID: (device: UInt64, written: Int64)] = [:]
     private var rooms: [UInt64: Room] = [:]
 
     mutating func announce(_ id: StagingID, _ folder: String, length: Int64, reserve: Int64) throws(TransferError) {
         end(id)
         let length = max(0, length)
-        // All of it is there already.
+        // The whole body is there already.
         if length == 0, reserve <= 0 { return }
         let space = try look(folder)
         let promised = promised[space.device] ?? 0
@@ -121,7 +122,7 @@ private struct DiskClaims {
         rooms[space.device] = Room(free: space.bytes, written: count)
     }
 
-    /// What others were promised.
+    /// Returns the bytes promised to other bodies.
     private func others(_ device: UInt64, _ own: Int64) -> Int64 { (promised[device] ?? 0) - own }
 
     mutating func end(_ id: StagingID) {

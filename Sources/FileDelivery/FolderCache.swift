@@ -2,20 +2,21 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// Open folders by path, so that ten thousand files in one folder open it once.
+/// Open folders by path, so that ten thousand files in one folder open it once. Belongs to one thread.
 final class FolderCache {
     final class Folder {
         let descriptor: Descriptor
         let device: UInt64
         let inode: UInt64
-        /// Whether a write there that went well may have been lost; nobody but whoever writes there asks.
+        /// Whether the filesystem may lose a write that succeeded, and report that on closing the file. Only writers
+        /// need to know.
         private(set) lazy var tellsLate = kind.tellsLate
         private(set) lazy var kind = FilesystemKind.of(descriptor)
-        /// Set once the filesystem turned out not to know unnamed files.
+        /// Set once the filesystem turned out to lack unnamed files.
         var lacksUnnamedFiles: Bool
-        /// The batch of orders in which it was last seen at its path.
+        /// The batch of orders in which the folder was last found at its path.
         fileprivate var seenInBatch: UInt64
-        /// The group in whose folder it lies, and the batch in which that was last looked up.
+        /// The group in whose folder it lies, and the batch in which that was looked up.
         fileprivate var surroundings: (batch: UInt64, group: String?)?
 
         init(
@@ -34,9 +35,9 @@ final class FolderCache {
     private var folders: [ExactText: Folder] = [:]
     private var last: (path: String, folder: Folder)?
     private var batch: UInt64 = 1
-    /// Few enough to stay far from the limit on open files: there may be two of these.
+    /// Few enough to stay far from the limit on open files, though each delivery thread has a cache.
     private let capacity = max(2, min(128, DescriptorLimit.present / 16))
-    /// For tests: as if no filesystem here knew unnamed files.
+    /// For tests: treat all filesystems as lacking unnamed files.
     let lacksUnnamedFiles: Bool
 
     init(_ leftovers: Leftovers, lacksUnnamedFiles: Bool = false) {
@@ -44,11 +45,11 @@ final class FolderCache {
         self.lacksUnnamedFiles = lacksUnnamedFiles
     }
 
-    /// From here on each folder is looked for anew, once: somebody may have moved it away since the last batch, and
-    /// an open folder stays usable wherever it went.
+    /// Begins a batch, in which each folder is looked up anew once: another program may have moved it since the last
+    /// batch, and an open folder stays usable wherever it is.
     func beginBatch() { batch += 1 }
 
-    /// The folder at `path`, made with what is missing above it.
+    /// Returns the folder at `path`, making it and missing folders above it.
     func folder(_ path: String) throws(SystemError) -> Folder {
         if let last, last.path.isExactly(path), isStillThere(last.folder, path) { return last.folder }
         let key = ExactText(path)
@@ -63,7 +64,7 @@ final class FolderCache {
         return opened
     }
 
-    /// Folders that are open for later are closed where their descriptors are wanted now.
+    /// Opens a file; if there are no descriptors left, closes cached folders and tries again.
     func withRoom<Opened>(
         beside folder: Folder? = nil, _ open: () throws(SystemError) -> Opened
     ) throws(SystemError) -> Opened {
@@ -88,7 +89,7 @@ final class FolderCache {
         return true
     }
 
-    /// The group in whose folder that one lies; looked up once in a batch.
+    /// Returns the group in whose folder this folder lies; looked up once in a batch.
     func group(around folder: Folder, _ reserved: ReservedPlaces) -> String? {
         guard reserved.hasGroups else { return nil }
         if let known = folder.surroundings, known.batch == batch { return known.group }
@@ -97,7 +98,7 @@ final class FolderCache {
         return group
     }
 
-    /// Somebody removed or replaced the folder: look again.
+    /// Forgets a folder that was removed or replaced, so that it is opened anew.
     func forget(_ path: String) {
         folders[ExactText(path)] = nil
         if last?.path.isExactly(path) == true { last = nil }
@@ -124,12 +125,12 @@ final class FolderCache {
 extension FolderCache.Folder {
     func isSame(as other: FolderCache.Folder) -> Bool { inode == other.inode && device == other.device }
 
-    /// The folder `name` in this one, never through a symlink.
+    /// Opens the folder `name` in this one, never through a symlink.
     func child(_ name: RawName) throws(SystemError) -> FolderCache.Folder {
         try FolderCache.Folder(descriptor.folder(name))
     }
 
-    /// The same, made when it is not there.
+    /// Opens the folder `name` in this one, making it if it does not exist.
     func madeChild(_ name: RawName) throws(SystemError) -> FolderCache.Folder {
         do throws(SystemError) {
             return try child(name)

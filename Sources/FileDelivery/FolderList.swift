@@ -1,13 +1,13 @@
 import Glibc
 import SystemIO
 
-/// The folders of a tree, parents before what is in them. Each is opened by its name in its parent, never by a path, so
-/// that no link is followed, and no tree is too deep for the stack or for the limit on open files.
+/// The folders of a tree, each after its parent. Each is opened by its name in its parent, never by a path, so that no
+/// link is followed, and no tree is too deep for the stack or for the limit on open files.
 final class FolderList {
     private let root: FolderCache.Folder
     private let mount: UInt64
     private var places: [(parent: Int, name: RawName)] = [(0, .this)]
-    /// The folder opened last and the one above it: the next is in one of them, mostly.
+    /// The folder opened last and its parent: the next one is mostly in one of them.
     private var opened: [(index: Int, folder: FolderCache.Folder)] = []
 
     init(_ root: FolderCache.Folder) {
@@ -24,7 +24,7 @@ final class FolderList {
         return places.count - 1
     }
 
-    /// From the root down; empty for the root.
+    /// Returns the names from the root down; empty for the root.
     func names(_ index: Int) -> [RawName] {
         var names: [RawName] = []
         var index = index
@@ -35,12 +35,12 @@ final class FolderList {
         return names.reversed()
     }
 
-    /// Relative to the root, for people.
+    /// Returns the path relative to the root, for messages.
     func path(_ index: Int, _ name: RawName? = nil) -> String {
         (names(index) + (name.map { [$0] } ?? [])).map(\.description).joined(separator: "/")
     }
 
-    /// EXDEV for a folder that something is mounted on.
+    /// Opens a folder; throws EXDEV if something is mounted on it.
     func open(_ index: Int) throws(SystemError) -> FolderCache.Folder {
         if let known = known(index) { return known }
         var missing: [Int] = []
@@ -68,10 +68,10 @@ final class FolderList {
     }
 }
 
-/// Trees that nobody needs any more.
+/// Removes trees that are of no more use.
 enum TreeRemoval {
-    /// Removes `name` in `parent` with all that is below, never through a link and never into another filesystem. What
-    /// cannot be removed stays, with the folders above it.
+    /// Removes `name` in `parent` with everything below it, never through a link and never in another filesystem. On an
+    /// error the rest stays.
     static func remove(_ name: RawName, in parent: FolderCache.Folder) throws(SystemError) {
         let list = FolderList(try parent.child(name))
         var next = 0
@@ -89,7 +89,7 @@ enum TreeRemoval {
     private static func empty(_ list: FolderList, _ index: Int) throws(SystemError) {
         let folder = try list.open(index)
         let mode = try folder.descriptor.facts().permissions
-        // A folder that was carried over may be one that nobody writes in.
+        // A folder that was carried over may be one without write permission.
         if mode & 0o700 != 0o700 { try? folder.descriptor.setMode(mode | 0o700) }
         for name in try folder.descriptor.names() {
             do throws(SystemError) {

@@ -2,15 +2,17 @@ import Glibc
 import SystemIO
 package import TransferModel
 
-/// Where the members of a group stand and how they get there. All members share one.
+/// The folder of a group and how its members get there. All members share one object.
 package final class GroupPlace: Sendable {
+    /// The group's number in the job.
     package let index: GroupIndex
-    /// Absolute, without a slash at its end.
+    /// The absolute path of the folder, without a final slash.
     package let folder: String
+    /// What happens to files in the folder that are no member's.
     package let extraneous: GroupSpecification.Extraneous
-    /// Counts as published only when all of it would survive a power cut.
+    /// Whether the group counts as published only when all of it would survive a power cut.
     package let flush: Bool
-    /// Where members are kept if the group is not published; `nil` where they are not.
+    /// Where members are kept if the group is not published; `nil` where they are not kept.
     package let keeping: KeptPlace?
 
     package init(
@@ -25,14 +27,15 @@ package final class GroupPlace: Sendable {
     }
 }
 
-/// A member's place in its group's folder, name by name.
+/// A member's path in its group's folder, as names.
 struct MemberPath {
     let folders: [RawName]
     let name: RawName
 }
 
 extension GroupPlace {
-    /// A path that leads out of the folder, or that no system call would take, is an error.
+    /// Returns a member's path below the folder; a path that leads out of the folder or that no system call accepts is
+    /// an error.
     func member(_ path: String) throws(TransferError) -> MemberPath {
         let prefix = "\(folder)/".utf8
         guard path.utf8.starts(with: prefix), !path.utf8.contains(0), path.utf8.count < Int(PATH_MAX) else {
@@ -49,27 +52,28 @@ extension GroupPlace {
     }
 }
 
-/// The members that are staged, as a tree of names.
+/// A folder of staged members, in the tree of names.
 final class MemberFolder {
     struct Member {
         let task: TaskIndex
-        /// Of the file that was kept; `nil` for a new one.
+        /// The facts of the old file that was kept; `nil` for a new file.
         var kept: FileFacts?
-        /// Nothing stood there, and `existing` says that what stands there is not to be replaced.
+        /// Whether nothing was there, and `existing` forbids replacing what is there by the time of publication.
         var mustBeNew = false
-        /// The next run can tell whether it is still the server's.
+        /// Whether the next run can tell if the file is still the server's.
         var isOfUse = true
     }
     var folders: [RawName: MemberFolder] = [:]
     var files: [RawName: Member] = [:]
-    /// Files of members that are not here, and whether all that is not named in the folder may be one of theirs.
+    /// Files of members that are not in this run. With `keepsRest` every file that is not named in the folder may be
+    /// one of theirs.
     var spared: Set<RawName> = []
     var keepsRest = false
 
-    /// Not only folders and what is spared.
+    /// Whether there is a file in it or below, not only folders and spared names.
     var hasFiles: Bool { !files.isEmpty || folders.values.contains { $0.hasFiles } }
 
-    /// Nothing in it is a member's, and all of it stays.
+    /// Returns a folder without members of which everything is kept.
     static var keepingAll: MemberFolder {
         let folder = MemberFolder()
         folder.keepsRest = true
@@ -87,7 +91,7 @@ final class MemberFolder {
     }
 }
 
-/// Names the path when a step of a group's publication fails.
+/// Runs a step of a group's publication; its failure names what was done and the path.
 func attempting<Result>(
     _ doing: String, _ path: @autoclosure () -> String, _ step: () throws(SystemError) -> Result
 ) throws(TransferError) -> Result {

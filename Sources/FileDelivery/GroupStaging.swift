@@ -2,23 +2,24 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// The tree that shall take the place of a group's folder, while it is being filled: beside that folder, in a folder
-/// that nobody else may look into. Files under way lie next to the tree, not in it.
+/// The tree that is to replace a group's folder, while it is being filled. It lies beside that folder, in a folder that
+/// only this user can read; files under way lie next to the tree, not in it.
 final class GroupStaging {
     let place: GroupPlace
-    /// Where files under way and the tree lie.
+    /// The folder with the tree and the files under way.
     let root: FolderCache.Folder
     let tree: FolderCache.Folder
     static let treeName = RawName("tree")
     private(set) var members = MemberFolder()
-    /// Whether a member is another file than the one that stands there.
+    /// Whether a member is another file than the one that is there now.
     private(set) var hasNewMembers = false
     private let beside: FolderCache.Folder
     private let name: RawName
-    /// The same folder as `root`, where the members shall outlive the run; locked.
+    /// The kept folder, which is locked and the same as `root`, where members may outlive the run.
     let kept: KeptFolder?
     private var last: (names: [RawName], folder: FolderCache.Folder)?
-    /// The new tree stands there and is not confirmed: nothing may be removed, for the old tree may have to come back.
+    /// Whether the new tree is in place and not confirmed: nothing may be removed, since the old tree may have to come
+    /// back.
     var isHandsOff = false
 
     init(
@@ -36,15 +37,15 @@ final class GroupStaging {
             (name, root) = (made.name, made.folder)
         }
         tree = try root.madeChild(Self.treeName)
-        // The tree leaves the staging in the end.
+        // A lock of its own, since the tree leaves the staging in the end.
         _ = try? tree.descriptor.tryLock()
     }
 
-    /// Each costs somebody who sweeps there all the time.
+    // An attempt fails only when another run sweeps at that very moment.
     private static let mostAttempts = 1_000
 
-    /// Locked, for what is locked no other run takes for one that a killed run left. One that was left so is passed over,
-    /// and so is one that was taken for such before it was locked.
+    /// Makes a folder and locks it, since other runs sweep unlocked ones as remains of killed runs. A name that is
+    /// taken by a remain is skipped, and so is a new folder that was swept before it was locked.
     private static func makeRoot(
         in beside: FolderCache.Folder, _ names: TemporaryNames, lacksUnnamedFiles: Bool
     ) throws(SystemError) -> (name: RawName, folder: FolderCache.Folder) {
@@ -65,7 +66,7 @@ final class GroupStaging {
         throw failure
     }
 
-    /// A folder of the tree, made where it is missing.
+    /// Returns a folder of the tree, making it if it is missing.
     func folder(_ names: [RawName]) throws(SystemError) -> FolderCache.Folder {
         if let last, last.names == names { return last.folder }
         var folder = tree
@@ -82,7 +83,7 @@ final class GroupStaging {
         hasNewMembers = true
     }
 
-    /// Takes the file or link that stands at the member's place into the tree.
+    /// Takes the file or link that has the member's path now into the tree.
     func keep(
         from old: FolderCache.Folder, _ facts: FileFacts, at path: MemberPath, _ task: TaskIndex
     ) throws(SystemError) {
@@ -91,8 +92,8 @@ final class GroupStaging {
         members.folder(path.folders).files[path.name] = MemberFolder.Member(task: task, kept: facts)
     }
 
-    /// Takes the file that an earlier run kept for the member into the tree. It stays among the kept ones until the group
-    /// is published.
+    /// Takes the file that an earlier run kept for the member into the tree. It also stays among the kept ones until
+    /// the group is published.
     func take(
         from kept: FolderCache.Folder, _ facts: FileFacts, at path: MemberPath, _ member: MemberFolder.Member
     ) throws(SystemError) {
@@ -102,7 +103,7 @@ final class GroupStaging {
         hasNewMembers = true
     }
 
-    /// A member that is not in this run, or failed and may: what it wrote before stays.
+    /// Keeps the earlier file of a member that is not in this run, or failed and may.
     func spare(_ path: String?) {
         guard let path, let member = try? place.member(path) else { return members.keepsRest = true }
         if path.utf8.last == UInt8(ascii: "/") {
@@ -112,7 +113,8 @@ final class GroupStaging {
         }
     }
 
-    /// A task may come again, with another file; two tasks with one place are an error.
+    /// Frees the member's place in the tree: a task may come again with another file, but two tasks with one place are
+    /// an error.
     private func vacate(_ path: MemberPath, _ task: TaskIndex) throws(SystemError) -> FolderCache.Folder {
         let folder = try folder(path.folders)
         let known = members.folder(path.folders)
@@ -123,15 +125,15 @@ final class GroupStaging {
         return folder
     }
 
-    /// Puts the new members among those that the next run finds; the rest of the tree goes.
+    /// Moves the new members to those that the next run finds, and removes the rest of the tree.
     func keepMembers() {
-        // Once it was put in the place of the old tree it is the group's own, even where flushing it failed.
+        // After it has replaced the old tree it is the group's own, even if flushing it failed.
         guard let kept, !isHandsOff, (try? root.child(Self.treeName))?.isSame(as: tree) == true else { return }
         keep(members, in: tree, [], kept)
         try? TreeRemoval.remove(Self.treeName, in: root)
     }
 
-    /// The tree comes back into the staging, for its members are to be kept. `false` when it does not.
+    /// Moves the tree back into the staging because its members are to be kept; returns whether that worked.
     func takesBack(_ name: RawName, from folder: FolderCache.Folder) -> Bool {
         guard kept != nil else { return false }
         try? tree.descriptor.setMode(0o700)
@@ -139,7 +141,7 @@ final class GroupStaging {
     }
 
     private func keep(_ members: MemberFolder, in folder: FolderCache.Folder, _ names: [RawName], _ kept: KeptFolder) {
-        // A folder takes the old one's mode, which may forbid writing.
+        // The folder may have the mode of the old one, which may forbid writing.
         try? folder.descriptor.setMode(0o700)
         let new = members.files.filter { $0.value.kept == nil && $0.value.isOfUse }
         if !new.isEmpty, let target = try? kept.folder(names, makes: true) {
@@ -150,7 +152,7 @@ final class GroupStaging {
         }
     }
 
-    /// Leaves nothing of it. What cannot be removed stays under its temporary name and hurts nobody.
+    /// Removes the staging. What cannot be removed stays under its temporary name, where it does no harm.
     func remove() {
         guard !isHandsOff else { return }
         try? TreeRemoval.remove(name, in: beside)
@@ -158,12 +160,13 @@ final class GroupStaging {
 }
 
 extension FolderCache.Folder {
-    /// Files get a second name: they are the same file in both trees. Symlinks are made again, with their time.
+    /// Carries an entry into another folder. A file gets a second name, so that both trees have the same file; a
+    /// symlink is made again, with its time.
     func carry(_ name: RawName, _ facts: FileFacts, into folder: FolderCache.Folder) throws(SystemError) {
         if facts.isRegular { return try descriptor.link(name, into: folder.descriptor, as: name) }
         guard facts.isLink else { throw SystemError(call: "link", errno: ENOTSUP) }
         try folder.descriptor.makeLink(name, to: descriptor.linkTarget(of: name))
-        // Only root may; for everybody else it is theirs already.
+        // Only root may set an owner; another user's link is the user's own already.
         try? folder.descriptor.setOwner(of: name, facts.owner, group: facts.group)
         try folder.descriptor.setModificationTime(of: name, nanoseconds: facts.modifiedNanoseconds)
     }

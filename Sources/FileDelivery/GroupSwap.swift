@@ -2,22 +2,22 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// The one step in which a group's new tree takes the place of the old, and the way back.
+/// The step in which a group's new tree replaces the old one, and the way back.
 struct GroupSwap {
     private let staging: GroupStaging
     private let target: GroupTarget
     private let names: TemporaryNames
-    /// For tests: as if no filesystem here could exchange names.
+    /// For tests: treat all filesystems as unable to exchange names.
     private let lacksExchange: Bool
-    /// In the folder of `to`: the link that is renamed over it, then the one that was there.
+    /// In the folder of `to`: the link that is renamed over it, and after the exchange the old link.
     private var spareLink: RawName?
-    /// As we made it.
+    /// The facts of the link that this run made.
     private var ownLink: FileFacts?
-    /// In `beside`: the tree once it left the staging; after an exchange of folders, the old one.
+    /// In `beside`: the tree after it left the staging; after an exchange of folders, the old tree.
     private var treeName: RawName?
-    /// What an exchange of folders put aside.
+    /// The old folder after an exchange.
     private var aside: FolderCache.Folder?
-    /// This filesystem cannot exchange names: the old link is gone, not put aside.
+    /// Whether the filesystem cannot exchange names, so that the old link is gone instead of put aside.
     private var isReplaced = false
 
     init(_ staging: GroupStaging, _ target: GroupTarget, _ names: TemporaryNames, lacksExchange: Bool) {
@@ -29,7 +29,7 @@ struct GroupSwap {
 
     private var folder: String { staging.place.folder }
 
-    /// `mode` is that of the old folder.
+    /// Puts the new tree in place; `mode` is that of the old folder.
     mutating func perform(mode: mode_t?) throws(TransferError) {
         switch target.standing {
         case .nothing: try moveIn()
@@ -38,13 +38,13 @@ struct GroupSwap {
         }
     }
 
-    /// What was taken away is what was looked at, and looks as it did; else all is put back.
+    /// Checks that what was replaced is what was looked at, and unchanged; otherwise goes back.
     mutating func confirm(_ snapshot: TreeSnapshot?) throws(TransferError) {
         guard let snapshot, let old = target.old else { return }
         do throws(TransferError) {
             let isFolder = if case .folder = target.standing { true } else { false }
             try checkIdentity(snapshot)
-            // A folder above may have been exchanged meanwhile, and ours lies in what goes.
+            // A folder above may have been exchanged meanwhile, and the new tree be in the one that is removed.
             guard let now = try? FolderCache.Folder(.openFolder(folder)), now.isSame(as: staging.tree) else {
                 throw snapshot.changed(folder)
             }
@@ -64,7 +64,7 @@ struct GroupSwap {
         case .link(_, let facts, _):
             guard let spareLink, !isReplaced else { return }
             let taken = try? target.parent.descriptor.facts(of: spareLink)
-            // Nobody holds a link open, so that a new one may have got its number.
+            // A link cannot be held open, so that a new one may have got its inode number.
             guard let taken, taken.isSameFile(as: facts), taken.modifiedNanoseconds == facts.modifiedNanoseconds else {
                 throw snapshot.changed(folder)
             }
@@ -86,14 +86,14 @@ struct GroupSwap {
 
     // MARK: A folder
 
-    /// Beside each other: whoever may not write in the old folder may still give it another name, but not take it to
-    /// another place.
+    /// Exchanges the folders beside each other: a user without write permission in the old folder may rename it there,
+    /// but not move it to another folder.
     private mutating func exchangeFolders(_ mode: mode_t?) throws(TransferError) {
         let tree = try settle(mode) { RawName($0) }
         do throws(SystemError) {
             try exchange(target.parent, tree)
         } catch {
-            // What an overlay's lower layer has it does not exchange.
+            // Folders of an overlay's lower layer cannot be exchanged.
             guard [EINVAL, ENOSYS, EXDEV].contains(error.errno) else { throw failure("exchanging \(folder)", error) }
             throw TransferError(
                 .groupNotPublished,
@@ -102,11 +102,11 @@ struct GroupSwap {
         }
         staging.isHandsOff = true
         aside = try? target.parent.child(tree)
-        // The old tree is locked. Another must not be taken for one that a killed run left either: it has to come back.
+        // The old tree is locked. Another one must not be swept as a killed run's either, since it has to come back.
         if let aside, target.old?.isSame(as: aside) != true { _ = try? aside.descriptor.tryLock() }
     }
 
-    /// With what stands at `to`.
+    /// Exchanges `name` with what has the name `to`.
     private func exchange(_ folder: FolderCache.Folder, _ name: RawName) throws(SystemError) {
         if lacksExchange { throw SystemError(call: "rename", errno: EINVAL) }
         try folder.descriptor.exchange(name, with: target.parent.descriptor, target.name)
@@ -117,7 +117,7 @@ struct GroupSwap {
     private mutating func switchLink(
         _ text: RawName, _ facts: FileFacts, _ mode: mode_t?
     ) throws(TransferError) {
-        // A name that tells what it belongs to and that we made it.
+        // The tree's name tells which link it belongs to, and that a run made it.
         guard let link = target.link else {
             throw TransferError(.groupNotPublished, "the folder of the link \(folder) is there no more")
         }
@@ -132,7 +132,7 @@ struct GroupSwap {
         } catch {
             guard error.errno == EINVAL || error.errno == ENOSYS else { throw failure("switching \(folder)", error) }
         }
-        // Then the moment between this look and the renaming is open: another link that comes in it is lost.
+        // Between this look and the renaming, a link that another program puts there is lost.
         guard (try? target.parent.descriptor.facts(of: target.name)) == facts else {
             throw TransferError(.groupChanged, "\(folder) was changed by somebody else")
         }
@@ -143,7 +143,7 @@ struct GroupSwap {
         staging.isHandsOff = true
     }
 
-    /// Takes the tree out of the staging. Only then can it get a mode that bars its owner.
+    /// Moves the tree out of the staging. Only then may it get a mode without permissions for its owner.
     private mutating func settle(_ mode: mode_t?, _ named: (String) -> RawName) throws(TransferError) -> RawName {
         while true {
             let name = named(names.next())
@@ -159,7 +159,8 @@ struct GroupSwap {
         }
     }
 
-    /// As the old link led to its folder: the same words with another name at the end, if those lead there.
+    /// Returns the text for the new link: the old text with another last name, if that leads to the tree's folder, else
+    /// an absolute path.
     private func linkText(_ old: RawName, _ tree: RawName) throws(TransferError) -> RawName {
         var bytes = Array(old.bytes)
         while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
@@ -189,7 +190,8 @@ struct GroupSwap {
 
     // MARK: Afterwards
 
-    /// What somebody put there meanwhile stays: it would end where our tree goes.
+    /// Goes back to the old tree. If another program has put something else there, that stays: it would otherwise be
+    /// removed with the new tree.
     private mutating func goBack() throws(TransferError) {
         guard holdsOurs(target.name) else {
             throw noWayBack("and is not what this run put there any more: it stays as it is", errno: nil)
@@ -206,7 +208,7 @@ struct GroupSwap {
         }
     }
 
-    /// In the folder of `to`: the tree, or the link to it.
+    /// Whether `name` in the folder of `to` is this run's tree, or the link to it.
     private func holdsOurs(_ name: RawName) -> Bool {
         guard let found = try? target.parent.descriptor.facts(of: name) else { return false }
         if case .link = target.standing {
@@ -224,7 +226,7 @@ struct GroupSwap {
             .groupNotPublished, "\(folder) was changed by somebody else, \(why)\(place)", errno: errno)
     }
 
-    /// A name that no sweep takes for its own.
+    /// Gives the old tree a name that no sweep removes.
     private func keepOld() {
         let lasting = RawName("\(target.name.shortened).kept\(names.next())")
         switch target.standing {
@@ -233,7 +235,7 @@ struct GroupSwap {
             guard let treeName else { return }
             try? target.parent.descriptor.renameFolderIfFree(treeName, into: target.parent.descriptor, as: lasting)
         case .link(_, _, let folder):
-            // Whoever switched the link may have led it back there.
+            // A program that switched the link may have led it back to the old tree.
             guard target.link?.made(folder) == true, let old = target.old,
                 (try? FolderCache.Folder(target.parent.descriptor.folder(behind: target.name)))?.isSame(as: old) != true
             else { return }
@@ -253,7 +255,7 @@ struct GroupSwap {
         }
     }
 
-    /// Nothing was swapped, or all was put back: no trace of ours stays.
+    /// Removes all traces of this run after nothing was swapped, or everything was put back.
     func undo() {
         guard !staging.isHandsOff else { return }
         if let spareLink, !isReplaced, holdsOurs(spareLink) { try? target.parent.descriptor.unlink(spareLink) }
@@ -262,8 +264,8 @@ struct GroupSwap {
         try? TreeRemoval.remove(treeName, in: target.beside)
     }
 
-    /// What the new tree replaced goes away. A folder that a link led to is removed only if an earlier publication
-    /// at this very link made it: any other is somebody's, or another link's, however the link came to lead there.
+    /// Removes what the new tree replaced. A folder that a link led to is removed only if an earlier publication at
+    /// this same link made it: any other belongs to a user or to another link.
     func clear() {
         if case .folder = target.standing, let treeName { try? TreeRemoval.remove(treeName, in: target.parent) }
         guard case .link(_, _, let folder) = target.standing else { return }
@@ -276,7 +278,7 @@ struct GroupSwap {
         }
     }
 
-    /// The names are on the disk when it returns. Its failure is the only one that leaves the new tree in place.
+    /// Waits until the names are on the disk. Its failure is the only one that leaves the new tree in place.
     func flush() throws(TransferError) {
         do throws(SystemError) {
             try target.parent.descriptor.sync()

@@ -2,44 +2,44 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// What stands where a group's folder shall be, and beside what a new tree for it has to lie.
+/// What has the path of a group's folder now, and the folder in which a new tree for it must lie.
 struct GroupTarget {
     enum Standing {
         case nothing
         case folder
-        /// A symlink: what is written in it, and the name of the folder that it leads to in the end.
+        /// A symlink: its text, and the name of the folder that it finally leads to.
         case link(text: RawName, FileFacts, folder: RawName)
     }
-    /// The folder that `to` is in.
+    /// The folder that contains `to`.
     let parent: FolderCache.Folder
-    /// Of `to` in it.
+    /// The name of `to` in it.
     let name: RawName
     let standing: Standing
-    /// The folder that the tree is in: `parent`, unless a link leads elsewhere.
+    /// The folder that contains the tree: `parent`, unless a link leads elsewhere.
     let beside: FolderCache.Folder
-    /// The tree that stands there.
+    /// The tree that is there now.
     let old: FolderCache.Folder?
-    /// Of a symlink, to tell its trees from those of others.
+    /// The link, by which its trees are told from those of others; `nil` if `to` is none.
     var link: GroupLink? {
         guard case .link = standing, let path = try? parent.descriptor.path() else { return nil }
         return GroupLink(in: path, parent.inode, name)
     }
 
-    /// What stands there, locked, so that nobody else publishes at this place as long as it is held; `nil` while another
-    /// run does. Whoever publishes has the tree that stands there locked at each moment: the old one from here on, and its
-    /// own since it was made. A sweep leaves both alone, whatever their names are by then.
+    /// Returns the target with its old tree locked, so that no other run publishes there while it is held; `nil` while
+    /// another run does. A publishing run has the tree in place locked at each moment: the old one from here on, and
+    /// its own since it was made. A sweep leaves both alone, whatever their names are by then.
     static func claim(_ place: GroupPlace, _ folders: FolderCache) throws(TransferError) -> GroupTarget? {
         let target = try look(at: place, folders)
-        // Where the file system knows no locks there is nothing to wait for, and nobody sweeps.
+        // On a filesystem without locks there is nothing to wait for, and no sweep removes folders.
         guard let old = target.old, let isFree = try? old.descriptor.tryLock() else { return target }
-        // Before it was locked somebody may have put another in its place.
+        // Another program may have replaced the folder before it was locked.
         guard isFree, let now = try? FolderCache.Folder(.openFolder(place.folder)), now.isSame(as: old) else {
             return nil
         }
         return target
     }
 
-    /// Makes the folders above `to`. What cannot be replaced in one step is an error.
+    /// Returns the target after making the folders above `to`. What cannot be replaced in one step is an error.
     static func look(at place: GroupPlace, _ folders: FolderCache) throws(TransferError) -> GroupTarget {
         let (above, last) = Folders.split(place.folder)
         guard !last.isEmpty else { throw refusal("\(place.folder) cannot be a group's folder", errno: EBUSY) }
@@ -96,9 +96,10 @@ struct GroupTarget {
             throw refusal(
                 "\(place.folder) is a mount point, which cannot be exchanged: name a folder in it", errno: EXDEV)
         }
-        // The old tree goes away, and with it the folder that every relative path of this process starts from.
+        // The old tree is removed, and with it a working folder in it, from which every relative path of this process
+        // starts.
         guard let path = try? old.descriptor.path() else { return }
-        // Of one that is no text no run begins.
+        // No run begins in a working folder whose path is not UTF-8.
         guard let working = try? Folders.working() else { return }
         if working.utf8.starts(with: path.bytes),
             [nil, UInt8(ascii: "/")].contains(
@@ -113,8 +114,8 @@ struct GroupTarget {
     }
 }
 
-/// A symlink that groups are published at. The trees that it leads to may lie beside those of another link of the same name:
-/// each is marked with the place of its own, and only that one's trees are ever taken away.
+/// A symlink at which groups are published. Its trees may lie beside those of another link of the same name: each is
+/// marked with the place of its link, and only that link's trees are ever removed.
 struct GroupLink: Sendable {
     let path: RawName
     private let name: String
@@ -123,7 +124,7 @@ struct GroupLink: Sendable {
     init(in folder: RawName, _ inode: UInt64, _ name: RawName) {
         path = folder.appending(name)
         self.name = name.shortened
-        // One path may be another place on another machine that shares the trees.
+        // The inode is included: the same path may be another place on another machine that shares the trees.
         mark = RunLabel.mark("\(inode) \(path)")
     }
 
@@ -133,7 +134,7 @@ struct GroupLink: Sendable {
 }
 
 extension RawName {
-    /// Leaves room in a name for what is put behind it.
+    /// The name as text, cut so that there is room for what is appended.
     var shortened: String {
         var text = "\(self)"
         while text.utf8.count > 195 { text.unicodeScalars.removeLast() }

@@ -2,22 +2,22 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// How far the publication of a group has come; for tests, which let others act there, or stop it as a kill would.
+/// The steps of a group's publication, at which tests let other programs act, or stop it as a kill would.
 package enum GroupStep: CaseIterable, Sendable {
     /// The new tree is complete.
     case prepared
-    /// The old tree was found as it had been.
+    /// The old tree was found unchanged.
     case looked
-    /// The new tree stands there.
+    /// The new tree is in place.
     case swapped
-    /// The old tree was once more found as it had been; it is still there.
+    /// The old tree was found unchanged once more; it has not been removed.
     case confirmed
 }
 
-/// `false` ends the publication there and then, with nothing cleaned up and nothing answered.
+/// Called at each step; `false` ends the publication at once, without cleaning up or answering.
 package typealias GroupHook = @Sendable (GroupStep) -> Bool
 
-/// The groups that are being staged, and their publication.
+/// The groups that are being staged, and their publication. Belongs to the first delivery thread.
 final class Groups {
     private let folders: FolderCache
     private let names: TemporaryNames
@@ -26,7 +26,7 @@ final class Groups {
     private let lacksExchange: Bool
     private let kept: KeptMembers
     private var stagings: [GroupIndex: GroupStaging] = [:]
-    /// Of groups that were not published: half-done files may still come to lie in their folders.
+    /// Groups that were not published: files that are still under way may yet be put into their folders.
     private var ended: [GroupIndex: GroupStaging] = [:]
 
     init(
@@ -55,7 +55,7 @@ final class Groups {
         staging.remove()
     }
 
-    /// Made when it is first asked for.
+    /// Returns the group's staging, made at the first call.
     func staging(_ place: GroupPlace) throws(TransferError) -> GroupStaging {
         if let known = stagings[place.index] { return known }
         let target = try GroupTarget.look(at: place, folders)
@@ -68,13 +68,13 @@ final class Groups {
         return made
     }
 
-    /// The group is not published: its verified members are kept for the next run, if they may be.
+    /// Discards an unpublished group: its verified members are kept for the next run, if they may be.
     func discard(_ place: GroupPlace, keepingMembers: Bool = true) {
         if let staging = stagings.removeValue(forKey: place.index) {
             return keepingMembers ? giveUp(staging) : remove(staging)
         }
         if !keepingMembers { kept.remove(place) }
-        // A run that stages nothing still clears away what a killed one left.
+        // A run that stages nothing still sweeps the remains of a killed one.
         if (try? Descriptor.openFolder(Folders.split(place.folder).folder)) != nil {
             _ = try? GroupTarget.look(at: place, folders)
         }
@@ -89,7 +89,7 @@ final class Groups {
 
     // MARK: Members
 
-    /// A member that is as it shall be: where it stands, or where an earlier run kept it.
+    /// Stages a member that is already right: the file at its path, or the one that an earlier run kept.
     func keep(
         _ task: TaskIndex, _ path: String, _ of: GroupMember, _ met: Checksum?
     ) throws(TransferError) -> FileRecord {
@@ -126,7 +126,7 @@ final class Groups {
         }
     }
 
-    /// Whether what stands at a member's place has the bytes of the kept file.
+    /// Whether the file at a member's path has the bytes of the kept file.
     private func areSame(_ standing: Standing, _ name: RawName, _ folder: FolderCache.Folder, _ facts: FileFacts)
         -> Bool
     {
@@ -139,7 +139,8 @@ final class Groups {
         return LocalFiles.haveSameBytes(old, new, facts.size)
     }
 
-    /// A folder, device, pipe or socket at a member's place stays, with `extraneous: keep`, and is in the member's way.
+    /// Throws if a folder, device, pipe or socket has a member's path, which `extraneous: keep` does not allow to be
+    /// replaced.
     private func refuseObstacle(_ standing: Standing, _ path: String, _ place: GroupPlace) throws(TransferError) {
         guard standing.isObstacle, place.extraneous == .keep else { return }
         throw memberError(SystemError(call: "rename", errno: standing.facts.isFolder ? EISDIR : ENOTSUP), path)
@@ -156,7 +157,7 @@ final class Groups {
         }
     }
 
-    /// A file that is verified takes its place in the group's tree, if what stands there now lets it.
+    /// Puts a verified file into the group's tree, if the file at its path now allows that.
     func place(
         _ file: Staging, _ task: TaskIndex, _ destination: Destination, _ place: GroupPlace
     ) throws(TransferError) -> Placing {
@@ -197,27 +198,28 @@ final class Groups {
         return .placed(changed: !isSame)
     }
 
-    /// Then the old file serves as well, and a group of such members need not be exchanged.
+    /// Whether the old file can take the new one's place, so that a group of unchanged members is not exchanged.
     private func looksAlike(_ file: Staging, _ old: FileFacts, _ destination: Destination) -> Bool {
         guard let new = try? file.file.facts(), new.mode == old.mode, new.owner == old.owner else { return false }
         return destination.modificationTime.map { $0.nanoseconds == old.modifiedNanoseconds } ?? true
     }
 
-    /// What stands at a member's place in the tree that is there now.
+    /// The entry that has a member's path in the present tree.
     private struct Standing {
         let folder: FolderCache.Folder
         let facts: FileFacts
-        /// No file, and no link that could be one.
+        /// Whether it is neither a file nor a link.
         var isObstacle: Bool { !facts.isRegular && !facts.isLink }
 
-        /// As an ordinary download tells it: that of what a link leads to.
+        /// Returns the size as for an ordinary download: that of the file that a link leads to.
         func size(_ name: RawName) -> Int64 {
             guard facts.isLink else { return facts.size }
             return (try? folder.descriptor.facts(of: name.description, followingLinks: true).size) ?? facts.size
         }
     }
 
-    /// Looked up anew for each member: a tree that somebody exchanged is another.
+    /// Returns the entry at a member's path, looked up anew for each member, since another program may exchange the
+    /// tree.
     private func standing(
         at member: MemberPath, _ path: String, _ place: GroupPlace
     ) throws(TransferError) -> Standing? {
@@ -226,7 +228,7 @@ final class Groups {
             for name in member.folders { folder = try folder.child(name) }
             return Standing(folder: folder, facts: try folder.descriptor.facts(of: member.name))
         } catch {
-            // A file or link where the member needs a folder stays behind with all that no member names.
+            // A file or link where the member needs a folder is left behind with everything that no member names.
             let mayStay = error.errno == ENOTDIR && place.extraneous == .remove
             guard error.errno == ENOENT || mayStay else { throw memberError(error, path) }
             return nil
@@ -246,7 +248,7 @@ final class Groups {
         }
     }
 
-    /// Opens a file to be read; one of a group where it is staged, as long as that is not published.
+    /// Opens a file for reading; a group's file from its staging, as long as the group is not published.
     func open(_ path: String, _ place: GroupPlace?) throws(TransferError) -> LocalFiles.OpenFile {
         guard let place, let staging = stagings[place.index] else { return try LocalFiles.open(path) }
         let member = try place.member(path)
@@ -259,14 +261,14 @@ final class Groups {
 
     enum Publication {
         case done
-        /// The hook ended it.
+        /// The hook ended the publication.
         case stopped
         /// Another run is publishing there.
         case held
     }
 
-    /// A group without members is left as it stands: an empty list must not empty a folder. Afterwards nothing is staged,
-    /// whatever came of it, unless the place is held.
+    /// Publishes a group. One without members is left as it is: an empty list must not empty a folder. Afterwards
+    /// nothing is staged, whatever the outcome, unless another run holds the place.
     func publish(_ place: GroupPlace, absent: [String?] = []) throws(TransferError) -> Publication {
         guard let staging = stagings[place.index] else { return .done }
         do throws(TransferError) {
@@ -290,13 +292,13 @@ final class Groups {
             return .done
         }
         guard let target = try GroupTarget.claim(staging.place, folders) else { return .held }
-        // Its lock goes with it.
+        // The target keeps the lock.
         defer { withExtendedLifetime(target) {} }
         if staging.place.extraneous == .remove { for path in absent { staging.spare(path) } }
         return try publish(staging, at: target) ? .done : .stopped
     }
 
-    /// `false` when the hook ended it.
+    /// Publishes the staged tree; returns `false` when the hook ended it.
     private func publish(_ staging: GroupStaging, at target: GroupTarget) throws(TransferError) -> Bool {
         try spareReserved(staging.place)
         var snapshot: TreeSnapshot?
@@ -316,7 +318,8 @@ final class Groups {
         return try swap(staging, target, snapshot)
     }
 
-    /// A run is asked for that before it begins; links may lead elsewhere by now, and a later process goes on with it.
+    /// Throws if the publication would remove a reserved file. A run checks that before it begins, but links may lead
+    /// elsewhere by now, and a later process may continue the run.
     private func spareReserved(_ place: GroupPlace) throws(TransferError) {
         guard place.extraneous == .remove, let held = reserved.first(in: place.folder) else { return }
         throw TransferError(
@@ -324,7 +327,7 @@ final class Groups {
             "`extraneous: remove` would take \(held.what) away, \(held.path): keep it outside \(place.folder)")
     }
 
-    /// One flush for all: an fsync for each file and folder costs many times that.
+    /// Flushes the whole filesystem: an fsync for each file and folder costs many times that.
     private func flush(_ staging: GroupStaging) throws(TransferError) {
         guard staging.place.flush else { return }
         try attempting("flushing", staging.place.folder) { () throws(SystemError) in
@@ -332,7 +335,7 @@ final class Groups {
         }
     }
 
-    /// Everything is as it was when it was carried over.
+    /// Throws unless the old tree is as it was when it was carried over.
     private func look(
         again target: GroupTarget, _ snapshot: TreeSnapshot?, _ place: GroupPlace
     ) throws(TransferError) {
@@ -342,10 +345,11 @@ final class Groups {
         try snapshot.checkUnchanged(now, wasMoved: false)
     }
 
-    /// Other runs wait; but between the last look and the swap anybody else may still write. Therefore the old tree is
-    /// looked at once more when nobody can reach it by its path any longer, and put back if it differs. What remains:
-    /// for that moment others see the new tree, and what they write into it is lost if it is taken back; and whoever
-    /// holds a folder of the old tree open can write into it after that look, and loses what he writes.
+    /// Swaps the trees. Other runs wait, but between the last look and the swap any other program may still write.
+    /// Therefore the old tree is looked at once more when it can no longer be reached by its path, and put back if it
+    /// differs. What remains: for that moment other programs see the new tree, and what they write into it is lost if
+    /// it is taken back; and a program that holds a folder of the old tree open can write into it after that look, and
+    /// loses what it writes.
     private func swap(
         _ staging: GroupStaging, _ target: GroupTarget, _ snapshot: TreeSnapshot?
     ) throws(TransferError) -> Bool {

@@ -3,20 +3,21 @@ import Synchronization
 import SystemIO
 package import TransferModel
 
-/// Where a group that is not published keeps its verified members for the next run of the job.
+/// Where an unpublished group keeps its verified members for the next run of the job.
 package struct KeptPlace: Sendable {
-    /// The folder's name, beside the group's own folder. Each run of the job gives it the same one.
+    /// The folder's name, beside the group's own folder: the same one in each run of the job.
     package let name: String
-    /// A symlink in the state folder that leads to it: `reset` finds it by that.
+    /// The path of a symlink in the state folder that leads to the kept folder, by which `reset` finds it.
     package let register: String
-    /// The most bytes that all groups of a run keep.
+    /// Greatest number of bytes that all groups of a run keep.
     package let maximum: Int64
+    /// The maximum without a setting: 10 GiB.
     package static let defaultMaximum: Int64 = 10 << 30
 
     private static let prefix = "\(TemporaryNames.prefix)kept-"
     static let age = TimeSpan.seconds(7 * 24 * 60 * 60)
 
-    /// `group` is the group's folder, `state` the folder of what is kept from run to run.
+    /// `group` is the group's folder, `state` the state folder.
     package init(group: String, job: String, state: String, maximum: Int64 = defaultMaximum) {
         let mark = RunLabel.mark(group)
         name = "\(Self.prefix)\(RunLabel.mark("\(state) \(job)"))-\(mark)"
@@ -29,7 +30,7 @@ package struct KeptPlace: Sendable {
 
     static func isName(_ name: RawName) -> Bool { name.bytes.starts(with: prefix.utf8) }
 
-    /// Removes what the groups of a job keep. A folder that a run has locked stays.
+    /// Removes everything that the groups of a job keep. A folder that a run has locked stays.
     package static func removeAll(of job: String, state: String) {
         let registry = registry(state)
         for name in Folders.names(in: registry) where name.hasPrefix(registered(job)) {
@@ -44,7 +45,7 @@ package struct KeptPlace: Sendable {
         }
     }
 
-    /// Removes one that no run has used for `age`.
+    /// Removes a kept folder that no run has used for `age`.
     static func removeIfOld(_ name: RawName, in folder: FolderCache.Folder) {
         guard let facts = try? folder.descriptor.facts(of: name), facts.isFolder, isOld(facts) else { return }
         Leftovers.remove(name, in: folder)
@@ -57,8 +58,9 @@ package struct KeptPlace: Sendable {
 
 /// A task's file as a member of its group.
 package struct GroupMember: Sendable {
+    /// The group.
     package let place: GroupPlace
-    /// Decides whether a file that an earlier run kept counts as the member's.
+    /// The task's policy, which decides whether a file that an earlier run kept counts as the member's.
     package let existing: ExistingPolicy
 
     package init(_ place: GroupPlace, _ existing: ExistingPolicy) {
@@ -67,22 +69,22 @@ package struct GroupMember: Sendable {
     }
 }
 
-/// The folder of a group's kept members: its own user's alone, and locked as long as this object lives.
+/// The folder of a group's kept members: only its user can access it, and it is locked as long as this object lives.
 ///
-/// In it are `members`, the verified files that earlier runs kept, by their paths in the group, and while a run stages
-/// the group its `tree` and the files under way. The tree of a run that was killed becomes part of `members`.
+/// It has `members`, the verified files that earlier runs kept, by their paths in the group, and while a run stages the
+/// group its `tree` and the files under way. The tree of a run that was killed becomes part of `members`.
 final class KeptFolder: Sendable {
-    /// The folder that it lies in.
+    /// The folder that contains it.
     let beside: RawName
     let name: RawName
-    /// Of the folder itself; holds the lock.
+    /// The open folder itself, which holds the lock.
     let descriptor: Descriptor
     private let members: RawName
     static let membersName = RawName("members")
 
     var path: RawName { beside.appending(name) }
 
-    /// `nil` where none is, where another run has it locked, or where what has that name is not this user's own.
+    /// Opens and locks the folder; `nil` if it does not exist, another run has it locked, or it is not this user's own.
     init?(_ name: RawName, in beside: RawName) {
         guard let place = try? FolderCache.Folder(Descriptor.openFolder(beside)),
             let found = try? place.descriptor.folder(name),
@@ -99,14 +101,14 @@ final class KeptFolder: Sendable {
         gatherTree()
     }
 
-    /// The kept file of a member; `nil` when there is none.
+    /// Returns the path of a member's kept file; `nil` when there is none.
     func file(_ member: MemberPath) -> String? {
         let path = member.folders.reduce(members) { $0.appending($1) }.appending(member.name)
         guard let text = path.text, (try? FileFacts.ofName(text))?.isRegular == true else { return nil }
         return text
     }
 
-    /// The folder of kept members in which a member's file would be.
+    /// Returns the folder of kept members in which a member's file would be.
     func folder(_ names: [RawName], makes: Bool = false) throws(SystemError) -> FolderCache.Folder {
         var folder = try root()
         for name in [Self.membersName] + names { folder = try makes ? folder.madeChild(name) : folder.child(name) }
@@ -120,8 +122,8 @@ final class KeptFolder: Sendable {
         try? TreeRemoval.remove(Self.membersName, in: root)
     }
 
-    /// What a killed run staged was verified before it got its name there. A file that the group's own folder has as well
-    /// is the same file, and does no harm here.
+    /// Moves a killed run's staged files to the kept members: they were verified before they got their names. A file
+    /// that is in the group's own folder as well is the same file and does no harm here.
     private func gatherTree() {
         guard let root = try? root(),
             let tree = try? root.child(GroupStaging.treeName)
@@ -142,7 +144,8 @@ final class KeptFolder: Sendable {
         try? TreeRemoval.remove(GroupStaging.treeName, in: root)
     }
 
-    /// Removes files until the rest has no more than `most` bytes. Returns how many bytes stay; `nil` when nothing does.
+    /// Removes files until the rest has no more than `most` bytes. Returns the bytes that stay; `nil` when no file
+    /// does.
     func trim(to most: Int64) -> Int64? {
         guard let root = try? root() else { return nil }
         var (bytes, count) = (Int64(0), 0)
@@ -166,13 +169,13 @@ final class KeptFolder: Sendable {
     }
 }
 
-/// The kept members of all groups of a run. Any delivery thread may ask; a group's folder is opened at the first question.
+/// The kept members of all groups of a run, for any delivery thread; a group's folder is opened at its first use.
 final class KeptMembers: Sendable {
     private struct State {
-        /// `nil` for a group that was asked for and has none.
+        /// The opened folders; `nil` for a group that was looked up and has none.
         var folders: [GroupIndex: KeptFolder?] = [:]
         var paths: [GroupIndex: String?] = [:]
-        /// Bytes that groups of this run keep.
+        /// Bytes that the groups of this run keep.
         var bytes: Int64 = 0
     }
     private let state = Mutex(State())
@@ -187,13 +190,13 @@ final class KeptMembers: Sendable {
         }
     }
 
-    /// The folder that the group's tree lies in, or will.
+    /// Returns the folder that contains the group's tree, or will.
     private static func beside(_ place: GroupPlace) -> RawName {
         if let tree = Folders.resolved(place.folder) { return Folders.split(tree).folder }
         return Folders.resolvedAsFarAsThere(RawName(Folders.split(place.folder).folder))
     }
 
-    /// The folder in which members under way lie; `nil` where none are kept.
+    /// Returns the path of the folder in which members under way lie; `nil` where none are kept.
     func path(of place: GroupPlace) -> String? {
         guard let keeping = place.keeping else { return nil }
         return state.withLock { state in
@@ -204,7 +207,7 @@ final class KeptMembers: Sendable {
         }
     }
 
-    /// Where the file of a member stands: at `path`, or where an earlier run kept it.
+    /// Returns where a member's file is: at `path`, or where an earlier run kept it.
     func path(_ path: String, _ member: GroupMember?) -> String {
         guard let member, let name = try? member.place.member(path), let folder = folder(of: member.place) else {
             return path
@@ -216,13 +219,13 @@ final class KeptMembers: Sendable {
         }
     }
 
-    /// The folder of a member's kept file, if that is where the file stands.
+    /// Returns the folder of a member's kept file, if that is the file to use.
     func folder(of path: String, _ member: GroupMember) -> FolderCache.Folder? {
         guard self.path(path, member) != path, let name = try? member.place.member(path) else { return nil }
         return try? folder(of: member.place)?.folder(name.folders)
     }
 
-    /// The group's folder, made when it is not there; `nil` when it cannot be had.
+    /// Returns the group's kept folder, making it if it does not exist; `nil` when it cannot be had.
     func claim(_ place: GroupPlace, beside: FolderCache.Folder) -> KeptFolder? {
         guard let keeping = place.keeping else { return nil }
         guard let path = try? beside.descriptor.path() else { return nil }
@@ -234,7 +237,7 @@ final class KeptMembers: Sendable {
         return made
     }
 
-    /// The group is given up: what earlier runs kept of it goes, too.
+    /// Removes what earlier runs kept of a group that is given up.
     func remove(_ place: GroupPlace) {
         guard let folder = folder(of: place) else { return }
         if let beside = try? FolderCache.Folder(Descriptor.openFolder(folder.beside)) {
@@ -243,7 +246,7 @@ final class KeptMembers: Sendable {
         forget(place)
     }
 
-    /// The group is published: nothing of it is kept.
+    /// Forgets a published group, of which nothing is kept.
     func forget(_ place: GroupPlace) {
         guard let keeping = place.keeping else { return }
         state.withLock { $0.folders[place.index] = nil }
@@ -251,7 +254,7 @@ final class KeptMembers: Sendable {
         try? Descriptor.openFolder(registry).unlink(name)
     }
 
-    /// The group is not published: its members stay, as far as there is room. `false` when nothing is worth keeping.
+    /// Keeps the members of an unpublished group as far as there is room; `false` when no file is kept.
     func keep(_ folder: KeptFolder, of place: GroupPlace) -> Bool {
         guard let keeping = place.keeping else { return false }
         let room = state.withLock { keeping.maximum - $0.bytes }
@@ -261,7 +264,7 @@ final class KeptMembers: Sendable {
         return true
     }
 
-    /// Gives up the locks: the next run may have the folders.
+    /// Releases the locks, so that the next run may have the folders.
     func close() { state.withLock { $0.folders = [:] } }
 
     private func register(_ folder: KeptFolder, _ keeping: KeptPlace) {

@@ -3,30 +3,32 @@ import Synchronization
 import SystemIO
 import TransferModel
 
-/// What killed runs left in the folders that this run meets: files and folders under way. Whoever is alive has them
-/// locked, and what a later run may go on with is known by its path. All threads note folders, one sweeps them.
+/// Removes what killed runs left in the folders that this run uses: files and folders under way. Living runs have
+/// theirs locked, and what a later run may continue is known by its path. All threads note folders, one sweeps them.
 final class Leftovers: Sendable {
     private enum Knowledge {
-        /// Nobody said yet what is to be kept.
+        /// It is not known yet what is to be kept.
         case none
         case kept(Set<RawName>?)
     }
     private struct Place {
         let folder: String
-        /// Trees that this link led to lie there.
+        /// A link whose trees lie there.
         let link: GroupLink?
     }
     private struct State {
         var knowledge = Knowledge.none
         var places: [Place] = []
+        /// The folders and links that were noted.
         var noted: Set<RawName> = []
-        /// Names that this run has left for the next: nobody has them locked any more.
+        /// Names that this run has left for the next, which are not locked any more.
         var spared: Set<String> = []
     }
     private let state = Mutex(State())
-    /// As the names of this run call it.
+    /// The label of this run in its names.
     private let run: String
-    /// Where nobody can say what is to be kept, a file of this size may be somebody's half-done download for so long.
+    /// How long a file of at least `PartFile.leastLeft` stays where it is not known what to keep: it may be a partial
+    /// download.
     private static let patience = TimeSpan.seconds(24 * 60 * 60)
 
     init(run: String) { self.run = run }
@@ -36,7 +38,7 @@ final class Leftovers: Sendable {
         state.withLock { $0.knowledge = .kept(kept) }
     }
 
-    /// A folder that was there before this run came. A link to a tree in it has trees of its own there.
+    /// Notes a folder that existed before this run. A link to a tree in it may have earlier trees there.
     func note(_ folder: String, treesOf link: GroupLink? = nil) {
         state.withLock { state in
             if state.noted.insert(link?.path ?? RawName(folder)).inserted {
@@ -45,17 +47,17 @@ final class Leftovers: Sendable {
         }
     }
 
-    /// A folder that this run made: nothing can have been left in it.
+    /// Notes a folder that this run made: no remains can be in it.
     func noteNew(_ folder: String) { state.withLock { _ = $0.noted.insert(RawName(folder)) } }
 
-    /// What is left under this name is for the next run.
+    /// Keeps what this run leaves under this name for the next run.
     func spare(_ name: String) { state.withLock { _ = $0.spared.insert(name) } }
 
     private func isSpared(_ name: String) -> Bool { state.withLock { $0.spared.contains(name) } }
 
     func sweepOne() -> Bool {
         guard let (place, kept) = next() else { return false }
-        // A folder that cannot be read is swept by nobody.
+        // A folder that cannot be read is not swept.
         guard let folder = try? FolderCache.Folder(Descriptor.openFolder(place.folder)),
             let names = try? folder.descriptor.names()
         else { return true }
@@ -65,7 +67,7 @@ final class Leftovers: Sendable {
             guard let run = TemporaryNames.run(in: name) else { continue }
             let isKept = kept?.contains(RawName(place.folder).appending(name))
             if isKept != true, !isSpared(name.description) {
-                // What runs with another state folder left may be what their next goes on with.
+                // A run with another state folder may have left it for its own next run.
                 Self.remove(name, in: folder, isKnown: isKept != nil && RunLabel.haveOneState(run, self.run))
             }
         }
@@ -79,11 +81,11 @@ final class Leftovers: Sendable {
         }
     }
 
-    /// Those that the link does not lead to.
+    /// Removes the trees that the link does not lead to.
     private func sweepTrees(of link: GroupLink, _ names: [RawName], in folder: FolderCache.Folder) {
         for name in names where link.made(name) {
             guard (try? folder.descriptor.facts(of: name))?.isFolder == true else { continue }
-            // Looked up with the tree locked: whoever was about to switch the link to it had it locked until then.
+            // Looked up with the tree locked: a run that is about to switch the link to it keeps it locked until then.
             Self.removeFolder(name, in: folder) {
                 guard let current = Folders.resolved(link.path) else { return false }
                 return Folders.split(current).name != name
@@ -91,7 +93,7 @@ final class Leftovers: Sendable {
         }
     }
 
-    /// Removes what nobody has locked.
+    /// Removes a file, folder or link of a killed run; what is locked stays.
     static func remove(_ name: RawName, in folder: FolderCache.Folder, isKnown: Bool = true) {
         guard let facts = try? folder.descriptor.facts(of: name), facts.owner == geteuid() else { return }
         if facts.isFolder { return removeFolder(name, in: folder) }
@@ -110,8 +112,9 @@ final class Leftovers: Sendable {
         try? TreeRemoval.remove(name, in: folder)
     }
 
-    /// Nobody can lock a link. Those that stand for a moment while a group's link is switched are left alone: they lead to a
-    /// tree that whoever switches has locked, or to the one before, which goes after its link.
+    /// Removes a link, which cannot be locked. Links that exist for a moment while a group's link is switched are left
+    /// alone: they lead to a tree that the switching run has locked, or to the one before, which is removed after its
+    /// link.
     private static func removeLink(_ name: RawName, _ facts: FileFacts, in folder: FolderCache.Folder) {
         if isOld(facts) || leadsNowhere(name, in: folder) { try? folder.descriptor.unlink(name) }
     }

@@ -3,7 +3,7 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// Files of this machine as sources: what `file:` URLs and `existing` ask about.
+/// Reads local files, for `file:` URLs and for the policy `existing`.
 enum LocalFiles {
     struct OpenFile: ~Copyable {
         let descriptor: Descriptor
@@ -13,11 +13,11 @@ enum LocalFiles {
     private static let pieceSize = 1 << 20
 
     static func open(_ path: String) throws(TransferError) -> OpenFile {
-        // Without O_NONBLOCK the opening of a pipe waits for somebody to write into it.
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
         try open(path) { () throws(SystemError) in try Descriptor.open(path, O_RDONLY | O_NONBLOCK) }
     }
 
-    /// `path` is what errors call it.
+    /// Opens a regular file with `opening`; `path` is its name in errors.
     static func open(
         _ path: String, _ opening: () throws(SystemError) -> Descriptor
     ) throws(TransferError) -> OpenFile {
@@ -42,7 +42,8 @@ enum LocalFiles {
         }
     }
 
-    /// Brings a piece of a file into memory. What goes wrong here shows to whoever reads it.
+    /// Reads a range of a file into the system's cache. Failures are ignored: they show when the file is read for
+    /// sending.
     static func fetch(_ path: String, _ range: Range<Int64>) {
         guard let file = try? open(path) else { return }
         var buffer = [UInt8](repeating: 0, count: Int(min(range.upperBound - range.lowerBound, 128 << 10)))
@@ -52,8 +53,8 @@ enum LocalFiles {
         }
     }
 
-    /// Hands over the file piece by piece, or the range of it; one that gets shorter meanwhile is an error. A size of 0
-    /// says nothing (`/proc` has such files): those are read to their end.
+    /// Passes the file, or a range of it, to `piece`; a file that gets shorter meanwhile is an error. A size of 0 means
+    /// nothing (`/proc` has such files): those are read to their end.
     static func read(
         _ file: borrowing OpenFile, _ path: String, _ range: Range<Int64>? = nil, maximum: Int64?,
         _ piece: (UnsafeRawBufferPointer) -> Void
@@ -96,7 +97,7 @@ enum LocalFiles {
         TransferError(.dataLengthExceedsMaximum, "\(path) is longer than `maximumSize`, \(maximum ?? 0) bytes")
     }
 
-    /// As much as there is from `offset` on and fits; 0 at the end.
+    /// Reads as many bytes from `offset` on as there are and fit; returns 0 at the end.
     static func readPiece(
         _ file: borrowing Descriptor, _ buffer: inout [UInt8], _ offset: Int64
     ) throws(SystemError) -> Int {
@@ -113,7 +114,8 @@ enum LocalFiles {
         return count
     }
 
-    /// What stands at `path`: its size, and whether it has the checksum. What no file can replace is an error.
+    /// Returns the size of the file at `path`, and whether it has the checksum. Anything that no file can replace is an
+    /// error.
     static func inspect(
         _ path: String, _ checksum: Checksum?, exceptSince: WallTime? = nil
     ) throws(TransferError) -> (size: Int64?, matches: Bool?) {
@@ -121,14 +123,14 @@ enum LocalFiles {
         do throws(SystemError) {
             facts = try FileFacts.of(path)
         } catch {
-            // A link that leads nowhere is something that stands there; what it lacks has no checksum.
+            // A broken link counts as existing; it has no bytes that could have the checksum.
             let (folder, name) = Folders.split(path)
             let leadsNowhere = [ENOENT, ELOOP, ENOTDIR, ENAMETOOLONG].contains(error.errno)
             if leadsNowhere, let link = try? Descriptor.openFolder(folder).facts(of: name), link.isLink {
                 guard checksum != nil else { throw .leadsNowhere(path) }
                 return (link.size, false)
             }
-            // Nothing, or nothing we may see: publishing will say which.
+            // Nothing exists, or nothing that may be seen: publishing will tell which.
             return (nil, nil)
         }
         guard facts.isRegular else {
@@ -140,7 +142,7 @@ enum LocalFiles {
         return (facts.size, meets(path, checksum))
     }
 
-    /// Its content stays as it is.
+    /// Sets the mode of a file, if it is another one.
     static func setMode(_ path: String, _ mode: UInt16) throws(TransferError) {
         do throws(SystemError) {
             guard try FileFacts.of(path).permissions != mode_t(mode) else { return }
@@ -157,13 +159,13 @@ enum LocalFiles {
         return facts.permissions == mode_t(mode)
     }
 
-    /// By what the file at `path` can be known again; `nil` for what is no file.
+    /// Returns the stamp by which the file at `path` can be recognized; `nil` if it is no file.
     static func stamp(_ path: String) -> FileStamp? {
         guard let found = try? FileFacts.identified(path), found.facts.isRegular else { return nil }
         return FileStamp(found)
     }
 
-    /// Of what is in it, as `FileRecord` tells it; `nil` when it cannot be read.
+    /// Returns the sum of the file's bytes, as in `FileRecord`; `nil` when it cannot be read.
     static func sum(_ path: String) -> Int64? {
         let sum = QuickSum()
         guard let file = try? open(path), (try? read(file, path, maximum: nil) { sum.update($0) }) != nil
@@ -171,7 +173,7 @@ enum LocalFiles {
         return sum.shortSoFar
     }
 
-    /// Whether the first `size` bytes of two files are the same.
+    /// Returns whether the first `size` bytes of two files are the same.
     static func haveSameBytes(_ one: borrowing Descriptor, _ other: borrowing Descriptor, _ size: Int64) -> Bool {
         var left = [UInt8](repeating: 0, count: 256 << 10)
         var right = left
@@ -191,15 +193,15 @@ enum LocalFiles {
 }
 
 extension FileFacts {
-    /// Whether it may have got its name then or later.
+    /// Whether the file may have got its name at that time or later.
     func mayHaveBeenPut(since time: WallTime?) -> Bool {
-        // The system dates files by a clock that goes by steps of up to that.
+        // The clock by which the system dates files advances in steps of up to 10 ms.
         time.map { changedNanoseconds >= $0.nanoseconds - TimeSpan.milliseconds(10).nanoseconds } ?? false
     }
 }
 
 extension TransferError {
-    /// Neither a file that is there nor a place where nothing is.
+    /// The error for a broken link: neither an existing file nor a free path.
     static func leadsNowhere(_ path: String) -> TransferError {
         TransferError(.destinationExists, "\(path) is a link that leads nowhere", errno: ENOENT)
     }

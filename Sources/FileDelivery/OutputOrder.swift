@@ -2,13 +2,13 @@ package import TransferModel
 
 /// Decides which download writes to standard output next: whole bodies, one after the other, in the order of the job.
 ///
-/// Performs nothing: the owner says what happened and writes what `next()` returns.
+/// It does no I/O: the owner reports what happened and writes what `next()` returns.
 package struct OutputOrder: Sendable {
     private enum State { case open, ready, writing, ended }
 
     private let order: [TaskIndex]
     private var states: [TaskIndex: State]
-    /// The first in `order` that has not ended.
+    /// The index of the first task in `order` that has not ended.
     private var first = 0
 
     package init(_ order: [TaskIndex]) {
@@ -19,7 +19,7 @@ package struct OutputOrder: Sendable {
     /// The task's body is whole and verified.
     package mutating func bodyReady(_ task: TaskIndex) { change(task, to: .ready) }
 
-    /// The body that was ready is of no use: the task may get another one, or end.
+    /// Notes that the ready body is of no use: the task may get another one, or end.
     package mutating func bodyLost(_ task: TaskIndex) { change(task, to: .open) }
 
     /// The task has ended: its body was written, or there is none.

@@ -3,7 +3,8 @@ import Synchronization
 package import SystemIO
 package import TransferModel
 
-/// A verified body that waits to be written to standard output: a file without a name, gone with its last owner.
+/// A verified body that waits to be written to standard output: a file without a name, which is gone with its last
+/// owner.
 package final class StagedBody: Sendable {
     fileprivate let file: Descriptor
     fileprivate let size: Int64
@@ -14,9 +15,11 @@ package final class StagedBody: Sendable {
     }
 }
 
-/// The thread that writes bodies to standard output. Its reader may be slow or stop reading: only this thread waits for it.
+/// The thread that writes bodies to standard output. Its reader may be slow or stop reading: only this thread waits for
+/// it.
 ///
-/// After a body that could not be written to its end nothing follows: whoever reads would take it for the rest of that one.
+/// After a body that could not be written completely nothing follows: the reader would take it for the rest of that
+/// body.
 package final class OutputWriter: Sendable {
     private struct Order: Sendable {
         let task: TaskIndex
@@ -39,12 +42,13 @@ package final class OutputWriter: Sendable {
         try thread.start(named: "output") { [self] in work() }
     }
 
+    /// Writes the body of a task after those given before.
     package func write(_ body: StagedBody, of task: TaskIndex) { orders.post(Order(task: task, body: body)) }
 
-    /// Nothing more is written but what the system was given already.
+    /// Stops writing; what the system has taken already stays written.
     package func stop() { isStopped.store(true, ordering: .releasing) }
 
-    /// Ends the thread and does not wait for that: what it writes may never be read.
+    /// Ends the thread without waiting for it, since its output may never be read.
     package func leave() {
         stop()
         thread.leave()
@@ -62,7 +66,7 @@ package final class OutputWriter: Sendable {
         }
     }
 
-    /// Why not all of it was written; `nil`: all of it was.
+    /// Writes a body; returns why not all of it was written, or `nil`.
     private func write(_ body: StagedBody) -> TransferError? {
         var buffer = [UInt8](repeating: 0, count: Int(min(Int64(Self.pieceSize), body.size)))
         var place: Int64 = 0
@@ -82,7 +86,7 @@ package final class OutputWriter: Sendable {
         }
     }
 
-    /// `false` when it was stopped before all of them were taken.
+    /// Writes `count` bytes; returns `false` when writing was stopped before.
     private func pass(on bytes: [UInt8], first count: Int) throws(SystemError) -> Bool {
         var done = 0
         while done < count {
@@ -100,7 +104,7 @@ package final class OutputWriter: Sendable {
 }
 
 extension TransferError {
-    /// The task ended, or the run did, before all of its body was written.
+    /// The task or the run ended before all of the body was written.
     package static let outputStopped = TransferError(
         .cannotWriteOutput, "standard output ends in the middle of a file: the task that wrote it was stopped")
 

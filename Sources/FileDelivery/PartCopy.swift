@@ -3,13 +3,15 @@ import Glibc
 import SystemIO
 package import TransferModel
 
-/// A file under a download's final name that another program left half-done, and how its copy begins a new body.
+/// A partial file that another program left under a download's final name, and how its copy begins a new body.
 package struct ForeignFile: Sendable {
+    /// The file's path.
     package let path: String
-    /// As the file was when the server was asked about it.
+    /// The file's stamp when the server was asked about it.
     package let stamp: FileStamp
+    /// The download's destination.
     package let destination: Destination
-    /// Why the file's first bytes are not those of the file that is wanted; `nil` when they may be.
+    /// Returns why the file's first bytes are not those of the wanted file; `nil` when they may be.
     package let objection: @Sendable (_ start: [UInt8]) -> String?
 
     package init(
@@ -23,7 +25,7 @@ package struct ForeignFile: Sendable {
     }
 }
 
-/// Copies a foreign file into a body's staging, a slice at a time, so that other files need not wait for it. The file
+/// Copies a foreign file into a body's staging, a slice at a time, so that other files do not wait for it. The file
 /// itself is only read: it stays as it is until the whole body is verified.
 final class PartCopy {
     let id: StagingID
@@ -38,7 +40,7 @@ final class PartCopy {
     /// Why the file is not adopted, for people.
     struct Problem: Error { let reason: String }
 
-    /// `path` is where the file stands now: a member of a group may be kept elsewhere.
+    /// `path` is where the file is now: a member of a group may be kept elsewhere.
     init(_ id: StagingID, _ task: TaskIndex, _ foreign: ForeignFile, at path: String) throws(Problem) {
         (self.id, self.task, self.foreign) = (id, task, foreign)
         do throws(SystemError) {
@@ -51,7 +53,8 @@ final class PartCopy {
 
     private var isUnchanged: Bool { (try? file.identified()).map { FileStamp($0) == foreign.stamp } ?? false }
 
-    /// Copies the next slice through `append`, which gives back why that failed. `true`: all of the file was copied.
+    /// Copies the next slice through `append`, which returns why that failed. Returns `true` when the whole file was
+    /// copied.
     func proceed(_ append: ([UInt8]) -> TransferError?) throws(Problem) -> Bool {
         let end = min(foreign.stamp.size, offset + Self.slice)
         var buffer = [UInt8](repeating: 0, count: Self.piece)
@@ -69,14 +72,14 @@ final class PartCopy {
             offset += Int64(count)
         }
         guard offset == foreign.stamp.size else { return false }
-        // Another program may be writing to it still.
+        // Another program may still be writing to it.
         guard isUnchanged else { throw Problem(reason: "\(foreign.path) is being changed") }
         return true
     }
 }
 
 extension Publisher {
-    /// Begins the copy of a foreign file; an answer is there when that is of no use.
+    /// Begins the copy of a foreign file; returns an answer at once when the file is of no use.
     func adopt(_ id: StagingID, _ task: TaskIndex, _ foreign: ForeignFile) -> DeliveryReport? {
         do throws(PartCopy.Problem) {
             let path = keptMembers.path(foreign.path, foreign.destination.member)

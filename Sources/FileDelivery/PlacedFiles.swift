@@ -1,11 +1,11 @@
 import Synchronization
 import TransferModel
 
-/// Whose file stands under which name, over all threads: two paths may lead to one place, by a symlink, a `..` behind one
-/// or a mount, and only whoever opened the folders sees that.
+/// The owner of each published file, over all threads: two paths may lead to one place, by a symlink, a `..` behind one
+/// or a mount, which shows only in the opened folders.
 ///
-/// A name in a folder is known by a digest of 64 bits. It is only asked about where something stands already, so that two
-/// of a million files that share one would harm nobody but in one run of millions.
+/// A name in a folder is known by a digest of 64 bits. It is only consulted where a file exists already, so that two of
+/// a million files with the same digest would do harm in one of millions of runs.
 final class PlacedFiles: Sendable {
     private let owners = Mutex<[Int: TaskIndex]>([:])
 
@@ -17,7 +17,7 @@ final class PlacedFiles: Sendable {
         return hasher.finalize()
     }
 
-    /// Before the file gets its name. `false` when it is another task's already.
+    /// Claims a place before the file gets its name; returns `false` when it is another task's already.
     func claim(_ key: Int, _ task: TaskIndex) -> Bool {
         owners.withLock { owners in
             let owner = owners[key] ?? task
@@ -26,17 +26,17 @@ final class PlacedFiles: Sendable {
         }
     }
 
-    /// The other's file is there no more.
+    /// Makes the task the owner, since the other owner's file does not exist any more.
     func take(_ key: Int, _ task: TaskIndex) { owners.withLock { $0[key] = task } }
 
-    /// Nothing came of it.
+    /// Gives a claim up after the file got no name.
     func letGo(_ key: Int, _ task: TaskIndex) {
         owners.withLock { owners in
             if owners[key] == task { owners[key] = nil }
         }
     }
 
-    /// Another task of this run whose file it is.
+    /// Returns another task of this run that owns the file, if any.
     func rival(_ key: Int, _ task: TaskIndex) -> TaskIndex? {
         owners.withLock { owners in owners[key].flatMap { $0 == task ? nil : $0 } }
     }

@@ -1,21 +1,21 @@
 import SystemIO
 import TransferModel
 
-// What is there of a body that did not come to its end, for a later run and from an earlier one.
+// Partial bodies, kept for a later run and taken from an earlier one.
 
 extension Publisher {
     func keepPart(_ id: StagingID, _ task: TaskIndex) { kept[id] = task }
 
-    /// Not more often than this is it told how far bodies are. What is whole by then needed no name.
+    /// Shortest time between two reports of partial bodies. A body that is complete by then needed no name.
     private static let partPause = TimeSpan.seconds(1)
 
-    /// A body grew: if that is worth telling, it is told in a while.
+    /// Schedules a report for a body that has grown enough.
     func noteGrowth(_ id: StagingID, _ staging: Staging) {
         guard partsDue == nil, !kept.isEmpty, kept[id] != nil, staging.hasGrown else { return }
         partsDue = Clocks.instant() + Self.partPause
     }
 
-    /// Of all bodies that grew.
+    /// Returns the reports of all partial bodies that have grown, if they are due.
     func partsIfDue() -> [DeliveryReport] {
         guard let due = partsDue, due <= Clocks.instant() else { return [] }
         partsDue = nil
@@ -25,7 +25,7 @@ extension Publisher {
         }
     }
 
-    /// Its bytes stay under their temporary name, if there are enough of them.
+    /// Leaves the body's bytes under a temporary name for a later run, if there are enough.
     func leave(_ id: StagingID, _ task: TaskIndex?, atAnySize: Bool) -> DeliveryReport? {
         if let place = adoptions.firstIndex(where: { $0.id == id }) {
             adoptions.remove(at: place).letGo()
@@ -65,7 +65,7 @@ extension Publisher {
 
     var isAdopting: Bool { !adoptions.isEmpty || !copies.isEmpty }
 
-    /// Reads on in what is being adopted, a slice.
+    /// Reads the next slice of a file that is being adopted.
     func adoptSome() -> DeliveryReport? {
         guard let adoption = adoptions.first else { return copySome() }
         do throws(Adoption.Problem) {
@@ -87,13 +87,13 @@ extension Publisher {
 
     func sweep(keeping: Set<String>?) { folders.leftovers.begin(keeping: keeping) }
 
-    /// Sweeps one folder; `false` when there is none left.
+    /// Sweeps one folder; `false` when none is left.
     func sweepOne() -> Bool { folders.leftovers.sweepOne() }
 }
 
-/// What a run left of a file for the next.
+/// The partial file that a run left for the next.
 package enum HalfDoneFile {
-    /// Takes it away unless a run is at it. Gone already is as good.
+    /// Removes the partial file unless a run has it locked; a missing file is no error.
     package static func remove(_ path: String) {
         let (folder, name) = Folders.split(path)
         guard name.hasPrefix(TemporaryNames.prefix),

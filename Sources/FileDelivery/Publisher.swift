@@ -2,26 +2,26 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// What came of a file that was to get its name.
+/// The outcome of giving a file its name.
 enum Placing {
-    /// Whether the destination's content is another than before.
+    /// The file has its name; whether the destination's content differs from before.
     case placed(changed: Bool)
-    /// The file that stands there is the same in all that counts, and stays.
+    /// The existing file is the same in all that counts, and stays.
     case same(FileStamp?, changed: Bool = false)
-    /// `existing: skip`, and something stands there.
+    /// `existing: skip`, and a file exists.
     case kept(bytes: Int64)
-    /// Another task of this run has put its file there, under another path perhaps.
+    /// Another task of this run has put its file there, perhaps under another path.
     case taken(by: TaskIndex)
-    /// It would stand in the folder of a group that the task is no member of.
+    /// The path is in the folder of a group of which the task is no member.
     case inFolder(of: String)
 }
 
-/// What came of a body.
+/// The outcome of a published body.
 struct Published {
     let record: FileRecord
-    /// What stood under its name stays there instead.
+    /// Whether the existing file stays instead.
     let isKept: Bool
-    /// What goes to standard output and gets no name.
+    /// The body for standard output, which gets no name.
     let body: StagedBody?
 
     init(_ record: FileRecord, isKept: Bool = false, body: StagedBody? = nil) {
@@ -31,7 +31,7 @@ struct Published {
     }
 }
 
-/// What the threads that write have in common.
+/// What the delivery threads share.
 struct PublishersCommons: Sendable {
     let names: TemporaryNames
     let space = DiskSpace()
@@ -39,16 +39,17 @@ struct PublishersCommons: Sendable {
     let placed = PlacedFiles()
     let keptMembers = KeptMembers()
     let reserved: ReservedPlaces
-    /// What people call a task.
+    /// Returns a task's name for messages.
     let taskName: @Sendable (TaskIndex) -> String
-    /// Of what is written a later run may want to know whether it is still there.
+    /// Whether records have a sum of the file's bytes, by which a later run finds out whether the file is still the
+    /// same.
     let makesSums: Bool
     let lacking: FilesystemLack
     /// How long a group waits for another run that publishes at its place.
     let groupPatience: TimeSpan
 }
 
-/// Carries out deliveries, one after the other, on one thread: writes, verifies, gives the final name.
+/// Carries out deliveries one after the other, on one thread: writes, verifies, gives the final name.
 final class Publisher {
     let folders: FolderCache
     let names: TemporaryNames
@@ -59,23 +60,23 @@ final class Publisher {
     private let reserved: ReservedPlaces
     private let taskName: @Sendable (TaskIndex) -> String
     var stagings: [StagingID: Staging] = [:]
-    /// Why a body is lost already; told when it is published.
+    /// Why bodies have failed already; reported when they are published.
     private(set) var failures: [StagingID: TransferError] = [:]
-    /// Whom to tell at once when a body is lost.
+    /// Bodies whose failure is reported at once, and to which task.
     private var announced: [StagingID: TaskIndex] = [:]
-    /// How long bodies become of which nothing was written yet.
+    /// The announced lengths of bodies of which nothing was written yet.
     private var lengths: [StagingID: Int64] = [:]
-    /// Announced bodies whose failure was told.
+    /// Announced bodies whose failure was reported.
     private var told: Set<StagingID> = []
     private var decoders = BodyDecoders()
-    /// Bodies that a later run is to find, and whom to tell how far they are.
+    /// Bodies that are kept for a later run, and the task to which their sizes are reported.
     var kept: [StagingID: TaskIndex] = [:]
-    /// Bodies whose files are their owner's alone until they have their mode.
+    /// Bodies whose files are readable for their owner alone until they have their mode.
     var concealed: Set<StagingID> = []
-    /// When that is to be told.
+    /// When the sizes of kept bodies are reported next.
     var partsDue: Instant?
     var adoptions: [Adoption] = []
-    /// Files of other programs that bodies begin with.
+    /// Files of other programs with which bodies begin.
     var copies: [(copy: PartCopy, place: Place)] = []
 
     private let makesSums: Bool
@@ -101,7 +102,7 @@ final class Publisher {
 
     func beginBatch() { folders.beginBatch() }
 
-    /// A file of another group's folder is no destination.
+    /// Throws if the path is in a group's folder.
     func checkGroups(_ path: String) throws(TransferError) {
         if let group = reserved.group(aroundFile: path) { throw ReservedPlaces.isGroups(path, group) }
     }
@@ -118,7 +119,7 @@ final class Publisher {
         var algorithms = BodyDigests.Algorithms()
     }
 
-    /// An error is to be answered now, and nothing for this body later.
+    /// Announces a body's length. An error is to be reported now, and nothing for this body later.
     func announce(
         _ id: StagingID, _ task: TaskIndex, _ folder: String, _ path: String?, length: Int64, reserve: Int64
     ) throws(TransferError) {
@@ -137,19 +138,19 @@ final class Publisher {
     }
 
     private func expect(_ id: StagingID, _ length: Int64) {
-        // Nobody knows how long it is once it is unpacked.
+        // The decoded length is not known.
         if decoders.unpacks(id) { return }
         if let staging = stagings[id] { staging.expect(length) } else { lengths[id] = length }
     }
 
-    /// What stands there and is no file is not replaced by one.
+    /// Throws if the path belongs to something that no file may replace.
     private func refuseOdd(_ path: String) throws(TransferError) {
         do throws(SystemError) {
             let (path, name) = Folders.split(path)
             let folder = try Descriptor.openFolder(path)
             try Self.refuseOdd(try folder.facts(of: name), name, in: folder)
         } catch {
-            // Whatever else is wrong with the place may be right by the end.
+            // Other problems with the path may be gone by the end.
             guard error.errno == EISDIR || error.errno == ENOTSUP else { return }
             throw movingError(error, path)
         }
@@ -160,14 +161,13 @@ final class Publisher {
     ) throws(SystemError) {
         if old.isFolder { throw SystemError(call: "rename", errno: EISDIR) }
         guard old.isRegular || old.isLink else { throw SystemError(call: "rename", errno: ENOTSUP) }
-        // Of names that servers chose: one that the job wrote was followed before.
+        // This concerns names that servers chose: a link in a path from the job was followed before.
         if old.isLink, let end = try? folder.facts(of: name, followingLinks: true), !end.isRegular, !end.isFolder {
             throw SystemError(call: "rename", errno: ENOTSUP)
         }
     }
 
-    /// What comes for this body is unpacked before it is looked at in any way. A failure is told at the next `append`
-    /// or with the end.
+    /// Decodes the body before anything else is done with it. A failure is reported at the next `append` or at the end.
     func decode(_ id: StagingID, _ task: TaskIndex, _ decoding: BodyDecoding) {
         announced[id] = task
         do throws(TransferError) { try decoders.begin(id, decoding) } catch { lose(id, error) }
@@ -175,14 +175,14 @@ final class Publisher {
 
     func conceal(_ id: StagingID) { concealed.insert(id) }
 
-    /// Gives back what is to be answered now: the failure of an announced body.
+    /// Writes a piece of a body; returns the report to post now, which is the failure of an announced body.
     func append(
         _ id: StagingID, _ place: Place, _ bytes: BodyPiece, at offset: Int64? = nil, sums: Bool = false
     ) -> DeliveryReport? {
         guard failures[id] == nil else { return nil }
         do throws(TransferError) {
             let staging = try staging(id, place, mode: concealed.contains(id) ? 0o600 : nil)
-            // Whether a later run is to find it shows when its rest comes.
+            // The order that decides whether it is kept for a later run comes after these bytes.
             if sums { staging.beginSum() }
             if let offset {
                 try insert(bytes, at: offset, in: staging, id, place)
@@ -218,7 +218,7 @@ final class Publisher {
         if let failure = staging.failure { throw writingError(failure, place.folder) }
     }
 
-    /// A piece of a body that comes in several streams; such a body is not unpacked.
+    /// Writes a piece of a body that comes in several streams; such a body is not decoded.
     private func insert(
         _ piece: BodyPiece, at offset: Int64, in staging: Staging, _ id: StagingID, _ place: Place
     ) throws(TransferError) {
@@ -227,14 +227,14 @@ final class Publisher {
             try takeRoom(for: bytes.count, at: offset, in: staging, id, place)
             staging.write(bytes, at: offset)
         }
-        // What can be hashed by now is, a part at a time: others wait for this thread.
+        // Hash only a part at a time: other bodies wait for this thread.
         staging.catchUp(most: Self.hashedAtOnce)
         if let failure = staging.failure { throw writingError(failure, place.folder) }
     }
 
     private static let hashedAtOnce: Int64 = 4 << 20
 
-    /// What is to be written takes its room, or that of all that was announced.
+    /// Reserves room for the bytes, or for everything that was announced.
     private func takeRoom(
         for count: Int, at offset: Int64? = nil, in staging: Staging, _ id: StagingID, _ place: Place
     ) throws(TransferError) {
@@ -247,7 +247,7 @@ final class Publisher {
 
     func settle(_ id: StagingID) { stagings[id]?.settle() }
 
-    /// What was written so far gives its room back.
+    /// Fails a body and frees the room of what was written.
     private func lose(_ id: StagingID, _ error: TransferError) {
         failures[id] = error
         decoders.end(id)
@@ -273,7 +273,7 @@ final class Publisher {
                 throw creationError(error, group.folder)
             }
         }
-        // Before a byte is written: what is begun there would be carried over with the group's files.
+        // Before a byte is written: files begun there would be carried over with the group's.
         if reserved.hasGroups, let folder = try? folders.folder(place.folder),
             let group = folders.group(around: folder, reserved)
         {
@@ -292,7 +292,7 @@ final class Publisher {
         } catch {
             guard error.errno == ENOENT || error.errno == ENOTDIR else { throw error }
         }
-        // The folder went away after it was opened: make it again, once.
+        // The folder was removed after it was opened: make it again, once.
         folders.forget(folder)
         return try open(in: folders.folder(folder), mode: mode)
     }
@@ -324,8 +324,8 @@ final class Publisher {
 
     // MARK: The name
 
-    /// Everything after the last byte. The old file stays untouched until the new one is whole and verified. `nil`
-    /// when the body's failure was told before.
+    /// Completes, verifies and names a body. The old file stays untouched until the new one is complete and verified.
+    /// Returns `nil` when the body's failure was reported before.
     func publish(
         _ task: TaskIndex, _ id: StagingID, _ destination: Destination, rest: BodyPiece, lengthUnverified: Bool
     ) throws(TransferError) -> Published? {
@@ -388,7 +388,8 @@ final class Publisher {
         }
     }
 
-    /// Without a name from here on, also where the filesystem knows no files without one.
+    /// Takes the verified body for standard output; its file has no name from here on, even where the filesystem lacks
+    /// unnamed files.
     private func handOver(_ staging: Staging, _ destination: Destination) throws(TransferError) -> StagedBody {
         do throws(SystemError) {
             if staging.mayHaveLostWrites { try staging.file.confirmWrites() }
@@ -420,10 +421,10 @@ final class Publisher {
         return try groups.place(staging, task, destination, group)
     }
 
-    /// All that a file needs before it gets its name.
+    /// Does everything that a file needs before it gets its name.
     private func prepare(_ staging: Staging, _ destination: Destination) throws(TransferError) {
         do throws(SystemError) {
-            // While the old file stands; and before the time is set, which a write that comes late would change.
+            // While the old file still exists, and before the time is set, which a late write would change.
             if staging.mayHaveLostWrites { try staging.file.confirmWrites() }
             if let mode = destination.mode { try staging.file.setMode(mode_t(mode)) }
             if let time = destination.modificationTime {
@@ -438,14 +439,14 @@ final class Publisher {
     }
 
     private func flush(_ staging: Staging, isMember: Bool) throws(SystemError) {
-        // What is asked of a whole filesystem does not reach such a one's files.
+        // Flushing a whole filesystem does not reach the files of one that reports lost writes late.
         if staging.mayHaveLostWrites { return try staging.file.sync() }
-        // A filesystem may write a name to the disk before the bytes: whoever else flushes it right then would let a
-        // power cut leave an empty file there, or one of zeros. A group is flushed before its step.
+        // A filesystem may write a name to the disk before the bytes: if another program flushes it at that moment, a
+        // power cut would leave an empty file, or one of zeros. A group is flushed before its swap.
         if !isMember { try staging.file.writeOut() }
     }
 
-    /// A folder that vanished since it was opened is made again: the bytes are still there.
+    /// Names the file; a folder that vanished since it was opened is made again, since the bytes still exist.
     private func placeAgain(
         _ staging: Staging, _ task: TaskIndex, _ folderPath: String, _ name: String, _ destination: Destination
     ) throws(SystemError) -> Placing {
@@ -483,21 +484,21 @@ final class Publisher {
         }
     }
 
-    /// Where something stands already.
+    /// Names the file where the name is taken.
     private func placeOver(
         _ staging: Staging, in folder: FolderCache.Folder, _ name: String, _ destination: Destination
     ) throws(SystemError) -> Placing {
         let old = try folder.descriptor.facts(of: name)
         try Self.refuseOdd(old, name, in: folder.descriptor)
-        // Put there for this very task by a process that ended before it could tell. Who cannot know whether it was says
-        // that something has changed.
+        // The file may have been put there for this same task by a process that ended before it could report it. Since
+        // that cannot be known, the destination counts as changed.
         let mayBeOwn = old.mayHaveBeenPut(since: destination.untoldSince)
         switch destination.existing {
         case .fail:
             guard mayBeOwn, old.isRegular, staging.hasSameContent(as: name, in: folder) else {
                 throw SystemError(call: "link", errno: EEXIST)
             }
-            // It is the task's own, or no other than that would be: nothing stood there before.
+            // It is the task's own file, or has the same bytes: no other file was there before.
             staging.remove()
             return .same((try? folder.descriptor.identified(name)).map { FileStamp($0) }, changed: true)
         case .skip:
@@ -515,8 +516,7 @@ final class Publisher {
         return .placed(changed: !isSame || mayBeOwn)
     }
 
-    /// Flushes every filesystem that files in these folders lie on, each once; gives back the folders on those that
-    /// could not be.
+    /// Flushes every filesystem that holds one of these folders, each once; returns the folders for which that failed.
     func flush(_ paths: Set<ExactText>) -> [ExactText: TransferError] {
         var flushed: [UInt64: TransferError?] = [:]
         var failures: [ExactText: TransferError] = [:]
@@ -564,7 +564,7 @@ final class Publisher {
         return TransferError(.cannotWriteToFile, "\(doing) \(folder) failed: \(error.reason)", errno: error.errno)
     }
 
-    /// The bytes were with the disk before: what failed is to make the names last.
+    /// Returns the error for a failed flush. The bytes were written before: only the names may be lost.
     private func flushingError(_ error: SystemError, _ folder: String) -> TransferError {
         var told =
             DiskSpace.isFull(error)

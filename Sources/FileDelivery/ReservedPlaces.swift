@@ -1,10 +1,10 @@
 package import SystemIO
 package import TransferModel
 
-/// What a run reads and writes beside its tasks' files, and the folders of its groups. A name that a server chose, or a path
-/// that leads there by a symlink, takes none of these places.
+/// The files that a run reads and writes beside its tasks' files, and the folders of its groups. A name that a server
+/// chose, or a path that leads there by a symlink, must not take one of these places.
 package struct ReservedPlaces: Sendable {
-    /// The folder of a group: all in it is exchanged at once, so that nobody but its members writes there.
+    /// The folder of a group: it is exchanged as a whole, so that only its members may write there.
     package struct GroupFolder: Sendable {
         let name: String
         let path: String
@@ -14,7 +14,7 @@ package struct ReservedPlaces: Sendable {
         }
     }
 
-    /// By the last part of their paths, so that a file of another name costs nothing here.
+    /// The reserved files by their last name, so that a file of another name costs nothing here.
     private var places: [String: [(folder: RawName, name: RawName, what: String)]] = [:]
     private let reserved: [Job.Reserved]
     private let groups: [GroupFolder]
@@ -25,18 +25,18 @@ package struct ReservedPlaces: Sendable {
         for place in reserved {
             let path = RawName(place.path)
             add(path, place.what)
-            // The link and the file that it leads to.
+            // Both the link and the file that it leads to.
             if let end = Folders.resolved(path), end != path { add(end, place.what) }
         }
     }
 
     private mutating func add(_ path: RawName, _ what: String) {
         let (folder, name) = Folders.split(path)
-        // Tasks have texts to go by: none asks for a name that is no text.
+        // Tasks have text paths: none asks for a name that is not UTF-8.
         if let text = name.text { places[text, default: []].append((folder, name, what)) }
     }
 
-    /// Whose place that is; `nil` when it is free for a task.
+    /// Returns what has the place reserved; `nil` when it is free for a task.
     package func what(at path: String) -> String? {
         guard !places.isEmpty else { return nil }
         let (folder, name) = Folders.split(path)
@@ -44,14 +44,15 @@ package struct ReservedPlaces: Sendable {
         return alike.first { $0.name == RawName(name) && Folders.resolved($0.folder) == here }?.what
     }
 
-    /// What lies in the folder at `path`, and would go with it.
+    /// Returns a reserved file in the folder at `path`, which would be removed with it.
     package func first(in path: String) -> Job.Reserved? {
         Folders.resolved(path).flatMap { first(inResolved: $0) }
     }
 
+    /// Returns a reserved file in a folder whose path is resolved.
     package func first(inResolved folder: RawName) -> Job.Reserved? {
         reserved.first { place in
-            // The name and, where that is a link, the file.
+            // Both the name and, where that is a link, the file.
             [Folders.split(place.path).folder, place.path].map { Folders.resolvedAsFarAsThere(RawName($0)) }
                 .contains { Folders.isAt($0, orIn: folder) }
         }
@@ -59,13 +60,13 @@ package struct ReservedPlaces: Sendable {
 
     var hasGroups: Bool { !groups.isEmpty }
 
-    /// The group in whose folder a folder lies, wherever the path leads by which it was reached.
+    /// Returns the group in whose folder a folder lies, by whatever path it was reached.
     func group(around folder: borrowing Descriptor) -> String? {
         guard !groups.isEmpty, let path = try? folder.path() else { return nil }
         return group(aroundResolved: path)
     }
 
-    /// The same of a file's path.
+    /// Returns the group in whose folder the file lies.
     func group(aroundFile path: String) -> String? {
         guard !groups.isEmpty, let folder = Folders.resolved(Folders.split(path).folder) else { return nil }
         return group(aroundResolved: folder)

@@ -1,26 +1,27 @@
-/// Room on the disk that a body whose length was announced is given before its bytes come.
+/// Room on the disk that is reserved for a body of announced length before its bytes come.
 ///
-/// ext4 looks for room block by block while a file is written, which is a good part of what writing takes; asked once, it finds
-/// all of it, in one place. What a server says of a length is not believed: no more than `most` is asked for.
+/// ext4 looks for room block by block while a file is written, which is a good part of the cost of writing; reserved in
+/// one call, it finds all of it in one place. A server's length is not trusted: no more than `most` is reserved.
 package struct RoomAhead {
+    /// Greatest number of bytes to reserve.
     package static let most: Int64 = 1 << 30
-    /// Less is not worth the asking.
+    /// Smallest number of bytes worth reserving.
     package static let smallest: Int64 = 512 << 10
 
-    /// Length of the whole file, 0 where nobody said it.
+    /// Length of the whole file in bytes, 0 if it was not announced.
     private var expected: Int64 = 0
-    /// Offset of the first byte for which the file has no room: what lies before it was given or written.
+    /// Offset of the first byte for which the file has no room: everything before it was reserved or written.
     private var end: Int64 = 0
-    /// Whether room was asked for since the length was announced.
+    /// Whether room was requested since the length was announced.
     private var hasAsked = false
 
     package init() {}
 
-    /// What is done before some bytes are written.
+    /// What to do before some bytes are written.
     package struct Step: Equatable {
-        /// So many more bytes of the disk are the file's then.
+        /// The number of bytes that the file will take from the disk.
         package let count: Int64
-        /// These are to be asked for.
+        /// The range to reserve, if any.
         package let asked: Range<Int64>?
 
         package init(count: Int64, asked: Range<Int64>? = nil) {
@@ -29,9 +30,10 @@ package struct RoomAhead {
         }
     }
 
+    /// Sets the announced length of the whole file in bytes.
     package mutating func expect(_ length: Int64) { (expected, hasAsked) = (max(0, length), false) }
 
-    /// Before bytes are written at `range` of a file that is whole up to `size`.
+    /// Returns what to do before bytes are written at `range` of a file that is complete up to `size`.
     package mutating func step(to range: Range<Int64>, size: Int64) -> Step {
         let known = max(end, size)
         let needed = min(expected, size + Self.most)
@@ -40,18 +42,18 @@ package struct RoomAhead {
         return Step(count: needed - known + missing(of: range), asked: known..<needed)
     }
 
-    /// Bytes of it for which the file has no room.
+    /// Returns how many bytes of the range have no room.
     private func missing(of range: Range<Int64>) -> Int64 { max(0, range.upperBound - max(range.lowerBound, end)) }
 
-    /// The filesystem has no such room, or does not know how to give it: each write sees for itself.
+    /// Notes that the filesystem did not reserve the range: each write has to find room itself.
     package mutating func wasRefused(_ asked: Range<Int64>) { end = asked.lowerBound }
 
-    /// For so many bytes of `range` there is room.
+    /// Returns how many bytes of `range` have room.
     package func held(of range: Range<Int64>) -> Int64 { Int64(range.count) - missing(of: range) }
 
     /// Whether there is room beyond `size`.
     package func goesBeyond(_ size: Int64) -> Bool { end > size }
 
-    /// The file was cut off.
+    /// Notes that the file was cut to `size`.
     package mutating func wasCut(at size: Int64) { end = min(end, size) }
 }

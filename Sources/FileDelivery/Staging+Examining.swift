@@ -3,7 +3,7 @@ import SystemIO
 import TransferModel
 
 extension Staging {
-    /// Looks into what was written, all of it at once.
+    /// Checks all written bytes at once.
     func examine(_ examination: Destination.Examination) throws(TransferError) {
         guard size <= examination.most else {
             throw TransferError(

@@ -3,26 +3,26 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// A file that is being written beside its destination: without a name where the filesystem allows, so that a killed
-/// process leaves nothing; under a temporary name elsewhere.
+/// A file that is being written beside its destination: without a name where the filesystem allows that, so that a
+/// killed process leaves nothing, else under a temporary name.
 final class Staging {
     struct TemporaryName {
-        /// The folder itself, whatever stands at its path meanwhile.
+        /// The open folder itself, whatever is at its path meanwhile.
         let folder: FolderCache.Folder
         let name: String
     }
     let file: Descriptor
-    /// Where it began, or where that stands now.
+    /// The folder in which it began, or the one that has replaced it.
     private var home: FolderCache.Folder
-    /// `nil` while it has none.
+    /// The file's temporary name; `nil` while it has none.
     private var temporary: TemporaryName?
-    /// Of what is there without a hole from the beginning.
+    /// The number of bytes from the beginning without a hole.
     private(set) var size: Int64 = 0
-    /// What was written beyond that, and what of it is part of `size` by now but was not hashed.
+    /// What was written beyond `size`, and ranges before it that were not hashed yet.
     private var ahead = WrittenAhead()
     private var room = RoomAhead()
     private var digests = BodyDigests()
-    /// Of all that was appended, while it is to be found by a later run.
+    /// The sum of all appended bytes, if the body is kept for a later run or its record has a sum.
     private var sum: QuickSum?
     private var notedSize: Int64 = 0
     /// The first write that failed; later ones are not tried.
@@ -36,7 +36,7 @@ final class Staging {
                 file = try folder.descriptor.openUnnamed(mode: mode)
                 return
             } catch {
-                // EISDIR is what kernels without O_TMPFILE say.
+                // EISDIR comes from kernels without O_TMPFILE.
                 guard error.errno == EOPNOTSUPP || error.errno == EISDIR || error.errno == EINVAL else { throw error }
                 folder.lacksUnnamedFiles = true
             }
@@ -45,19 +45,19 @@ final class Staging {
             let name = names.next()
             do throws(SystemError) {
                 let made = try folder.descriptor.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
-                // Before it was locked somebody may have taken it for one that a killed run left.
+                // Before it was locked, another run may have swept it as a killed run's.
                 guard Self.isOurs(made, name, folder) else { continue }
                 file = made
                 temporary = TemporaryName(folder: folder, name: name)
                 return
             } catch {
-                // Left behind by a run of the same number that was killed.
+                // Left by a killed run of the same number.
                 guard error.errno == EEXIST else { throw error }
             }
         }
     }
 
-    /// What an earlier run left; `hash` and `update` come before anything else.
+    /// Takes over the partial file of an earlier run; `hash` and `update` are called before anything else.
     init(
         adopting file: consuming Descriptor, in folder: FolderCache.Folder, _ name: String, size: Int64, _ sum: QuickSum
     ) {
@@ -68,16 +68,16 @@ final class Staging {
         self.sum = sum
     }
 
-    /// Locked, and still what its name stands for. What is locked no other run takes away.
+    /// Locks the file, so that no other run sweeps it, and checks that it still has its name.
     private static func isOurs(_ file: borrowing Descriptor, _ name: String, _ folder: FolderCache.Folder) -> Bool {
         guard (try? file.tryLock()) ?? true, let own = try? file.facts() else { return false }
         return (try? folder.descriptor.facts(of: name))?.isSameFile(as: own) == true
     }
 
-    /// Before the first byte; what is said later does not count.
+    /// Sets the digests; called before the first byte, further calls do nothing.
     func hash(_ algorithms: BodyDigests.Algorithms, isPacked: Bool) { digests.start(algorithms, isPacked: isPacked) }
 
-    /// Bytes as they came, before they are unpacked.
+    /// Takes bytes as they were sent, before decoding.
     func noteSent(_ bytes: UnsafeRawBufferPointer) {
         if failure == nil { digests.updateSent(bytes) }
     }
@@ -100,48 +100,48 @@ final class Staging {
 
     // MARK: Room on the disk
 
-    /// So many bytes are to come.
+    /// Announces that `length` more bytes will come.
     func expect(_ length: Int64) {
         guard home.kind.findsRoomByBlock, length >= RoomAhead.smallest else { return }
         room.expect(end(after: length))
     }
 
-    /// For so many of those that are to come there is room already, from an attempt before.
+    /// Returns for how many of the next `length` bytes room was reserved already, by an earlier attempt.
     func roomHeld(for length: Int64) -> Int64 { room.held(of: size..<end(after: length)) }
 
-    /// Servers announce what no number holds.
+    /// The end of the announced bytes; servers announce lengths that no number holds.
     private func end(after length: Int64) -> Int64 { length > .max - size ? .max : size + length }
 
-    /// Before `count` bytes are appended, or written at `offset`.
+    /// Returns what to reserve before `count` bytes are appended, or written at `offset`.
     func roomStep(for count: Int, at offset: Int64? = nil) -> RoomAhead.Step {
         let start = offset ?? size
         return room.step(to: start..<(start + Int64(count)), size: size)
     }
 
-    /// Whether the filesystem gives it. Where it does not, the write that needs it says so.
+    /// Reserves a range; returns whether the filesystem did. If not, the write that needs the room fails itself.
     func takeRoom(_ range: Range<Int64>) -> Bool {
         do throws(SystemError) {
             try file.takeRoom(range)
             return true
         } catch {
-            // Of what it did not have it may have given a part.
+            // It may have reserved a part of what it could not give.
             if ahead.isEmpty { try? file.cut(at: size) }
             room.wasRefused(range)
             return false
         }
     }
 
-    /// What was taken and not needed is given back.
+    /// Frees room that was reserved and not needed.
     private func giveBackRoom() {
         guard failure == nil, room.goesBeyond(size) else { return }
-        // It is no less whole with it.
+        // If that fails, the file is complete all the same.
         try? file.cut(at: size)
         room.wasCut(at: size)
     }
 
     // MARK: Pieces in any order
 
-    /// A piece of a body that comes in several streams. No byte may come twice.
+    /// Writes a piece of a body that comes in several streams. No byte may come twice.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
         guard failure == nil, bytes.count > 0 else { return }
         if offset == size {
@@ -156,8 +156,8 @@ final class Staging {
         }
     }
 
-    /// Hashes what lies further on and is reached by now, up to `most` bytes of it: a digest is of the file's bytes in
-    /// their order. They were written a moment ago, so that no disk is asked.
+    /// Hashes bytes written earlier at higher offsets that are contiguous by now, up to `most` of them: a digest needs
+    /// the file's bytes in order. They were written a moment ago, so that they are read from memory.
     func catchUp(most: Int64 = .max) {
         var left = most
         while failure == nil, left > 0, let range = ahead.take(from: size, most: min(left, Self.readAtOnce)) {
@@ -192,10 +192,10 @@ final class Staging {
         }
     }
 
-    /// Whether something is missing before what was written.
+    /// Whether bytes are missing before the last written ones.
     var hasHole: Bool { !ahead.isEmpty }
 
-    /// What is there without a hole stays, to be gone on with; what lies beyond goes.
+    /// Keeps the beginning without a hole, to be continued, and cuts off what lies beyond.
     func settle() {
         catchUp()
         guard failure == nil, !ahead.isEmpty else { return }
@@ -204,7 +204,7 @@ final class Staging {
         room.wasCut(at: size)
     }
 
-    /// Bytes that are there already and belong to the whole.
+    /// Hashes bytes that the file has already.
     func update(_ bytes: UnsafeRawBufferPointer) {
         digests.updateSent(bytes)
         digests.updateWritten(bytes)
@@ -212,18 +212,19 @@ final class Staging {
 
     // MARK: For a later run
 
-    /// Before the first byte: `part` will tell what is there.
+    /// Begins the sum for `part`; has an effect before the first byte alone.
     func beginSum() {
         if size == 0, sum == nil { sum = QuickSum() }
     }
 
-    /// Of all that was appended.
+    /// The sum of all appended bytes; `nil` if none is made.
     var sumSoFar: Int64? { sum?.shortSoFar }
 
-    /// Whether `part` would tell more than the last time.
+    /// Whether `part` would return a larger file than the last time.
     var hasGrown: Bool { size >= PartFile.smallest && size > notedSize && sum != nil && failure == nil }
 
-    /// `nil` when there is too little, or it could not be given a name.
+    /// Gives the file a temporary name if it has none, and returns it as a partial file; `nil` when it is too small or
+    /// naming failed.
     func part(_ names: TemporaryNames, smallest: Int64 = PartFile.smallest) -> PartFile? {
         guard let sum, failure == nil, size >= smallest, let temporary = try? temporaryName(in: home, names)
         else { return nil }
@@ -231,29 +232,29 @@ final class Staging {
         return PartFile(name: temporary.name, size: size, sum: sum.soFar)
     }
 
-    /// It keeps its temporary name, and is ours no more.
+    /// Leaves the file under its temporary name: `remove` no longer removes it.
     func leave() {
         giveBackRoom()
         temporary = nil
     }
 
-    /// Its filesystem may have lost what it took.
+    /// Whether its filesystem may report lost writes late.
     var mayHaveLostWrites: Bool { home.tellsLate }
 
     // MARK: The name
 
-    /// All of it is there.
+    /// Completes the file after its last byte.
     func end() {
         catchUp()
         giveBackRoom()
     }
 
-    /// Of all that was appended; a digest that is not the one expected is an error.
+    /// Ends the digests and returns the checksum for the report; throws if one is not as expected.
     func verifiedChecksum(_ destination: Destination) throws(TransferError) -> Checksum? {
         try digests.verify(destination)
     }
 
-    /// Gives it its final name; EEXIST when something has that.
+    /// Gives the file its final name; throws EEXIST when that is taken.
     func name(in folder: borrowing Descriptor, _ name: String) throws(SystemError) {
         if let temporary {
             try temporary.folder.descriptor.renameIfFree(temporary.name, into: folder, as: name)
@@ -263,15 +264,15 @@ final class Staging {
         }
     }
 
-    /// Gives it its final name in the place of what has that.
+    /// Gives the file its final name, replacing the file that has it.
     func replace(in folder: FolderCache.Folder, _ name: String, _ names: TemporaryNames) throws(SystemError) {
         let temporary = try temporaryName(in: folder, names)
         try temporary.folder.descriptor.rename(temporary.name, into: folder.descriptor, as: name)
         self.temporary = nil
     }
 
-    /// The folder that it began in is not at its path any more: the publication of a group has put another in its place,
-    /// with all that was in it, what is under way too.
+    /// Follows the temporary file after its folder was replaced: a group's publication has put another one there, with
+    /// all its entries, files under way included.
     func follow(to folder: FolderCache.Folder) {
         guard let known = temporary, let own = try? file.facts(),
             (try? known.folder.descriptor.facts(of: known.name))?.isSameFile(as: own) != true,
@@ -285,7 +286,7 @@ final class Staging {
         in folder: FolderCache.Folder, _ names: TemporaryNames
     ) throws(SystemError) -> TemporaryName {
         if let temporary { return temporary }
-        // What is locked no other run takes for one that a killed run left.
+        // Other runs sweep unlocked files as remains of killed runs.
         _ = try? file.tryLock()
         while true {
             let made = TemporaryName(folder: folder, name: names.next())
@@ -299,25 +300,25 @@ final class Staging {
         }
     }
 
-    /// Whether `existing: skip` may pass for a success: what stands there is told as right, if there is a `checksum`.
+    /// Whether `existing: skip` may succeed: with a `checksum`, the existing file must have the same bytes.
     func mayBeSkipped(for name: String, in folder: FolderCache.Folder, _ checksum: Checksum?) -> Bool {
         checksum == nil || hasSameContent(as: name, in: folder, followingLinks: true)
     }
 
-    /// Whether the file `name` in `folder` holds the same bytes.
+    /// Whether the file `name` in `folder` has the same bytes.
     func hasSameContent(as name: String, in folder: FolderCache.Folder, followingLinks: Bool = false) -> Bool {
         let flags = O_RDONLY | (followingLinks ? O_NONBLOCK : O_NOFOLLOW)
         guard let old = try? folder.descriptor.open(name, flags), (try? old.facts().size) == size else { return false }
         return LocalFiles.haveSameBytes(old, file, size)
     }
 
-    /// Of the file itself, whatever stands under its name by now.
+    /// The stamp of the file itself, whatever has its name by now.
     var stamp: FileStamp? { (try? file.identified()).map { FileStamp($0) } }
 
-    /// Leaves nothing of it.
+    /// Removes the file's temporary name, and with it the file.
     func remove() {
         guard let temporary else { return }
-        // Already gone is as good.
+        // A file that is gone already is no failure.
         try? temporary.folder.descriptor.unlink(temporary.name)
         self.temporary = nil
     }

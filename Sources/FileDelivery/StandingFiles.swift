@@ -1,14 +1,14 @@
 import SystemIO
 package import TransferModel
 
-/// Files that a process put in place, and told of, before it ended: whether they are there still.
+/// Checks whether files that an earlier process put in place, and reported before it ended, are still there.
 package struct StandingFiles {
-    /// By filesystem, whether it could be flushed.
+    /// By filesystem: whether flushing it worked.
     private var flushed: [UInt64: Bool] = [:]
 
     package init() {}
 
-    /// As it was put there; with `flush` it would survive a power cut as well, from here on.
+    /// Returns whether the file is as it was put there; with `flush` it is also made to survive a power cut.
     package mutating func hold(_ file: FileRecord, flush: Bool) -> Bool {
         let (path, name) = Folders.split(file.path)
         guard let stamp = file.stamp, let folder = try? Descriptor.openFolder(path),

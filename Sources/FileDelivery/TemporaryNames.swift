@@ -2,7 +2,7 @@ import Synchronization
 import SystemIO
 import TransferModel
 
-/// `.transfer-run-<run>-<n>`: short whatever the final name is, and telling whose it is.
+/// Names of files under way, `.transfer-run-<run>-<n>`: short whatever the final name is, and telling whose they are.
 final class TemporaryNames: Sendable {
     static let prefix = ".transfer-run-"
     let run: String
@@ -14,8 +14,8 @@ final class TemporaryNames: Sendable {
 
     // MARK: Names that were found
 
-    /// The run in a name of our very form, which is all that a sweep may take for ours; `owner` is what the name begins with
-    /// before that, `mark` what it ends with.
+    /// Returns the run in a name of exactly this form, the only one that a sweep may remove; `nil` for other names.
+    /// `owner` is the text before it, `mark` the text after it.
     static func run(in name: RawName, of owner: String = "", mark: String? = nil) -> String? {
         let start = Array("\(owner)\(prefix)".utf8)
         let end = Array((mark.map { "-\($0)" } ?? "").utf8)
@@ -34,29 +34,29 @@ final class TemporaryNames: Sendable {
     }
 }
 
-/// What the names of a run's files under way call it: the run, and then the folder of whoever knows what of it is to stay.
-/// Always of one length, so that no name of somebody else's looks like one.
+/// The label of a run in the names of its files under way: the run, followed by a mark of the state folder, which knows
+/// what is to stay. Its length is fixed, so that other names do not look like one.
 package enum RunLabel {
     static let length = 13
     private static let stateLength = 5
 
-    /// `state` is the folder of what is kept from run to run.
+    /// Returns the label; `state` is the state folder, if there is one.
     package static func text(_ run: String, state: String?) -> String {
         fixed(run, length - stateLength) + (state.map { mark($0, stateLength) } ?? fixed("", stateLength))
     }
 
-    /// Of a run that the same folder knows of.
+    /// Returns whether both labels are of runs with the same state folder.
     static func haveOneState(_ one: String, _ other: String) -> Bool {
         one.utf8.count == length && one.suffix(stateLength) == other.suffix(stateLength)
             && one.suffix(stateLength) != fixed("", stateLength)
     }
 
-    /// A short text for a long one. Two that share it by chance are as unlikely as two runs of one number.
+    /// Returns a short text for a long one. Two texts with the same mark are as unlikely as two runs of one number.
     static func mark(_ text: String, _ length: Int = length) -> String {
         // FNV-1a: the same in every process.
         var state: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in text.utf8 { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        // Its last bits alone would depend on the last bits of the text alone.
+        // Without the shift the last digits would depend on the last bits of the text alone.
         return fixed(String(state ^ state >> 32, radix: 36), length)
     }
 

@@ -2,18 +2,18 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// What a tree looked like at one time: every entry with all that changes when somebody changes it.
+/// The state of a tree at one time: every entry with everything that a change to it would alter.
 struct TreeSnapshot {
     struct Entry {
         let name: RawName
         let facts: FileFacts
-        /// Its place in the list, when it is a folder.
+        /// The folder's index in `list`; `nil` if it is no folder.
         let folder: Int?
 
-        /// A download's file under way has a name of our form, and whoever writes it changes it all the time.
+        /// Whether it may be a download's file under way, by the form of its name: its writer changes it all the time.
         var mayBeUnderWay: Bool { facts.isRegular && TemporaryNames.run(in: name) != nil }
 
-        /// Whether somebody who is alive writes it.
+        /// Whether a living run has it locked.
         func isUnderWay(in parent: FolderCache.Folder) -> Bool {
             guard mayBeUnderWay,
                 let file = try? parent.descriptor.open(name.description, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
@@ -21,12 +21,12 @@ struct TreeSnapshot {
             return (try? file.tryLock()) == false
         }
     }
-    /// The path of the tree, for people.
+    /// The path of the tree, for messages.
     private let path: String
     let list: FolderList
-    /// One for each of `list`: the folder itself, and what is in it by name.
+    /// For each folder of `list`: its own facts, and its entries by name.
     private(set) var folders: [(facts: FileFacts, entries: [Entry])] = []
-    /// Files that have got another link by us, which the system notes as a change to them.
+    /// Files that got another link by this run, which the system notes as a change to them.
     private var linked: Set<UInt64> = []
 
     init(of root: FolderCache.Folder, path: String) throws(TransferError) {
@@ -37,7 +37,7 @@ struct TreeSnapshot {
 
     private mutating func read(_ index: Int) throws(TransferError) {
         let folder = try attempting("opening", path(index)) { () throws(SystemError) in try list.open(index) }
-        // Before its names: whatever comes or goes from here on changes the folder's time.
+        // Before the names are read: any later change to them changes the folder's time.
         let facts = try attempting("looking at", path(index)) { () throws(SystemError) in try folder.descriptor.facts()
         }
         let names = try attempting("reading", path(index)) { () throws(SystemError) in
@@ -52,7 +52,7 @@ struct TreeSnapshot {
         folders.append((facts, entries))
     }
 
-    /// The folder as it was then; an error when another stands there now.
+    /// Opens a folder; throws when another one has its place now.
     func open(_ index: Int) throws(TransferError) -> FolderCache.Folder {
         guard let folder = try? list.open(index), folder.inode == folders[index].facts.inode else {
             throw changed(path(index))
@@ -71,14 +71,14 @@ struct TreeSnapshot {
         TransferError(.groupChanged, "\(path) was changed by somebody else while the group was being published")
     }
 
-    /// Looks at the tree again, wherever it is now: every folder, every name, every file. What a clock tick hides (a
-    /// second write in the same few milliseconds to a file that keeps its size) stays hidden here too.
+    /// Throws unless the tree, wherever it is now, has the same folders, names and files. A change within one clock
+    /// tick (a second write in the same few milliseconds to a file that keeps its size) goes unnoticed here too.
     func checkUnchanged(_ root: FolderCache.Folder, wasMoved: Bool) throws(TransferError) {
         let now = FolderList(root)
         for index in 1..<max(1, list.count) { _ = now.add(list.name(index), below: list.parent(index)) }
         for (index, folder) in folders.enumerated() {
             guard let found = try? now.open(index), let facts = try? found.descriptor.facts(),
-                // A folder that was renamed has changed in that alone.
+                // Renaming a folder changes only its change time.
                 isSame(facts, folder.facts, ignoringChangeTime: wasMoved && index == 0)
             else { throw changed(path(index)) }
             try checkEntries(folder.entries, found, index)
@@ -91,7 +91,7 @@ struct TreeSnapshot {
         guard let names = try? folder.descriptor.names().sorted(), names == entries.map(\.name) else {
             throw changed(path(index))
         }
-        // Folders are looked at as such.
+        // Folders are checked on their own.
         for entry in entries where entry.folder == nil {
             guard let facts = try? folder.descriptor.facts(of: entry.name),
                 entry.mayBeUnderWay && facts.isSameFile(as: entry.facts)

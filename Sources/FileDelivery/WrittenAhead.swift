@@ -1,4 +1,4 @@
-/// What of a file was written beyond the place up to which it is whole: ranges in order, no two of which touch.
+/// The ranges of a file that were written beyond its complete beginning, in order; no two of them touch.
 struct WrittenAhead {
     private(set) var ranges: [Range<Int64>] = []
 
@@ -6,7 +6,7 @@ struct WrittenAhead {
 
     mutating func add(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
-        // Nearly always it goes on where one of a few ends.
+        // A new range nearly always continues one of a few.
         let first = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.count
         var end = first
         var joined = range
@@ -17,7 +17,7 @@ struct WrittenAhead {
         ranges.replaceSubrange(first..<end, with: [joined])
     }
 
-    /// Takes out up to `most` bytes that begin at `place`; `nil` when there are none.
+    /// Removes and returns up to `most` bytes that begin at `place`; `nil` when there are none.
     mutating func take(from place: Int64, most: Int64) -> Range<Int64>? {
         while let first = ranges.first, first.upperBound <= place { ranges.removeFirst() }
         guard let first = ranges.first, first.lowerBound <= place else { return nil }

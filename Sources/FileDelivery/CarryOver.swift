@@ -9,7 +9,7 @@ import TransferModel
 /// | a member's old file or symlink | gives way to the member | the same |
 /// | another file | gets a second name in the new tree | stays behind |
 /// | another symlink | is made again as it was, with owner and time | stays behind |
-/// | a folder | made again, even if empty, with mode, owner and, if nothing in it is new, time | only where a member is in it |
+/// | a folder | made again, even if empty, with mode, owner and (unless changed) time | only where a member is in it |
 /// | a device, pipe or socket | fails the group | stays behind |
 /// | a folder where a member is a file, or the reverse | fails the group | stays behind |
 ///

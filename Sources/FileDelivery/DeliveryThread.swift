@@ -83,8 +83,7 @@ struct DeliveryWorker {
     private var answers: [DeliveryReport] = []
     private var unflushed: [(task: TaskIndex, folder: ExactText)] = []
     private var flushDue: Instant?
-    /// The number of the last copy; copies count from `1 << 31`, so that their numbers are never those of attempts, which are
-    /// smaller.
+    /// The number of the last copy; copies count from `1 << 31`, above the numbers of attempts.
     private var copies: UInt32 = 1 << 31
     private let sweeps: Bool
     private struct WaitingGroup {

@@ -1,28 +1,29 @@
 import TransferModel
 
-/// What is to happen in the world, the earliest first; what falls due together comes in the order it was put.
+/// The pending happenings of a simulated world: a heap, earliest first. Entries that fall due together come in the
+/// order they were put.
 struct Calendar {
     enum Kind: UInt8 {
-        /// The head of an answer, or the failure to get one.
+        /// The head of a response, or the failure to get one.
         case answer
-        /// The next transfer of a host has its share.
+        /// The next transfer of a host has received its share of the bandwidth.
         case body
-        /// A cancelled transfer is gone.
+        /// The cancellation of a transfer is complete.
         case gone
-        /// Local work is done.
+        /// The local work of a delivery is done.
         case delivered
         case published
         case outage
-        /// The network under all that moves goes away.
+        /// The client moves to another network, which ends every connection that uses one.
         case handover
     }
 
     struct Entry {
         let due: Int64
         let order: UInt32
-        /// A flight's place, a host, a group or an outage.
+        /// Depends on `kind`: a flight's place, a host, a group, an outage or a handover.
         let index: Int32
-        /// Of the flight or host when it was put; a later one makes it void.
+        /// The generation of the flight or host when the entry was put; the entry is void once that has moved on.
         let generation: UInt32
         let kind: Kind
 
@@ -47,11 +48,11 @@ struct Calendar {
 
     mutating func drop(where isUnwanted: (Entry) -> Bool) {
         let kept = items.filter { !isUnwanted($0) }.sorted { $0.isBefore($1) }
-        // What is sorted is a heap.
+        // A sorted array is a valid heap.
         items = kept
     }
 
-    /// The first one, when it is due by then.
+    /// Removes and returns the first entry if it is due by `instant`; `nil` otherwise.
     mutating func take(until instant: Instant) -> Entry? {
         guard let first = items.first, first.due <= instant.nanoseconds, let last = items.popLast() else { return nil }
         guard !items.isEmpty else { return first }

@@ -1,18 +1,19 @@
 internal import Scheduling
 package import TransferModel
 
-/// The events of a simulated run: the same kinds in the same order as a real run tells, for the same consumers.
+/// Produces the events of a simulated run: the same kinds in the same order as a real run reports, for the same
+/// consumers.
 package final class EventTape {
-    /// An attempt that has begun and not been told the end of.
+    /// An attempt that has begun and whose end has not been reported.
     private struct OpenAttempt {
         let number: Int
         let startedAt: Now
         var origin: OriginID?
         var url: String
         var error: TransferError?
-        /// Its own, whatever became of the task: a group may fail later.
+        /// Whether the attempt itself succeeded, whatever becomes of the task: its group may fail later.
         var hasSucceeded = false
-        /// The status of an answer that may turn out to be a redirect.
+        /// The status of the last response, which may turn out to be a redirect.
         var status: Int?
         var hasResponse = false
         var bytes: Int64 = 0
@@ -27,6 +28,7 @@ package final class EventTape {
     private var open: [TaskIndex: OpenAttempt] = [:]
     private var facts = ExitFacts()
     private var bytes: [TaskIndex: Int64] = [:]
+    /// The first error that the consumer threw; `nil` while it threw none.
     package private(set) var failure: (any Error)?
 
     package init(_ consumer: any EventConsumer) { self.consumer = consumer }
@@ -81,7 +83,7 @@ package final class EventTape {
     func performs(_ command: ExecutorCommand, _ now: Now) {
         guard case .start(let task, let number, let mirror) = command else { return }
         let origin = plan.origin(of: task, mirror: mirror)
-        // Of two places at one host each has its own.
+        // Two mirrors at one host get different URLs.
         let url = Self.url(task, origin) + (mirror == 0 ? "" : "?\(mirror)")
         open[task] = OpenAttempt(number: number, startedAt: now, origin: origin, url: url)
         add(.attemptStarted(AttemptStart(number: number, url: url)), now, task: task)
@@ -97,7 +99,7 @@ package final class EventTape {
         }
     }
 
-    /// `away` is time that the task's waits tell of.
+    /// Reports the end of the task's open attempt, if there is one. `away` is time that the task's waits account for.
     private func endAttempt(
         _ task: TaskIndex, _ outcome: TaskOutcome, _ error: TransferError?, backoff: TimeSpan?, away: TimeSpan,
         _ now: Now
@@ -114,7 +116,7 @@ package final class EventTape {
             now, task: task)
     }
 
-    /// What moved, as one request.
+    /// Returns the attempt's moved bytes as the metrics of one request; empty if none moved.
     private static func transactions(_ url: String, _ bytes: Int64, _ began: WallTime) -> [TransactionMetrics] {
         guard bytes > 0 else { return [] }
         var metrics = TransactionMetrics(method: "GET", url: url, fetchStart: began)
@@ -145,7 +147,7 @@ package final class EventTape {
     func takes(_ report: ExecutorReport, _ now: Now) {
         switch report {
         case .answered(let task, let answer):
-            // What a further request is answered with is no response of its task.
+            // The response to a further request (a segment) is not a response of its task.
             guard !answer.isFurther else { return }
             open[task]?.status = answer.status
             if !(300..<400).contains(answer.status) { respond(task, answer.status, now) }

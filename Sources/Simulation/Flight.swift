@@ -1,69 +1,69 @@
 import TransferModel
 
-/// One attempt under way in the world.
+/// One attempt under way in the simulated world, or one of the further requests that bring segments of its body.
 struct Flight {
     enum Phase: UInt8 {
         /// A request is on its way.
         case asking
         /// The body moves.
         case moving
-        /// The body stands until there is credit.
+        /// The body waits for bandwidth credit.
         case starved
         case awaitingGrant
-        /// Its own part is here; the streams beside it still move.
+        /// The flight's own part of the body is complete; its branches still move.
         case gathering
         /// Only local work is left.
         case delivering
-        /// Cancelled; soon gone.
+        /// Cancelled; ends when its `gone` entry is due.
         case leaving
     }
 
-    /// What becomes of a request, decided when it is sent.
+    /// The outcome of a request, decided when it is sent.
     enum Fate {
         case answer(status: Int, retryAfter: TimeSpan?)
-        /// The connection ends after so many bytes.
+        /// The connection ends after this number of bytes.
         case cut(after: Int64)
         case redirect(to: OriginID)
-        /// Whole, as far as one can tell on a connection shared with others.
+        /// The body arrives, but nothing proves that it is whole: its connection is shared with other streams.
         case doubted
         case silence
-        /// The connection ends without an answer.
+        /// The connection ends without a response.
         case hangUp
     }
 
     let task: TaskIndex
     let attempt: Int
     var phase = Phase.asking
-    /// `nil` for what needs no connection.
+    /// The origin of the current request; `nil` for a task that needs no connection.
     var origin: OriginID?
-    /// Whether it holds a slot there.
+    /// Whether the flight holds a slot at `origin`.
     var holdsSlot = true
     var fate = Fate.answer(status: 200, retryAfter: nil)
     var hop = 0
-    /// On a connection of its own.
+    /// Whether the current request has a connection of its own.
     var isAlone = false
-    /// The whole body, and what of it is here.
+    /// Length in bytes of the whole body (of a branch: of its segment), and how many of them have arrived.
     var size: Int64
     var received: Int64
-    /// The part that moves now, and what the host's clock showed when it began.
+    /// Length in bytes of the part that moves now, and the reading of the host's byte clock when that part began.
     var segment: Int64 = 0
     var segmentStart = 0.0
-    /// `nil` when no limit on bandwidth concerns it.
+    /// Bytes that may still move; `nil` if no bandwidth limit applies.
     var credit: Int64?
     var status: Int?
-    /// Its body is sent before it is answered.
+    /// Whether the request's body is sent before the response comes.
     var isUpload = false
-    /// What is cut of its body moved in vain.
+    /// Whether an interrupted body starts over at 0: no part of it can be resumed.
     var isWhole = false
 
-    // Of a body that comes in segments.
-    /// The flight that this one brings a part of.
+    // Only for a body that comes in segments:
+    /// The place of the flight whose body this one brings a segment of; `nil` for an attempt's own flight.
     var parent: Int?
-    /// The flights that bring parts of this one, and how many have been in all.
+    /// The places of the flights that bring segments of this one's body now, and how many there have been in all.
     var branches: [Int] = []
     var branchCount = 0
-    /// How many at one time would be of use.
+    /// How many branches the flight last said it could use at one time.
     var branchesWanted = 0
-    /// Its answer began.
+    /// Whether the response to a branch's request has begun.
     var isAnswered = false
 }

@@ -13,7 +13,7 @@ struct HostShare {
 
     let rate: Double
     private(set) var count = 0
-    /// Counts up with each change: an entry of the calendar that was made before is void.
+    /// Counts up with each change; it voids calendar entries that were put before.
     private(set) var generation: UInt32 = 0
     private var clock = 0.0
     private var readAt = Instant(nanoseconds: 0)
@@ -21,10 +21,10 @@ struct HostShare {
 
     init(rate: Int64) { self.rate = Double(max(1, rate)) }
 
-    /// The same bandwidth, and nobody there.
+    /// Keeps the bandwidth of `other` and none of its transfers.
     init(_ other: HostShare) { rate = other.rate }
 
-    /// The clock's reading, which a transfer keeps as its beginning.
+    /// Advances the byte clock to `now` and returns its reading, which a transfer keeps as its beginning.
     mutating func reading(at now: Instant) -> Double {
         let elapsed = (now - readAt).seconds
         readAt = now
@@ -42,14 +42,15 @@ struct HostShare {
         return start
     }
 
-    /// One left before its time; its place in the heap is found void later.
+    /// Notes that one transfer left before it was done; its entry in the heap is found void later.
     mutating func remove(at now: Instant) {
         _ = reading(at: now)
         count -= 1
         generation &+= 1
     }
 
-    /// When the next one is done if nothing changes. `isVoid` tells of those that left.
+    /// Returns when the next transfer is done if nothing changes, `nil` if there is none. `isVoid` tells whether the
+    /// entry of a flight and its generation is void.
     mutating func next(isVoid: (Int, UInt32) -> Bool) -> Instant? {
         dropVoid(isVoid)
         guard let first = members.first else { return nil }
@@ -57,11 +58,11 @@ struct HostShare {
         return readAt + TimeSpan(nanoseconds: Int64((min(seconds, 1e9) * 1e9).rounded(.up)))
     }
 
-    /// One that is done by now, if there is one.
+    /// Removes and returns a flight whose part is done by `now`; `nil` if there is none.
     mutating func takeDone(at now: Instant, isVoid: (Int, UInt32) -> Bool) -> Int? {
         let reading = reading(at: now)
         dropVoid(isVoid)
-        // Half a byte more or less is the clock's own error.
+        // The clock's own error may be half a byte.
         guard let first = members.first, first.done <= reading + 0.5 else { return nil }
         removeFirst()
         count -= 1

@@ -1,15 +1,20 @@
 package import TransferModel
 
-/// How the attempts of a real run went: a script that the same tasks can be sent through again.
+/// How the attempts of a real run went: a script that a simulated world replays for the same tasks.
 package struct RecordedRun: Sendable {
+    /// How one recorded attempt went.
     package struct Attempt: Hashable, Sendable {
+        /// Time from the attempt's beginning to its end, all hops included.
         package var duration: TimeSpan
+        /// The outcome of the attempt.
         package var outcome: TaskOutcome
+        /// The error of an attempt that failed; `nil` for one that succeeded.
         package var error: ErrorName?
+        /// The status of the last response before the attempt ended; `nil` if none was recorded.
         package var status: Int?
-        /// What the server asked for.
+        /// The pause that the server asked for, if it did.
         package var retryAfter: TimeSpan?
-        /// The origins it was redirected to, one after the other.
+        /// The origins the attempt was redirected to, in order.
         package var hops: [OriginID]
 
         package init(
@@ -25,7 +30,8 @@ package struct RecordedRun: Sendable {
         }
     }
 
-    /// By task, in order. An attempt beyond the last goes as the last did.
+    /// The recorded attempts of each task, in order, by task index. A replayed attempt beyond the last one goes as the
+    /// last did.
     package let attempts: [[Attempt]]
     package init(attempts: [[Attempt]]) { self.attempts = attempts }
 
@@ -36,7 +42,7 @@ package struct RecordedRun: Sendable {
 }
 
 extension SimulatedWorld {
-    /// Each hop takes an even part of what the attempt took.
+    /// Schedules the next recorded response of a flight. Each hop takes an even part of the attempt's duration.
     mutating func replay(_ place: Int) {
         guard let flight = flights[place] else { return }
         let attempt = script?.attempt(flight.attempt, of: flight.task)

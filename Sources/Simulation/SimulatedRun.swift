@@ -1,12 +1,13 @@
 package import Scheduling
 package import TransferModel
 
-/// What a simulated run is, beside its world.
+/// What defines a simulated run, apart from its world.
 package struct SimulatedSetting: Sendable {
+    /// The plan that the scheduler is given.
     package var plan: SchedulingPlan
-    /// `limits.hosts`.
+    /// The job's `limits.hosts`, by origin.
     package var hostLimits: [(origin: OriginID, limits: OriginLimits)] = []
-    /// Told when so much time has passed, in this order.
+    /// Commands to the run, each with the time since its beginning at which it comes; ascending by that time.
     package var commands: [(after: TimeSpan, command: RunCommand)] = []
     /// The longest time by which a turn comes late, as turns of a real loop do.
     package var lateness = TimeSpan.zero
@@ -14,32 +15,41 @@ package struct SimulatedSetting: Sendable {
     package var start = Now(
         instant: Instant(nanoseconds: 1_000_000_000_000), boot: Instant(nanoseconds: 1_000_000_000_000),
         wall: WallTime(nanoseconds: 1_795_244_400_000_000_000))
+    /// With a `tape` the run produces events as a real one does; without it, it is faster.
     package init(_ plan: SchedulingPlan) { self.plan = plan }
 }
 
-/// What a simulated run came to.
+/// The outcome and the counts of a simulated run.
 package struct SimulationResult: Hashable, Sendable {
+    /// Why the simulation ended.
     package enum Ending: Hashable, Sendable {
+        /// The scheduler reported that the run is finished.
         case finished
         /// Nothing was under way or due, and tasks were left: the scheduler forgot them.
         case stuck
-        /// More turns or time than it was given.
+        /// The run took more turns or time than it was allowed.
         case endless
-        /// The process that carried it ended.
+        /// The simulated process ended before the run did.
         case interrupted
     }
+    /// Why the simulation ended.
     package var ending = Ending.finished
-    /// In the world's time.
+    /// Simulated time from the beginning of the run to its end.
     package var duration = TimeSpan.zero
+    /// Turns of the scheduler in this process.
     package var turns = 0
+    /// Attempts that the scheduler started in this process.
     package var attempts = 0
+    /// Hash over all actions of the scheduler, with their times.
     package var trace = TraceHash()
-    /// By outcome, the tolerated failures among the failed.
+    /// Number of tasks per outcome; tolerated failures count as failed.
     package var outcomes: [TaskOutcome: Int] = [:]
+    /// Continues an interrupted run in another process: what was under way is lost, and the new scheduler knows only
+    /// the `history`. Commands that fell into the `gap` come late; changes of networks in it are already in effect.
     package init() {}
 }
 
-/// The real scheduler before a modelled world, on a virtual clock, as fast as both can think.
+/// Runs the real scheduler against a modelled world on a virtual clock, as fast as both can compute.
 package struct SimulatedRun<Observer: SimulationObserver> {
     private var scheduler: Scheduler
     private var world: SimulatedWorld
@@ -48,8 +58,9 @@ package struct SimulatedRun<Observer: SimulationObserver> {
     private var now: Now
     private var lateness: RandomBits
     private let tape: EventTape?
-    /// Of the processes before.
+    /// What the events of earlier processes say of the run; `nil` in a run's first process.
     private var history: RunHistory?
+    /// Receives every report, command and action of the run.
     package var observer: Observer
     private var result = SimulationResult()
 
@@ -98,7 +109,8 @@ package struct SimulatedRun<Observer: SimulationObserver> {
         self.history = history
     }
 
-    /// Runs to the end, or until somebody ends the process after a turn. The bounds are for a scheduler that goes wrong.
+    /// Runs to the end, or until `isInterrupted` returns true after a turn, which ends the process. The bounds stop a
+    /// scheduler that goes wrong.
     package mutating func run(
         mostTurns: Int = .max, mostTime: TimeSpan = .forever, until isInterrupted: () -> Bool = { false }
     ) -> SimulationResult {
@@ -106,7 +118,8 @@ package struct SimulatedRun<Observer: SimulationObserver> {
         return goOn(mostTurns: mostTurns, mostTime: mostTime, until: isInterrupted)
     }
 
-    /// The process is not ended after all where it stands: it makes way first.
+    /// Hands the run over instead of ending the process at once: attempts of `tasks` come to their end first, the
+    /// others are interrupted then. Returns once no attempt is under way or the run is finished.
     package mutating func makeWay(
         awaiting tasks: Set<TaskIndex>, mostTurns: Int = .max, mostTime: TimeSpan = .forever
     ) -> SimulationResult {
@@ -142,7 +155,7 @@ package struct SimulatedRun<Observer: SimulationObserver> {
         return result
     }
 
-    /// Since the beginning of the run.
+    /// Time since the beginning of the run.
     package var time: TimeSpan { now.instant - setting.start.instant }
 
     private mutating func turn() {
@@ -165,9 +178,9 @@ package struct SimulatedRun<Observer: SimulationObserver> {
         tape?.handOver()
     }
 
-    /// When something is to happen next, in the world, in the scheduler or by a command.
+    /// Returns when something happens next in the world, in the scheduler or by a command; `nil` if nothing will.
     private func nextMoment() -> Instant? {
-        // What is to come from outside keeps nobody waiting: commands alone are no reason to go on.
+        // Commands count here as well: a command can be what the run waits for.
         var next: Instant?
         if let world = world.next { next = world }
         if let deadline = scheduler.nextDeadline(now: now) { next = min(next ?? deadline, deadline) }
@@ -202,7 +215,7 @@ package struct SimulatedRun<Observer: SimulationObserver> {
             tape?.takes(report, now)
             scheduler.take(report, now: now)
         }
-        // What that ends is told a moment later, as a client has to end it first.
+        // Attempts that the change ends are reported a moment later, as a client has to end them first.
         for conditions in news { world.change(to: conditions) }
     }
 }

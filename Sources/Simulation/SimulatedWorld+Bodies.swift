@@ -1,9 +1,10 @@
 import TransferModel
 
-// Bodies that are sent, and bodies that do not begin because too few bytes are left of the run.
+// Uploads, and bodies that do not begin because `limits.maximumBytes` leaves too little for them.
 
 extension SimulatedWorld {
-    /// Whether the flight ends here: no part of its body is worth anything, and `limits.maximumBytes` cuts it.
+    /// Ends the flight if its body cannot be resumed and does not fit into what `limits.maximumBytes` leaves. Returns
+    /// whether it did.
     mutating func putsOff(_ place: Int) -> Bool {
         guard let flight = flights[place], flight.isWhole, flight.size > 0, let answer = ask(for: flight),
             let error = budget?.refusal(answer, of: "the body", length: flight.size)
@@ -21,14 +22,15 @@ extension SimulatedWorld {
         budget?.ask(flight.task, length: flight.size)
     }
 
-    /// Before anybody hears that bytes moved: those may have been the last ones that may.
+    /// Counts moved bytes against `limits.maximumBytes`, and reports that an upload's body is sent completely. Called
+    /// before `moved` is reported: these bytes may be the last ones allowed.
     mutating func noteSent(_ place: Int, _ flight: Flight, _ bytes: Int64) {
         budget?.moved(flight.task, bytes)
         guard budget != nil, flight.awaitsFirstAnswer, flight.received + bytes == flight.size else { return }
         reports.append(.sentBody(flight.task))
     }
 
-    /// All of the body was sent.
+    /// Schedules the response to an upload whose body was sent completely.
     mutating func awaitAnswer(_ place: Int, _ host: WorldModel.Host) {
         flights[place]?.phase = .asking
         generations[place] &+= 1
@@ -39,7 +41,7 @@ extension SimulatedWorld {
 extension Flight {
     var awaitsFirstAnswer: Bool { isUpload && parent == nil && status == nil }
 
-    /// What is answered at once, and not well, is sent nothing.
+    /// Whether the flight sends its body before it is answered. A request that is refused at once gets none.
     var sendsFirst: Bool {
         guard awaitsFirstAnswer, received < size else { return false }
         switch fate {

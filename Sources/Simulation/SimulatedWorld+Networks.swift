@@ -1,16 +1,16 @@
 import Scheduling
 package import TransferModel
 
-// Networks in the world: what their changes do to what is under way, as a client that watches them would end it.
+// What changes of networks do to attempts under way, as a client that watches its networks would end them.
 
 extension SimulatedWorld {
-    /// Ends what its task may not send over any network that is left.
+    /// Adopts `conditions` and ends the attempts that may not use any of the networks left.
     package mutating func change(to conditions: Conditions) {
         self.conditions = conditions
         loseNetwork { world, place in world.shortage(at: place) != nil }
     }
 
-    /// The next network is there at once, and no connection survives.
+    /// Ends every attempt that uses a network: the next network is there at once, and no connection survives.
     mutating func handOver() {
         loseNetwork { world, place in world.flights[place]?.origin.map { world.needsNetwork($0) } ?? false }
     }
@@ -21,7 +21,7 @@ extension SimulatedWorld {
         }
     }
 
-    /// Asked when a connection would be opened.
+    /// Returns why a connection to `origin` cannot be opened now; `nil` if it can.
     func refusal(of flight: Flight, at origin: OriginID) -> TransferError? {
         guard needsNetwork(origin) else { return nil }
         if let shortage = shortage(of: flight.task) {

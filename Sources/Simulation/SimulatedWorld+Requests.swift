@@ -1,7 +1,7 @@
 import Scheduling
 import TransferModel
 
-// The life of a request in the world: sent, answered, its body moved.
+// The life of a request: sent, answered, its body moved.
 
 extension SimulatedWorld {
     /// Sends the flight's request to the origin whose slot it holds.
@@ -17,7 +17,7 @@ extension SimulatedWorld {
         calendar.put(.answer, place, generations[place], at: now + delay)
     }
 
-    /// What becomes of a request, and a part of its latency that is left to chance.
+    /// Draws the outcome of a request, and the random part of its latency as a share of it.
     func fate(of flight: Flight, at host: WorldModel.Host) -> (Flight.Fate, jitter: Double) {
         var chance = Chance(seed: model.seed, Int(flight.task.raw), flight.attempt, flight.hop + 1)
         let jitter = Double(chance.below(1024)) / 4096
@@ -45,7 +45,7 @@ extension SimulatedWorld {
         return (.answer(status: 200, retryAfter: nil), jitter)
     }
 
-    /// The head of the answer is there, or it is known that none will come.
+    /// Handles the moment at which the head of the response arrives, or at which it is known that none will come.
     mutating func answered(_ place: Int) {
         guard script == nil else { return replayed(place) }
         guard let flight = flights[place], let origin = flight.origin else { return }
@@ -95,7 +95,7 @@ extension SimulatedWorld {
         }
     }
 
-    /// Gives its slot back and asks for one for the next request.
+    /// Gives the slot back and requests one for the flight's next request.
     private mutating func askAgain(_ place: Int, at origin: OriginID) {
         guard let flight = flights[place] else { return }
         release(place)
@@ -104,7 +104,8 @@ extension SimulatedWorld {
         reports.append(.needsGrant(flight.task, origin, isAlone: flight.isAlone))
     }
 
-    /// Whether the request is one too many, and what the host tells of its quota.
+    /// Counts a request against the host's quota. Returns whether it exceeds the quota, and what the response says of
+    /// it.
     mutating func countRequest(
         _ origin: OriginID, _ host: WorldModel.Host
     ) -> (isOver: Bool, told: RequestQuota?) {
@@ -125,7 +126,7 @@ extension SimulatedWorld {
         return (hosts[number].requests > quota.limit, told)
     }
 
-    /// An answer that is not what the task expects.
+    /// Ends the flight with a response that the task does not expect.
     private mutating func refuse(_ place: Int, _ status: Int, _ quota: RequestQuota?, _ retryAfter: TimeSpan?) {
         guard let flight = flights[place] else { return }
         reports.append(.answered(flight.task, Answer(status: status, quota: quota)))
@@ -136,7 +137,7 @@ extension SimulatedWorld {
                 retryAfter: retryAfter, sentSomething: true))
     }
 
-    /// The connection failed, before an answer or in the middle of one.
+    /// Ends the flight because its connection failed, before a response or within one.
     mutating func fail(_ place: Int, _ name: ErrorName) {
         let message = flights[place]?.status == nil ? "no connection" : "the connection was lost"
         fail(place, TransferError(name, message))
@@ -154,7 +155,7 @@ extension SimulatedWorld {
 
     // MARK: Bodies
 
-    /// Moves the next part of the body, as far as credit goes; the rest of the attempt when nothing is left.
+    /// Moves the next part of the body, as far as credit allows; finishes the body if nothing is left of it.
     mutating func moveOn(_ place: Int) {
         guard var flight = flights[place], let origin = flight.origin else { return }
         var left = flight.size - flight.received
@@ -164,7 +165,7 @@ extension SimulatedWorld {
         }
         guard left > 0 else { return flight.parent == nil ? wholeBody(place, origin) : endBranch(place, .done) }
         let number = Int(origin.raw)
-        // What has all the bandwidth there is takes no time, however long it is.
+        // A host without a bandwidth limit moves the whole rest at once, which takes no time.
         flight.segment = hosts[number].share == nil ? left : min(left, model.reportEvery)
         let purse = flight.parent ?? place
         if let credit = flights[purse]?.credit {
@@ -189,7 +190,7 @@ extension SimulatedWorld {
         }
     }
 
-    /// The bodies of a host that have their share by now.
+    /// Finishes the parts of a host's transfers that have received their share by now.
     mutating func moveBodies(_ host: Int, _ generation: UInt32) {
         guard hosts[host].share?.generation == generation else { return }
         while let place = takeDone(host) { finishSegment(place) }
@@ -211,7 +212,7 @@ extension SimulatedWorld {
 
     private mutating func finishSegment(_ place: Int) {
         guard let flight = flights[place] else { return }
-        // Out of the host's share: what follows must not take it out once more.
+        // The flight has left the host's share: what follows must not remove it once more.
         flights[place]?.phase = .asking
         move(place, flight.segment)
         if case .cut(let after) = flight.fate { flights[place]?.fate = .cut(after: after - flight.segment) }
@@ -226,7 +227,7 @@ extension SimulatedWorld {
         reports.append(.moved(flight.task, bytes: bytes))
     }
 
-    /// Takes a body out of its host's share, with what of the present part has moved.
+    /// Takes a flight out of its host's share and counts the bytes of the current part that have moved.
     mutating func stopMoving(_ place: Int) {
         guard let flight = flights[place], flight.phase == .moving, let origin = flight.origin else { return }
         let number = Int(origin.raw)

@@ -1,16 +1,17 @@
 import Scheduling
 import TransferModel
 
-// Bodies that come in segments: flights that bring a part of another's body under a slot that it was lent.
+// Bodies in segments: a branch is a flight that brings a part of another's body, under a slot that was lent to it.
 
 extension SimulatedWorld {
     enum BranchEnd {
         case done, recalled
-        /// Another would fare no better.
+        /// Another branch would fare no better.
         case failed
     }
 
-    /// The body is long enough to be shared, if the world has it so.
+    /// Reports how many further slots the flight could use, if the model has segments and the body is long enough for
+    /// them.
     mutating func offerSegments(_ place: Int) {
         guard let flight = flights[place], let origin = flight.origin, !flight.isAlone else { return }
         if case .doubted = flight.fate { return }
@@ -20,9 +21,9 @@ extension SimulatedWorld {
         reports.append(.couldUse(flight.task, origin, slots: most - 1))
     }
 
-    /// Takes half of what is left of the longest stream and does not move yet.
+    /// Starts a branch with half of what the stream with the most left still has to move.
     mutating func lent(_ task: TaskIndex, _ origin: OriginID) {
-        // One that has ended meanwhile gave back with its own slot what it was lent.
+        // An attempt that ended meanwhile gave its lent slots back together with its own.
         guard let place = place(of: task), let flight = flights[place], flight.branchesWanted > 0 else { return }
         let streams = [place] + flight.branches
         guard let slowest = streams.max(by: { free(of: $0) < free(of: $1) }),
@@ -36,7 +37,7 @@ extension SimulatedWorld {
         var branch = Flight(task: task, attempt: flight.attempt, origin: origin, size: share, received: 0)
         branch.parent = place
         flights[place]?.branchCount += 1
-        // A number of its own makes its fate its own.
+        // A hop number of its own gives the branch a fate of its own.
         branch.hop = 1_000 + flight.branchCount
         let new = board(branch)
         flights[place]?.branches.append(new)
@@ -102,7 +103,7 @@ extension SimulatedWorld {
         endBranch(place, .failed)
     }
 
-    /// What it did not bring is its parent's again.
+    /// Ends a branch; what it did not bring becomes its parent's part again.
     mutating func endBranch(_ place: Int, _ end: BranchEnd) {
         stopMoving(place)
         guard let flight = flights[place], let origin = flight.origin, let parent = flight.parent else { return }
@@ -120,7 +121,7 @@ extension SimulatedWorld {
         }
     }
 
-    /// The flight's own part is here: the rest is waited for.
+    /// Handles the end of the flight's own part: waits for its branches, or delivers the body if there are none.
     mutating func gather(_ place: Int) {
         guard let flight = flights[place] else { return }
         guard flight.branches.isEmpty else {

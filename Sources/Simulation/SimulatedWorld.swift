@@ -1,13 +1,13 @@
 package import Scheduling
 package import TransferModel
 
-/// An executor on a virtual clock: it does what the scheduler says in a modelled world, and reports as the real one
+/// An executor on a virtual clock: performs the scheduler's commands in a modelled world and reports as the real one
 /// does. The same plan, model and commands give the same reports.
 package struct SimulatedWorld: Sendable {
     struct HostState: Sendable {
         var share: HostShare?
         var hasToldVersion = false
-        /// Requests in the present window of its quota.
+        /// Number of the current window of the host's quota, and the requests counted in it.
         var window: Int64 = -1
         var requests = 0
     }
@@ -21,20 +21,20 @@ package struct SimulatedWorld: Sendable {
     var calendar = Calendar()
     var hosts: [HostState]
     var flights: [Flight?] = []
-    /// Of each place: counts up when a flight leaves it, or begins another part.
+    /// By place in `flights`; counts up when a flight leaves the place or begins another part.
     var generations: [UInt32] = []
     private var free: [Int] = []
-    /// Where each task's flight is; -1 is nowhere.
+    /// By task: the place of its flight in `flights`, or -1.
     private var places: [Int32]
-    /// What an earlier attempt left to go on from.
+    /// Bytes of a body that an earlier attempt of the task left to resume from.
     var partials: [TaskIndex: Int64] = [:]
     var reports: [ExecutorReport] = []
     var budget: ByteBudget?
-    /// Flights under way.
+    /// Number of flights under way, branches included.
     package private(set) var flightCount = 0
 
-    /// With a `script`, attempts last and end as they were recorded, and of the model only what follows from
-    /// publishing and cancelling counts.
+    /// Creates a world that begins at `now`. With a `script`, attempts last and end as they were recorded; of the model
+    /// only publishing and cancelling count.
     package init(_ model: WorldModel, plan: SchedulingPlan, script: RecordedRun? = nil, now: Instant) {
         self.model = model
         self.plan = plan
@@ -51,10 +51,10 @@ package struct SimulatedWorld: Sendable {
         for (index, handover) in model.handovers.enumerated() { calendar.put(.handover, index, 0, at: now + handover) }
     }
 
-    /// When something happens next.
+    /// When something happens next: now, if reports are waiting; `nil` if nothing will.
     package var next: Instant? { reports.isEmpty ? calendar.next : now }
 
-    /// Everything that happens until `instant`, in order.
+    /// Runs the world up to `instant` and returns the reports of all that happened, in order.
     package mutating func advance(to instant: Instant) -> [ExecutorReport] {
         while let entry = calendar.take(until: instant) {
             now = max(now, Instant(nanoseconds: entry.due))
@@ -84,6 +84,7 @@ package struct SimulatedWorld: Sendable {
 
     // MARK: From the scheduler
 
+    /// Carries out a command of the scheduler; its reports come with the next `advance(to:)`.
     package mutating func perform(_ command: ExecutorCommand, now: Instant) {
         self.now = max(self.now, now)
         switch command {
@@ -137,7 +138,7 @@ package struct SimulatedWorld: Sendable {
 
     private mutating func cancel(_ task: TaskIndex, _ keepPartial: Bool) {
         guard let place = place(of: task), let flight = flights[place] else { return }
-        // A body that is whole stands; one that is leaving already is told once.
+        // A complete body is kept, and a flight that is leaving was cancelled already.
         guard flight.phase != .delivering, flight.phase != .leaving else { return }
         stopMoving(place)
         dropBranches(of: place)
@@ -147,8 +148,8 @@ package struct SimulatedWorld: Sendable {
         calendar.put(.gone, place, generations[place], at: now + model.cancelTime)
     }
 
-    /// The client is gone, and another comes at `instant`: nothing is under way any more. What was half done may be
-    /// there to go on with.
+    /// Ends all flights without a report: the client's process is gone, and another one begins at `instant`. With
+    /// `keepingPartials`, it finds the bytes of interrupted bodies.
     package mutating func lose(keepingPartials: Bool, until instant: Instant, _ conditions: Conditions?) {
         for place in flights.indices {
             guard let flight = flights[place] else { continue }
@@ -196,7 +197,7 @@ package struct SimulatedWorld: Sendable {
         return place
     }
 
-    /// The last of an attempt: its slot, then its verdict.
+    /// Ends an attempt: reports its slot as released, then its verdict.
     mutating func end(_ place: Int, _ verdict: Verdict) {
         stopMoving(place)
         dropBranches(of: place)
@@ -228,7 +229,8 @@ package struct SimulatedWorld: Sendable {
         reports.append(.published(GroupIndex(raw: UInt16(group)), error))
     }
 
-    /// Some wait for somebody else just then; others are at it.
+    /// Cancels the publishing of a group, in half of the cases: those stand for a group that still waits for another
+    /// run.
     private mutating func giveUp(_ group: Int) {
         var chance = Chance(seed: model.seed, group, 1, 1_000_000)
         guard chance.below(2) == 0 else { return }
@@ -245,7 +247,7 @@ package struct SimulatedWorld: Sendable {
         }
     }
 
-    /// Something of it is on the wire.
+    /// Whether the flight has a request or a body on the wire.
     func isUnderWay(_ place: Int) -> Bool {
         switch flights[place]?.phase {
         case .asking, .moving, .starved, .gathering: true

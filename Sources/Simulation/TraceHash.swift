@@ -1,8 +1,9 @@
 import Scheduling
 import TransferModel
 
-/// A number for all that a scheduler did (FNV-1a): two runs with one number did the same.
+/// A hash (FNV-1a) over all actions of a scheduler and their times: equal hashes mean that two runs did the same.
 package struct TraceHash: Hashable, Sendable {
+    /// The hash so far; starts at FNV-1a's 64-bit offset basis.
     package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
     private mutating func mix(_ number: UInt64) { value = (value ^ number) &* 0x100_0000_01B3 }

@@ -1,52 +1,60 @@
 package import TransferModel
 
-/// A network that does not exist: what a simulated run meets. Times count from the beginning of the run.
+/// The parameters of a network that exists only in a simulation. Times count from the beginning of the run.
 package struct WorldModel: Sendable {
+    /// A span of simulated time, from `from` up to but not including `to`.
     package struct Interval: Hashable, Sendable {
+        /// First moment of the interval.
         package var from: TimeSpan
+        /// First moment after the interval.
         package var to: TimeSpan
         package init(from: TimeSpan, to: TimeSpan) {
             self.from = from
             self.to = to
         }
+        /// The whole of the run.
         package static let always = Interval(from: .zero, to: .forever)
+        /// Whether `time` lies in the interval.
         package func contains(_ time: TimeSpan) -> Bool { from <= time && time < to }
     }
 
-    /// What a host answers amiss, each in so many of a thousand requests. Together at most a thousand.
+    /// The faults of a host: each count is the number of requests in a thousand that it hits. Together at most a
+    /// thousand.
     package struct Faults: Hashable, Sendable {
-        /// 500.
+        /// Answered 500.
         package var serverErrors = 0
-        /// 404.
+        /// Answered 404.
         package var missing = 0
-        /// 429.
+        /// Answered 429.
         package var tooMany = 0
-        /// 503.
+        /// Answered 503.
         package var unavailable = 0
-        /// The connection ends in mid-body.
+        /// The connection ends within the body.
         package var cuts = 0
-        /// Nothing comes back until the client has waited for `patience`.
+        /// No response comes: the client gives up after `patience`.
         package var silences = 0
-        /// The connection is taken, and ended instead of an answer.
+        /// The connection is accepted, and closed instead of an answer.
         package var hangUps = 0
-        /// The same, whenever these tasks ask: so many of a thousand.
+        /// Tasks in a thousand whose every request to this host is hung up on.
         package var badPaths = 0
-        /// On to another host.
+        /// Redirected to a host drawn at random.
         package var redirects = 0
-        /// A body over HTTP/2 whose end nothing proves: it is fetched again on a connection of its own.
+        /// Answered over HTTP/2 with a body whose end nothing proves: it is fetched again on a connection of its own.
         package var doubts = 0
-        /// Sent with 429 and 503.
+        /// `Retry-After` of responses 429 and 503; `nil` sends none.
         package var retryAfter: TimeSpan?
         package init() {}
     }
 
-    /// So many requests in each window from the beginning of the run; what is more is answered 429.
+    /// A limit on requests per window, counted from the beginning of the run; requests beyond it are answered 429.
     package struct Quota: Hashable, Sendable {
+        /// Requests allowed in each window.
         package var limit: Int
+        /// Length of a window.
         package var window: TimeSpan
-        /// It tells in `RateLimit` how much is left.
+        /// Whether responses say in `RateLimit` how many requests are left.
         package var isTold: Bool
-        /// It tells its policy too.
+        /// Whether responses state the limit and the window too; only with `isTold`.
         package var tellsPolicy: Bool
         package init(limit: Int, window: TimeSpan, isTold: Bool, tellsPolicy: Bool) {
             self.limit = limit
@@ -56,60 +64,71 @@ package struct WorldModel: Sendable {
         }
     }
 
+    /// One host of the modelled network.
     package struct Host: Sendable {
-        /// From the request to the head of the answer.
+        /// Time from a request to the head of its response, before a random addition of up to a quarter.
         package var latency = TimeSpan.milliseconds(20)
-        /// Bytes a second, shared evenly by the transfers there; `nil` is more than anybody can take.
+        /// Bytes per second, shared evenly by the host's transfers; `nil` moves any body in no time.
         package var bandwidth: Int64?
+        /// The protocol that the host's connections use.
         package var version = HTTPProtocol.http1
-        /// When nobody listens there.
+        /// When connections to the host are refused.
         package var refusals: [Interval] = []
-        /// When it answers 503, with the `retryAfter` of its faults.
+        /// When the host answers 503, with the `retryAfter` of its faults.
         package var overloads: [Interval] = []
-        /// When none of the networks that there are leads there.
+        /// When none of the client's networks has a route to the host.
         package var detours: [Interval] = []
+        /// How often its requests go wrong.
         package var faults = Faults()
+        /// The limit on requests that the host enforces; `nil` for none.
         package var quota: Quota?
         package init() {}
     }
 
-    /// How long bodies are.
+    /// The lengths of bodies in bytes.
     package enum Sizes: Sendable {
+        /// The same for all tasks.
         case fixed(Int64)
-        /// By task.
+        /// By task index.
         case listed([Int64])
-        /// Evenly between the two, by the seed.
+        /// Drawn evenly from the two bounds and all between, by the seed.
         case between(Int64, Int64)
     }
 
+    /// The hosts, by the raw value of their `OriginID`.
     package var hosts: [Host] = []
-    /// When the client has no network: what is under way is cut, nothing can be reached.
+    /// When the client has no network: requests and bodies under way are cut at its beginning, and nothing can be
+    /// reached.
     package var outages: [Interval] = []
-    /// When the client goes from one network to another: what is under way ends, and its host is not to blame.
+    /// When the client moves from one network to another: what is under way ends, and its host is not to blame.
     package var handovers: [TimeSpan] = []
+    /// The lengths of the tasks' bodies.
     package var sizes = Sizes.fixed(10_000)
-    /// Local work after the last byte.
+    /// Time of an attempt's local work after the last byte.
     package var deliveryTime = TimeSpan.zero
-    /// How long it takes to put a group in place, and in how many of a thousand groups it fails.
+    /// How long it takes to publish a group.
     package var publishTime = TimeSpan.milliseconds(5)
+    /// Groups in a thousand whose publishing fails.
     package var publishFailures = 0
-    /// How long a client waits for a host that says nothing.
+    /// How long the client waits for a host that does not respond.
     package var patience = TimeSpan.seconds(60)
-    /// How long it takes to end a transfer that is to end.
+    /// How long a cancelled transfer takes to end.
     package var cancelTime = TimeSpan.zero
+    /// Redirects of one attempt at most, its repetition of a doubted body counted in.
     package var mostHops = 4
-    /// Bodies come in up to so many segments at once, by the seed; below twice `leastSegment` in one.
+    /// Most segments of one body at a time; the seed draws each body's number up to that.
     package var segments = 1
+    /// Smallest segment in bytes; a body with less than twice as many left is not divided.
     package var leastSegment: Int64 = 1 << 20
-    /// Tasks that send their body before they are answered, and tasks whose body cannot go on where it is cut: so many
-    /// of a thousand.
+    /// Tasks in a thousand that send their body before they are answered.
     package var uploads = 0
+    /// Tasks in a thousand whose body cannot be resumed once it was cut.
     package var wholes = 0
     /// Bytes that move between two reports of a transfer's progress.
     package var reportEvery: Int64 = 1 << 20
-    /// What a transfer reads at once, even beyond its credit.
+    /// Bytes that a transfer reads at once, even beyond its credit.
     package var readAtOnce: Int64 = 0
-    /// Everything that is left to chance follows from it, task by task: the order of events changes nothing.
+    /// Seed of all random choices. They are drawn per task, so that the order of events changes none of them.
     package var seed: UInt64 = 1
     package init() {}
 }
@@ -118,7 +137,7 @@ extension WorldModel {
     func isOut(at time: TimeSpan) -> Bool { outages.contains { $0.contains(time) } }
 
     func isUpload(_ task: Int) -> Bool { isOne(of: uploads, task, 3_000_000) }
-    /// Its host says that it keeps what comes of the body: half of them.
+    /// Whether the host says that it keeps the bytes of the task's upload: true for half of the tasks.
     func keepsUpload(_ task: Int) -> Bool { isOne(of: 500, task, 6_000_000) }
     func isWhole(_ task: Int) -> Bool { isOne(of: wholes, task, 4_000_000) }
     func isBadPath(_ task: Int, at host: Host) -> Bool { isOne(of: host.faults.badPaths, task, 5_000_000) }
@@ -165,6 +184,6 @@ struct Chance {
         return mixed ^ (mixed >> 31)
     }
 
-    /// 0 when `bound` is 0.
+    /// Returns a number from 0 to `bound` - 1; 0 if `bound` is 0.
     mutating func below(_ bound: UInt64) -> UInt64 { bound == 0 ? 0 : next().multipliedFullWidth(by: bound).high }
 }

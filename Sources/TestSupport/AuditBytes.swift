@@ -1,15 +1,15 @@
 import Scheduling
 import TransferModel
 
-/// The bytes that a `bandwidth` lets through, counted beside the scheduler.
+/// Counts the bytes that a `bandwidth` allows, independently of the scheduler.
 struct AuditBytes {
     private let rule: RateRule
-    /// What is read at once may go beyond the rate.
+    /// Bytes that reading at once may go beyond the rate.
     private let debt: Double
     private var level: Double
     private var last: Now
 
-    /// Bytes moved while nothing was limited may be reported this much later.
+    /// How much later bytes that moved while nothing was limited may be reported.
     private static let lateness = TimeSpan.seconds(2)
     private var graceEnds: Instant
 
@@ -22,11 +22,11 @@ struct AuditBytes {
         level = burst(rule.state(at: now.wall).rate)
     }
 
-    /// A second's bytes, and a quarter of a second's that no transfer was given yet.
+    /// Returns the bytes of one second, of a quarter of a second that no transfer was given yet, and the debt.
     private func burst(_ rate: Int64?) -> Double { Double(rate ?? 0) * 1.25 + debt + 1_000 }
 
-    /// Whether the rate allowed so many bytes by now. `underWay` are the bytes that transfers may have been given while nothing
-    /// was limited, and report when they have moved, however slowly.
+    /// Returns whether the rate allowed `amount` more bytes by `now`. `underWay` are the bytes that transfers may have
+    /// been given while nothing was limited, and report when they have moved, however slowly.
     mutating func take(_ amount: Int64, _ now: Now, underWay: Int64) -> Bool {
         defer { last = now }
         let rates = rates(until: now)
@@ -37,7 +37,7 @@ struct AuditBytes {
             graceEnds = now.instant + Self.lateness
             return true
         }
-        // What was saved up at a higher rate is not lost.
+        // Bytes saved up at a higher rate are not lost.
         let full = max(burst(highest), level)
         level = min(full, level + (now.instant - last.instant).seconds * Double(highest)) - Double(amount)
         guard now.instant >= graceEnds else {
@@ -47,7 +47,7 @@ struct AuditBytes {
         return level >= -1e-3
     }
 
-    /// Each rate that was in force since it was last asked; `nil` where nothing was limited.
+    /// Returns each rate in force since the last `take`; `nil` where nothing was limited.
     private func rates(until now: Now) -> [Int64?] {
         var state = rule.state(at: last.wall)
         var rates = [state.rate]

@@ -1,16 +1,17 @@
 internal import Glibc
 package import TransferModel
 
-/// Runs the built program as a user would: with arguments, an environment, a working folder, and a home that is
-/// gone with this object, so that no test meets what another left or what the machine's user has.
+/// Runs the built program as a user would: with arguments, an environment, a working folder, and a home folder that is
+/// deleted with this object, so that no test sees files of another test or of the machine's user.
 package final class Binary: Sendable {
     /// The working folder, where job files are written and reports appear.
     package let folder: TemporaryTree
-    /// `$HOME`, and above the state, cache and runtime folders.
+    /// `$HOME`, which also holds the state, cache and runtime folders.
     package let home: TemporaryTree
     private let program: String
 
-    /// Another program than ours is for testing this class.
+    /// Takes a new working folder if none is given. `program` replaces the built program: for tools, and for tests of
+    /// this class.
     package init(in folder: TemporaryTree? = nil, program: String? = nil) throws {
         self.folder = try folder ?? TemporaryTree("work")
         home = try TemporaryTree("home")
@@ -27,7 +28,7 @@ package final class Binary: Sendable {
         return parts.joined(separator: "/")
     }
 
-    /// Of a release and a debug build the newer one: the other may be of last week's source.
+    /// Returns the newer of the release and the debug build: the other may be of older source.
     private static func locate() throws -> String {
         if let named = Environment["TRANSFER_RUN_BINARY"] { return named }
         let built = ["release", "debug"].map { "\(packageRoot)/.build/\($0)/transfer-run" }
@@ -42,7 +43,7 @@ package final class Binary: Sendable {
         return stat(path, &information) == 0 ? information.st_mtim.tv_sec : nil
     }
 
-    /// Runs to the end. When `timeout` passes the program is killed and the result says so.
+    /// Runs the program to its end. When `timeout` passes, the program is killed and the result says so.
     package func run(
         _ arguments: String..., environment: [String: String] = [:], input: String = "",
         timeout: TimeSpan = .seconds(120)
@@ -50,6 +51,7 @@ package final class Binary: Sendable {
         try start(arguments, environment: environment, input: input, timeout: timeout).wait()
     }
 
+    /// Runs the program with arguments given as an array, otherwise as above.
     package func run(
         arguments: [String], environment: [String: String] = [:], input: String = "",
         timeout: TimeSpan = .seconds(120)
@@ -76,21 +78,29 @@ package final class Binary: Sendable {
             input: Array(input.utf8), timeout: timeout)
     }
 
-    /// What a program left behind.
+    /// What a program left behind: how it ended, its output and its running time.
     package struct Result: Sendable {
+        /// How a program ended.
         package enum Ending: Hashable, Sendable {
             case exit(Int32)
             case signal(Int32)
             /// Killed by the test because it ran longer than allowed.
             case timedOut
         }
+        /// How the program ended.
         package let ending: Ending
+        /// All of standard output.
         package let output: [UInt8]
+        /// All of standard error.
         package let errorOutput: [UInt8]
+        /// Time from the start to the end of the process.
         package let duration: TimeSpan
 
+        /// The exit status; `nil` if a signal or the timeout ended the program.
         package var exitStatus: Int32? { if case .exit(let status) = ending { status } else { nil } }
+        /// Standard output as UTF-8.
         package var outputText: String { String(decoding: output, as: UTF8.self) }
+        /// Standard error as UTF-8.
         package var errorText: String { String(decoding: errorOutput, as: UTF8.self) }
     }
 }

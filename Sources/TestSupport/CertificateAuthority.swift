@@ -1,24 +1,26 @@
 internal import CLibSSL
 internal import Glibc
 
-/// A certificate authority made for a test, with its files in a folder of its own.
+/// A certificate authority made for one test; its files live in a folder that is deleted with it.
 package final class CertificateAuthority: Sendable {
-    /// What is wrong with a certificate.
+    /// The fault that an issued certificate has.
     package enum Flaw: Sendable { case none, expired, notYetValid, otherHost, selfSigned }
 
     /// A certificate and its key as PEM files.
     package struct Issued: Sendable {
+        /// Path of the certificate's PEM file; an intermediate certificate follows in it.
         package let certificateFile: String
+        /// Path of the private key's PEM file.
         package let keyFile: String
-        /// `sha256//…` over the public key, as `tls.trust.pin` wants it.
+        /// `sha256//…` over the public key, in the format of `tls.trust.pin`.
         package let pin: String
-        /// `sha256:…` over the certificate.
+        /// `sha256:…` over the whole certificate.
         package let fingerprint: String
-        /// Of the certificate between this one and the authority, which stands in the same file after it.
+        /// Pin of the intermediate certificate's key; `nil` if the authority signed the certificate itself.
         package let intermediatePin: String?
     }
 
-    /// The authority's own certificate, PEM.
+    /// Path of the authority's own certificate, PEM.
     package let caFile: String
     private let folder: TemporaryTree
     private let caKeyFile: String
@@ -37,7 +39,7 @@ package final class CertificateAuthority: Sendable {
         try key.write(caKeyFile)
     }
 
-    /// A certificate for localhost and 127.0.0.1, or with a name of its own for a client.
+    /// Issues a certificate for localhost and 127.0.0.1, or with a common name of its own for a client.
     package func issue(
         _ name: String = "localhost", flaw: Flaw = .none, throughIntermediate: Bool = false
     ) throws -> Issued {
@@ -81,7 +83,8 @@ extension CertificateAuthority.Issued {
         "\(path).\(UInt64.random(in: 0...UInt64.max)).\(kind)"
     }
 
-    /// Certificate and key in one PKCS#12 file; without a password it is packed under an empty one.
+    /// Writes certificate and key to one PKCS#12 file and returns its path; with an empty password it is encrypted
+    /// under that.
     package func pkcs12(password: String) throws -> String {
         let (certificate, key) = (try Certificate(contentsOf: certificateFile), try KeyPair(contentsOf: keyFile))
         guard let packed = PKCS12_create(password, "test", key.pointer, certificate.pointer, nil, 0, 0, 0, 0, 0) else {
@@ -95,7 +98,7 @@ extension CertificateAuthority.Issued {
         return path
     }
 
-    /// The key once more, in a PEM file that a password opens.
+    /// Writes the key to a PEM file encrypted with `password`, and returns its path.
     package func encryptedKey(password: String) throws -> String {
         let key = try KeyPair(contentsOf: keyFile)
         let path = Self.fresh(keyFile, "encrypted")
@@ -107,7 +110,7 @@ extension CertificateAuthority.Issued {
         return path
     }
 
-    /// Both in one PEM file.
+    /// Writes certificate and key to one PEM file and returns its path.
     package func together() throws -> String {
         let path = Self.fresh(certificateFile, "both")
         let bytes = try TemporaryTree.bytes(at: certificateFile) + TemporaryTree.bytes(at: keyFile)
@@ -118,29 +121,33 @@ extension CertificateAuthority.Issued {
     }
 }
 
-/// How a server speaks TLS.
+/// How a scripted server uses TLS.
 package struct TLSOptions: Sendable {
+    /// A TLS version, by its number on the wire.
     package enum Version: Int32, Sendable {
         case v1_0 = 0x0301
         case v1_1 = 0x0302
         case v1_2 = 0x0303
         case v1_3 = 0x0304
     }
-    /// Share one among servers that a job trusts by one file.
+    /// The authority that signs the server's certificate. Share one among servers that a job trusts by one file.
     package var authority: CertificateAuthority
+    /// Oldest version that the server accepts.
     package var minimum: Version
+    /// Newest version that the server accepts.
     package var maximum: Version
+    /// The fault of the server's certificate.
     package var flaw: CertificateAuthority.Flaw
-    /// False: no close_notify before FIN, as careless servers do.
+    /// Whether the server sends close_notify before FIN; some real servers do not.
     package var closesInOrder: Bool
-    /// Asks the client for a certificate of the same authority and refuses one without.
+    /// Whether the server requests a client certificate of the same authority and refuses clients without one.
     package var requiresClientCertificate: Bool
-    /// Asks for one and goes on without.
+    /// Whether the server requests a client certificate and continues without one.
     package var asksForClientCertificate = false
-    /// Its certificate is signed by one that the authority signed.
+    /// Whether an intermediate certificate stands between the server's and the authority's.
     package var hasIntermediate = false
-    /// Takes HTTP/2 where the client offers it. The server does not speak it: a script for `PRI *`, which is what the
-    /// client's first line looks like, says the frames (`HTTP2Frame`).
+    /// Whether the server selects HTTP/2 when the client offers it. The server does not implement it: a script for the
+    /// route `PRI *`, which is how the client's first line parses, sends the frames (`HTTP2Frame`).
     package var takesHTTP2 = false
 
     package init(
@@ -156,14 +163,15 @@ package struct TLSOptions: Sendable {
     }
 }
 
-/// A server's SSL_CTX. Unchecked: it is not changed after `init`, and OpenSSL counts its references atomically.
+/// A server's SSL_CTX. Unchecked `Sendable`: it is not changed after `init`, and OpenSSL counts its references
+/// atomically.
 final class TLSContext: @unchecked Sendable {
     let pointer: OpaquePointer
     let closesInOrder: Bool
     let leaf: CertificateAuthority.Issued
 
     init(_ options: TLSOptions) throws {
-        // SSL_write cannot be told not to raise it.
+        // SSL_write raises SIGPIPE and has no flag against it.
         signal(SIGPIPE, SIG_IGN)
         guard let context = SSL_CTX_new(TLS_server_method()) else { throw TLSFailure("SSL_CTX_new") }
         pointer = context
@@ -181,7 +189,7 @@ final class TLSContext: @unchecked Sendable {
             try check(SSL_CTX_load_verify_locations(context, options.authority.caFile, nil), "authority")
             let need = options.requiresClientCertificate ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0
             SSL_CTX_set_verify(context, SSL_VERIFY_PEER | need, nil)
-            // A session that is resumed tells who the client is only within a context of this name.
+            // OpenSSL resumes a session with a client certificate only within a context that has a session id.
             try check(SSL_CTX_set_session_id_context(context, Array("test".utf8), 4), "context")
         }
     }
@@ -191,7 +199,7 @@ final class TLSContext: @unchecked Sendable {
     deinit { SSL_CTX_free(pointer) }
 }
 
-/// Called by OpenSSL with what the client offers: each name after a byte with its length.
+/// Called by OpenSSL with the protocols that the client offers, each preceded by a byte with its length.
 private func takeHTTP2(
     _ ssl: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
     _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ count: UInt32,

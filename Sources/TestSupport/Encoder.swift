@@ -3,22 +3,24 @@ internal import CLZMA
 internal import CZlib
 internal import CZstd
 
-/// Packs bodies as servers do, with the encoders of the libraries whose decoders are under test.
+/// Encodes bodies as servers do, with the encoders of the libraries whose decoders are under test.
 package enum Encoder {
+    /// Encodes with `Content-Encoding: gzip`.
     package static func gzip(_ bytes: [UInt8], level: Int = 6) -> [UInt8] {
         deflated(bytes, windowBits: MAX_WBITS + 16, level)
     }
 
-    /// What the standard calls `deflate`.
+    /// Encodes as zlib, which is what the standard calls `deflate`.
     package static func zlib(_ bytes: [UInt8], level: Int = 6) -> [UInt8] {
         deflated(bytes, windowBits: MAX_WBITS, level)
     }
 
-    /// What some servers call `deflate`.
+    /// Encodes as raw deflate, which some servers send as `deflate`.
     package static func rawDeflate(_ bytes: [UInt8], level: Int = 6) -> [UInt8] {
         deflated(bytes, windowBits: -MAX_WBITS, level)
     }
 
+    /// Encodes with `Content-Encoding: br`, with brotli's default window.
     package static func brotli(_ bytes: [UInt8], quality: Int = 5) -> [UInt8] {
         var size = BrotliEncoderMaxCompressedSize(bytes.count) + 64
         return [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
@@ -32,7 +34,7 @@ package enum Encoder {
         }
     }
 
-    /// One frame. `windowLog` forces a window, also for content that needs none so large.
+    /// Encodes as one zstd frame. `windowLog` forces a window size, even if the content needs a smaller one.
     package static func zstd(
         _ bytes: [UInt8], level: Int = 3, hasChecksum: Bool = true, windowLog: Int? = nil
     ) -> [UInt8] {
@@ -42,14 +44,14 @@ package enum Encoder {
         ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, hasChecksum ? 1 : 0)
         if let windowLog {
             ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, Int32(windowLog))
-            // With a size in it, a short frame says that it needs no window.
+            // With a content size, a short frame declares that it needs no window.
             ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0)
         }
         return [UInt8](unsafeUninitializedCapacity: ZSTD_compressBound(bytes.count)) { buffer, filled in
             var output = ZSTD_outBuffer(dst: buffer.baseAddress, size: buffer.count, pos: 0)
             bytes.withUnsafeBytes { source in
                 var input = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: 0)
-                // Begun with something still to come: a frame that is ended at once is made for its size.
+                // Begin with more to come: a frame that is ended at once is made for its size.
                 if windowLog != nil { ZSTD_compressStream2(context, &output, &input, ZSTD_e_continue) }
                 let left = ZSTD_compressStream2(context, &output, &input, ZSTD_e_end)
                 precondition(left == 0, "the zstd encoder failed")
@@ -58,7 +60,7 @@ package enum Encoder {
         }
     }
 
-    /// One stream, with a CRC64 as `xz` makes it.
+    /// Encodes as one xz stream, with a CRC64 as `xz` writes it.
     package static func xz(_ bytes: [UInt8], preset: UInt32 = 1) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: bytes.count + bytes.count / 2 + 1_024) { buffer, filled in
             let code = lzma_easy_buffer_encode(

@@ -1,18 +1,22 @@
 internal import Glibc
 internal import TransferModel
 
-/// An ftp server that nobody here wrote (Debian's `python3-pyftpdlib`) over a folder of its own, for user `u` with the
-/// password `p` and for everybody.
+/// An FTP server of independent origin (Debian's `python3-pyftpdlib`) over a temporary folder, for user `u` with
+/// password `p` and for anonymous users.
 package final class FTPServer {
+    /// The folder that the server serves.
     package let folder: TemporaryTree
+    /// Port of 127.0.0.1 that the server listens on.
     package let port: Int
     private let program: RunningProgram
     private let log: TemporaryTree
 
-    /// Everybody may write to one that `isOpen`. The first `cuts` transfers break off after so many bytes; `without` names commands it does not know.
-    /// What it takes or sends in a second is `rate`. It says how a transfer ended so `late`, in milliseconds, or always the same
-    /// `ending`; of every file a size that is off by `sizeOff`; and to the commands in `mute` nothing at all.
-    /// The first `busy` times that a file is asked for it has none to give yet.
+    /// Starts the server. With `isOpen`, anonymous users may write. The first `cuts` downloads break off after `bytes`
+    /// bytes. `without` are commands that the server does not know; to those in `mute` it says nothing at all.
+    ///
+    /// `rate` limits the bytes per second in each direction. The reply that ends a transfer comes `late` milliseconds
+    /// late, or is always `ending`. `SIZE` answers are wrong by `sizeOff` bytes. The first `busy` requests for a file
+    /// are answered 450.
     package init(
         cutAfter bytes: Int = 0, cuts: Int = 0, without: [String] = [], mute: [String] = [], rate: Int = 0,
         late: Int = 0, ending: String = "", sizeOff: Int = 0, isOpen: Bool = false, busy: Int = 0
@@ -41,15 +45,16 @@ package final class FTPServer {
         _ = program.wait()
     }
 
+    /// Returns the URL of a file; `login` is empty or `user:password@`.
     package func url(_ path: String, login: String = "") -> String { "ftp://\(login)127.0.0.1:\(port)/\(path)" }
 
-    /// What it was told, line by line.
+    /// Lines that clients sent on control connections so far, in order.
     package var commands: [String] {
         let text = (try? log.text("commands")) ?? ""
         return text.split(separator: "\n").map(String.init)
     }
 
-    /// How many control connections it had at most at one time.
+    /// Most control connections that were open at one time.
     package var peakConnections: Int { Int((try? log.text("peak")) ?? "") ?? 0 }
 
     private static let script = """

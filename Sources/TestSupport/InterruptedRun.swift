@@ -2,8 +2,8 @@ internal import Scheduling
 package import Simulation
 internal import TransferModel
 
-/// One random job in one random world, whose process ends again and again: each time another goes on with the events
-/// that were told until then. The whole is held against every rule there is.
+/// Runs one random job in one random world whose process ends again and again: each time another process continues from
+/// the events that were reported until then. The whole is checked against every rule.
 package struct InterruptedRun {
     private let world: RandomWorld
     private var random: Seeded
@@ -15,14 +15,14 @@ package struct InterruptedRun {
     private let cuts: Int
     private var tell: ((String) -> Void)?
 
-    /// Keeps all events of one process.
+    /// Collects all events of one process.
     private final class Reel: EventConsumer {
         var events: [Event] = []
         func consume(_ events: ArraySlice<Event>) { self.events += events }
     }
 
-    /// What was wrong, if anything; how often its process ended; and what the last one came to.
-    /// `tell` is given each event that is kept, for whoever wants to know how a rule came to be broken.
+    /// Returns what was wrong, if anything, how often the process ended, and the result of the last process. `tell`
+    /// receives a line for each event that is kept, to show how a rule came to be broken.
     package static func check(
         seed: UInt64, tell: ((String) -> Void)? = nil
     ) -> (problems: [String], cuts: Int, result: SimulationResult) {
@@ -53,7 +53,7 @@ package struct InterruptedRun {
         while true {
             let isLast = number == cuts
             let told = isLast ? Int.max : random.below(8 * world.setting.plan.tasks.count + 8)
-            // The journal may lag behind what happens.
+            // The journal may lag behind what has happened.
             let lag = random.oneIn(2) ? 0 : random.below(20)
             var result = run.run(mostTurns: 200_000, mostTime: .seconds(3 * 3_600)) { [reel] in
                 !isLast && reel.events.count >= told + lag
@@ -89,7 +89,7 @@ package struct InterruptedRun {
         }
     }
 
-    /// It is not cut off where it stands, but comes to the end of what cannot be made again.
+    /// Hands the run over instead of cutting it off: attempts that cannot be repeated come to their end.
     private mutating func makeWay(_ run: inout SimulatedRun<WorldAudit>) -> SimulationResult {
         let awaited = world.setting.plan.tasks.indices.filter { _ in random.oneIn(3) }
         return run.makeWay(
@@ -97,11 +97,11 @@ package struct InterruptedRun {
             mostTime: .seconds(3 * 3_600))
     }
 
-    /// Those that the next process finds.
+    /// Returns the events that the next process finds.
     private mutating func keep(_ events: [Event], _ most: Int, hasEnded: Bool) -> ArraySlice<Event> {
         guard most != .max else { return events[...] }
         guard hasEnded else { return events.prefix(most) }
-        // Now and then it ends with all done and not all told.
+        // Now and then the process ends with everything done and not everything reported.
         return random.oneIn(3) ? events.dropLast(random.below(8)) : events[...]
     }
 
@@ -115,7 +115,7 @@ package struct InterruptedRun {
             case 2: .milliseconds(Int64(random.below(4_000)))
             default: .milliseconds(Int64(random.below(20_000)))
             }
-        // Whom a command suspended, somebody resumes in the end, also when the first word of that was lost.
+        // Tasks that a command suspended are resumed in the end, even if the first resume was lost.
         let all = world.setting.plan.tasks.indices.map { TaskIndex(raw: UInt32($0)) }
         let late = run.time + gap + .seconds(5)
         let further: [(after: TimeSpan, command: RunCommand)] = commands.isEmpty ? [] : [(late, .resume(all))]
@@ -126,7 +126,7 @@ package struct InterruptedRun {
             commands: further,
             observer: { setting, now in
                 var setting = setting
-                // Of which nothing was told, that begins later.
+                // A run whose events were all lost begins later.
                 let late = (told.beganAt ?? now.wall) - setting.start.wall
                 setting.commands = commands.map { ($0.after - late, $0.command) }
                 let start = setting.start
@@ -136,12 +136,12 @@ package struct InterruptedRun {
     }
 }
 
-/// A task fails as the cause of crashes after three in a row, and only then.
+/// Checks that a task fails as the cause of crashes after three crashes in a row, and only then.
 private struct CrashRows {
     private var rows: [Int]
     init(tasks: Int) { rows = Array(repeating: 0, count: tasks) }
 
-    /// What is wrong with it.
+    /// Returns what is wrong with the event; `nil` if nothing is.
     mutating func take(_ event: Event) -> String? {
         guard let task = event.task.map({ Int($0.raw) }) else { return nil }
         switch event.kind {

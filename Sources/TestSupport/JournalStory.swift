@@ -1,13 +1,19 @@
 package import TransferModel
 
-/// A run for the journal, made of its seed: whoever knows that knows what was to be written.
+/// A run to write to a journal, made from a seed, so that a test which knows the seed knows what should have been
+/// written.
 package struct JournalStory: Sendable {
+    /// Identifier of the run; also used as the job's name.
     package let identifier: String
+    /// Bytes of the input that the run is accepted with.
     package let input: [UInt8]
+    /// Ids of the tasks that the run is accepted with.
     package let tasks: [String]
-    /// With which it is extended after half of its batches, and what it is given then.
+    /// Ids of the tasks that the run is extended with after half of its batches.
     package let later: [String]
+    /// Bytes of the input that comes with the extension.
     package let laterInput: [UInt8]
+    /// Number of batches of events that the run writes.
     package let batches: Int
     private var events: RandomEvents
 
@@ -22,11 +28,12 @@ package struct JournalStory: Sendable {
         events = RandomEvents(Seeded(seed: random.next()), secrets: secrets)
     }
 
+    /// Returns the next batch of events.
     package mutating func batch() -> [Event] {
         (0..<1 + events.random.below(30)).map { _ in events.next(tasks: tasks.count) }
     }
 
-    /// All that is in the journal once so many batches are.
+    /// Returns the events that the journal holds after `batches` batches: all of them except progress.
     package func journalled(_ batches: Int) -> [Event] {
         var story = self
         return (0..<batches).flatMap { _ in story.batch() }.filter { event in

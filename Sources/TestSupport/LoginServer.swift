@@ -1,13 +1,16 @@
 internal import Glibc
 internal import TransferModel
 
-/// A web server that nobody here wrote and that lets `Aladdin` in with `open sesame`: nginx by Basic, lighttpd by Digest.
-/// They are used where they are installed; `make test` installs neither, because Debian's packages start a service.
+/// A web server of independent origin that accepts user `Aladdin` with `open sesame`: nginx by Basic, lighttpd by
+/// Digest.
+/// Used only where it is installed; `make test` installs neither, because Debian's packages start a service.
 package final class LoginServer {
+    /// The server program and its login scheme.
     package enum Kind: Sendable, CaseIterable {
         case nginxBasic, lighttpdDigestMD5, lighttpdDigestSHA256
 
         var program: String { self == .nginxBasic ? "/usr/sbin/nginx" : "/usr/sbin/lighttpd" }
+        /// Whether the server program is installed and may be run.
         package var isInstalled: Bool { access(program, X_OK) == 0 }
     }
     private let folder: TemporaryTree
@@ -22,7 +25,7 @@ package final class LoginServer {
         let passwords = kind == .nginxBasic ? "Aladdin:{PLAIN}open sesame\n" : "Aladdin:open sesame\n"
         try folder.write("passwords", passwords)
         try folder.write("docs/file", "let in\n")
-        // nginx's worker may be another user.
+        // nginx's worker may run as another user.
         for name in ["", "passwords", "docs", "docs/file"] { try folder.setMode(name, 0o755) }
         let text = kind == .nginxBasic ? Self.nginx(folder.path, port) : Self.lighttpd(folder.path, port, kind)
         let file = try folder.write("conf", text)
@@ -45,6 +48,7 @@ package final class LoginServer {
         _ = program.wait()
     }
 
+    /// Returns the URL of a path below the document root, which has one file, `file`.
     package func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
 
     private static func nginx(_ folder: String, _ port: UInt16) -> String {

@@ -2,6 +2,7 @@ package import TransferModel
 
 /// A clock that stands still until the test moves it.
 package struct ManualClock: Sendable {
+    /// Current readings of all three clocks.
     package private(set) var now: Now
 
     /// Starts away from zero, so that a rule which confuses "unset" with "0" shows, on 2026-11-21 at 07:00 UTC.
@@ -12,10 +13,12 @@ package struct ManualClock: Sendable {
         now = Now(instant: instant, boot: instant, wall: wall)
     }
 
+    /// Current reading of the monotonic clock.
     package var instant: Instant { now.instant }
+    /// Current date.
     package var wall: WallTime { now.wall }
 
-    /// Time passes on every clock.
+    /// Lets time pass on every clock.
     @discardableResult
     package mutating func advance(_ span: TimeSpan) -> Now {
         now.instant = now.instant + span
@@ -24,13 +27,13 @@ package struct ManualClock: Sendable {
         return now
     }
 
-    /// Moves to `instant` when that lies ahead.
+    /// Lets time pass until `instant`; does nothing if that is not ahead.
     @discardableResult
     package mutating func advance(to instant: Instant) -> Now {
         instant > now.instant ? advance(instant - now.instant) : now
     }
 
-    /// The machine is suspended: timers do not see it, the boot clock and the date do.
+    /// Suspends the machine: the monotonic clock stops, the boot clock and the date advance.
     @discardableResult
     package mutating func suspendMachine(_ span: TimeSpan) -> Now {
         now.boot = now.boot + span
@@ -38,7 +41,7 @@ package struct ManualClock: Sendable {
         return now
     }
 
-    /// Somebody sets the date, forwards or back; no other clock moves.
+    /// Sets the date, forwards or back; no other clock moves.
     @discardableResult
     package mutating func setWall(_ wall: WallTime) -> Now {
         now.wall = wall

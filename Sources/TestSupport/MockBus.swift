@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// A D-Bus of its own on which python3-dbusmock plays NetworkManager and UPower.
+/// A private D-Bus on which python3-dbusmock imitates NetworkManager and UPower.
 package final class MockBus: Sendable {
     private let tree: TemporaryTree
     private let daemon: RunningProgram
     private let services: RunningProgram
     private let commands: CommandPipe
 
-    /// What `DBUS_SYSTEM_BUS_ADDRESS` is to be.
+    /// The value for `DBUS_SYSTEM_BUS_ADDRESS`.
     package var address: String { "unix:path=\(tree.path("bus"))" }
 
     package init() throws {
@@ -28,7 +28,7 @@ package final class MockBus: Sendable {
 
     deinit { stop() }
 
-    /// The bus is gone, and everybody on it.
+    /// Kills the bus and the services on it.
     package func stop() {
         for program in [daemon, services] {
             program.send(signal: SIGKILL)
@@ -36,7 +36,8 @@ package final class MockBus: Sendable {
         }
     }
 
-    /// A line of Python in the script's own words (`own`, `drop`, `device`, `update`); returns when it was carried out.
+    /// Executes a line of Python with the script's functions (`own`, `drop`, `device`, `update`); returns when it was
+    /// executed.
     package func perform(_ line: String) throws {
         let number = commands.next()
         try commands.write("\(line); print('done \(number)', flush=True)\n")
@@ -45,7 +46,7 @@ package final class MockBus: Sendable {
         }
     }
 
-    /// Whether there is all that it takes; says what is not.
+    /// Whether everything that the mock needs is installed; prints what is not.
     package static let isThere: Bool = {
         do {
             _ = try MockBus()
@@ -102,13 +103,13 @@ package final class MockBus: Sendable {
         """
 }
 
-/// A pipe with a name, for one who writes lines.
+/// A named pipe for writing lines to the mock script.
 private final class CommandPipe: Sendable {
     private let raw: Int32
     private let count = Monitor(0)
 
     init(_ path: String) throws {
-        // Both ways, so that opening it waits for nobody.
+        // Open for reading too, so that opening does not wait for a reader.
         raw = open(path, O_RDWR | O_CLOEXEC)
         guard raw >= 0 else { throw SystemFailure("open \(path)") }
     }

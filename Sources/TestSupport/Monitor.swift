@@ -1,7 +1,7 @@
 internal import Glibc
 internal import TransferModel
 
-/// A lock with a condition: what the threads of a test share with the test.
+/// A lock with a condition: guards what the threads of a test share with the test.
 ///
 /// Unchecked, because the compiler cannot see that `state` is touched only while `mutex` is held.
 final class Monitor<State: Sendable>: @unchecked Sendable {
@@ -26,7 +26,7 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Reads or changes the state and wakes everybody who waits for a change.
+    /// Reads or changes the state and wakes all threads that wait for a change.
     @discardableResult
     func with<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
@@ -37,7 +37,7 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// Waits until `ready` gives a value; `nil` when the deadline came first.
+    /// Waits until `ready` returns a value; returns `nil` if the deadline comes first.
     func wait<Result>(until deadline: Instant = .distantFuture, _ ready: (inout State) -> Result?) -> Result? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A filesystem of its own on a folder, for as long as this lives: a full one, one that may not be written, or an image
-/// that can be copied as a power cut would leave it. Takes root.
+/// A filesystem mounted on a folder for the lifetime of this object: a full one, a read-only one, or an image that can
+/// be copied as a power cut would leave it. Needs root.
 package final class MountedFolder: Sendable {
     private let path: String
 
@@ -9,34 +9,35 @@ package final class MountedFolder: Sendable {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// In memory, and no larger than `size`, such as `64k`.
+    /// Mounts a filesystem in memory with at most `size`, such as `64k`.
     package static func memory(at path: String, size: String) throws -> MountedFolder {
         try mounted(path, "-t", "tmpfs", "-o", "size=\(size)", "none", path)
     }
 
-    /// In memory as well, and of a kind that the program does not count among those that say at once what they cannot keep.
+    /// Mounts a filesystem in memory (ramfs) that the program does not count among those that report at once what they
+    /// cannot keep.
     package static func ofNoKnownKind(at path: String) throws -> MountedFolder {
         try mounted(path, "-t", "ramfs", "none", path)
     }
 
-    /// What stands there, to be read only.
+    /// Mounts a folder on itself, read-only.
     package static func readOnly(at path: String) throws -> MountedFolder {
         let mounted = try mounted(path, "--bind", path, path)
         try run(["/bin/mount", "-o", "remount,bind,ro", path])
         return mounted
     }
 
-    /// The filesystem in the file `image`, through a loop device.
+    /// Mounts the filesystem in the file `image` through a loop device.
     package static func image(_ image: String, at path: String, options: String = "defaults") throws -> MountedFolder {
         try mounted(path, "-t", "ext4", "-o", "loop,\(options)", image, path)
     }
 
-    /// A new ext4 in a new file of `size` bytes.
+    /// Makes a new ext4 filesystem in a new file of `size` bytes.
     package static func makeImage(_ image: String, size: Int, features: String? = nil) throws {
         let file = open(image, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0, ftruncate(file, size) == 0 else { throw SystemFailure("make \(image)") }
         close(file)
-        // What is written later would otherwise be mixed with what the kernel still has to prepare.
+        // Prepare everything now: later writes would otherwise mix with the kernel's lazy initialisation.
         let options =
             ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"] + (features.map { ["-O", $0] } ?? [])
         try run(["/sbin/mkfs.ext4"] + options + [image])
@@ -56,10 +57,10 @@ package final class MountedFolder: Sendable {
 
     // MARK: For `.enabled(if:)`
 
-    /// Whether this user may mount; says why not.
+    /// Whether this user may mount; prints why not.
     package static let isAllowed = tries("a filesystem in memory") { try memory(at: $0.path, size: "64k") }
 
-    /// Whether loop devices and ext4 are there, too; says why not.
+    /// Whether loop devices and ext4 are available too; prints why not.
     package static let takesImages = tries("an ext4 image") {
         let image = "\($0.path).image"
         defer { unlink(image) }

@@ -1,14 +1,15 @@
 internal import Glibc
 import TransferModel
 
-/// A server that nobody here wrote, on a port of 127.0.0.1: what a test holds ours against.
+/// A server of independent origin on a port of 127.0.0.1, against which a test checks this program.
 package final class Neighbour: Sendable {
+    /// Port that the server listens on.
     package let port: UInt16
     private let binary: Binary
     private let program: RunningProgram
 
-    /// Starts `program`, whose arguments are made of the port it is to listen on and a folder for its files, and waits
-    /// until it listens. `stop()` must follow.
+    /// Starts `program` with the arguments made from its port and a folder for its files, and waits until it listens.
+    /// `stop()` must follow.
     package init(_ program: String, _ arguments: (UInt16, TemporaryTree) throws -> [String]) throws {
         let (descriptor, port) = try Socket.listen()
         Socket.closeDescriptor(descriptor)
@@ -29,17 +30,18 @@ package final class Neighbour: Sendable {
         }
     }
 
+    /// Kills the server and waits for its end.
     package func stop() {
         program.send(signal: SIGKILL)
         _ = program.wait()
     }
 
-    /// What it said so far.
+    /// Standard output, then standard error, of the server so far.
     package var log: String { program.outputSoFar + program.errorOutputSoFar }
 }
 
 extension Neighbour {
-    /// An HTTP proxy that asks for a user, when one is given.
+    /// Starts an HTTP proxy, which requires a login if `user` is given.
     package static func tinyproxy(user: String? = nil, password: String = "") throws -> Neighbour {
         try Neighbour("/usr/bin/tinyproxy") { port, folder in
             let login = user.map { "BasicAuth \($0) \(password)\n" } ?? ""
@@ -49,12 +51,13 @@ extension Neighbour {
         }
     }
 
-    /// It is used where it is installed; `make test` does not install it, because Debian's package starts a service.
+    /// Whether squid is installed. `make test` does not install it, because Debian's package starts a service.
     package static var hasSquid: Bool { access("/usr/sbin/squid", X_OK) == 0 }
 
-    /// An HTTP proxy that asks by `basic`, `digest` or `ntlm`. Its helper for the last believes everybody.
+    /// Starts an HTTP proxy that requires a login by `basic`, `digest` or `ntlm`. Its helper for `ntlm` accepts every
+    /// user.
     package static func squid(_ method: String, user: String, password: String) throws -> Neighbour {
-        // It takes its time before it listens, and somebody else may have come to the port meanwhile.
+        // squid takes long to start, and another process may have taken the port meanwhile.
         for _ in 0..<2 {
             if let proxy = try? startSquid(method, user, password) { return proxy }
         }
@@ -63,7 +66,7 @@ extension Neighbour {
 
     private static func startSquid(_ method: String, _ user: String, _ password: String) throws -> Neighbour {
         try Neighbour("/usr/sbin/squid") { port, folder in
-            // It may run as another user.
+            // squid may run as another user.
             try folder.setMode("", 0o755)
             try folder.write("passwords", "\(user):\(password)\n")
             let helper =
@@ -94,14 +97,14 @@ extension Neighbour {
         }
     }
 
-    /// A SOCKS5 proxy.
+    /// Starts a SOCKS5 proxy, which requires a login if `user` is given.
     package static func microsocks(user: String? = nil, password: String = "") throws -> Neighbour {
         try Neighbour("/usr/bin/microsocks") { port, _ in
             ["-i", "127.0.0.1", "-p", "\(port)"] + (user.map { ["-u", $0, "-P", password] } ?? [])
         }
     }
 
-    /// TLS before a port that knows none.
+    /// Starts a TLS listener that forwards to the plain port `inner`.
     package static func socat(before inner: UInt16, _ certificate: CertificateAuthority.Issued) throws -> Neighbour {
         try Neighbour("/usr/bin/socat") { port, _ in
             [

@@ -2,8 +2,9 @@ internal import CTestShims
 internal import Glibc
 internal import Synchronization
 
-/// A network of its own, with none but a loopback interface that is down, for as long as this lives. Takes root.
+/// A network namespace for the lifetime of this object, with only a loopback interface that is down. Needs root.
 package final class NetworkNamespace: Sendable {
+    /// Name of the namespace, as `ip netns` knows it.
     package let name: String
     private let ipCommand: Binary
 
@@ -17,7 +18,7 @@ package final class NetworkNamespace: Sendable {
 
     deinit { _ = try? ipCommand.run("netns", "del", name) }
 
-    /// `ip WORDS` in it.
+    /// Runs `ip WORDS` in the namespace.
     package func ip(_ words: String) throws {
         try run(["-n", name] + words.split(separator: " ").map { String($0) })
     }
@@ -29,14 +30,15 @@ package final class NetworkNamespace: Sendable {
         }
     }
 
-    /// A pair of interfaces, one of which stands for the other end of a cable.
+    /// Adds a pair of virtual interfaces, of which `far-NAME` stands for the other end of a cable.
     package func addCable(_ name: String) throws {
         try ip("link add \(name) type veth peer name \(Self.far(name))")
     }
 
+    /// Name of the other end of a cable.
     package static func far(_ name: String) -> String { "far-\(name)" }
 
-    /// Plugs it in at both ends.
+    /// Gives the interface an address and brings both ends up.
     package func plug(_ name: String, _ address: String) throws {
         try ip("address add \(address) dev \(name)")
         try ip("link set \(name) up")
@@ -45,7 +47,8 @@ package final class NetworkNamespace: Sendable {
 
     private struct Refused: Error, CustomStringConvertible { let description: String }
 
-    /// Runs there, on a thread of its own; so do the threads and sockets that are made by it.
+    /// Runs `body` in the namespace, on a thread of its own; threads and sockets made by `body` belong to the namespace
+    /// too.
     package func inside<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) throws -> Result {
         let outcome = Monitor<Swift.Result<Result, any Error>?>(nil)
         let path = "/run/netns/\(name)"
@@ -62,10 +65,10 @@ package final class NetworkNamespace: Sendable {
         return try outcome.wait { $0 }!.get()
     }
 
-    /// Before a command that is to run there.
+    /// The words that run a command in the namespace when they precede it.
     package var wrapper: [String] { ["/sbin/ip", "netns", "exec", name] }
 
-    /// Whether this user may make one; says why not.
+    /// Whether this user may make a namespace; prints why not.
     package static let isAllowed: Bool = {
         do {
             try NetworkNamespace().addCable("enp3s0")

@@ -1,9 +1,10 @@
 package import TransferModel
 
-/// Events of every kind with anything in them. For their order in a run there is the simulation.
+/// Makes events of every kind with random contents. Their order is random too; a simulation gives a plausible order.
 package struct RandomEvents: Sendable {
+    /// The generator of everything random.
     package var random: Seeded
-    /// Texts hold one of these now and then.
+    /// Texts that other texts contain now and then.
     private let secrets: [String]
     private var sequence: UInt64 = 0
 
@@ -12,15 +13,17 @@ package struct RandomEvents: Sendable {
         self.secrets = secrets
     }
 
+    /// Number of kinds that random stories use.
     package static let kinds = 20
-    /// With those that came later, which are in no random story.
+    /// Number of all kinds, including those that came later and are in no random story.
     package static let allKinds = 21
-    /// Those of the format's first release: one more would tell another story of each seed.
+    /// The names of the format's first release: one more would change the story of every seed.
     private static let errorNames = ErrorName.allCases.prefix { $0 != .taskCrashedRunner }
 
-    /// The next event of a run of so many tasks, of a random kind.
+    /// Returns the next event of a run with `tasks` tasks, of a random kind.
     package mutating func next(tasks: Int = 100) -> Event { next(kind: random.below(Self.kinds), tasks: tasks) }
 
+    /// Returns the next event, of the given kind: a number below `allKinds`.
     package mutating func next(kind: Int, tasks: Int = 100) -> Event {
         sequence += 1
         return Event(
@@ -29,7 +32,7 @@ package struct RandomEvents: Sendable {
             task: random.oneIn(5) ? nil : TaskIndex(raw: UInt32(random.below(tasks))), kind: made(kind))
     }
 
-    /// One of each kind, in which every field says something: no zero, no empty text, nothing missing.
+    /// Returns one event of each kind, in which every field has a value: no zero, no empty text, nothing missing.
     package static func filled(format: Int = 5) -> [Event] {
         var full = RandomEvents(Seeded(seed: 1))
         full.isFilled = true
@@ -46,11 +49,12 @@ package struct RandomEvents: Sendable {
     // MARK: Simple values
 
     private var isFilled = false
-    /// Of the events' bytes: a sample for an older one has nothing of what came later.
+    /// Version of the events' format: a sample of an older one contains nothing that came later.
     private var format = 5
 
     private mutating func isThere() -> Bool { isFilled || random.oneIn(2) }
 
+    /// Returns a random text, sometimes with a secret in it.
     package mutating func text() -> String {
         let plain = [
             "", "a", "GET", "https://example.org/ä?x=1", "é€😀", "e\u{301}", "line\nbreak\u{0}", "\u{FFFD}",
@@ -147,7 +151,8 @@ package struct RandomEvents: Sendable {
         Event.Progress(bytes: number(), expected: maybe { $0.number() })
     }
 
-    /// The sample's are written down: so that what follows is what it was before there were any.
+    /// Returns marks of body files. A filled sample has a fixed one, so that later random values stay as they were
+    /// before the field existed.
     private mutating func bodyFiles() -> [BodyFileMark] {
         if isFilled {
             return format < 2
@@ -255,7 +260,7 @@ package struct RandomEvents: Sendable {
             parts: some { AnswerPart(headers: $0.headers(), body: $0.bytes(), size: $0.partSize()) })
     }
 
-    /// As it is with `bodyFiles`.
+    /// Returns a part's size, fixed in a filled sample for the same reason as in `bodyFiles`.
     private mutating func partSize() -> Int64? {
         if isFilled { return format < 3 ? nil : 1_234_567 }
         return random.oneIn(3) ? number() : nil

@@ -3,7 +3,8 @@ internal import Simulation
 internal import TransferModel
 
 extension RandomWorld {
-    /// Networks that come and go, and tasks that mind. In the end there is one that everybody may use.
+    /// Adds networks that come and go, and tasks that depend on them. In the end there is a network that every task may
+    /// use.
     mutating func addNetworks(_ random: inout Seeded) {
         setting.plan.putsOffWhatWaits = random.oneIn(8)
         guard random.oneIn(2) else { return }
@@ -25,10 +26,10 @@ extension RandomWorld {
         var after = TimeSpan.zero
         for _ in 0..<(1 + random.below(6)) {
             let began = after
-            // Now and then two come together.
+            // Now and then two changes come together.
             if !random.oneIn(6) { after += .milliseconds(Int64(random.below(5_000))) }
             setting.commands.append((after, .conditions(Self.conditions(&random, isDictated))))
-            // What finds no way must learn of the moment at which there is one.
+            // An attempt that finds no route must learn when there is one.
             if random.oneIn(3), began < after {
                 model.hosts[random.below(model.hosts.count)].detours.append(WorldModel.Interval(from: began, to: after))
             }
@@ -57,7 +58,7 @@ extension RandomWorld {
 }
 
 extension SimulatedSetting {
-    /// Somebody tells the run what to do, beside how things are.
+    /// Whether a command other than a change of conditions comes during the run.
     var hasOrders: Bool {
         commands.contains { if case .conditions = $0.command { false } else { true } }
     }

@@ -2,12 +2,14 @@ internal import Scheduling
 package import Simulation
 internal import TransferModel
 
-/// A job that uses everything a plan can say, and a network where everything goes wrong: both from one seed.
+/// A job that uses everything a plan can express, and a network in which everything goes wrong, both from one seed.
 package struct RandomWorld: Sendable {
+    /// The job: its plan, limits, commands and clocks.
     package var setting: SimulatedSetting
+    /// The network.
     package var model = WorldModel()
 
-    /// At most so many tasks: small jobs show what large ones do, and a thousand of them take less time.
+    /// Most tasks of a job: small jobs show what large ones do, and a thousand of them take less time.
     private static let mostTasks = 30
 
     package init(seed: UInt64) {
@@ -18,7 +20,7 @@ package struct RandomWorld: Sendable {
         shapeWorld(&random)
         shapeRun(&random)
         let count = random.oneIn(10) ? 1 + random.below(2) : random.below(Self.mostTasks + 1)
-        // What begins anew in each window may never come to its end.
+        // A body that starts over in each window may never be complete.
         if random.oneIn(2), !setting.plan.sessions.contains(where: { $0.window != nil }) {
             model.wholes = random.below(1_000)
         }
@@ -91,7 +93,7 @@ package struct RandomWorld: Sendable {
         if random.oneIn(2) {
             model.segments = 2 + random.below(7)
             model.leastSegment = Int64(1 + random.below(8_000))
-            // Long enough that others come while they move.
+            // Long enough that other tasks arrive while the segments move.
             if random.oneIn(2) { model.sizes = .between(0, 600_000) }
         }
         setting.lateness = random.oneIn(2) ? .zero : .milliseconds(Int64(1 + random.below(50)))
@@ -142,7 +144,7 @@ package struct RandomWorld: Sendable {
         return session
     }
 
-    /// Open for a part of every few seconds.
+    /// Returns a rule that is open for a part of every few seconds.
     private func window(_ random: inout Seeded) -> WindowRule {
         let period = Int64(4_000 + random.below(8_000)) * 1_000_000
         let open = Int64(2_000 + random.below(2_000)) * 1_000_000
@@ -155,7 +157,7 @@ package struct RandomWorld: Sendable {
         }
     }
 
-    /// One rate, or two that take turns every few seconds, one of which may be no limit at all.
+    /// Returns one rate, or two that alternate every few seconds, one of which may be no limit.
     private func rateRule(_ random: inout Seeded, below most: Int) -> RateRule {
         let rate = Int64(20_000 + random.below(most))
         if !random.oneIn(3) { return .steady(rate) }
@@ -191,8 +193,8 @@ package struct RandomWorld: Sendable {
 
     // MARK: Tasks
 
-    /// Needs lead to what comes earlier in a shuffled order, so that they go both ways in the file. A group is a run of
-    /// that order, so that no circle can lead out of it and back.
+    /// Adds tasks. Needs lead to earlier tasks of a shuffled order, so that they go both ways in the file. A group is a
+    /// run of that order, so that no circle can lead out of it and back.
     private mutating func addTasks(_ count: Int, _ random: inout Seeded) {
         let order = (0..<count).shuffled(using: &random)
         var rank = Array(repeating: 0, count: count)
@@ -206,7 +208,7 @@ package struct RandomWorld: Sendable {
             place = end + random.below(4)
         }
         for index in 0..<count { addTask(index, rank, order, group, &random) }
-        // Of one group the members are in no run: who needs it waits for nothing.
+        // One group has no members in the run: tasks that need it wait for nothing.
         for index in stride(from: 3, to: count, by: 5) {
             setting.plan.tasks[index].neededGroups.append(GroupIndex(raw: UInt16(setting.plan.groupCount)))
         }
@@ -234,7 +236,7 @@ package struct RandomWorld: Sendable {
         addMirrors(index, &random)
     }
 
-    /// The first place is the task's own; the same host may come twice.
+    /// Gives the task mirrors. The first one is its own origin; the same host may come twice.
     private mutating func addMirrors(_ index: Int, _ random: inout Seeded) {
         guard random.oneIn(4) else { return }
         let others = (0..<(1 + random.below(3))).map { _ in
@@ -243,7 +245,8 @@ package struct RandomWorld: Sendable {
         setting.plan.mirrors[TaskIndex(raw: UInt32(index))] = [setting.plan.tasks[index].origin] + others
     }
 
-    /// Whoever is suspended is resumed in the end: a run waits for ever for what a command holds back.
+    /// Adds commands. Suspended tasks are resumed in the end, since a run waits for ever for a task that a command
+    /// suspended.
     private mutating func addCommands(_ count: Int, _ random: inout Seeded) {
         guard count > 0, random.oneIn(4) else { return }
         let all = (0..<count).map { TaskIndex(raw: UInt32($0)) }
@@ -263,9 +266,9 @@ package struct RandomWorld: Sendable {
     }
 }
 
-/// One random job in one random world, held against every rule there is.
+/// Runs one random job in one random world and checks it against every rule.
 package enum RandomRun {
-    /// What was wrong, if anything; and what the run came to.
+    /// Returns what was wrong, if anything, and the result of the run. With `rules`, the events are checked too.
     package static func check(seed: UInt64, rules: Bool) -> (problems: [String], result: SimulationResult) {
         let world = RandomWorld(seed: seed)
         let consumer = CheckingConsumer(TraceFacts(world.setting))
@@ -281,7 +284,7 @@ package enum RandomRun {
 }
 
 extension TraceFacts {
-    /// Of a simulated run.
+    /// The facts of a simulated run.
     package init(_ setting: SimulatedSetting) {
         let plan = setting.plan
         var members = [[Int]](repeating: [], count: plan.groupCount)

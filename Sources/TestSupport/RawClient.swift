@@ -2,11 +2,11 @@ internal import CLibSSL
 internal import Glibc
 package import TransferModel
 
-/// A bare TCP or TLS client for 127.0.0.1 that says and hears exact bytes.
+/// A bare TCP or TLS client for 127.0.0.1 that sends and receives exact bytes.
 package final class RawClient {
-    /// How the other side ended.
+    /// How the other side ended the connection.
     package enum Ending: Hashable, Sendable {
-        /// FIN, after close_notify where there is TLS.
+        /// FIN, with TLS after close_notify.
         case finished
         /// FIN without close_notify.
         case truncated
@@ -21,7 +21,7 @@ package final class RawClient {
         descriptor = try Socket.connect(to: port)
     }
 
-    /// Over TLS, trusting only the authority in `caFile`; throws when the handshake fails.
+    /// Connects over TLS, trusting only the authority in `caFile`; throws if the handshake fails.
     package init(port: UInt16, caFile: String, certificate: CertificateAuthority.Issued? = nil) throws {
         signal(SIGPIPE, SIG_IGN)
         descriptor = try Socket.connect(to: port)
@@ -42,7 +42,9 @@ package final class RawClient {
 
     deinit { close() }
 
+    /// Sends a text as UTF-8.
     package func send(_ text: String) { send(Array(text.utf8)) }
+    /// Sends bytes and ignores a failure.
     package func send(_ bytes: [UInt8]) {
         _ = bytes.withUnsafeBytes { raw in
             if let tls { return SSL_write(tls, raw.baseAddress, Int32(raw.count)) > 0 }
@@ -50,7 +52,7 @@ package final class RawClient {
         }
     }
 
-    /// The next `count` bytes; fewer when the other side ended or `timeout` passed.
+    /// Returns the next `count` bytes; fewer if the other side ended or `timeout` passed.
     package func read(_ count: Int, timeout: TimeSpan = .seconds(10)) -> [UInt8] {
         var bytes: [UInt8] = []
         limit(timeout)
@@ -63,7 +65,7 @@ package final class RawClient {
         return bytes
     }
 
-    /// Everything to the end, and how that came.
+    /// Returns everything to the end of the connection, and how it ended.
     package func readToEnd(timeout: TimeSpan = .seconds(10)) -> (bytes: [UInt8], ending: Ending) {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -103,8 +105,10 @@ package final class RawClient {
         Socket.setOption(descriptor, SOL_SOCKET, SO_RCVTIMEO, timeval(tv_sec: seconds, tv_usec: micros))
     }
 
+    /// Sends FIN; the client can still read.
     package func finishWriting() { Socket.finishWriting(descriptor) }
 
+    /// Closes the connection; does nothing if it is closed.
     package func close() {
         if isOpen { Socket.closeDescriptor(descriptor) }
         isOpen = false

@@ -1,33 +1,38 @@
 package import TransferModel
 
-/// One request as it arrived.
+/// One request as it arrived at a scripted server.
 package struct ReceivedRequest: Sendable {
+    /// Method of the request line; empty if that does not have three words.
     package var method = ""
-    /// As sent: a path with its query, or a whole URL for a proxy, or `host:port` for CONNECT.
+    /// Target as sent: a path with its query, a whole URL for a proxy, or `host:port` for CONNECT.
     package var target = ""
+    /// Version of the request line, such as `HTTP/1.1`.
     package var version = ""
     /// The lines after the request line, in order, as sent, without their line ends.
     package var headerLines: [String] = []
     /// All bytes from the method to the empty line.
     package var head: [UInt8]
-    /// The body without chunked framing: what had come when the client stopped, if it did.
+    /// The body without chunked framing, as far as it was read and kept.
     package var body: [UInt8] = []
-    /// The length of a body that was not kept.
+    /// Bytes of the body that were read and not kept.
     package var drained = 0
-    /// How many bytes of the answer, its head with it, the socket has taken so far.
+    /// Bytes of the response, including its head, that the socket has taken so far.
     package var sent = 0
-    /// The sizes of the chunks, in order; empty for a body with a length.
+    /// Sizes of the chunks, in order; empty for a body with a length.
     package var chunks: [Int] = []
-    /// Whether the body's end was seen, or there is none. False until it has been read.
+    /// Whether the body was read to its end, which is true for a request without one. False until then.
     package var isComplete = false
+    /// IPv4 address of the client's end of the connection.
     package var clientAddress: String
+    /// Port of the client's end of the connection.
     package var clientPort: UInt16
-    /// Connections are counted from 1 in the order they were accepted.
+    /// Number of the connection, from 1 in the order of acceptance.
     package var connection: Int
-    /// From 1.
+    /// Number of the request on its connection, from 1.
     package var numberOnConnection: Int
-    /// How often this route was asked, from 1.
+    /// Number of the request at its route, from 1.
     package var number = 0
+    /// When the head was complete, on the monotonic clock.
     package var arrival: Instant
 
     init(head: [UInt8], client: Socket.Peer, connection: Int, numberOnConnection: Int, arrival: Instant) {
@@ -44,11 +49,13 @@ package struct ReceivedRequest: Sendable {
 
     /// The target without its query.
     package var path: String { String(target.prefix { $0 != "?" }) }
+    /// The body as UTF-8.
     package var bodyText: String { String(decoding: body, as: UTF8.self) }
 
-    /// The first value under `name`, letter case ignored.
+    /// Returns the first value of a header, or `nil`; letter case is ignored.
     package func header(_ name: String) -> String? { headers(name).first }
 
+    /// Returns all values of a header, in order, without surrounding blanks; letter case is ignored.
     package func headers(_ name: String) -> [String] {
         let prefix = name.lowercased() + ":"
         return headerLines.filter { $0.lowercased().hasPrefix(prefix) }.map { line in
@@ -62,7 +69,7 @@ package struct ReceivedRequest: Sendable {
     var contentLength: Int? { header("Content-Length").flatMap { Int($0) } }
     var isChunked: Bool { header("Transfer-Encoding")?.lowercased() == "chunked" }
     var expectsContinue: Bool { header("Expect")?.lowercased() == "100-continue" }
-    /// Whether the client said that this is the last request of its connection.
+    /// Whether the client announced that this is the last request of its connection.
     var endsConnection: Bool {
         let word = header("Connection")?.lowercased()
         return word == "close" || (version == "HTTP/1.0" && word != "keep-alive")

@@ -1,7 +1,7 @@
 package import TransferModel
 
 extension RunChecker {
-    /// After the last event: what only the whole shows. A run that was killed has no such end.
+    /// Checks what only the whole run shows, after its last event. The run of a killed process has no end to check.
     package mutating func finish() {
         for index in tasks.indices {
             if tasks[index].createdAt == nil { report(.creation, index, "was never created") }
@@ -18,7 +18,7 @@ extension RunChecker {
         checkExit(runEnd.outcome, runEnd.exitStatus)
     }
 
-    /// Counts how many attempts surely ran at once.
+    /// Counts how many attempts certainly ran at once.
     private mutating func checkConcurrency(limit: Int, _ intervals: [Busy], _ whose: String) {
         let begins = intervals.sorted { $0.from < $1.from }
         let ends = intervals.map(\.to).sorted()
@@ -31,7 +31,7 @@ extension RunChecker {
         }
     }
 
-    /// A signal cancels everything at once: whatever starts later started after it.
+    /// Checks that no attempt started after a signal, which cancels everything at once.
     private mutating func checkSignal(_ status: Int) {
         guard status > 128, !facts.takesCommands else { return }
         let cancelled = tasks.filter { $0.end?.outcome == .cancelled && $0.end?.error == .cancelled }
@@ -58,7 +58,7 @@ extension RunChecker {
             exit.hasFailure = true
             allowed.append(exit.status)
         }
-        // A signal that came when everything had ended leaves no other trace.
+        // A signal that came after everything had ended leaves no other trace.
         for signal in [1, 2, 15] as [Int32] { allowed.append(.signal(signal)) }
         guard let known = allowed.first(where: { Int($0.code) == status }) else {
             return report(.exit, nil, "the run ended with \(status), right is \(exit.status.code)")
@@ -67,16 +67,18 @@ extension RunChecker {
     }
 }
 
-/// Gives the checker every event of a run.
+/// An event consumer that gives a checker every event of a run.
 package final class CheckingConsumer: EventConsumer {
+    /// The checker with all events so far.
     package private(set) var checker: RunChecker
     package init(_ facts: TraceFacts) { checker = RunChecker(facts) }
 
+    /// Passes the events to the checker.
     package func consume(_ events: ArraySlice<Event>) {
         for event in events { checker.take(TraceStep(event)) }
     }
 
-    /// After the last event.
+    /// Checks the end of the run and returns all violations.
     package func finish() -> [TraceViolation] {
         checker.finish()
         return checker.violations

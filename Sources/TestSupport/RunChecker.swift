@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// Holds a run's events against its rules, one after the other. Whoever runs something, for real or in a simulation,
-/// gives it every event and asks for what was broken.
+/// Checks a run's events against its rules, one after the other. The owner of a real or simulated run passes it every
+/// event and reads `violations`.
 package struct RunChecker: Sendable {
-    /// What is known of a task at this event.
+    /// What the events so far say of a task.
     struct TaskTrace: Sendable {
         var createdAt: WallTime?
         var end: TraceStep.TaskEnd?
@@ -12,7 +12,7 @@ package struct RunChecker: Sendable {
         var failures = 0
         var hasSucceeded = false
         var running: RunningAttempt?
-        /// When the last attempt ended, and how long it was to wait.
+        /// When the last attempt ended, and the back-off announced with its end.
         var lastEnd: WallTime?
         var backoff: TimeSpan?
         var attemptTime = TimeSpan.zero
@@ -22,29 +22,31 @@ package struct RunChecker: Sendable {
     struct RunningAttempt: Sendable {
         let startedAt: WallTime
         let began: UInt64
-        /// The last event at which it surely still counted against the limits.
+        /// Sequence number of the last event at which the attempt certainly counted against the limits.
         var sure: UInt64
     }
 
-    /// The events over which an attempt surely counted against the limits on running tasks: local work after the
-    /// last byte does not, and no event tells when that begins.
+    /// The events over which an attempt certainly counted against the limits on running tasks: local work after the
+    /// last byte does not count, and no event tells when that begins.
     struct Busy: Sendable {
         let from: UInt64
         let to: UInt64
         let task: Int
     }
 
+    /// What the job says.
     package let facts: TraceFacts
+    /// The violations found so far, in the order of the events.
     package private(set) var violations: [TraceViolation] = []
     var tasks: [TaskTrace]
     var busy: [Busy] = []
     private var sequence: UInt64 = 0
     private var time = WallTime(nanoseconds: .min)
     private(set) var beganAt: WallTime?
-    /// The failure that ended the run by `failFast`.
+    /// Sequence number of the failure that ended the run by `failFast`.
     private var failedFast: UInt64?
     var runEnd: (outcome: RunOutcome, exitStatus: Int)?
-    /// Of waits and attempts against a task's duration.
+    /// Tolerance of waits and attempts against a task's duration.
     static let accountingSlack = TimeSpan.milliseconds(5)
 
     package init(_ facts: TraceFacts) {
@@ -52,7 +54,7 @@ package struct RunChecker: Sendable {
         tasks = Array(repeating: TaskTrace(), count: facts.tasks.count)
     }
 
-    /// A whole run, from its first event to its last.
+    /// Checks a whole run, from its first event to its last.
     package static func violations(in steps: [TraceStep], _ facts: TraceFacts) -> [TraceViolation] {
         var checker = RunChecker(facts)
         for step in steps { checker.take(step) }
@@ -60,6 +62,7 @@ package struct RunChecker: Sendable {
         return checker.violations
     }
 
+    /// Checks the next event of the run.
     package mutating func take(_ step: TraceStep) {
         let isNext = step.sequence == sequence + 1
         sequence = step.sequence
@@ -115,7 +118,7 @@ package struct RunChecker: Sendable {
             report(.numbering, task, "starts attempt \(number) after \(tasks[task].attempts)")
         }
         let policy = facts.tasks[task].retry
-        // What was verified and not published when its process ended is fetched again.
+        // A body that was verified and not published when its process ended is fetched again.
         let mayBeAgain = facts.interruptions > 0 && facts.tasks[task].isGrouped
         if tasks[task].hasSucceeded, !mayBeAgain { report(.attempts, task, "is tried again after it succeeded") }
         if tasks[task].failures >= mostFailures(task) {
@@ -129,10 +132,11 @@ package struct RunChecker: Sendable {
         tasks[task].running = RunningAttempt(startedAt: now, began: sequence, sure: sequence)
     }
 
-    /// A round over several `urls` that was not over when its process ended begins anew.
+    /// Returns the failed attempts that the retry policy allows. A round over several `urls` that was not over when its
+    /// process ended begins anew.
     private func mostFailures(_ task: Int) -> Int {
         let facts = facts.tasks[task]
-        // Until `timeoutForResource`.
+        // Tries on until `timeoutForResource`.
         if facts.isPatient { return .max }
         let begunAnew = facts.mirrors > 1 ? self.facts.interruptions * facts.mirrors : 0
         return facts.retry.attempts * facts.mirrors + begunAnew
@@ -172,7 +176,7 @@ package struct RunChecker: Sendable {
         }
     }
 
-    /// `isThen`: at this event, and not some time before it.
+    /// Notes that the task has an attempt; with `isThen`, at this event and not some time before it.
     private mutating func isSurelyRunning(_ task: Int, isThen: Bool = true) {
         if tasks[task].running == nil { report(.numbering, task, "moves without an attempt") }
         if isThen { tasks[task].running?.sure = sequence }
@@ -204,8 +208,8 @@ package struct RunChecker: Sendable {
         checkRequests(task, end)
     }
 
-    /// It found no network, and another follows that counts in its place. Of a task with one URL any failure that is not
-    /// followed by a pause is such a one, or its last.
+    /// Whether an attempt counts as no failure because it found no network and another follows in its place. Any
+    /// network failure without a back-off counts so, the last one of a task included.
     private func isForNothing(_ task: Int, _ end: TraceStep.AttemptEnd) -> Bool {
         guard facts.tasks[task].waitsForConnectivity, end.backoff == nil else { return false }
         return end.error.map { Self.networkNames.contains($0) } ?? false
@@ -216,9 +220,9 @@ package struct RunChecker: Sendable {
         .cannotConnectToHost, .dnsLookupFailed, .cannotFindProxy, .cannotConnectToProxy, .proxyCouldNotConnect,
     ]
 
-    /// One request follows the other, but for those of a download in segments.
+    /// Checks that the attempt's requests follow one another, except for segments.
     private mutating func checkRequests(_ task: Int, _ end: TraceStep.AttemptEnd) {
-        // What ends first at one moment makes room for what begins then.
+        // At one moment, ends come before beginnings.
         let changes = end.requests.flatMap { request in
             let last = max(request.lowerBound, request.upperBound + TimeSpan(nanoseconds: -facts.slack.nanoseconds))
             return [(request.lowerBound, 1), (last, -1)]
@@ -249,7 +253,8 @@ package struct RunChecker: Sendable {
         if backoff < least { report(.policy, task, "waits \(backoff.seconds) s of \(least.seconds) s") }
     }
 
-    /// Of tasks that write to standard output only so many may run ahead of the first that has not ended.
+    /// Whether an earlier task that writes to standard output has not ended: only a limited number of such tasks runs
+    /// ahead of it.
     private func mayWaitForOutput(_ task: Int) -> Bool {
         facts.tasks[task].writesOutput
             && (0..<task).contains { facts.tasks[$0].writesOutput && tasks[$0].end == nil }
@@ -261,7 +266,7 @@ package struct RunChecker: Sendable {
         }
         switch reason {
         case .dependency:
-            // What is verified waits for the others of its group.
+            // A verified body waits for the others of its group.
             if tasks[task].running != nil, facts.tasks[task].isGrouped { break }
             if mayWaitForOutput(task) { break }
             let facts = facts.tasks[task]
@@ -331,11 +336,12 @@ package struct RunChecker: Sendable {
 }
 
 extension TimeSpan {
+    /// The span's length without its sign.
     package var magnitude: TimeSpan { TimeSpan(nanoseconds: abs(nanoseconds)) }
 }
 
 extension RetryPolicy {
-    /// The longest back-off after so many failures, which is the back-off when nothing is left to chance.
+    /// Returns the longest back-off after `count` failures, which is the back-off without jitter.
     package func ceiling(afterFailures count: Int) -> TimeSpan {
         var ceiling = Double(initialBackoff.nanoseconds)
         for _ in 1..<max(1, min(count, 10_000)) { ceiling *= multiplier }

@@ -3,12 +3,15 @@ package import Simulation
 package import TextFormats
 internal import TransferModel
 
-/// A real run read back from the lines of its events: the plan it had, and how its attempts went.
+/// A real run read back from the lines of its events: its plan, and how its attempts went.
 package struct RunRecording: Sendable {
+    /// The plan that the run had, as far as `facts` and events tell.
     package let plan: SchedulingPlan
+    /// How the run's attempts went, for a simulation to replay.
     package let script: RecordedRun
 
-    /// `facts` are of the job; connections to a host are what a session allows when it says nothing.
+    /// Reads the lines of a run's events. `facts` are those of its job; a session has the connections per host that are
+    /// its default.
     package init(_ lines: [JSONValue], _ facts: TraceFacts) throws {
         var origins = OriginTable()
         var attempts = [[RecordedRun.Attempt]](repeating: [], count: facts.tasks.count)
@@ -33,7 +36,7 @@ package struct RunRecording: Sendable {
                     RecordedRun.Attempt(
                         duration: end.duration, outcome: end.outcome, error: end.error, status: status[task],
                         hops: hops[task]))
-            // The pause was the server's wish.
+            // The server asked for this pause.
             case .waiting(.retryAfter): attempts[task][attempts[task].count - 1].retryAfter = pauses[task]
             default: break
             }

@@ -1,7 +1,7 @@
 internal import Glibc
 package import TransferModel
 
-/// A program under way. Two threads belong to it: one waits for its end, one moves bytes.
+/// A running program. It has two threads: one waits for its end, one moves the bytes of its streams.
 package final class RunningProgram: Sendable {
     private struct State: Sendable {
         var output: [UInt8] = []
@@ -12,6 +12,7 @@ package final class RunningProgram: Sendable {
         var isCollected = false
         var end: Instant?
     }
+    /// Process id of the program.
     package let processID: Int32
     private let state = Monitor(State())
     private let start: Instant
@@ -32,7 +33,8 @@ package final class RunningProgram: Sendable {
         threads.with { $0 = [waiter, collector] }
     }
 
-    /// The result, when the program has ended by itself, by a signal or by the timeout. May be called again.
+    /// Waits until the program has ended by itself, by a signal or by the timeout, and returns its result. May be
+    /// called again.
     package func wait() -> Binary.Result {
         let running = threads.with { threads in
             defer { threads = [] }
@@ -42,14 +44,15 @@ package final class RunningProgram: Sendable {
         return state.wait { $0.isCollected ? self.result($0) : nil }!
     }
 
-    /// Sends a signal, unless the program has already ended: its number may be another's by now.
+    /// Sends a signal and returns whether it was sent: not once the program was reaped, since its id may belong to
+    /// another process by then.
     @discardableResult
     package func send(signal number: Int32) -> Bool {
         state.with { $0.isReaped ? false : kill(processID, number) == 0 }
     }
 
-    /// Stops it where it stands, and returns when none of its threads is in the middle of a call: what they wrote is
-    /// written, and nothing more comes. `SIGCONT` lets it go on. False when it has ended.
+    /// Stops the program and returns once none of its threads is in the middle of a call: its writes are done, and no
+    /// more come. `SIGCONT` continues it. False if it has ended, or if `timeout` passed.
     package func freeze(timeout: TimeSpan = .seconds(30)) -> Bool {
         guard send(signal: SIGSTOP) else { return false }
         let deadline = MonotonicClock.now + timeout
@@ -60,7 +63,7 @@ package final class RunningProgram: Sendable {
         return false
     }
 
-    /// As the kernel calls them: `R`, `S`, `T` and so on.
+    /// State of each thread, as the kernel abbreviates it: `R`, `S`, `T` and so on.
     private var threadStates: [Character] {
         threadIDs.compactMap { thread in
             let path = "/proc/\(processID)/task/\(thread)/stat"
@@ -69,19 +72,20 @@ package final class RunningProgram: Sendable {
         }
     }
 
-    /// Whether its first thread holds a signal back, to ask for it when it is ready, or asks for it just now.
+    /// Whether the first thread blocks a signal, to fetch it later, or is waiting for it now.
     package func holds(_ signal: Int32) -> Bool {
         func text(_ name: String) -> String {
             String(decoding: (try? TemporaryTree.bytes(at: "/proc/\(processID)/\(name)")) ?? [], as: UTF8.self)
         }
-        // For as long as it asks the kernel does not count it as blocked.
+        // While the thread waits for the signal, the kernel does not count it as blocked.
         if text("wchan").contains("sigtimedwait") { return true }
         let line = text("status").split(separator: "\n").first { $0.hasPrefix("SigBlk:") }
         let mask = line.flatMap { UInt64($0.dropFirst("SigBlk:".count).drop { $0 == "\t" }, radix: 16) } ?? 0
         return mask & (1 << UInt64(signal - 1)) != 0
     }
 
-    /// The number of its thread of this name, as soon as it has one.
+    /// Returns the id of the program's thread with this name, as soon as there is one; `nil` if the program ended or
+    /// `timeout` passed.
     package func thread(named name: String, timeout: TimeSpan = .seconds(30)) -> Int32? {
         let deadline = MonotonicClock.now + timeout
         while MonotonicClock.now < deadline, isRunning {
@@ -98,10 +102,12 @@ package final class RunningProgram: Sendable {
         TemporaryTree.names(in: "/proc/\(processID)/task").compactMap { Int32($0) }
     }
 
+    /// Whether the program has not ended yet.
     package var isRunning: Bool { state.with { $0.status == nil } }
 
-    /// What came on standard output and standard error so far.
+    /// Standard output so far, as UTF-8.
     package var outputSoFar: String { state.with { String(decoding: $0.output, as: UTF8.self) } }
+    /// Standard error so far, as UTF-8.
     package var errorOutputSoFar: String { state.with { String(decoding: $0.errorOutput, as: UTF8.self) } }
 
     /// Waits until standard output or standard error holds `text`; false when the program ended or `timeout`
@@ -127,7 +133,8 @@ package final class RunningProgram: Sendable {
             duration: (state.end ?? start) - start)
     }
 
-    /// Leaves the process a zombie until the lock is held, so that `send` never meets a number given out anew.
+    /// Waits for the program's end and leaves it a zombie until the lock is held, so that `send` never meets a process
+    /// id given out anew.
     private func waitForEnd(_ wake: Int32) {
         var information = siginfo_t()
         while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
@@ -180,8 +187,8 @@ private struct ByteMover {
         if input.isEmpty { pipes.input.closeWrite() }
     }
 
-    /// When the process has ended, what lies in the pipes is read and no more is awaited: something it left behind
-    /// may hold them open for ever.
+    /// Whether the process has ended and the pipes were emptied. No more is awaited then: a process that the program
+    /// left behind may hold the pipes open for ever.
     var isDone: Bool { hasEnded }
 
     mutating func takeOutput() -> [UInt8] {
@@ -193,7 +200,7 @@ private struct ByteMover {
         return errorOutput
     }
 
-    /// False when the deadline passed.
+    /// Moves what is ready; returns false if the deadline passed.
     mutating func step(until deadline: Instant) -> Bool {
         var entries = open.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         entries.append(pollfd(fd: pipes.wake.read, events: Int16(POLLIN), revents: 0))

@@ -1,22 +1,27 @@
 internal import Glibc
 
-/// A SOCKS4 proxy, with names (4a) or without, that leads everything to one port of 127.0.0.1 and remembers what it was
-/// asked for. `stop()` must be called.
+/// A SOCKS4 proxy, with names (4a) or without, that forwards every connection to one port of 127.0.0.1 and remembers
+/// the requests. `stop()` must be called.
 package final class SOCKS4Server: Sendable {
+    /// One CONNECT request of a client.
     package struct Request: Hashable, Sendable {
+        /// Port that the client asked for.
         package let port: UInt16
-        /// Dotted; `0.0.0.x` in front of a name.
+        /// IPv4 address that the client asked for, dotted; `0.0.0.x` if it gave a name.
         package let address: String
+        /// User id of the request.
         package let user: String
+        /// Host name that the client asked for (4a); `nil` if it gave an address.
         package let name: String?
     }
 
+    /// Port of 127.0.0.1 that the proxy listens on.
     package let port: UInt16
     private let listener: Int32
     private let thread: TestThread
     private let seen = Monitor<[Request]>([])
 
-    /// `reply` is 90 to let them through; 91 and above refuse.
+    /// Starts the proxy. `reply` 90 accepts clients; 91 and above refuse them.
     package init(leadingTo target: UInt16, reply: UInt8 = 90) throws {
         (listener, port) = try Socket.listen()
         let (listener, seen) = (listener, seen)
@@ -30,9 +35,10 @@ package final class SOCKS4Server: Sendable {
         }
     }
 
+    /// Requests so far, in the order in which they were read.
     package var requests: [Request] { seen.with { $0 } }
 
-    /// When no client is left.
+    /// Closes the listener and waits for all connections. Call it when no client is left.
     package func stop() {
         Socket.shutDown(listener)
         thread.join()
@@ -62,7 +68,7 @@ package final class SOCKS4Server: Sendable {
         return bytes
     }
 
-    /// Up to a zero.
+    /// Reads a text up to its terminating zero.
     private static func readText(_ wire: Wire) -> String? {
         var bytes: [UInt8] = []
         while let byte = read(1, wire)?.first {

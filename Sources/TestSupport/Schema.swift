@@ -1,13 +1,13 @@
 internal import TextFormats
 
-/// A JSON Schema (draft 2020-12) read into checks. What it does not know is an error: a keyword that is passed over
-/// in silence would make every test that relies on it worthless.
+/// A JSON Schema (draft 2020-12) read into checks. Unknown keywords are errors: a keyword that is ignored would make
+/// every test that relies on it worthless.
 struct Schema: Sendable {
     indirect enum Check: Sendable {
         /// The schema `false`.
         case never
         case kind([String])
-        /// `enum`, and `const` as one of one.
+        /// `enum`, and `const` as a list of one.
         case oneValueOf([JSONValue])
         case reference(String)
         case all([Schema])
@@ -44,12 +44,13 @@ struct Schema: Sendable {
     static let nothing = Schema(checks: [.never])
 }
 
-/// What is wrong with a schema itself.
+/// A fault of a schema itself.
 package struct SchemaProblem: Error, CustomStringConvertible {
+    /// Pointer to the place in the schema, and what is wrong there.
     package let description: String
 }
 
-/// Reads schemas. `$ref`s are collected, so that each is known to lead somewhere before anything is validated.
+/// Reads schemas. `$ref`s are collected, so that each is known to lead somewhere before a document is validated.
 struct SchemaReader {
     private let root: JSONValue
     private(set) var targets: [String: Schema] = [:]
@@ -135,7 +136,7 @@ struct SchemaReader {
         switch member.name {
         case "properties": return .members(try members(schema, place))
         case "patternProperties", "additionalProperties":
-            // Read with the first of the three that there is.
+            // Read together with the first of the three keywords that is present.
             let isFirst =
                 schema["properties"] == nil
                 && (member.name == "patternProperties" || schema["patternProperties"] == nil)

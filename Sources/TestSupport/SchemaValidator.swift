@@ -1,10 +1,12 @@
 package import TextFormats
 
-/// Validates JSON by a schema of draft 2020-12, as far as our own schemas use it.
+/// Validates JSON against a schema of draft 2020-12, as far as this project's schemas use it.
 package struct SchemaValidator: Sendable {
+    /// One fault of a document.
     package struct Problem: Hashable, Sendable, CustomStringConvertible {
-        /// Where in the document, as a JSON pointer; empty for the whole.
+        /// Place in the document, as a JSON pointer; empty for the whole.
         package let path: String
+        /// What is wrong at that place.
         package let message: String
         package var description: String { "\(path.isEmpty ? "/" : path): \(message)" }
     }
@@ -12,7 +14,7 @@ package struct SchemaValidator: Sendable {
     private let schema: Schema
     private let targets: [String: Schema]
 
-    /// Throws when the schema is wrong, uses a keyword that is not known here, or refers to nothing.
+    /// Reads a schema. Throws if it is wrong, uses an unknown keyword, or has a reference that leads nowhere.
     package init(_ schema: JSONValue) throws {
         var reader = SchemaReader(schema)
         self.schema = try reader.readAll()
@@ -21,13 +23,15 @@ package struct SchemaValidator: Sendable {
 
     package init(schema bytes: [UInt8]) throws { try self.init(JSONParser.parse(bytes)) }
 
-    /// Everything that is wrong with the document; empty when it is valid. A text that is no JSON is one problem.
+    /// Returns everything that is wrong with the document; empty if it is valid. Bytes that are not JSON are one
+    /// problem.
     package func problems(in bytes: [UInt8]) -> [Problem] {
         do { return problems(in: try JSONParser.parse(bytes)) } catch {
             return [Problem(path: "", message: "no JSON: line \(error.line), column \(error.column): \(error.message)")]
         }
     }
 
+    /// Returns everything that is wrong with a parsed document.
     package func problems(in value: JSONValue) -> [Problem] {
         var found: [Problem] = []
         validate(value, schema, "", &found)
@@ -46,7 +50,7 @@ package struct SchemaValidator: Sendable {
         return found.isEmpty
     }
 
-    /// What is wrong with the value itself; what is wrong inside it goes to `found`.
+    /// Returns what is wrong with the value itself; what is wrong inside it is added to `found`.
     private func message(
         _ check: Schema.Check, _ value: JSONValue, _ path: String, _ found: inout [Problem]
     ) -> String? {
@@ -76,7 +80,7 @@ package struct SchemaValidator: Sendable {
         }
     }
 
-    /// Reports the alternative that is least wrong: most likely the one that was meant.
+    /// Reports the problems of the alternative that is least wrong, which most likely was meant.
     private func noneFits(
         _ value: JSONValue, _ schemas: [Schema], _ path: String, _ found: inout [Problem]
     ) -> String? {
@@ -180,7 +184,7 @@ package struct SchemaValidator: Sendable {
         }
     }
 
-    /// A match that gives up at a limit is none.
+    /// Whether the pattern matches. A match that gives up at a limit counts as none.
     private static func matches(_ pattern: Regex, _ text: String) -> Bool {
         let match = try? pattern.firstMatch(in: Array(text.utf8))
         return match != nil

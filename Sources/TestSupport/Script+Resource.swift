@@ -1,9 +1,14 @@
-/// A file as an honest server has it, for tests of resuming and revalidating.
+/// A file as a correct server serves it, for tests of resuming and revalidating.
 package struct ServedResource: Sendable {
+    /// Bytes of the file.
     package var body: [UInt8]
+    /// Value of `ETag` with its quotes; `nil` sends none.
     package var etag: String?
+    /// Value of `Last-Modified`; `nil` sends none.
     package var lastModified: String?
+    /// Value of `Content-Type`.
     package var contentType = "application/octet-stream"
+    /// Whether the server announces and answers ranges.
     package var acceptsRanges = true
 
     package init(_ body: [UInt8], etag: String? = "\"v1\"", lastModified: String? = nil) {
@@ -29,7 +34,8 @@ package struct ServedResource: Sendable {
         return send(206, headers: [span] + validators + shape, range, to: request)
     }
 
-    /// The whole answer as a script that sends `bytes` of the body and then does `then`: a transfer that breaks.
+    /// Returns the whole response as a script that sends `bytes` of the body and then does `then`: a transfer that
+    /// breaks.
     package func broken(after bytes: Int, then: Script.Step = .reset) -> Script {
         let lines = validators + shape + [("Content-Length", "\(body.count)")]
         return [.bytes(Script.head(200, lines)), .bytes(Array(body.prefix(bytes))), then]
@@ -59,7 +65,8 @@ package struct ServedResource: Sendable {
         return since == lastModified
     }
 
-    /// `nil`: no range is wanted, or it does not count; `.some(nil)`: none that can be had.
+    /// Returns the requested range; `nil` if none is requested or it does not apply, `.some(nil)` if it cannot be
+    /// satisfied.
     private func wantedRange(_ request: ReceivedRequest) -> Range<Int>?? {
         guard acceptsRanges, let text = request.header("Range"), text.hasPrefix("bytes="), !text.contains(",") else {
             return nil

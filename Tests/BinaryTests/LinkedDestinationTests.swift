@@ -51,7 +51,8 @@ import Testing
         var reasons = [
             ("/dev/null", "a device, pipe or socket"), ("pipe", "a device, pipe or socket"),
             ("to-null", "a device, pipe or socket"), ("to-pipe", "a device, pipe or socket"),
-            ("to-folder", "leads to a folder"), ("round", "too many links"), ("lost", "nowhere, which cannot be opened"),
+            ("to-folder", "leads to a folder"), ("round", "too many links"),
+            ("lost", "nowhere, which cannot be opened"),
         ]
         // Not every machine has it as the link that it should be, and what is a file there would be replaced.
         if try FileFacts.ofName("/dev/stdout").isLink {

@@ -18,8 +18,8 @@ enum ForeignFileCandidate {
 extension Engine {
     /// Looks what stands under the final name, once an attempt. `false`: the attempt goes on without.
     func looksForForeignPart(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
-        guard case .unknown = attempt.foreign else { return false }
-        attempt.foreign = .none
+        guard case .unknown = attempt.known.foreign else { return false }
+        attempt.known.foreign = .none
         guard mayAdopt(attempt, url) else { return false }
         attempt.phase = .lookingForPart(url)
         outbox.add(
@@ -33,7 +33,7 @@ extension Engine {
     private func mayAdopt(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
         let values = attempt.specification.options.values
         return values.resume == .adopt && values.decompress == .no && attempt.specification.type == .download
-            && attempt.life.resume == nil && (attempt.asked == nil || attempt.life.asksByTime) && url.isHTTP
+            && attempt.life.resume == nil && (attempt.known.asked == nil || attempt.life.asksByTime) && url.isHTTP
             && attempt.session.takesSlot(url)
             && attempt.life.request.method == "GET" && !attempt.life.asksForPart
             && (values.existing == .revalidate || values.existing == .replace)
@@ -47,37 +47,37 @@ extension Engine {
         if carryovers[attempt.task]?.leftForeignFileUnanswered == true {
             attempt.life.startOver("the server did not answer the question how long the file is")
         } else {
-            attempt.foreign = .file(stamp)
+            attempt.known.foreign = .file(stamp)
         }
         begin(attempt, url)
     }
 
     /// Before the first request: makes it a HEAD where a file may be adopted.
     func askAboutForeignPart(_ attempt: Attempt) {
-        guard case .file(let stamp) = attempt.foreign else { return }
-        attempt.life.ask(about: ForeignPart(size: stamp.size, hasChecksum: attempt.checksum != nil))
+        guard case .file(let stamp) = attempt.known.foreign else { return }
+        attempt.life.ask(about: ForeignPart(size: stamp.size, hasChecksum: attempt.download.checksum != nil))
     }
 
     /// The HEAD was answered.
     func judgedForeignPart(_ attempt: Attempt, _ verdict: ForeignPart.Verdict) {
-        guard case .adopt(let point) = verdict, case .file(let stamp) = attempt.foreign,
-            var destination = attempt.destination
+        guard case .adopt(let point) = verdict, case .file(let stamp) = attempt.known.foreign,
+            var destination = attempt.download.destination
         else {
             if case .leave(let why?) = verdict { attempt.life.startOver(why) }
             return goOn(attempt, attempt.life.request)
         }
         // It is shorter than the server's: whatever its time, it is not the whole.
         _ = attempt.life.askForAll()
-        attempt.asked = nil
+        attempt.known.asked = nil
         // The copy may take a while, and needs no connection.
         releaseSlot(attempt)
         attempt.phase = .copyingPart(point)
         destination.sent = point.sent
-        if destination.mode != nil { outbox.add(.conceal(attempt.staging)) }
+        if destination.mode != nil { outbox.add(.conceal(attempt.download.staging)) }
         let expect = attempt.rules.expect
         outbox.add(
             .adoptForeign(
-                attempt.staging, attempt.task,
+                attempt.download.staging, attempt.task,
                 ForeignFile(path: destination.path, stamp: stamp, destination: destination) {
                     ForeignPart.objection(to: $0, expect)
                 }))

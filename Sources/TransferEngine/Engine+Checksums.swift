@@ -10,7 +10,7 @@ extension Engine {
     func lookUpChecksum(_ attempt: Attempt, _ source: ChecksumSource, _ url: ResourceURL) {
         switch source {
         case .literal(let checksum):
-            attempt.checksum = checksum
+            attempt.download.checksum = checksum
             begin(attempt, url)
         case .awaited: preconditionFailure("a task begins when its captured values are in it")
         case .task(let task, _, _): lookUp(attempt, .task(task), source, url)
@@ -31,7 +31,7 @@ extension Engine {
             }
         case .get:
             attempt.phase = .awaitingChecksum
-            attempt.lookup = key
+            attempt.checksumLookup.key = key
             get(attempt, source)
         }
     }
@@ -39,7 +39,7 @@ extension Engine {
     private func use(_ list: ChecksumList, _ attempt: Attempt, _ source: ChecksumSource, _ url: ResourceURL) {
         do throws(TransferError) {
             // Of several `urls` the first one's name is the task's.
-            attempt.checksum = try checksum(source, list, attempt.specification.location.url ?? url)
+            attempt.download.checksum = try checksum(source, list, attempt.specification.location.url ?? url)
         } catch {
             return fail(attempt, error)
         }
@@ -48,7 +48,7 @@ extension Engine {
             let (task, specification) = (attempt.task, attempt.specification)
             return outbox.add(
                 .inspect(
-                    task, path: specification.destination ?? "", attempt.checksum,
+                    task, path: specification.destination ?? "", attempt.download.checksum,
                     member: member(specification)))
         }
         begin(attempt, url)
@@ -186,7 +186,7 @@ extension Engine {
     func endedLookup(_ attempt: Attempt, _ step: NextStep) {
         switch step {
         case .send(let request, _): goOn(attempt, request)
-        case .deliver: gotChecksums(attempt.kept, attempt)
+        case .deliver: gotChecksums(attempt.exchange.body, attempt)
         // A checksum file is asked for without conditions; questions and rules are everybody's.
         case .keep, .isThere, .judged, .ask, .cancel: break
         case .fail(var error, _):
@@ -198,7 +198,7 @@ extension Engine {
 
     /// The file is there. This attempt goes on, and so do those that waited for it.
     func gotChecksums(_ bytes: [UInt8], _ attempt: Attempt) {
-        guard let key = attempt.lookup else { return }
+        guard let key = attempt.checksumLookup.key else { return }
         attempt.endLookup()
         // Each request asks anew for its slot; what was read from a disk left the slot alone.
         if !attempt.transactions.isEmpty { releaseSlot(attempt) }
@@ -208,8 +208,8 @@ extension Engine {
 
     /// An attempt ended before it had the file that others wait for too.
     func lostChecksums(_ attempt: Attempt, _ verdict: Verdict) {
-        guard let key = attempt.lookup else { return }
-        attempt.lookup = nil
+        guard let key = attempt.checksumLookup.key else { return }
+        attempt.checksumLookup.key = nil
         let statuses = attempt.specification.options.values.policies.retry.statuses
         let mayHeal = verdict.error?.name.canHeal == true || verdict.status.map { statuses.contains($0) } == true
         var final: TransferError?

@@ -12,7 +12,7 @@ extension Engine {
     func ask(_ query: CredentialQuery, _ attempt: Attempt) {
         releaseSlot(attempt)
         attempt.phase = .awaitingCredential
-        attempt.askedAt = now.instant
+        attempt.credentialWait.start(at: now.instant)
         let clerk = clerk ?? CredentialClerk(folder: job.baseDirectory, wake: wake)
         self.clerk = clerk
         clerk.ask(query, for: attempt.task)
@@ -25,7 +25,7 @@ extension Engine {
         if case .password(_, let password)? = answer.secret { learn(password.revealed) }
         for task in answer.tasks {
             guard let attempt = attempt(of: task), case .awaitingCredential = attempt.phase else { continue }
-            attempt.endAsking(at: now.instant)
+            attempt.credentialWait.stop(at: now.instant)
             goOn(attempt, after: attempt.life.found(answer.secret, by: &attempt.session.lore))
         }
     }
@@ -34,12 +34,12 @@ extension Engine {
         tellChallenges(attempt)
         switch step {
         case .send(let request):
-            if attempt.head != nil { discardBody(attempt) }
+            if attempt.exchange.head != nil { discardBody(attempt) }
             goOn(attempt, request)
         case .ask(let query): ask(query, attempt)
         case .accept(let end):
             attempt.phase = .transferring
-            if let head = attempt.head { tellResponse(attempt, head) }
+            if let head = attempt.exchange.head { tellResponse(attempt, head) }
             perform(attempt.life.ended(end), attempt)
         case .cancel(let error): cancelled(attempt, error)
         }
@@ -47,7 +47,7 @@ extension Engine {
 
     /// The proxy did not open the tunnel because it wants to know who asks. Whether somebody has an answer to that.
     func answersProxy(_ attempt: Attempt, _ completion: CurlCompletion, _ error: TransferError?) -> Bool {
-        guard attempt.head == nil, let head = completion.proxyHead, head.status == 407,
+        guard attempt.exchange.head == nil, let head = completion.proxyHead, head.status == 407,
             attempt.life.proxyAsked(head.headers, by: &attempt.session.lore)
         else { return false }
         perform(
@@ -68,7 +68,7 @@ extension Engine {
     func cancelled(_ attempt: Attempt, _ error: TransferError) {
         var verdict = Verdict(.cancelled(error), status: attempt.life.lastStatus)
         verdict.isForNextRun = attempt.isForNextRun
-        verdict.sentSomething = attempt.sentSomething
+        verdict.sentSomething = attempt.sending.sentSomething
         finish(attempt, verdict)
     }
 
@@ -88,8 +88,8 @@ extension Engine {
             curl.pool = attempt.session.pool(for: logins, at: request.url.origin, like: curl.pool)
         } else {
             let pool = attempt.session.takePool(for: logins, at: request.url.origin, like: curl.pool)
-            attempt.session.giveBack(attempt.ownPool)
-            attempt.ownPool = pool
+            attempt.session.giveBack(attempt.transport.ownPool)
+            attempt.transport.ownPool = pool
             curl.pool = pool.pool
         }
     }

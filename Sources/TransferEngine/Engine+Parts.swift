@@ -45,9 +45,10 @@ extension Engine {
         attempt.phase = .adopting(url, record)
         outbox.add(
             .adopt(
-                attempt.staging, attempt.task, folder: partFolder(attempt), group: plannedDestination(attempt).group,
+                attempt.download.staging, attempt.task, folder: partFolder(attempt),
+                group: plannedDestination(attempt).group,
                 record.part,
-                keeping: record.keptSize, algorithm: attempt.checksum?.algorithm,
+                keeping: record.keptSize, algorithm: attempt.download.checksum?.algorithm,
                 sent: record.point.sent?.checksum.algorithm))
     }
 
@@ -71,20 +72,20 @@ extension Engine {
         point.offset = record.keptSize
         point.isForeign = isForeign(record, attempt.specification)
         attempt.life.goOn(from: point)
-        partLabels[attempt.staging] = record
+        partLabels[attempt.download.staging] = record
         begin(attempt, url)
     }
 
     /// The answer's headers tell how it could be continued: from now on that is remembered with how far it is.
     func labelPart(_ attempt: Attempt) {
-        guard attempt.leavesPart, attempt.specification.type == .download, let memory else { return }
+        guard attempt.known.leavesPart, attempt.specification.type == .download, let memory else { return }
         if attempt.life.startedOver != nil { forgetPart(attempt.task) }
         if attempt.life.keepsPart { return }
         guard (attempt.life.announcedLength ?? .max) >= PartFile.leastLeft, let point = attempt.continuationPoint,
             let shape = shape(of: point, attempt.specification, memory)
-        else { return forgetLabel(of: attempt.staging) }
+        else { return forgetLabel(of: attempt.download.staging) }
         let start = attempt.specification.location(mirror: attempt.mirror).url?.text ?? point.url
-        partLabels[attempt.staging] = ResumeRecord(
+        partLabels[attempt.download.staging] = ResumeRecord(
             start: start, point: point, shape: shape,
             folder: partFolder(attempt), part: PartFile(name: "", size: 0, sum: []))
     }
@@ -93,8 +94,8 @@ extension Engine {
     func leaveUntouched(_ attempt: Attempt) -> Bool {
         guard !unwanted.contains(attempt.task) else { return false }
         if case .adopting = attempt.phase {
-            outbox.add(.leave(attempt.staging, nil))
-        } else if attempt.part == nil {
+            outbox.add(.leave(attempt.download.staging, nil))
+        } else if attempt.known.part == nil {
             return false
         }
         carryovers[attempt.task]?.isPartRecorded = false

@@ -15,8 +15,8 @@ extension Engine {
         // Under what a file is kept must be known when its task is loaded, and a URL with a secret is not written down.
         let keeps = memory.keeps(job.tasks[Int(attempt.task.raw)])
         let mayBeWritten = !secrets.areCaptured(in: url)
-        attempt.isKept = keeps.file && mayBeWritten
-        attempt.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
+        attempt.known.isKept = keeps.file && mayBeWritten
+        attempt.known.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
         guard keeps.isEligible, attempt.life.resume == nil else { return begin(attempt, url) }
         lookAhead(of: attempt.task, memory)
         switch foresight.take(attempt.task) {
@@ -27,10 +27,10 @@ extension Engine {
         case .asked: attempt.phase = .recalling(url, nil)
         case .found(let kept, let record): found(kept, record, attempt, url)
         case .looking(let kept):
-            attempt.validators = kept
+            attempt.known.validators = kept
             attempt.phase = .recalling(url, kept)
         case .seen(let kept, let stamp):
-            attempt.validators = kept
+            attempt.known.validators = kept
             looked(attempt, url, kept, stamp, sum: nil)
         }
     }
@@ -57,22 +57,22 @@ extension Engine {
     }
 
     private func found(_ kept: KeptValidators?, _ record: ResumeRecord?, _ attempt: Attempt, _ url: ResourceURL) {
-        attempt.validators = kept
-        if let record, attempt.leavesPart, isOfUse(record, attempt, url) {
-            attempt.part = record
+        attempt.known.validators = kept
+        if let record, attempt.known.leavesPart, isOfUse(record, attempt, url) {
+            attempt.known.part = record
             begin(attempt, url)
         } else {
-            if let record, !attempt.leavesPart { removePart(record, of: attempt.task) }
+            if let record, !attempt.known.leavesPart { removePart(record, of: attempt.task) }
             askAgain(attempt, url)
         }
     }
 
     /// The file may be the one that was kept: what stands there tells.
     func askAgain(_ attempt: Attempt, _ url: ResourceURL) {
-        guard let kept = attempt.validators, attempt.isKept else { return askByDate(attempt, url) }
+        guard let kept = attempt.known.validators, attempt.known.isKept else { return askByDate(attempt, url) }
         attempt.phase = .recalling(url, kept)
         let readsIt = Revalidation.mustRead(kept, boot: memory?.boot ?? 0)
-        attempt.wasRead = readsIt
+        attempt.known.wasRead = readsIt
         look(attempt, kept, readingIt: readsIt)
     }
 
@@ -94,17 +94,17 @@ extension Engine {
     ) {
         let options = attempt.specification.options.values
         // Only now it is known that another file stands in its place.
-        if attempt.isKept, !attempt.wasRead, sum == nil, kept.content?.sum != nil, let stamp,
+        if attempt.known.isKept, !attempt.known.wasRead, sum == nil, kept.content?.sum != nil, let stamp,
             stamp.looksLike(kept.file), Revalidation.mustRead(kept, file: stamp, boot: memory?.boot ?? 0)
         {
-            attempt.wasRead = true
+            attempt.known.wasRead = true
             attempt.phase = .recalling(url, kept)
             return look(attempt, kept, readingIt: true)
         }
-        if attempt.isKept,
+        if attempt.known.isKept,
             let condition = Revalidation.condition(kept, file: stamp, sum: sum, boot: memory?.boot ?? 0, options)
         {
-            attempt.asked = stamp
+            attempt.known.asked = stamp
             attempt.life.ask(under: condition)
         } else if let stamp, !kept.file.looksLike(stamp), kept.url == url.text {
             return dated(attempt, url, stamp)
@@ -118,7 +118,7 @@ extension Engine {
     /// cannot tell that from a file that another task put there.
     private func askByDate(_ attempt: Attempt, _ url: ResourceURL) {
         let specification = attempt.specification
-        guard attempt.isKept, let memory, url.isHTTP, attempt.life.resume == nil, attempt.part == nil,
+        guard attempt.known.isKept, let memory, url.isHTTP, attempt.life.resume == nil, attempt.known.part == nil,
             carryovers[attempt.task]?.leftForeignFileUnanswered != true,
             Revalidation.applies(to: specification.options.values),
             let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), LinkCheck.stands(path)
@@ -135,8 +135,8 @@ extension Engine {
     private func dated(_ attempt: Attempt, _ url: ResourceURL, _ stamp: FileStamp?) {
         let options = attempt.specification.options.values
         if let stamp, let condition = Revalidation.condition(unknown: stamp, at: now.wall, options) {
-            attempt.asked = stamp
-            attempt.validators = nil
+            attempt.known.asked = stamp
+            attempt.known.validators = nil
             attempt.life.ask(under: condition)
         }
         begin(attempt, url)
@@ -144,12 +144,12 @@ extension Engine {
 
     /// From the next run on the file is known by what the server said of it now.
     private func noteDated(_ attempt: Attempt, _ file: FileStamp) {
-        guard let memory, attempt.isKept, let headers = attempt.saidHeaders else { return }
+        guard let memory, attempt.known.isKept, let headers = attempt.saidHeaders else { return }
         let answer = FiledAnswer(
             url: attempt.life.request.url.text, status: 200, headers: headers,
             shape: memory.shape(of: attempt.specification), file: file,
             content: ContentMark(boot: memory.boot, sum: nil),
-            asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)), askedAt: attempt.requestStartedAt,
+            asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)), askedAt: attempt.exchange.startedAt,
             path: attempt.specification.destination)
         memory.file(answer, attempt.specification, at: now.instant)
     }
@@ -166,9 +166,9 @@ extension Engine {
         case .confirming(nil): keepOwn(attempt, stamp)
         case .confirming(let asked?):
             if stamp == asked {
-                let path = keptPath(attempt.specification, attempt.validators)
-                if attempt.validators?.name != nil, !claim(path, attempt) { return }
-                if attempt.validators == nil { noteDated(attempt, asked) } else { noteSurvival(attempt, asked) }
+                let path = keptPath(attempt.specification, attempt.known.validators)
+                if attempt.known.validators?.name != nil, !claim(path, attempt) { return }
+                if attempt.known.validators == nil { noteDated(attempt, asked) } else { noteSurvival(attempt, asked) }
                 return keepExisting(attempt, path, asked.size)
             }
             // Somebody took or changed the file while the server was asked about it.
@@ -180,7 +180,7 @@ extension Engine {
 
     /// It was read, and need not be read again.
     private func noteSurvival(_ attempt: Attempt, _ file: FileStamp) {
-        guard let memory, let known = attempt.validators,
+        guard let memory, let known = attempt.known.validators,
             let kept = Revalidation.confirmed(known, file: file, boot: memory.boot)
         else { return }
         memory.confirm(kept, attempt.specification, at: now.instant)
@@ -188,7 +188,9 @@ extension Engine {
 
     /// A member of a group that is unchanged and was staged as a copy: what was known of the file holds for that.
     func noteCopy(_ attempt: Attempt, isFlushed: Bool) {
-        guard let memory, var kept = attempt.validators, let record = attempt.file, let file = record.stamp else {
+        guard let memory, var kept = attempt.known.validators, let record = attempt.download.file,
+            let file = record.stamp
+        else {
             return
         }
         kept.file = file
@@ -198,21 +200,21 @@ extension Engine {
 
     /// The server says that the file is still the same: if it is still there, it stays.
     func confirm(_ attempt: Attempt) {
-        guard let asked = attempt.asked else { return confirmOwn(attempt) }
+        guard let asked = attempt.known.asked else { return confirmOwn(attempt) }
         attempt.phase = .confirming(asked)
-        look(attempt, attempt.validators)
+        look(attempt, attempt.known.validators)
     }
 
     /// The same to a condition of the job's own, which knows what file it speaks of.
     private func confirmOwn(_ attempt: Attempt) {
         guard let destination = named(attempt) else { return }
-        attempt.destination = destination
+        attempt.download.destination = destination
         attempt.phase = .confirming(nil)
         outbox.add(.look(attempt.task, path: destination.path, member: destination.member))
     }
 
     private func keepOwn(_ attempt: Attempt, _ stamp: FileStamp?) {
-        guard let stamp, let path = attempt.destination?.path else {
+        guard let stamp, let path = attempt.download.destination?.path else {
             return fail(
                 attempt,
                 TransferError(
@@ -227,7 +229,8 @@ extension Engine {
     /// The file stands under its name: what its answer was known by goes to the store. What was a while under way has
     /// lost its temporary name by that: nobody would know it if the run were killed before this is written.
     func keepValidators(_ attempt: Attempt, isFlushed: Bool) {
-        guard let memory, attempt.isKept, let record = attempt.file, let file = record.stamp, let head = attempt.head,
+        guard let memory, attempt.known.isKept, let record = attempt.download.file, let file = record.stamp,
+            let head = attempt.exchange.head,
             let headers = attempt.saidHeaders
         else { return }
         let isInFolder = attempt.specification.destination?.hasSuffix("/") == true
@@ -240,8 +243,8 @@ extension Engine {
             name: isInFolder ? Folders.split(record.path).name : nil,
             content: isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum),
             asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)),
-            askedAt: attempt.requestStartedAt, path: record.path)
-        answer.isProven = !attempt.lengthUnverified
+            askedAt: attempt.exchange.startedAt, path: record.path)
+        answer.isProven = !attempt.download.lengthUnverified
         memory.file(answer, attempt.specification, at: now.instant)
         if carryovers[attempt.task]?.isPartRecorded == true { memory.writeAtOnce() }
     }

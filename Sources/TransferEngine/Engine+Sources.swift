@@ -26,7 +26,7 @@ extension Engine {
         guard let path = PercentEncoding.decode(url.path), !path.contains("\0") else {
             return fail(attempt, TransferError(.badURL, "the path of \(url.text) is not UTF-8"))
         }
-        attempt.sourceHeaders = fileType(url).map { HeaderBlock([("Content-Type", $0)]) }
+        attempt.exchange.sourceHeaders = fileType(url).map { HeaderBlock([("Content-Type", $0)]) }
         guard attempt.rules.onResponseIsEmpty else {
             attempt.phase = .measuring(url, path: path)
             return outbox.add(.look(attempt.task, path: path, isSource: true))
@@ -67,7 +67,7 @@ extension Engine {
         var ending: TransferError?
         do throws(TransferError) {
             data = try DataURL(url)
-            attempt.sourceHeaders = data.headers
+            attempt.exchange.sourceHeaders = data.headers
             ending = attempt.life.obeyRules(data.headers, length: Int64(data.bytes.count))
             if ending == nil, let maximum = attempt.life.maximumSize, Int64(data.bytes.count) > maximum {
                 throw TransferError(
@@ -84,12 +84,12 @@ extension Engine {
                     headers: .empty)), attempt)
         if let ending { return cancelled(attempt, ending) }
         noteBecoming(attempt)
-        attempt.received = Int64(data.bytes.count)
-        if let miss = attempt.rules.miss(data.headers, size: attempt.received, start: data.bytes) {
+        attempt.exchange.received = Int64(data.bytes.count)
+        if let miss = attempt.rules.miss(data.headers, size: attempt.exchange.received, start: data.bytes) {
             return fail(attempt, miss)
         }
         guard attempt.isDownload else {
-            attempt.kept = data.bytes
+            attempt.exchange.body = data.bytes
             return examine(attempt, charset: data.charset, source: .local)
         }
         guard var destination = sourceDestination(attempt, url), examine(&destination, attempt, charset: data.charset)
@@ -97,9 +97,12 @@ extension Engine {
             return
         }
         attempt.phase = .delivering
-        if let decoding = localDecoding(attempt) { outbox.add(.decode(attempt.staging, attempt.task, decoding)) }
+        if let decoding = localDecoding(attempt) {
+            outbox.add(.decode(attempt.download.staging, attempt.task, decoding))
+        }
         outbox.add(
-            .publish(attempt.task, attempt.staging, destination, rest: .bytes(data.bytes), lengthUnverified: false))
+            .publish(
+                attempt.task, attempt.download.staging, destination, rest: .bytes(data.bytes), lengthUnverified: false))
     }
 
     /// How a source of this machine is unpacked: nothing labels how it is packed.

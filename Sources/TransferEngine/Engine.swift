@@ -265,7 +265,7 @@ package final class Engine {
             rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
             loop: loop, now: now)
         if let carryover = carryovers[task] {
-            attempt.takesOneStream = carryover.takesOneStream
+            attempt.streams.isDisabled = carryover.takesOneStream
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }
             carryovers[task]?.rejectedCredentials = nil
         }
@@ -282,11 +282,11 @@ package final class Engine {
 
     func begin(_ attempt: Attempt, _ url: ResourceURL) {
         if mustAwaitLore(attempt, url) { return }
-        if attempt.checksum == nil, let source = attempt.specification.options.values.checksum {
+        if attempt.download.checksum == nil, let source = attempt.specification.options.values.checksum {
             return lookUpChecksum(attempt, source, url)
         }
-        if let record = attempt.part {
-            attempt.part = nil
+        if let record = attempt.known.part {
+            attempt.known.part = nil
             return adopt(record, attempt, url)
         }
         if looksForForeignPart(attempt, url) { return }
@@ -297,7 +297,7 @@ package final class Engine {
             if let question = uploadQuestion(attempt) { attempt.life.askWhetherNeeded(question) }
             askAboutForeignPart(attempt)
             if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
-            if attempt.mayBecomeFile { attempt.destination = plannedDestination(attempt) }
+            if attempt.mayBecomeFile { attempt.download.destination = plannedDestination(attempt) }
             // The request for a checksum file has used up the slot, or it is at another origin than the URL says.
             if attempt.origin == nil || attempt.life.request.url.isSecure != url.isSecure || givesBackStream(attempt) {
                 goOn(attempt, attempt.life.request)
@@ -315,7 +315,7 @@ package final class Engine {
         guard let attempt = attempt(of: task), case .awaitingGrant(let request) = attempt.phase else { return }
         attempt.origin = origin
         attempt.phase = .transferring
-        if let parts = attempt.parts {
+        if let parts = attempt.streams.segmented {
             begin(attempt, parts)
         } else {
             send(request, attempt)
@@ -342,7 +342,7 @@ package final class Engine {
     /// The cache has no answer to it.
     func transmit(_ asked: OutgoingRequest, _ attempt: Attempt) {
         let request = questioned(asked, attempt)
-        attempt.sentMethod = request.method
+        attempt.exchange.sentMethod = request.method
         if !request.url.needsConnection { return startCommand(request, attempt) }
         do throws(TransferError) {
             var curl = try curlRequest(request, attempt)
@@ -355,16 +355,16 @@ package final class Engine {
             curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
             if curl.ftp != nil { curl.headers = [] }
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
-            attempt.body = nil
+            attempt.sending.body = nil
             if request.sendsBody { try openBody(request, attempt, &curl) }
-            attempt.transfer = try loop.start(curl, receiver: attempt)
+            attempt.transport.transfer = try loop.start(curl, receiver: attempt)
         } catch {
             tellOfTrust(attempt, request.url)
             return fail(attempt, error)
         }
-        attempt.place = transferring.count
+        attempt.transport.index = transferring.count
         transferring.append(attempt)
-        nextIdleCheck = min(nextIdleCheck, now.instant + attempt.idleLimit)
+        nextIdleCheck = min(nextIdleCheck, now.instant + attempt.transport.idleLimit)
         _ = attempt.slowness(at: now.instant, nextLook: &nextIdleCheck)
     }
 
@@ -379,7 +379,7 @@ package final class Engine {
         curl.connectTimeout = attempt.session.configuration.connectTimeout
         // Small enough that what is read at once is no burst.
         curl.receiveBuffer =
-            attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
+            attempt.bandwidth.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
         curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
         if attempt.life.mayAuthorize { show(request, &curl, attempt) }
         return curl
@@ -387,13 +387,13 @@ package final class Engine {
 
     /// Ends whatever streams the attempt has.
     func stopTransfer(_ attempt: Attempt) {
-        if attempt.parts != nil { endSegments(attempt) }
+        if attempt.streams.segmented != nil { endSegments(attempt) }
         stopFirst(attempt)
     }
 
     func stopFirst(_ attempt: Attempt) {
-        if let command = attempt.command { leave(command) }
-        guard let transfer = attempt.transfer else { return }
+        if let command = attempt.transport.command { leave(command) }
+        guard let transfer = attempt.transport.transfer else { return }
         if let metrics = loop.stop(transfer) {
             note(metrics, attempt)
             endBody(attempt, metrics)
@@ -402,11 +402,11 @@ package final class Engine {
     }
 
     private func forgetTransfer(_ attempt: Attempt) {
-        attempt.transfer = nil
+        attempt.transport.transfer = nil
         let last = transferring.removeLast()
         if last !== attempt {
-            transferring[attempt.place] = last
-            last.place = attempt.place
+            transferring[attempt.transport.index] = last
+            last.transport.index = attempt.transport.index
         }
     }
 
@@ -462,22 +462,23 @@ package final class Engine {
         if let segment = completion.receiver as? Segment { return complete(segment, completion) }
         guard let attempt = completion.receiver as? Attempt, attempt.result == nil else { return }
         // It was over before it could be stopped for the sake of another stream.
-        guard attempt.transfer != nil else { return note(completion.metrics, attempt) }
+        guard attempt.transport.transfer != nil else { return note(completion.metrics, attempt) }
         endBody(attempt, completion.metrics)
         if completion.isLonger { attempt.cannotGoOn() }
         if completion.isRefused { reports.append(.heard(attempt.task)) }
-        if attempt.hasNewHead { announce(attempt) }
-        if attempt.mixed != nil { tellParts(attempt) }
-        if attempt.received > 0 { emitProgress(attempt) }
+        if attempt.exchange.hasNewHead { announce(attempt) }
+        if attempt.exchange.mixed != nil { tellParts(attempt) }
+        if attempt.exchange.received > 0 { emitProgress(attempt) }
         note(completion.metrics, attempt)
         forgetTransfer(attempt)
-        attempt.lostAnswer = completion.lostAnswer
-        if completion.wasAskedForCertificate, attempt.head == nil { tellOfCertificate(attempt) }
-        let error = attempt.bodyFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
-        if let parts = attempt.parts { return firstStreamEnded(attempt, parts, error) }
+        attempt.exchange.lostAnswer = completion.lostAnswer
+        if completion.wasAskedForCertificate, attempt.exchange.head == nil { tellOfCertificate(attempt) }
+        let error =
+            attempt.exchange.bodyFailure ?? (attempt.exchange.endedByUs ? nil : transportError(attempt, completion))
+        if let parts = attempt.streams.segmented { return firstStreamEnded(attempt, parts, error) }
         if let head = completion.proxyHead {
             if answersProxy(attempt, completion, error) { return }
-            if !(200..<300).contains(head.status) { attempt.refusedTunnel = head }
+            if !(200..<300).contains(head.status) { attempt.exchange.refusedTunnel = head }
         }
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
     }
@@ -486,7 +487,8 @@ package final class Engine {
     private func checkIdle() {
         var next = Instant.distantFuture
         for attempt in transferring.reversed() {
-            guard attempt.parts == nil, let transfer = attempt.transfer, let last = loop.lastActivity(of: transfer)
+            guard attempt.streams.segmented == nil, let transfer = attempt.transport.transfer,
+                let last = loop.lastActivity(of: transfer)
             else { continue }
             if let error = attempt.slowness(at: now.instant, nextLook: &next) {
                 stopTransfer(attempt)
@@ -494,16 +496,16 @@ package final class Engine {
                 continue
             }
             // That it stands still is our doing.
-            if attempt.pausedAt != nil {
-                next = min(next, now.instant + attempt.idleLimit)
+            if attempt.bandwidth.isPaused {
+                next = min(next, now.instant + attempt.transport.idleLimit)
                 continue
             }
-            let due = dueWhenIdle(transfer, since: last, attempt.idleLimit)
+            let due = dueWhenIdle(transfer, since: last, attempt.transport.idleLimit)
             guard due <= now.instant else {
                 next = min(next, due)
                 continue
             }
-            let error = silence(transfer, attempt.idleLimit)
+            let error = silence(transfer, attempt.transport.idleLimit)
             stopTransfer(attempt)
             ended(attempt, error, sawCloseNotify: false)
         }
@@ -514,8 +516,8 @@ package final class Engine {
     // MARK: After a request
 
     func ended(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) {
-        if attempt.cacheTurn != nil, endedForCache(attempt, error) { return }
-        let concernsCache = attempt.cacheTurn != nil || attempt.passesCache
+        if attempt.caching.turn != nil, endedForCache(attempt, error) { return }
+        let concernsCache = attempt.caching.turn != nil || attempt.caching.isBypassed
         if concernsCache { forgetWhatChanged(attempt) }
         let step = attempt.life.ended(transportEnd(attempt, error, sawCloseNotify: sawCloseNotify))
         if concernsCache { noteForCache(attempt, step, error) }
@@ -535,7 +537,7 @@ package final class Engine {
             goOn(attempt, request)
         case .deliver(let unverified, let record):
             if let record { tell(record, attempt) }
-            attempt.lengthUnverified = unverified
+            attempt.download.lengthUnverified = unverified
             deliver(attempt)
         case .keep: confirm(attempt)
         case .isThere: uploadIsThere(attempt)
@@ -557,13 +559,15 @@ package final class Engine {
         _ = attempt.takeRest()
         // What an earlier attempt left is still of use on the next hop.
         if attempt.life.resume != nil { return }
-        discard(attempt.staging)
-        attempt.staging = newStaging(attempt.specification, attempt.task)
+        discard(attempt.download.staging)
+        attempt.download.staging = newStaging(attempt.specification, attempt.task)
     }
 
     /// Keeps what the attempt received for the task's next one, when that can ask for the rest of it.
     private func keepPartial(_ attempt: Attempt) -> Bool {
-        guard attempt.destination != nil, !attempt.isLost, let point = attempt.resumePoint else { return false }
+        guard attempt.download.destination != nil, !attempt.download.isLost, let point = attempt.resumePoint else {
+            return false
+        }
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
         case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
@@ -572,9 +576,9 @@ package final class Engine {
             return false
         }
         attempt.handOverRest()
-        if attempt.parts != nil { outbox.add(.settle(attempt.staging)) }
-        partLabels[attempt.staging]?.point.unanswered = point.unanswered
-        let file = Carryover.PartialFile(staging: attempt.staging, point: point, mirror: attempt.mirror)
+        if attempt.streams.segmented != nil { outbox.add(.settle(attempt.download.staging)) }
+        partLabels[attempt.download.staging]?.point.unanswered = point.unanswered
+        let file = Carryover.PartialFile(staging: attempt.download.staging, point: point, mirror: attempt.mirror)
         carryovers[attempt.task, default: Carryover()].partialFiles.append(file)
         return true
     }
@@ -608,14 +612,14 @@ package final class Engine {
     func fail(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .cancelled { return cancelled(attempt, error) }
         // What an old answer asked for is over.
-        let head = attempt.isFromCache ? nil : attempt.head ?? attempt.refusedTunnel
+        let head = attempt.exchange.isFromCache ? nil : attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         var verdict = Verdict(
             .failed(explained(error, attempt)), status: attempt.life.lastStatus, retryAfter: retryAfter,
-            sentSomething: attempt.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
+            sentSomething: attempt.sending.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.tookEffect = attempt.life.tookEffect
-        verdict.lostNetwork = attempt.lostNetwork
-        if attempt.isOfSeveralStreams, error.name == .checksumMismatch {
+        verdict.lostNetwork = attempt.transport.lostNetwork
+        if attempt.streams.wereSeveral, error.name == .checksumMismatch {
             carryovers[attempt.task, default: Carryover()].takesOneStream = true
         }
         verdict.mayBeIncomplete = mayBeIncomplete(attempt, error)
@@ -626,14 +630,14 @@ package final class Engine {
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential
-        if attempt.parts != nil { stopTransfer(attempt) }
+        if attempt.streams.segmented != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
-            forgetLabel(of: attempt.staging)
+            forgetLabel(of: attempt.download.staging)
         } else if attempt.isDownload, !leaveUntouched(attempt), !keepPartial(attempt) {
-            discard(attempt.staging)
+            discard(attempt.download.staging)
         }
         releaseSlot(attempt)
-        if case .failed = verdict.outcome, attempt.head != nil {
+        if case .failed = verdict.outcome, attempt.exchange.head != nil {
             carryovers[attempt.task, default: Carryover()].hadFailedResponse = true
         }
         noteUnasked(attempt, verdict)
@@ -645,30 +649,31 @@ package final class Engine {
         if attempt.life.brokeAtQuestion {
             carryovers[attempt.task, default: Carryover()].leftForeignFileUnanswered = true
         }
-        if case .succeeded = verdict.outcome, let file = attempt.file {
+        if case .succeeded = verdict.outcome, let file = attempt.download.file {
             checksumFiles.succeeded(attempt.task, at: file.path)
         }
-        attempt.endPause(at: now.instant)
-        attempt.endAsking(at: now.instant)
-        attempt.takeUntouchedStream()?.leave()
-        attempt.session.giveBack(attempt.ownPool)
-        attempt.ownPool = nil
+        attempt.bandwidth.stopPause(at: now.instant)
+        attempt.credentialWait.stop(at: now.instant)
+        attempt.sending.takeUntouchedStream()?.leave()
+        attempt.session.giveBack(attempt.transport.ownPool)
+        attempt.transport.ownPool = nil
         if let rejected = attempt.life.refusals {
             carryovers[attempt.task, default: Carryover()].rejectedCredentials = rejected
         }
-        let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
+        let flushWait = attempt.download.flushStartedAt.map { now.instant - $0 } ?? .zero
         let (body, parts) = (toldBody(attempt, verdict, source), toldParts(attempt))
         keepCaptures(attempt, verdict)
         attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
             endedAt: now.instant, transactions: attempt.transactions,
-            body: body, file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
-            error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait,
-            credentialWait: attempt.credentialWait,
+            body: body, file: attempt.download.file, source: source,
+            lengthUnverified: attempt.download.lengthUnverified,
+            error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidth.pause.total,
+            credentialWait: attempt.credentialWait.total,
             resumedFrom: max(attempt.life.offset, attempt.life.uploadResumedFrom),
-            startedOver: attempt.life.startedOver.map { told($0) }, cache: attempt.cacheNote,
+            startedOver: attempt.life.startedOver.map { told($0) }, cache: attempt.caching.note,
             captures: captures(attempt), parts: parts)
-        attempt.parts = nil
+        attempt.streams.segmented = nil
         reports.append(.ended(attempt.task, verdict))
     }
 }

@@ -72,7 +72,7 @@ final class Segment: TransferReceiver {
             endedByUs = true
             return false
         }
-        digest = PartDigest(head.headers, whole: attempt.destination?.sent)
+        digest = PartDigest(head.headers, whole: attempt.download.destination?.sent)
         return true
     }
 

@@ -53,15 +53,15 @@ final class Attempt: TransferReceiver {
         /// Asked a delivery thread what stands at the destination.
         case inspecting
         /// Asked what is kept of the last time, and then what stands there.
-        case recalling(ResourceURL, KeptValidators?)
+        case recalling(KeptValidators?)
         /// Nothing is kept of the last time: asked of which time and size the file is that stands there.
-        case dating(ResourceURL)
+        case dating
         /// What an earlier run left is being checked.
-        case adopting(ResourceURL, ResumeRecord)
+        case adopting(ResumeRecord)
         /// What its session learned in earlier runs is not read yet.
-        case awaitingLore(ResourceURL)
+        case awaitingLore
         /// Asked what stands under the final name, which may be adopted.
-        case lookingForPart(ResourceURL)
+        case lookingForPart
         /// What another program left is copied, to be gone on with from here.
         case copyingPart(ResumePoint)
         /// A 304 came: asked whether what it spoke of still stands there.
@@ -69,7 +69,7 @@ final class Attempt: TransferReceiver {
         /// Looks up what its download shall be, or waits for another that does.
         case awaitingChecksum
         /// Asked how long the file is that it takes.
-        case measuring(ResourceURL, path: String)
+        case measuring(path: String)
         /// Its body is read for the digest that a signature tells.
         case digesting(OutgoingRequest)
         /// Its body is compared with what was sent before, or is to be known again in the next run.
@@ -101,6 +101,7 @@ final class Attempt: TransferReceiver {
     /// Decides what is sent and what an answer means.
     private(set) var life: AttemptLife
     var phase = Phase.transferring
+    var preparation = Preparation()
     /// The origin whose slot the attempt holds.
     var origin: OriginID?
     var transport: TransportState

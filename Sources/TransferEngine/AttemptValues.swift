@@ -30,6 +30,10 @@ struct DownloadTarget {
 
 /// What earlier runs and other programs left of an attempt's file, and what this one leaves.
 struct KnownFile {
+    /// Whether the store may know the file.
+    var isEligible = false
+    /// What was seen in the final place before the attempt began: a file or none; `nil` when nobody looked.
+    var seen: FileStamp??
     /// The validators under which the store knows the file in the final place.
     var validators: KeptValidators?
     /// Whether the answer's validators are kept for the next run.
@@ -43,7 +47,7 @@ struct KnownFile {
     /// Whether a partial file is kept for the next run when the attempt breaks off.
     var leavesPart = false
     /// A file of another program that may be adopted (`resume: adopt`).
-    var foreign = ForeignFileCandidate.unknown
+    var foreign = ForeignFileCandidate.none
     /// How the rest of the present answer could be asked for later, and the length of the whole; `nil` when it could not.
     var continuation: ResumePoint?
 }

@@ -8,29 +8,27 @@ import TransferModel
 
 /// What an attempt knows of the file that another program left under the final name.
 enum ForeignFileCandidate {
-    case unknown
-    /// It is not looked for any more.
+    /// There is none, or it was not looked for.
     case none
     /// As it was when it was looked at.
     case file(FileStamp)
 }
 
 extension Engine {
-    /// Looks what stands under the final name, once an attempt. `false`: the attempt goes on without.
-    func looksForForeignPart(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
-        guard case .unknown = attempt.known.foreign else { return false }
-        attempt.known.foreign = .none
-        guard mayAdopt(attempt, url) else { return false }
-        attempt.phase = .lookingForPart(url)
+    /// Looks for a file of another program under the final name.
+    func findForeignFile(_ attempt: Attempt) -> StepOutcome {
+        guard mayAdopt(attempt) else { return .done }
+        attempt.phase = .lookingForPart
         outbox.add(
             .look(
                 attempt.task, path: attempt.specification.destination ?? "", member: member(attempt.specification)))
-        return true
+        return .pending
     }
 
     /// What an earlier attempt or run of the task left comes first, and a file whose validators were kept is a whole one. In
     /// the folder of a destination that ends in `/` nobody knows yet which file would be the one.
-    private func mayAdopt(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
+    private func mayAdopt(_ attempt: Attempt) -> Bool {
+        let url = attempt.life.request.url
         let values = attempt.specification.options.values
         return values.resume == .adopt && values.decompress == .no && attempt.specification.type == .download
             && attempt.life.resume == nil && (attempt.known.asked == nil || attempt.life.asksByTime) && url.isHTTP
@@ -42,14 +40,14 @@ extension Engine {
             && carryovers[attempt.task]?.refutedForeignFile != true && !attempt.specification.toStandardOutput
     }
 
-    func foundForeignPart(_ attempt: Attempt, _ url: ResourceURL, _ stamp: FileStamp?) {
-        guard let stamp, stamp.size > 0 else { return begin(attempt, url) }
+    func foundForeignPart(_ attempt: Attempt, _ stamp: FileStamp?) {
+        guard let stamp, stamp.size > 0 else { return stepDone(.findForeignFile, attempt) }
         if carryovers[attempt.task]?.leftForeignFileUnanswered == true {
             attempt.life.startOver("the server did not answer the question how long the file is")
         } else {
             attempt.known.foreign = .file(stamp)
         }
-        begin(attempt, url)
+        stepDone(.findForeignFile, attempt)
     }
 
     /// Before the first request: makes it a HEAD where a file may be adopted.

@@ -12,10 +12,11 @@ package struct AttemptBeginning: Hashable, Sendable {
 
 extension Engine {
     /// What must not be sent twice is sent when it is certain that whoever goes on with the run knows of it.
-    func beginWhenKept(_ attempt: Attempt) {
-        guard keptFirst.contains(attempt.task) else { return examineOld(attempt) }
+    func recordBeginning(_ attempt: Attempt) -> StepOutcome {
+        guard keptFirst.contains(attempt.task) else { return .done }
         attempt.phase = .awaitingRecord
         unkept.append(AttemptBeginning(task: attempt.task, number: attempt.number))
+        return .pending
     }
 
     /// Those that began since, and wait for that.
@@ -27,7 +28,7 @@ extension Engine {
     package func kept(_ beginnings: [AttemptBeginning]) {
         for beginning in beginnings where awaitsRecord(beginning.task) {
             guard let attempt = attempt(of: beginning.task), attempt.number == beginning.number else { continue }
-            examineOld(attempt)
+            stepDone(.recordBeginning, attempt)
         }
     }
 
@@ -38,12 +39,9 @@ extension Engine {
     }
 
     /// What stands at the destination may make the request needless.
-    private func examineOld(_ attempt: Attempt) {
+    func inspectDestination(_ attempt: Attempt) -> StepOutcome {
         let specification = attempt.specification
-        if recallsUpload(attempt) { return }
-        guard specification.type == .download, mustInspect(specification) else {
-            return recall(attempt, attempt.life.request.url)
-        }
+        guard specification.type == .download, mustInspect(specification) else { return .done }
         attempt.phase = .inspecting
         let checksum: Checksum? =
             if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
@@ -51,5 +49,6 @@ extension Engine {
             .inspect(
                 attempt.task, path: specification.destination ?? "", checksum, member: member(specification),
                 exceptSince: ownFileMayBeThere(attempt)))
+        return .pending
     }
 }

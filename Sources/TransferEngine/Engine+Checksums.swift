@@ -6,22 +6,34 @@ package import TransferModel
 
 /// `checksum: { from: … }`: what a download shall be is looked up when its attempt begins, before it sends anything.
 extension Engine {
-    /// Finds the checksum, or asks for the file that holds it; then `begin` is called again.
-    func lookUpChecksum(_ attempt: Attempt, _ source: ChecksumSource, _ url: ResourceURL) {
+    /// Finds the checksum, or asks for the file that holds it. This step is begun again once that file is there.
+    func resolveChecksum(_ attempt: Attempt) -> StepOutcome {
+        guard let source = attempt.specification.options.values.checksum else { return .done }
         switch source {
         case .literal(let checksum):
             attempt.download.checksum = checksum
-            begin(attempt, url)
+            return .done
         case .awaited: preconditionFailure("a task begins when its captured values are in it")
-        case .task(let task, _, _): lookUp(attempt, .task(task), source, url)
-        case .url(let list, _, _): lookUp(attempt, .url(list.text, attempt.specification.session), source, url)
+        case .task(let task, _, _): return lookUp(attempt, .task(task), source)
+        case .url(let list, _, _): return lookUp(attempt, .url(list.text, attempt.specification.session), source)
         }
     }
 
-    private func lookUp(_ attempt: Attempt, _ key: ChecksumFiles.Key, _ source: ChecksumSource, _ url: ResourceURL) {
+    private func lookUp(_ attempt: Attempt, _ key: ChecksumFiles.Key, _ source: ChecksumSource) -> StepOutcome {
         switch checksumFiles.ask(key, for: attempt.task) {
-        case .list(let list): use(list, attempt, source, url)
-        case .failure(let error): fail(attempt, error)
+        case .list(let list):
+            do throws(TransferError) {
+                // Of several `urls` the first one's name is the task's.
+                let url = attempt.specification.location.url ?? attempt.life.request.url
+                attempt.download.checksum = try checksum(source, list, url)
+                return .done
+            } catch {
+                fail(attempt, error)
+                return .ended
+            }
+        case .failure(let error):
+            fail(attempt, error)
+            return .ended
         case .wait:
             attempt.phase = .awaitingChecksum
             // A slot that nobody uses might be the one that the list's own request needs.
@@ -34,24 +46,23 @@ extension Engine {
             attempt.checksumLookup.key = key
             get(attempt, source)
         }
+        return .pending
     }
 
-    private func use(_ list: ChecksumList, _ attempt: Attempt, _ source: ChecksumSource, _ url: ResourceURL) {
-        do throws(TransferError) {
-            // Of several `urls` the first one's name is the task's.
-            attempt.download.checksum = try checksum(source, list, attempt.specification.location.url ?? url)
-        } catch {
-            return fail(attempt, error)
+    /// Compares the file in the final place with a checksum that was looked up.
+    func inspectListedFile(_ attempt: Attempt) -> StepOutcome {
+        let specification = attempt.specification
+        switch specification.options.values.checksum {
+        case .literal, .awaited, nil: return .done
+        case .task, .url: break
         }
-        if mayKeep(attempt.specification) {
-            attempt.phase = .inspecting
-            let (task, specification) = (attempt.task, attempt.specification)
-            return outbox.add(
-                .inspect(
-                    task, path: specification.destination ?? "", attempt.download.checksum,
-                    member: member(specification)))
-        }
-        begin(attempt, url)
+        guard mayKeep(specification) else { return .done }
+        attempt.phase = .inspecting
+        outbox.add(
+            .inspect(
+                attempt.task, path: specification.destination ?? "", attempt.download.checksum,
+                member: member(specification)))
+        return .pending
     }
 
     /// Whether a file that is as the list says it shall be stays, as with a checksum that the job itself writes.
@@ -220,9 +231,7 @@ extension Engine {
     }
 
     private func askAgain(_ task: TaskIndex) {
-        guard let attempt = attempt(of: task), case .awaitingChecksum = attempt.phase,
-            let url = attempt.specification.location(mirror: attempt.mirror).url
-        else { return }
-        begin(attempt, url)
+        guard let attempt = attempt(of: task), case .awaitingChecksum = attempt.phase else { return }
+        prepare(attempt)
     }
 }

@@ -264,17 +264,15 @@ extension Engine {
     }
 
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {
-        let url = attempt.life.request.url
-        // What it shall be comes from a list: all else was asked before that.
-        if attempt.download.checksum != nil {
-            guard let size, matches == true else { return begin(attempt, url) }
+        if attempt.preparation.next == .inspectListedFile {
+            guard let size, matches == true else { return stepDone(.inspectListedFile, attempt) }
             if let record = attempt.known.part {
                 attempt.known.part = nil
                 removePart(record, of: attempt.task)
             }
             return keepExisting(attempt, attempt.specification.destination ?? "", size)
         }
-        guard let size else { return recall(attempt, url) }
+        guard let size else { return stepDone(.inspectDestination, attempt) }
         let path = attempt.specification.destination ?? ""
         switch attempt.specification.options.values.existing {
         case .fail:
@@ -287,7 +285,7 @@ extension Engine {
         case .revalidate where matches == true:
             keepExisting(attempt, path, size)
         case .revalidate, .replace:
-            recall(attempt, url)
+            stepDone(.inspectDestination, attempt)
         }
     }
 

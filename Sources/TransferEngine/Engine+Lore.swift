@@ -9,13 +9,12 @@ extension Engine {
     /// After `close`: waits until what was learned is kept, and says what went wrong with the store.
     package func storeProblems() -> [String] { memory?.problems() ?? [] }
 
-    /// Whether the attempt has to wait until its session's lore was read: a request without its cookies would be
-    /// another request.
-    func mustAwaitLore(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
-        guard let memory, memory.mustAwaitLore(of: attempt.specification.session) else { return false }
-        attempt.phase = .awaitingLore(url)
+    /// Waits until what the session learned in earlier runs was read.
+    func loadSession(_ attempt: Attempt) -> StepOutcome {
+        guard let memory, memory.mustAwaitLore(of: attempt.specification.session) else { return .done }
+        attempt.phase = .awaitingLore
         awaitingLore.append(attempt.task)
-        return true
+        return .pending
     }
 
     func recalled(_ kept: [SessionIndex: SessionLore.Kept]) {
@@ -26,8 +25,8 @@ extension Engine {
         let waiting = awaitingLore
         awaitingLore = []
         for task in waiting {
-            guard let attempt = attempt(of: task), case .awaitingLore(let url) = attempt.phase else { continue }
-            begin(attempt, url)
+            guard let attempt = attempt(of: task), case .awaitingLore = attempt.phase else { continue }
+            stepDone(.loadSession, attempt)
         }
     }
 

@@ -9,7 +9,8 @@ import TransferModel
 
 extension Engine {
     /// Whether it is worth a look. What no longer fits goes.
-    func isOfUse(_ record: ResumeRecord, _ attempt: Attempt, _ url: ResourceURL) -> Bool {
+    func isOfUse(_ record: ResumeRecord, _ attempt: Attempt) -> Bool {
+        let url = attempt.life.request.url
         let specification = attempt.specification
         // Of another place of `urls`: its turn may come.
         let places = specification.options.values.mirrors
@@ -40,9 +41,11 @@ extension Engine {
         outbox.add(.removePart("\(record.folder)/\(record.part.name)"))
     }
 
-    /// What an earlier run left of this file: is it still what it was then?
-    func adopt(_ record: ResumeRecord, _ attempt: Attempt, _ url: ResourceURL) {
-        attempt.phase = .adopting(url, record)
+    /// Verifies that what an earlier run left of the file is still what it was then.
+    func adoptPart(_ attempt: Attempt) -> StepOutcome {
+        guard let record = attempt.known.part else { return .done }
+        attempt.known.part = nil
+        attempt.phase = .adopting(record)
         outbox.add(
             .adopt(
                 attempt.download.staging, attempt.task, folder: partFolder(attempt),
@@ -50,6 +53,7 @@ extension Engine {
                 record.part,
                 keeping: record.keptSize, algorithm: attempt.download.checksum?.algorithm,
                 sent: record.point.sent?.checksum.algorithm))
+        return .pending
     }
 
     /// Where a half-done file waits: beside the task's own, or with the other members of its group.
@@ -62,18 +66,18 @@ extension Engine {
     func adopted(_ task: TaskIndex, _ problem: String?) {
         guard let attempt = attempt(of: task) else { return }
         if case .copyingPart(let point) = attempt.phase { return copiedForeignPart(attempt, point, problem) }
-        guard case .adopting(let url, let record) = attempt.phase else { return }
+        guard case .adopting(let record) = attempt.phase else { return }
         if let problem {
             forgetPart(task)
             attempt.life.startOver(problem)
-            return askAgain(attempt, url)
+            return stepDone(.adoptPart, attempt)
         }
         var point = record.point
         point.offset = record.keptSize
         point.isForeign = isForeign(record, attempt.specification)
         attempt.life.goOn(from: point)
         partLabels[attempt.download.staging] = record
-        begin(attempt, url)
+        stepDone(.adoptPart, attempt)
     }
 
     /// The answer's headers tell how it could be continued: from now on that is remembered with how far it is.

@@ -9,29 +9,36 @@ import TransferModel
 // A file that stands there and was kept validators of: the server is asked whether it is still the same.
 
 extension Engine {
-    /// Asks what is kept of the last time, or begins when that is surely nothing.
-    func recall(_ attempt: Attempt, _ url: ResourceURL) {
-        guard let memory else { return begin(attempt, url) }
+    /// Asks the store what earlier runs kept of the task's file.
+    func recallFile(_ attempt: Attempt) -> StepOutcome {
+        guard let memory else { return .done }
         // Under what a file is kept must be known when its task is loaded, and a URL with a secret is not written down.
         let keeps = memory.keeps(job.tasks[Int(attempt.task.raw)])
-        let mayBeWritten = !secrets.areCaptured(in: url)
+        let mayBeWritten = !secrets.areCaptured(in: attempt.life.request.url)
         attempt.known.isKept = keeps.file && mayBeWritten
         attempt.known.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
-        guard keeps.isEligible, attempt.life.resume == nil else { return begin(attempt, url) }
+        guard keeps.isEligible, attempt.life.resume == nil else { return .done }
+        attempt.known.isEligible = true
         lookAhead(of: attempt.task, memory)
         switch foresight.take(attempt.task) {
         case nil:
-            guard memory.find(attempt.task, attempt.specification) else { return askByDate(attempt, url) }
-            attempt.phase = .recalling(url, nil)
-        case .nothing: askByDate(attempt, url)
-        case .asked: attempt.phase = .recalling(url, nil)
-        case .found(let kept, let record): found(kept, record, attempt, url)
+            guard memory.find(attempt.task, attempt.specification) else { return .done }
+            attempt.phase = .recalling(nil)
+            return .pending
+        case .nothing: return .done
+        case .asked:
+            attempt.phase = .recalling(nil)
+            return .pending
+        case .found(let kept, let record):
+            take(kept, record, attempt)
+            return .done
         case .looking(let kept):
             attempt.known.validators = kept
-            attempt.phase = .recalling(url, kept)
+            attempt.phase = .recalling(kept)
+            return .pending
         case .seen(let kept, let stamp):
-            attempt.known.validators = kept
-            looked(attempt, url, kept, stamp, sum: nil)
+            (attempt.known.validators, attempt.known.seen) = (kept, .some(stamp))
+            return .done
         }
     }
 
@@ -45,38 +52,46 @@ extension Engine {
             recalled(opened.lore)
         case .found(let task, let kept, let record):
             if foresaw(task, kept, record) { return }
-            guard let attempt = attempt(of: task), case .recalling(let url, nil) = attempt.phase else { return }
-            found(kept, record, attempt, url)
+            guard let attempt = attempt(of: task), case .recalling(nil) = attempt.phase else { return }
+            take(kept, record, attempt)
+            stepDone(.recallFile, attempt)
         case .known(let task, let isKnown):
-            guard let attempt = attempt(of: task), case .dating(let url) = attempt.phase else { return }
-            if isKnown { begin(attempt, url) } else { date(attempt, attempt.specification.destination ?? "") }
+            guard let attempt = attempt(of: task), case .dating = attempt.phase else { return }
+            if isKnown { stepDone(.examineKeptFile, attempt) } else { date(attempt, attempt.specification.destination ?? "") }
         case .foundSent(let task, let sent): foundSent(task, sent)
         case .cached, .cachedBody: takeCached(report)
         case .useless(let path): outbox.add(.removePart(path))
         }
     }
 
-    private func found(_ kept: KeptValidators?, _ record: ResumeRecord?, _ attempt: Attempt, _ url: ResourceURL) {
+    private func take(_ kept: KeptValidators?, _ record: ResumeRecord?, _ attempt: Attempt) {
         attempt.known.validators = kept
-        if let record, attempt.known.leavesPart, isOfUse(record, attempt, url) {
+        guard let record else { return }
+        if !attempt.known.leavesPart {
+            removePart(record, of: attempt.task)
+        } else if isOfUse(record, attempt) {
             attempt.known.part = record
-            begin(attempt, url)
-        } else {
-            if let record, !attempt.known.leavesPart { removePart(record, of: attempt.task) }
-            askAgain(attempt, url)
         }
     }
 
-    /// The file may be the one that was kept: what stands there tells.
-    func askAgain(_ attempt: Attempt, _ url: ResourceURL) {
-        guard let kept = attempt.known.validators, attempt.known.isKept else { return askByDate(attempt, url) }
-        attempt.phase = .recalling(url, kept)
+    /// The file in the final place may be the one that was kept. A partial file that was adopted comes first.
+    func examineKeptFile(_ attempt: Attempt) -> StepOutcome {
+        guard attempt.known.isEligible, attempt.life.resume == nil else { return .done }
+        guard let kept = attempt.known.validators else { return askByDate(attempt) }
+        if case .some(let stamp) = attempt.known.seen { return compare(attempt, kept, stamp, sum: nil) }
+        guard attempt.known.isKept else { return askByDate(attempt) }
         let readsIt = Revalidation.mustRead(kept, boot: memory?.boot ?? 0)
         attempt.known.wasRead = readsIt
-        look(attempt, kept, readingIt: readsIt)
+        return look(attempt, kept, readingIt: readsIt)
     }
 
-    private func look(_ attempt: Attempt, _ kept: KeptValidators?, readingIt: Bool = false) {
+    private func look(_ attempt: Attempt, _ kept: KeptValidators, readingIt: Bool) -> StepOutcome {
+        attempt.phase = .recalling(kept)
+        look(attempt, at: kept, readingIt: readingIt)
+        return .pending
+    }
+
+    private func look(_ attempt: Attempt, at kept: KeptValidators?, readingIt: Bool = false) {
         let specification = attempt.specification
         outbox.add(
             .look(
@@ -89,16 +104,15 @@ extension Engine {
         (specification.destination ?? "") + (kept?.name ?? "")
     }
 
-    private func looked(
-        _ attempt: Attempt, _ url: ResourceURL, _ kept: KeptValidators, _ stamp: FileStamp?, sum: Int64?
-    ) {
+    private func compare(
+        _ attempt: Attempt, _ kept: KeptValidators, _ stamp: FileStamp?, sum: Int64?
+    ) -> StepOutcome {
         let options = attempt.specification.options.values
         // Only now it is known that another file stands in its place.
         if attempt.known.isKept, !attempt.known.wasRead, sum == nil, kept.content?.sum != nil, let stamp,
             stamp.looksLike(kept.file), Revalidation.mustRead(kept, file: stamp, boot: memory?.boot ?? 0)
         {
             attempt.known.wasRead = true
-            attempt.phase = .recalling(url, kept)
             return look(attempt, kept, readingIt: true)
         }
         if attempt.known.isKept,
@@ -106,40 +120,40 @@ extension Engine {
         {
             attempt.known.asked = stamp
             attempt.life.ask(under: condition)
-        } else if let stamp, !kept.file.looksLike(stamp), kept.url == url.text {
-            return dated(attempt, url, stamp)
+        } else if let stamp, !kept.file.looksLike(stamp), kept.url == attempt.life.request.url.text {
+            askByDate(attempt, stamp)
         }
-        begin(attempt, url)
+        return .done
     }
 
     // MARK: Nothing is known of the file but its time
 
     /// The state was lost: a file that has the server's time may be the server's all the same. A session that keeps nothing
     /// cannot tell that from a file that another task put there.
-    private func askByDate(_ attempt: Attempt, _ url: ResourceURL) {
+    private func askByDate(_ attempt: Attempt) -> StepOutcome {
         let specification = attempt.specification
-        guard attempt.known.isKept, let memory, url.isHTTP, attempt.life.resume == nil, attempt.known.part == nil,
+        guard attempt.known.isKept, let memory, attempt.life.request.url.isHTTP, attempt.life.resume == nil, attempt.known.part == nil,
             carryovers[attempt.task]?.leftForeignFileUnanswered != true,
             Revalidation.applies(to: specification.options.values),
             let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), LinkCheck.stands(path)
-        else { return begin(attempt, url) }
-        attempt.phase = .dating(url)
+        else { return .done }
+        attempt.phase = .dating
         // One that another session put there may have the size and time of this task's.
         if !memory.asksWhetherKnown(attempt.task, path) { date(attempt, path) }
+        return .pending
     }
 
     private func date(_ attempt: Attempt, _ path: String) {
         outbox.add(.look(attempt.task, path: path, member: member(attempt.specification)))
     }
 
-    private func dated(_ attempt: Attempt, _ url: ResourceURL, _ stamp: FileStamp?) {
+    private func askByDate(_ attempt: Attempt, _ stamp: FileStamp?) {
         let options = attempt.specification.options.values
         if let stamp, let condition = Revalidation.condition(unknown: stamp, at: now.wall, options) {
             attempt.known.asked = stamp
             attempt.known.validators = nil
             attempt.life.ask(under: condition)
         }
-        begin(attempt, url)
     }
 
     /// From the next run on the file is known by what the server said of it now.
@@ -159,10 +173,16 @@ extension Engine {
         if foresaw(task, stamp) { return }
         guard let attempt = attempt(of: task) else { return }
         switch attempt.phase {
-        case .recalling(let url, let kept?): looked(attempt, url, kept, stamp, sum: sum)
-        case .dating(let url): dated(attempt, url, stamp)
-        case .lookingForPart(let url): foundForeignPart(attempt, url, stamp)
-        case .measuring(let url, let path): measured(attempt, url, path: path, size: stamp?.size)
+        case .recalling(.some) where attempt.preparation.next == .recallFile:
+            attempt.known.seen = .some(stamp)
+            stepDone(.recallFile, attempt)
+        case .recalling(let kept?):
+            if case .done = compare(attempt, kept, stamp, sum: sum) { stepDone(.examineKeptFile, attempt) }
+        case .dating:
+            askByDate(attempt, stamp)
+            stepDone(.examineKeptFile, attempt)
+        case .lookingForPart: foundForeignPart(attempt, stamp)
+        case .measuring(let path): measured(attempt, attempt.life.request.url, path: path, size: stamp?.size)
         case .confirming(nil): keepOwn(attempt, stamp)
         case .confirming(let asked?):
             if stamp == asked {
@@ -202,7 +222,7 @@ extension Engine {
     func confirm(_ attempt: Attempt) {
         guard let asked = attempt.known.asked else { return confirmOwn(attempt) }
         attempt.phase = .confirming(asked)
-        look(attempt, attempt.known.validators)
+        look(attempt, at: attempt.known.validators)
     }
 
     /// The same to a condition of the job's own, which knows what file it speaks of.

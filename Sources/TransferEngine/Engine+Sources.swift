@@ -28,7 +28,7 @@ extension Engine {
         }
         attempt.exchange.sourceHeaders = fileType(url).map { HeaderBlock([("Content-Type", $0)]) }
         guard attempt.rules.onResponseIsEmpty else {
-            attempt.phase = .measuring(url, path: path)
+            attempt.phase = .measuring(path: path)
             return outbox.add(.look(attempt.task, path: path, isSource: true))
         }
         take(path, url, attempt)

@@ -277,36 +277,7 @@ package final class Engine {
         emit(.attemptStarted(AttemptStart(number: number, url: url.text, bodyFiles: attempt.bodyFiles)), attempt)
         attempt.origin = slotOrigin(of: url, attempt)
         if let problem { return fail(attempt, problem) }
-        beginWhenKept(attempt)
-    }
-
-    func begin(_ attempt: Attempt, _ url: ResourceURL) {
-        if mustAwaitLore(attempt, url) { return }
-        if attempt.download.checksum == nil, let source = attempt.specification.options.values.checksum {
-            return lookUpChecksum(attempt, source, url)
-        }
-        if let record = attempt.known.part {
-            attempt.known.part = nil
-            return adopt(record, attempt, url)
-        }
-        if looksForForeignPart(attempt, url) { return }
-        attempt.phase = .transferring
-        if attempt.session.takesSlot(url) {
-            attempt.life.secure(attempt.session.lore, at: now.wall)
-            if attempt.specification.options.values.resumable { beginUpload(attempt) }
-            if let question = uploadQuestion(attempt) { attempt.life.askWhetherNeeded(question) }
-            askAboutForeignPart(attempt)
-            if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
-            if attempt.mayBecomeFile { attempt.download.destination = plannedDestination(attempt) }
-            // The request for a checksum file has used up the slot, or it is at another origin than the URL says.
-            if attempt.origin == nil || attempt.life.request.url.isSecure != url.isSecure || givesBackStream(attempt) {
-                goOn(attempt, attempt.life.request)
-            } else {
-                send(attempt.life.request, attempt)
-            }
-        } else {
-            beginLocal(attempt, url)
-        }
+        prepare(attempt)
     }
 
     // MARK: Requests

@@ -10,9 +10,9 @@ import TransferModel
 /// Why an upload's body is compared, or read, before or after it is sent.
 enum UploadComparison {
     /// Asked the store what was sent to the URL before.
-    case lookingUp(ResourceURL)
+    case lookingUp
     /// Reads the file, which may be the one that was sent.
-    case reading(ResourceURL, SentUpload)
+    case reading(SentUpload)
     /// The upload has succeeded, and its file is read to be known again.
     case readingSent(ResultSource)
 }
@@ -30,24 +30,24 @@ extension Engine {
         return attempt.sending.sentBefore.map { .isStillStored($0) }
     }
 
-    /// Whether the attempt waits until it is known what was sent to its URL before.
-    func recallsUpload(_ attempt: Attempt) -> Bool {
+    /// Asks the store what was sent to the task's URL before.
+    func recallUpload(_ attempt: Attempt) -> StepOutcome {
         guard keepsSent(attempt), carryovers[attempt.task]?.leftUploadUnasked != true, let memory,
             memory.findSent(attempt.task, attempt.specification.session, url: sentURL(attempt))
-        else { return false }
-        attempt.phase = .comparing(.lookingUp(attempt.life.request.url))
-        return true
+        else { return .done }
+        attempt.phase = .comparing(.lookingUp)
+        return .pending
     }
 
     func foundSent(_ task: TaskIndex, _ sent: SentUpload?) {
-        guard let attempt = attempt(of: task), case .comparing(.lookingUp(let url)) = attempt.phase else { return }
-        guard let sent, let file = attempt.sending.planned?.file else { return begin(attempt, url) }
+        guard let attempt = attempt(of: task), case .comparing(.lookingUp) = attempt.phase else { return }
+        guard let sent, let file = attempt.sending.planned?.file else { return stepDone(.recallUpload, attempt) }
         switch sent.compare(file.mark, at: file.path, shape: SentUpload.shape(of: attempt.rules.headers)) {
-        case .other: begin(attempt, url)
+        case .other: stepDone(.recallUpload, attempt)
         case .same:
             attempt.sending.sentBefore = sent
-            begin(attempt, url)
-        case .mustRead: read(file, attempt, for: .reading(url, sent))
+            stepDone(.recallUpload, attempt)
+        case .mustRead: read(file, attempt, for: .reading(sent))
         }
     }
 
@@ -55,12 +55,12 @@ extension Engine {
     func compared(_ attempt: Attempt, _ comparison: UploadComparison, _ digest: Checksum) {
         switch comparison {
         case .lookingUp: break
-        case .reading(let url, var sent):
+        case .reading(var sent):
             if digest.bytes == sent.digest, let file = attempt.sending.planned?.file {
                 (sent.path, sent.file, sent.readAt) = (file.path, file.mark, attempt.startedAt.wall)
                 attempt.sending.sentBefore = sent
             }
-            begin(attempt, url)
+            stepDone(.recallUpload, attempt)
         case .readingSent(let source):
             keepSent(attempt, digest)
             finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)

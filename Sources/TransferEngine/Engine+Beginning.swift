@@ -8,21 +8,29 @@ package struct AttemptBeginning: Hashable, Sendable {
     package let number: Int
 }
 
+/// Attempts that send nothing before the journal has recorded that they begin.
+package struct RecordedBeginnings {
+    /// The tasks of such attempts: what they send must not be sent twice.
+    package var recordedFirst: Set<TaskIndex> = []
+    /// Attempts that wait, and were not passed on yet.
+    var waiting: [AttemptBeginning] = []
+}
+
 // What comes before an attempt's first request.
 
 extension Engine {
     /// What must not be sent twice is sent when it is certain that whoever goes on with the run knows of it.
     func recordBeginning(_ attempt: Attempt) -> StepOutcome {
-        guard keptFirst.contains(attempt.task) else { return .done }
+        guard beginnings.recordedFirst.contains(attempt.task) else { return .done }
         attempt.phase = .awaitingRecord
-        unkept.append(AttemptBeginning(task: attempt.task, number: attempt.number))
+        beginnings.waiting.append(AttemptBeginning(task: attempt.task, number: attempt.number))
         return .pending
     }
 
     /// Those that began since, and wait for that.
     package func takeUnkept() -> [AttemptBeginning] {
-        defer { unkept.removeAll(keepingCapacity: true) }
-        return unkept
+        defer { beginnings.waiting.removeAll(keepingCapacity: true) }
+        return beginnings.waiting
     }
 
     package func kept(_ beginnings: [AttemptBeginning]) {

@@ -13,13 +13,13 @@ extension Engine {
         releaseSlot(attempt)
         attempt.phase = .awaitingCredential
         attempt.credentialWait.start(at: now.instant)
-        let clerk = clerk ?? CredentialClerk(folder: job.baseDirectory, wake: wake)
-        self.clerk = clerk
-        clerk.ask(query, for: attempt.task)
+        let lookup = credentialLookup ?? CredentialLookup(folder: job.baseDirectory, wake: wake)
+        credentialLookup = lookup
+        lookup.ask(query, for: attempt.task)
     }
 
     /// Somebody may have written down meanwhile what nobody knew.
-    package func askAnew() { clerk?.forget() }
+    package func askAnew() { credentialLookup?.forget() }
 
     func answered(_ answer: CredentialAnswer) {
         if case .password(_, let password)? = answer.secret { learn(password.revealed) }
@@ -61,7 +61,7 @@ extension Engine {
     func tellChallenges(_ attempt: Attempt) {
         let news = attempt.life.takeChallengeNews()
         for record in news.records { emit(.challenge(record), attempt) }
-        for report in news.reports { clerk?.tell(report) }
+        for report in news.reports { credentialLookup?.tell(report) }
     }
 
     /// A rule of `challenges` ends the task.
@@ -119,8 +119,7 @@ extension Engine {
 
     /// Those that the job file holds in the clear.
     func learnPasswords(_ attempt: Attempt, _ url: ResourceURL) {
-        if learnedRules !== attempt.rules {
-            learnedRules = attempt.rules
+        if secrets.isFirst(of: attempt.rules) {
             for secret in attempt.rules.challenges.secrets { learn(secret) }
             for header in attempt.rules.headers {
                 for secret in ShownSecret.texts(in: header) { learn(secret) }

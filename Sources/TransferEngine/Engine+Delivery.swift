@@ -16,12 +16,6 @@ extension Engine {
     }
     private static let manyFiles = 32
 
-    /// Whether some transfers of the job are under a `bandwidth`.
-    static func isMetered(_ job: Job) -> Bool {
-        job.limits.bandwidth != nil || job.sessions.contains { $0.bandwidth != nil }
-            || job.tasks.contains { $0.options.values.bandwidth != nil }
-    }
-
     /// The lowest rate that the task is under.
     func rate(_ task: TaskSpecification) -> Int64? {
         let session = sessions[Int(task.session.raw)].configuration.bandwidth

@@ -13,7 +13,7 @@ extension Engine {
     func loadSession(_ attempt: Attempt) -> StepOutcome {
         guard let memory, memory.mustAwaitLore(of: attempt.specification.session) else { return .done }
         attempt.phase = .awaitingLore
-        awaitingLore.append(attempt.task)
+        awaitingSessions.append(attempt.task)
         return .pending
     }
 
@@ -22,8 +22,8 @@ extension Engine {
             sessions[Int(session.raw)].lore.recall(lore, at: now.wall)
             for credential in lore.credentials { learn(credential.secret) }
         }
-        let waiting = awaitingLore
-        awaitingLore = []
+        let waiting = awaitingSessions
+        awaitingSessions = []
         for task in waiting {
             guard let attempt = attempt(of: task), case .awaitingLore = attempt.phase else { continue }
             stepDone(.loadSession, attempt)

@@ -25,8 +25,8 @@ extension Engine {
         _ = plan.received(Int(attempt.exchange.received), by: SegmentPlan.first)
         let parts = SegmentedBody(plan, validator: validator, now: now.instant)
         attempt.streams.segmented = parts
-        segmented.append(attempt)
-        nextIdleCheck = min(nextIdleCheck, now.instant + Self.streamPatience.last)
+        segmented.add(attempt)
+        active.check(by: now.instant + Self.streamPatience.last)
         tellUse(attempt, parts)
     }
 
@@ -49,14 +49,14 @@ extension Engine {
         // One that is over gave back with its own slot what it was lent.
         guard let attempt = attempt(of: task), let parts = attempt.streams.segmented else { return }
         parts.loans += 1
-        haveLoans = true
+        segmented.haveLoans = true
     }
 
     /// What was lent in one turn is used together, so that all get parts of the same size.
     func useLoans() {
-        guard haveLoans else { return }
-        haveLoans = false
-        for attempt in segmented {
+        guard segmented.haveLoans else { return }
+        segmented.haveLoans = false
+        for attempt in segmented.attempts {
             guard let parts = attempt.streams.segmented, parts.loans > 0, attempt.origin != nil else { continue }
             let begun = parts.plan.begin(parts.loans)
             for _ in begun.count..<max(begun.count, parts.loans) { giveBack(attempt, wasAnswered: false) }
@@ -92,7 +92,7 @@ extension Engine {
         }
         parts.segments.append(segment)
         attempt.streams.wereSeveral = true
-        nextIdleCheck = min(nextIdleCheck, now.instant + Self.streamPatience.last)
+        active.check(by: now.instant + Self.streamPatience.last)
     }
 
     // MARK: Answers
@@ -271,6 +271,6 @@ extension Engine {
             // Its completion is there already and tells what it cost.
             if metrics == nil { segment.transfer = transfer }
         }
-        segmented.removeAll { $0 === attempt }
+        segmented.remove(attempt)
     }
 }

@@ -31,7 +31,7 @@ extension Engine {
     /// Gives up streams on which nothing moves. The attempt fails for it only when it has no other.
     func checkSegments() -> Instant {
         var next = Instant.distantFuture
-        for attempt in segmented {
+        for attempt in segmented.attempts {
             guard let parts = attempt.streams.segmented else { continue }
             if let error = attempt.slowness(at: now.instant, nextLook: &next) {
                 for stream in liveStreams(attempt, parts) where attempt.streams.segmented === parts {

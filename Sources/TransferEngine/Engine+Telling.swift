@@ -94,7 +94,7 @@ extension Engine {
 
     func tellLateProgress() {
         progressDue = .distantFuture
-        for attempt in transferring where attempt.unreported.owesEvent {
+        for attempt in active.attempts where attempt.unreported.owesEvent {
             let due = attempt.unreported.lastEventAt + Self.lateProgress
             if due <= now.instant { emitProgress(attempt) } else { progressDue = min(progressDue, due) }
         }
@@ -152,8 +152,7 @@ extension Engine {
             reports.append(
                 .answered(attempt.task, Answer(status: head.status, quota: RateLimit.quota(head.headers))))
         }
-        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin, protocols[origin] != head.version {
-            protocols[origin] = head.version
+        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin, policy.note(head.version, of: origin) {
             reports.append(.protocolIs(origin, head.version))
         }
         if head.wasAskedForCertificate { tellOfCertificate(attempt) }

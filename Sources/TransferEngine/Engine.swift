@@ -62,14 +62,9 @@ package final class Engine {
     var reports: [ExecutorReport] = []
     /// By task; one that ended stays until its result was taken.
     var attempts: [Attempt?]
-    /// Attempts with a transfer under way, densely, for the idle clock.
-    var transferring: [Attempt] = []
-    /// Attempts whose body comes in several streams, or may.
-    var segmented: [Attempt] = []
-    /// Slots were lent that are not used yet.
-    var haveLoans = false
-    /// What each origin last answered in, told to the scheduler when it changes.
-    var protocols: [OriginID: HTTPProtocol] = [:]
+    var active = ActiveTransfers()
+    var segmented = SegmentedDownloads()
+    var policy: ConnectionPolicy
     /// By task, while its attempts have left something.
     var carryovers: [TaskIndex: Carryover] = [:]
     /// What is to be remembered of half-done files, without how far they are.
@@ -81,36 +76,23 @@ package final class Engine {
     var unfilled: [TaskIndex: AttemptResult] = [:]
     /// Tasks that were cancelled for good.
     package var unwanted: Set<TaskIndex> = []
-    private var unkeptOrigins: Set<OriginID> = []
-    var bodies = BodyBook()
+    var bodies = PlannedBodies()
     let ledger: ByteLedger?
-    /// There once a command's output is sent.
-    var bodyStreams: BodyStreams?
-    /// Whoever knows who to be; there once somebody is asked.
-    var clerk: CredentialClerk?
-    /// What went wrong with files and helpers that were asked who to be: sentences for people, once it is closed.
+    /// Looks up credentials in files and by helpers; made when the first one is needed.
+    var credentialLookup: CredentialLookup?
+    /// What went wrong with those files and helpers: sentences for people, once the engine is closed.
     package private(set) var credentialProblems: [String] = []
-    /// The rules whose secrets were learned last: tasks that say nothing of their own share them.
-    var learnedRules: AttemptRules?
     var commands = CommandTransfers()
     var foresight: Foresight
-    /// Attempts that wait until it is known what their session knows.
-    var awaitingLore: [TaskIndex] = []
-    /// Tasks whose attempts begin when it is kept that they do: told by `kept`.
-    package var keptFirst: Set<TaskIndex> = []
-    var unkept: [AttemptBeginning] = []
+    /// Attempts that wait until what their session learned earlier was read.
+    var awaitingSessions: [TaskIndex] = []
+    package var beginnings = RecordedBeginnings()
     package var untold = UntoldFiles()
-    var nextIdleCheck = Instant.distantFuture
     /// When progress is to be told that came too soon after the last.
     var progressDue = Instant.distantFuture
     var stagingCount: UInt32 = 0
     /// `nil` where no task writes to standard output.
     let output: OutputQueue?
-    /// Of each transfer. What came is copied from there at once: out of a small one while the processor has it nearest at
-    /// hand. One or two alone are better served by few long reads.
-    private let receiveBuffer: Int
-    /// Some transfers are under a `bandwidth`.
-    private let isMetered: Bool
     var lastType: (text: String, type: MediaType?) = ("", nil)
     /// The groups with their members, by number.
     var groups: [EngineGroup]
@@ -153,8 +135,7 @@ package final class Engine {
             sessions.append(session)
         }
         self.sessions = sessions
-        isMetered = Self.isMetered(job)
-        receiveBuffer = min(job.limits.maximumConcurrentTasks, job.tasks.count) > 2 ? 64 << 10 : 512 << 10
+        policy = ConnectionPolicy(job)
         checksumFiles = ChecksumFiles(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
@@ -184,7 +165,7 @@ package final class Engine {
     package func close() {
         endCommands()
         output?.close()
-        bodyStreams?.close()
+        bodies.streams?.close()
         outbox.handOver()
         delivery.finish()
         for report in deliveries.takeAll() {
@@ -196,7 +177,7 @@ package final class Engine {
             handOverCacheOrders(memory)
         }
         memory?.close()
-        credentialProblems = clerk?.finish() ?? []
+        credentialProblems = credentialLookup?.finish() ?? []
     }
 
     /// Connections a session opened, and requests that found one open.
@@ -224,13 +205,13 @@ package final class Engine {
     /// Over all sessions the origin may have only so many connections: with several sessions, an idle one of each would
     /// be one too many.
     package func limitConnections(to origin: OriginID, _ most: Int) {
-        if sessions.count > 1 { unkeptOrigins.insert(origin) }
+        if sessions.count > 1 { policy.dropConnections(to: origin) }
         for session in sessions { session.pools.limits.narrow(origins[origin], to: most) }
     }
 
     /// When the engine must be given a turn although nothing arrived.
     package var nextDeadline: Instant {
-        let due = min(nextIdleCheck, progressDue, memory?.due ?? .distantFuture)
+        let due = min(active.nextCheck, progressDue, memory?.due ?? .distantFuture)
         return commands.isEmpty ? due : min(due, commands.nextDeadline(at: now.instant))
     }
 
@@ -262,7 +243,7 @@ package final class Engine {
             task: task, number: number, mirror: mirror, specification: specification,
             session: sessions[Int(specification.session.raw)], url: url,
             staging: partial?.staging ?? newStaging(specification, task), resume: partial?.point,
-            rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
+            rate: policy.isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
             loop: loop, now: now)
         if let carryover = carryovers[task] {
             attempt.streams.isDisabled = carryover.takesOneStream
@@ -333,25 +314,22 @@ package final class Engine {
             tellOfTrust(attempt, request.url)
             return fail(attempt, error)
         }
-        attempt.transport.index = transferring.count
-        transferring.append(attempt)
-        nextIdleCheck = min(nextIdleCheck, now.instant + attempt.transport.idleLimit)
-        _ = attempt.slowness(at: now.instant, nextLook: &nextIdleCheck)
+        active.add(attempt)
+        var nextCheck = now.instant + attempt.transport.idleLimit
+        _ = attempt.slowness(at: now.instant, nextLook: &nextCheck)
+        active.check(by: nextCheck)
     }
 
     /// What all requests of the attempt have in common; the headers are left out.
     func curlRequest(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> CurlRequest {
-        let isApart =
-            request.url.isSecure && !request.mayUseHTTP2 && attempt.origin.flatMap { protocols[$0] } != .http1
         let pool = try attempt.session.pools.pool(
-            for: request.url, attempt.specification.options.values.policies.challenges, attempt.terms, isApart: isApart)
+            for: request.url, attempt.specification.options.values.policies.challenges, attempt.terms,
+            isApart: policy.isApart(request, attempt.origin))
         var curl = CurlRequest(url: attempt.life.wireURL(request), method: request.method, pool: pool)
         curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
         curl.connectTimeout = attempt.session.configuration.connectTimeout
-        // Small enough that what is read at once is no burst.
-        curl.receiveBuffer =
-            attempt.bandwidth.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
-        curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
+        curl.receiveBuffer = policy.receiveBuffer(at: attempt.bandwidth.rate)
+        curl.keepsConnection = policy.keepsConnection(to: attempt.origin)
         if attempt.life.mayAuthorize { show(request, &curl, attempt) }
         return curl
     }
@@ -374,11 +352,7 @@ package final class Engine {
 
     private func forgetTransfer(_ attempt: Attempt) {
         attempt.transport.transfer = nil
-        let last = transferring.removeLast()
-        if last !== attempt {
-            transferring[attempt.transport.index] = last
-            last.transport.index = attempt.transport.index
-        }
+        active.remove(attempt)
     }
 
     // MARK: A turn of the loop
@@ -390,15 +364,15 @@ package final class Engine {
         let completions = loop.turn(wait: wait, others: commands.isEmpty ? [] : commands.entries)
         now = clock()
         // First: what is told after this ends the next wait, and what was told before it is moved now.
-        if bodyStreams != nil { resumeStreams() }
+        if bodies.streams != nil { resumeStreams() }
         if !commands.isEmpty { moveCommands() }
         for attempt in news.takeAll() { reportProgress(attempt) }
         for completion in completions { complete(completion) }
-        if nextIdleCheck <= now.instant { checkIdle() }
+        if active.takeCheck(at: now.instant) { checkIdle() }
         if progressDue <= now.instant { tellLateProgress() }
         for report in deliveries.takeAll() { delivered(report) }
         for report in memory?.takeAll() ?? [] { take(report) }
-        for answer in clerk?.takeAll() ?? [] { answered(answer) }
+        for answer in credentialLookup?.takeAll() ?? [] { answered(answer) }
         handOver()
         defer { reports.removeAll(keepingCapacity: true) }
         return reports
@@ -406,7 +380,7 @@ package final class Engine {
 
     private func handOver() {
         // When nothing moves any more and only a flush is waited for, let it come at once.
-        if transferring.isEmpty, segmented.isEmpty, !commands.areRunning, unhurriedFlushes > 0 {
+        if active.isEmpty, segmented.isEmpty, !commands.areRunning, unhurriedFlushes > 0 {
             unhurriedFlushes = 0
             outbox.add(.hurry)
         }
@@ -457,7 +431,7 @@ package final class Engine {
     /// Fails what moved no byte for as long as it may. The clock stands while a task waits for a slot.
     private func checkIdle() {
         var next = Instant.distantFuture
-        for attempt in transferring.reversed() {
+        for attempt in active.attempts.reversed() {
             guard attempt.streams.segmented == nil, let transfer = attempt.transport.transfer,
                 let last = loop.lastActivity(of: transfer)
             else { continue }
@@ -481,7 +455,7 @@ package final class Engine {
             ended(attempt, error, sawCloseNotify: false)
         }
         if !segmented.isEmpty { next = min(next, checkSegments()) }
-        nextIdleCheck = next
+        active.check(by: next)
     }
 
     // MARK: After a request

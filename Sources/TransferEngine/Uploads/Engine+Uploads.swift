@@ -6,7 +6,9 @@ package import TransferModel
 // What requests carry: planned when a task begins, opened anew each time it is sent, and told of as it goes.
 
 /// What tasks send of what lies outside the job, for as long as they are under way.
-struct BodyBook {
+struct PlannedBodies {
+    /// Runs the commands whose output is sent; made when the first one is needed.
+    var streams: BodyStreams?
     /// As it was when they began.
     var planned: [TaskIndex: PlannedBody] = [:]
     /// Of tasks that began in an earlier process: their files, as they were then.
@@ -66,8 +68,8 @@ extension Engine {
     private func stream(_ command: [SecretText], _ attempt: Attempt) throws(TransferError) -> BodyStream {
         if let untouched = attempt.sending.takeUntouchedStream() { return untouched }
         emit(.needNewBodyStream, attempt)
-        let streams = bodyStreams ?? BodyStreams(folder: job.baseDirectory, wake: wake)
-        bodyStreams = streams
+        let streams = bodies.streams ?? BodyStreams(folder: job.baseDirectory, wake: wake)
+        bodies.streams = streams
         return try streams.open(command, for: attempt.task)
     }
 
@@ -87,7 +89,7 @@ extension Engine {
 
     /// Commands wrote more: whoever waited for it goes on.
     func resumeStreams() {
-        for (task, stream) in bodyStreams?.takeNews() ?? [] {
+        for (task, stream) in bodies.streams?.takeNews() ?? [] {
             guard let attempt = attempt(of: task), let transfer = attempt.transport.transfer,
                 attempt.sending.body?.stream === stream
             else {

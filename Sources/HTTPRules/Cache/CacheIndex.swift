@@ -103,7 +103,7 @@ package struct CacheIndex: Sendable {
         return disk.remove(id) || wasInMemory
     }
 
-    /// Bytes that an entry with such a body is counted for.
+    /// Bytes that an entry with a body of `length` bytes is counted for.
     private func takes(_ length: Int64) -> Int64 {
         let (size, isTooLarge) = max(length, 0).addingReportingOverflow(Self.overhead)
         return isTooLarge ? .max : size

@@ -32,7 +32,7 @@ extension AttemptLife {
     package var brokeAtQuestion: Bool { partQuestion.isRefused }
 
     /// Nothing is known of the existing file but its time: it may be a part as well as the whole.
-    package var asksByTime: Bool { condition?.size != nil }
+    package var asksByTime: Bool { builder.condition?.size != nil }
 
     func judgeForeignPart(_ part: ForeignPart, status: Int, _ headers: HeaderBlock) -> HeadDecision {
         let url = request.url.text
@@ -45,11 +45,7 @@ extension AttemptLife {
     /// The HEAD was answered: the request is the task's own again, where it began.
     func endQuestion() {
         partQuestion.part = nil
-        hops = 0
-        request.url = begin
-        request.method = rules.method
-        request.headers = rules.headers
-        request.isDressed = false
+        request = builder.afterQuestion(request)
         addCondition()
     }
 

@@ -44,7 +44,7 @@ extension AttemptLife {
     private var state: Login.State {
         get {
             if case .open(let state) = login { return state }
-            let desk = ChallengeDesk(rules.challenges.adding(begin), named: rules.origins(from: begin))
+            let desk = ChallengeDesk(rules.challenges.adding(builder.begin), named: rules.origins(from: builder.begin))
             return Login.State(desk: desk)
         }
         set { login = .open(newValue) }
@@ -57,7 +57,7 @@ extension AttemptLife {
     /// Whether a request may have something to show before anybody asks.
     package var mayAuthorize: Bool {
         if case .open = login { return true }
-        return !rules.challenges.hasNothingToShow || begin.userInformation != nil
+        return !rules.challenges.hasNothingToShow || builder.begin.userInformation != nil
     }
 
     /// Decides what the request that is about to be sent shows; a question that must be answered first.

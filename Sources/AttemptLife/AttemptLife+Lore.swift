@@ -6,8 +6,8 @@ package import TransferModel
 extension AttemptLife {
     /// Before anything is sent: a host that wants to be asked over https only is not asked over http.
     package func secure(_ lore: SessionLore, at now: WallTime) {
-        guard let secured = lore.secured(begin, at: now) else { return }
-        begin = secured
+        guard let secured = lore.secured(builder.begin, at: now) else { return }
+        builder.begin = secured
         request.url = secured
         // Conditions and a range may be for one origin only: they are added anew for this one.
         request.headers = rules.headers
@@ -20,18 +20,18 @@ extension AttemptLife {
     package func dressed(
         _ request: OutgoingRequest, by lore: inout SessionLore, at now: WallTime
     ) -> [HeaderField]? {
-        var headers = lore.dress(request.headers, to: request.url, visit, at: now)
+        var headers = lore.dress(request.headers, to: request.url, builder.visit, at: now)
         if let authorization { headers = (headers ?? request.headers) + [authorization] }
         if let field = tracing?.header(to: request.url, beside: headers ?? request.headers) {
             headers = (headers ?? request.headers) + [field]
         }
-        if !signatureLines.isEmpty { signatureLines = [] }
-        if rules.challenges.signsRequests { headers = signed(headers, request, at: now) ?? headers }
+        if !builder.signatureLines.isEmpty { builder.signatureLines = [] }
+        if rules.challenges.signsRequests { headers = builder.signed(headers, request, at: now) ?? headers }
         return headers
     }
 
     /// The cookies of the job's own that a request there carries.
     package func presets(to url: ResourceURL, of lore: SessionLore, at now: WallTime) -> [String] {
-        lore.presets(to: url, visit, at: now)
+        lore.presets(to: url, builder.visit, at: now)
     }
 }

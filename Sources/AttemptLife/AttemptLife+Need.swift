@@ -1,5 +1,5 @@
 package import HTTPRules
-import TransferModel
+package import TransferModel
 
 // `existing` of an upload: the server is asked by a HEAD, before the body is sent, whether it needs it.
 
@@ -16,7 +16,7 @@ package enum UploadQuestion: Sendable {
 
     /// Returns the upload's headers without those that describe its body, or say when it is to be stored. Where lengths are
     /// compared, the answer must not be compressed.
-    func headers(_ ofUpload: [HeaderField]) -> [HeaderField] {
+    package func headers(_ ofUpload: [HeaderField]) -> [HeaderField] {
         var headers = ofUpload.filter { header in
             !Self.ofBody.contains(header.name.lowercased()) && !Revalidation.isPrecondition(header.name)
         }
@@ -82,14 +82,10 @@ extension AttemptLife {
     /// The upload as it would have been without the question: to where the task says, whatever the question was led to.
     func uploadAfterQuestion() -> OutgoingRequest {
         uploadQuestion = nil
-        hops = 0
-        request.url = begin
-        request.method = rules.method
-        request.headers = rules.headers
+        request = builder.afterQuestion(request)
         request.sendsBody = rules.hasBody
         request.expectsContinue = rules.expectsContinue
-        request.isDressed = false
-        addUpload()
+        builder.addUpload(to: &request)
         return request
     }
 }

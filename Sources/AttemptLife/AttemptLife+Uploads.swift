@@ -2,66 +2,34 @@ package import HTTPRules
 package import TransferModel
 
 extension AttemptLife {
-    /// Lies apart: most attempts have nothing of it.
-    indirect enum Upload: Sendable {
-        case none
-        case open(ResumableUpload)
-    }
-
-    private var openUpload: ResumableUpload? { if case .open(let upload) = upload { upload } else { nil } }
+    private var openUpload: ResumableUpload? { builder.openUpload }
 
     // MARK: Before a request
 
     /// Before anything is sent: the request says that it could be resumed, or asks after one that was cut.
     package func begin(_ upload: ResumableUpload) {
-        self.upload = .open(upload)
-        if upload.isAtPlace { request = uploadRequest(upload) } else { addUpload() }
-    }
-
-    /// What a request with the whole body says of it.
-    func addUpload() {
-        guard let upload = openUpload, !upload.isAtPlace, request.sendsBody else { return }
-        request.headers += upload.headers
-        request.isDressed = true
-    }
-
-    /// What goes next: the whole from the beginning, a question, or the rest.
-    private func uploadRequest(_ upload: ResumableUpload) -> OutgoingRequest {
-        var next = bareUploadRequest(upload)
-        next.headers += upload.headers
-        next.isDressed = true
-        next.expectsContinue = request.expectsContinue
-        return next
-    }
-
-    private func bareUploadRequest(_ upload: ResumableUpload) -> OutgoingRequest {
-        let place = upload.point.flatMap { try? ResourceURL.parse($0.place) }
-        guard let method = upload.method, let place else {
-            return OutgoingRequest(
-                url: begin, method: rules.method, headers: rules.headers, sendsBody: true,
-                mayUseHTTP2: request.mayUseHTTP2)
+        builder.upload = .open(upload)
+        if upload.isAtPlace {
+            request = builder.request(for: upload, after: request)
+        } else {
+            builder.addUpload(to: &request)
         }
-        // What describes the whole was said when it began.
-        let headers = rules.headers.filter { keeps($0, place) && !$0.name.lowercased().hasPrefix("content-") }
-        return OutgoingRequest(
-            url: place, method: method, headers: headers, sendsBody: upload.range != nil, bodyRange: upload.range,
-            mayUseHTTP2: request.mayUseHTTP2)
     }
 
     // MARK: What happens
 
     /// The body was handed over up to there.
     package func noteSent(_ offset: Int64) {
-        guard case .open(var upload) = upload else { return }
+        guard case .open(var upload) = builder.upload else { return }
         upload.noteSent(offset)
-        self.upload = .open(upload)
+        builder.upload = .open(upload)
     }
 
     /// A 104 came. `false`: the request is to end, and `ended` says what follows.
     package func interim(_ headers: HeaderBlock, at now: WallTime) -> Bool {
-        guard case .open(var upload) = upload else { return true }
+        guard case .open(var upload) = builder.upload else { return true }
         let step = upload.interim(headers, from: request.url, at: now)
-        self.upload = .open(upload)
+        builder.upload = .open(upload)
         guard let step else { return true }
         answer = .upload(step)
         return false
@@ -69,18 +37,18 @@ extension AttemptLife {
 
     /// A challenge was answered: the same request follows.
     func beginUploadAgain() {
-        guard case .open(var upload) = upload else { return }
+        guard case .open(var upload) = builder.upload else { return }
         upload.begin()
-        self.upload = .open(upload)
+        builder.upload = .open(upload)
     }
 
     /// What an answer's head means for the upload; `nil` when it is judged like any other.
     func meetUpload(status: Int, _ headers: HeaderBlock) -> HeadDecision? {
-        guard case .open(var upload) = upload else { return nil }
+        guard case .open(var upload) = builder.upload else { return nil }
         // A redirect of the first request is followed with the upload still to begin.
         if !upload.isAtPlace, upload.point == nil, (300..<400).contains(status) { return nil }
         let step = upload.answered(status, headers, from: request.url)
-        self.upload = .open(upload)
+        builder.upload = .open(upload)
         guard let step else { return nil }
         answer = .upload(step)
         return .discard
@@ -90,8 +58,8 @@ extension AttemptLife {
         if case .fail(let error) = step { return .fail(error, nil) }
         guard let upload = openUpload else { preconditionFailure("no upload goes on with \(step)") }
         if let why = upload.startedOver { startedOver = why }
-        request = uploadRequest(upload)
-        if let barred = barredSecret(request) { return .fail(barred, nil) }
+        request = builder.request(for: upload, after: request)
+        if let barred = builder.barredSecret(in: request) { return .fail(barred, nil) }
         return .send(request, nil)
     }
 
@@ -143,7 +111,7 @@ extension AttemptLife {
     package var uploadResumedFrom: Int64 { openUpload?.resumedFrom ?? 0 }
 
     /// A POST was answered, and its answer led to another request: whatever comes of that, it must not be sent again.
-    package var tookEffect: Bool { hasTakenEffect && openUpload?.point == nil }
+    package var tookEffect: Bool { builder.hasTakenEffect && openUpload?.point == nil }
 
     /// Whether another attempt does no harm: sends the same once more, or only what is missing.
     package var mayBeRepeated: Bool {

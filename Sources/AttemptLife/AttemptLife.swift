@@ -9,7 +9,7 @@ package final class AttemptLife {
     /// What the headers said and what they lead to.
     enum Answer: Sendable {
         case none
-        case redirect(ResourceURL, method: String, keepsBody: Bool, RedirectRecord)
+        case redirect(RequestBuilder.Hop, RedirectRecord)
         case result(BodyFraming, RedirectRecord?)
         /// A 304 to a condition of ours. One that nobody asked for is an answer like any other.
         case notModified
@@ -38,10 +38,8 @@ package final class AttemptLife {
     }
 
     let rules: AttemptRules
-    /// The URL the task names, where it began; over https where that must be.
-    var begin: ResourceURL
-    /// What the session's lore is told of the task.
-    let visit: Visit
+    /// Computes what the requests say, and keeps what that depends on.
+    var builder: RequestBuilder
     /// Nothing for most.
     package var tracing: TracePropagation?
     package internal(set) var request: OutgoingRequest
@@ -50,36 +48,23 @@ package final class AttemptLife {
     var answer = Answer.none
     /// What it was asked, and showed; nothing for most.
     var login = Login.none
-    /// An upload that can be resumed; nothing for most.
-    var upload = Upload.none
     /// The proxy that the request goes through.
     package var proxy: Origin?
     private var answerVersion = HTTPProtocol.http1
     /// A digest alone can say whether the body is whole.
     package private(set) var endIsUnproven = false
-    var hops = 0
     /// What the last answer's body must begin with, as far as it was not seen yet.
     private var start: BodyStart?
     /// The strongest digest that the last answer brought of a download's body. It proves the body's end too.
     package private(set) var sentDigest: SentDigest?
     /// How the last answer's body is packed, if it is to be unpacked: in the order in which the codings were applied.
     package private(set) var codings: [ContentCoding] = []
-    /// A redirect took the body off, and with it the headers that described it.
-    private var hasLostBody = false
-    /// A POST or its like was answered, and the answer led to a request of another kind.
-    private(set) var hasTakenEffect = false
-    /// What the file that stands there was kept with.
-    private(set) var condition: RequestCondition?
     /// The request under way is a HEAD for the sake of the condition.
     private var asksForLength = false
     /// MD5 of the last request's body, where an object store may tell it again.
     package var sentSum: Checksum?
     /// What the store tells of what it took.
     private var takenSum: Checksum?
-    /// What the signature added to the last request that was signed.
-    var signatureLines: [HeaderField] = []
-    /// Of a body that is long or lies in a file, once somebody read it for a signature.
-    var bodyDigest: BodyDigest?
     /// What is there of an earlier attempt, as long as it may be of use.
     package private(set) var resume: ResumePoint?
     /// Why all of the file is asked for although a part is there. That goes when all of it comes, and not before.
@@ -108,26 +93,13 @@ package final class AttemptLife {
     package init(_ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil) {
         self.rules = rules
         self.resume = resume
-        begin = url
-        var visit = Visit(asked: url)
-        visit.usesCookies = rules.usesCookies
-        visit.mainDocument = rules.mainDocument
-        self.visit = visit
-        // Uploads ride on HTTP/1.1 unless HTTP/2 was asked for: this libcurl's HTTP/2 uploads stall and lose their end.
-        // So does what must not be sent twice: the answer of a shared stream may have to be fetched again.
-        let mayUseHTTP2 =
-            rules.version == .http2
-            || (rules.version == .auto && !rules.hasBody && HTTPMethod.isSafe(rules.method))
-        request = OutgoingRequest(
-            // A file that is put to an ftp server is the same however often it is.
-            url: url, method: url.isFTP && rules.hasBody ? "PUT" : rules.method, headers: rules.headers,
-            sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
-        request.expectsContinue = rules.expectsContinue
+        builder = RequestBuilder(url, rules)
+        request = builder.firstRequest()
         addRange()
     }
 
     /// A secret that must not go where the first request goes, before anything is sent.
-    package func refusalToBegin() -> TransferError? { barredSecret(request) }
+    package func refusalToBegin() -> TransferError? { builder.barredSecret(in: request) }
 
     /// Whether the last answer, as far as its headers were read, is the attempt's result and not a step on the way.
     package var isFinalAnswer: Bool {
@@ -163,39 +135,29 @@ package final class AttemptLife {
 
     /// Before anything is sent: whichever request goes to the condition's URL carries it.
     package func ask(under condition: RequestCondition) {
-        self.condition = condition
+        builder.condition = condition
         addCondition()
     }
 
     /// The file is not there any more as it was when it was asked about: the same request for all of it.
     package func askForAll() -> OutgoingRequest {
-        dropConditionHeader()
+        builder.removeCondition(from: &request)
         if asksForLength { request.method = rules.method }
         asksForLength = false
-        condition = nil
+        builder.condition = nil
         return request
     }
 
     private func askForLength() -> OutgoingRequest {
-        dropConditionHeader()
+        builder.removeCondition(from: &request)
         asksForLength = true
         request.method = "HEAD"
         return request
     }
 
-    private func dropConditionHeader() {
-        if let header = condition?.header, request.isConditional { request.headers.removeAll { $0 == header } }
-        request.isConditional = false
-    }
+    func addCondition() { builder.addCondition(to: &request, isResumed: resume != nil) }
 
-    func addCondition() {
-        // What asks for the rest of a newer version says so with conditions of its own.
-        guard let condition, resume == nil, request.method == "GET",
-            condition.url.map({ $0 == request.url.text }) != false
-        else { return }
-        request.headers.append(condition.header)
-        request.isConditional = true
-    }
+    private var condition: RequestCondition? { builder.condition }
 
     // MARK: Who asked for what is there
 
@@ -256,7 +218,7 @@ package final class AttemptLife {
 
     /// What an answer, of use or not, says of its server.
     package func learn(_ headers: HeaderBlock, lore: inout SessionLore, at now: WallTime) {
-        lore.take(headers, from: request.url, visit, at: now)
+        lore.take(headers, from: request.url, builder.visit, at: now)
     }
 
     // MARK: What happens
@@ -303,7 +265,8 @@ package final class AttemptLife {
         if let decision = meetUpload(status: status, headers) { return decision }
         let decision = Redirects.decide(
             status: status, location: headers.firstReference("location"), method: request.method, from: request.url,
-            hops: hops, policy: rules.redirects, rewrites: rules.rewrites, secured: { lore.secured($0, at: now) })
+            hops: builder.hops, policy: rules.redirects, rewrites: rules.rewrites,
+            secured: { lore.secured($0, at: now) })
         switch decision {
         case .follow(let target, let method, let keepsBody):
             return follow(target, method: method, keepsBody: keepsBody, status: status)
@@ -347,17 +310,13 @@ package final class AttemptLife {
     private func follow(
         _ target: ResourceURL, method: String, keepsBody: Bool, status: Int
     ) -> HeadDecision {
-        let stripped = request.headers.filter { !keeps($0, target) }.map(\.name)
+        let hop = builder.hop(
+            from: request, to: target, method: method, keepsBody: keepsBody, asking: uploadQuestion)
         let record = RedirectRecord(
             status: status, from: request.url.text, to: target.text, method: method, action: .followed,
-            stripped: stripped)
-        answer = .redirect(target, method: method, keepsBody: keepsBody, record)
+            stripped: hop.stripped)
+        answer = .redirect(hop, record)
         return .discard
-    }
-
-    func keeps(_ header: HeaderField, _ target: ResourceURL) -> Bool {
-        let isNamed = begin.hasSameOrigin(as: target) || rules.mirrors.contains { $0.hasSameOrigin(as: target) }
-        return isNamed || Redirects.crossesOrigins(header)
     }
 
     /// What an answer to a request for the rest means; `nil` when it is judged like any other.
@@ -472,9 +431,10 @@ package final class AttemptLife {
             sentDigest =
                 status == 206
                 ? SentDigests.ofPart(headers)
-                : SentDigests.strongest(headers, status: status) ?? storeDigest(status, headers)
+                : SentDigests.strongest(headers, status: status)
+                    ?? builder.storeDigest(request, status: status, headers)
         }
-        takenSum = sumsBody(request) ? storeDigest(status, headers)?.checksum : nil
+        takenSum = sumsBody(request) ? builder.storeDigest(request, status: status, headers)?.checksum : nil
         let provesNothing = answerVersion == .http2 && framing == .untilClose && !provesByDigest
         // Once alone is enough: a transport that speaks HTTP/2 all the same is not asked for ever.
         if provesNothing, request.mayUseHTTP2, HTTPMethod.isSafe(request.method) {
@@ -552,9 +512,11 @@ package final class AttemptLife {
             if let upload = uploadWithoutAnswer(end) { return upload }
             countUnanswered(end)
             return .fail(end.error ?? TransferError(.badServerResponse, "the server sent no answer"), nil)
-        case .redirect(let target, let method, let keepsBody, let record):
-            if !keepsBody, let error = unsentBody(end, answeredElsewhere: true) { return .fail(error, record.refused) }
-            return proceed(to: target, method: method, keepsBody: keepsBody, record)
+        case .redirect(let hop, let record):
+            if !hop.keepsBody, let error = unsentBody(end, answeredElsewhere: true) {
+                return .fail(error, record.refused)
+            }
+            return take(hop, record)
         case .notModified: return .keep
         case .conditionOfNoUse: return .send(askForAll(), nil)
         case .conditionUnproven: return .send(askForLength(), nil)
@@ -587,45 +549,19 @@ package final class AttemptLife {
         return .send(request, nil)
     }
 
-    private func proceed(
-        to target: ResourceURL, method: String, keepsBody: Bool, _ record: RedirectRecord
-    ) -> NextStep {
-        hops += 1
-        if method != request.method, !HTTPMethod.isIdempotent(request.method) { hasTakenEffect = true }
-        if request.sendsBody, !keepsBody {
-            request.sendsBody = false
-            hasLostBody = true
-        }
-        request.url = target
-        request.method = method
-        // From what was typed, not from what the last hop kept: a way that comes back to an origin the task names
-        // brings its headers back.
-        request.headers = rules.headers.filter { header in
-            keeps(header, target) && !(hasLostBody && header.name.lowercased().hasPrefix("content-"))
-        }
-        if let uploadQuestion { request.headers = uploadQuestion.headers(request.headers) }
-        request.isConditional = false
+    private func take(_ hop: RequestBuilder.Hop, _ record: RedirectRecord) -> NextStep {
+        builder.take(hop, from: request)
+        request = hop.request
         addRange()
         addCondition()
-        addUpload()
-        if let barred = barredSecret(request) { return .fail(barred, record.refused) }
+        builder.addUpload(to: &request)
+        if let barred = builder.barredSecret(in: request) { return .fail(barred, record.refused) }
         return .send(request, record)
     }
 
-    func barredSecret(_ request: OutgoingRequest) -> TransferError? {
-        for header in request.headers {
-            guard let name = header.value.secretBarred(from: request.url.origin) else { continue }
-            let place = header.value.barredPlace(request.url.origin)
-            return TransferError(
-                .secretBarred, "the secret `\(name)` in `\(header.name)` must not go to \(place)")
-        }
-        guard request.sendsBody else { return nil }
-        for text in rules.bodyTexts {
-            guard let name = text.secretBarred(from: request.url.origin) else { continue }
-            let place = text.barredPlace(request.url.origin)
-            return TransferError(.secretBarred, "the secret `\(name)` in the body must not go to \(place)")
-        }
-        return nil
+    /// Returns why the redirect that leads to `target` must not be followed: its URL holds a secret that must not go there.
+    package static func refusal(ofRedirectTo target: ResourceURL, _ secrets: BoundSecrets) -> TransferError? {
+        RequestBuilder.barredSecret(inRedirectTo: target, secrets)
     }
 
     private func accept(_ framing: BodyFraming, _ end: TransportEnd, _ record: RedirectRecord?) -> NextStep {

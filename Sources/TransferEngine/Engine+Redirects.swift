@@ -16,17 +16,15 @@ extension Engine {
         emit(.redirect(record), attempt)
     }
 
-    /// Tells the redirect that leads there, if one does. A server that was shown a secret may write it into the address
-    /// that it sends us to: nobody else is to learn it from us.
+    /// Tells the redirect that leads there, if one does, and whether it may be followed: the attempt's life knows why not.
     func mayFollow(_ record: RedirectRecord?, to url: ResourceURL, _ attempt: Attempt) -> Bool {
         guard let record else { return true }
-        guard let barred = secrets.bound.barred(from: url) else {
+        guard let refusal = AttemptLife.refusal(ofRedirectTo: url, secrets.bound) else {
             tell(record, attempt)
             return true
         }
         tell(record.refused, attempt)
-        let reason = "the server's redirect holds the secret `\(barred.secret)`, which must not go to \(barred.place)"
-        fail(attempt, TransferError(.secretBarred, reason))
+        fail(attempt, refusal)
         return false
     }
 }

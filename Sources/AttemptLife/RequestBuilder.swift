@@ -1,0 +1,221 @@
+package import HTTPRules
+package import TransferModel
+
+/// Computes what an attempt's requests say: where they go, which of the task's headers they carry, and what must not go there.
+///
+/// Does no I/O. The machine (`AttemptLife`) decides which request comes next and keeps the present one; everything that
+/// depends on the task's rules and on the hops taken so far is computed here.
+package struct RequestBuilder: Sendable {
+    let rules: AttemptRules
+    /// The URL that the attempt begins at: the task's own, over https where its host demands that.
+    var begin: ResourceURL
+    /// What the session state is told of the task with each request.
+    let visit: Visit
+    /// The number of redirects followed since the task's own request, or the question before it, was sent.
+    package private(set) var hops = 0
+    /// A redirect took the body off: neither the body nor the headers that describe it are sent again.
+    package private(set) var hasLostBody = false
+    /// A request that is not idempotent was answered by a redirect to a request of another method.
+    package private(set) var hasTakenEffect = false
+    /// The validator of the existing file, sent with each GET to the condition's URL.
+    package var condition: RequestCondition?
+    /// The resumable upload; nothing for most tasks.
+    var upload = Upload.none
+    /// The header fields that the signature added to the last request that was signed.
+    var signatureLines: [HeaderField] = []
+    /// SHA-256 of the body that the last signed request sends, once the engine has read it from its file.
+    var bodyDigest: BodyDigest?
+
+    /// A resumable upload, boxed: most attempts have none.
+    indirect enum Upload: Sendable {
+        case none
+        case open(ResumableUpload)
+    }
+
+    package init(_ url: ResourceURL, _ rules: AttemptRules) {
+        self.rules = rules
+        begin = url
+        var visit = Visit(asked: url)
+        visit.usesCookies = rules.usesCookies
+        visit.mainDocument = rules.mainDocument
+        self.visit = visit
+    }
+
+    // MARK: The task's own request
+
+    /// Returns the attempt's first request, without a range and without a condition.
+    package func firstRequest() -> OutgoingRequest {
+        // Uploads ride on HTTP/1.1 unless HTTP/2 was asked for: this libcurl's HTTP/2 uploads stall and lose their end.
+        // So does what must not be sent twice: the answer of a shared stream may have to be fetched again.
+        let mayUseHTTP2 =
+            rules.version == .http2
+            || (rules.version == .auto && !rules.hasBody && HTTPMethod.isSafe(rules.method))
+        var request = OutgoingRequest(
+            // A file that is put to an ftp server is the same however often it is.
+            url: begin, method: begin.isFTP && rules.hasBody ? "PUT" : rules.method, headers: rules.headers,
+            sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
+        request.expectsContinue = rules.expectsContinue
+        return request
+    }
+
+    /// Returns the task's own request again, where it began, after a question that was asked before it.
+    package mutating func afterQuestion(_ request: OutgoingRequest) -> OutgoingRequest {
+        hops = 0
+        var request = request
+        request.url = begin
+        request.method = rules.method
+        request.headers = rules.headers
+        request.isDressed = false
+        return request
+    }
+
+    // MARK: Redirects
+
+    /// One redirect: the request that follows it, and what that request lacks of the redirected one.
+    package struct Hop: Sendable {
+        /// The next request, without range, condition and upload headers, which depend on where it goes.
+        package let request: OutgoingRequest
+        /// The names of the task's headers that the redirected request carried and the next one must not: they are meant
+        /// for the origins that the task names.
+        package let stripped: [String]
+        /// The names of the task's headers that go with the body that the redirect takes off.
+        package let droppedWithBody: [String]
+        /// Whether a body, if there is one, is sent again.
+        package let keepsBody: Bool
+    }
+
+    /// What becomes of one of the task's headers in the request that follows a redirect.
+    private enum HeaderFate {
+        case kept, stripped, droppedWithBody
+    }
+
+    /// Computes the request that follows a redirect of `request`. What is reported as stripped and what the next request
+    /// carries come from one look at each header.
+    ///
+    /// - Parameter question: what the redirected request asks before the upload, if it does not upload itself.
+    package func hop(
+        from request: OutgoingRequest, to target: ResourceURL, method: String, keepsBody: Bool,
+        asking question: UploadQuestion? = nil
+    ) -> Hop {
+        let losesBody = hasLostBody || request.sendsBody && !keepsBody
+        let mayCarryAll = isNamed(target)
+        var (kept, stripped, dropped): ([HeaderField], [String], [String]) = ([], [], [])
+        // From what was typed, not from what the last hop kept: a redirect that comes back to an origin the task names
+        // brings its headers back.
+        for header in rules.headers {
+            switch fate(of: header, mayCarryAll: mayCarryAll, losesBody: losesBody) {
+            case .kept: kept.append(header)
+            case .stripped: if request.headers.contains(header) { stripped.append(header.name) }
+            case .droppedWithBody: if request.headers.contains(header) { dropped.append(header.name) }
+            }
+        }
+        var next = request
+        next.url = target
+        next.method = method
+        next.headers = question?.headers(kept) ?? kept
+        if !keepsBody { next.sendsBody = false }
+        next.isConditional = false
+        return Hop(request: next, stripped: stripped, droppedWithBody: dropped, keepsBody: keepsBody)
+    }
+
+    private func fate(of header: HeaderField, mayCarryAll: Bool, losesBody: Bool) -> HeaderFate {
+        guard mayCarryAll || Redirects.crossesOrigins(header) else { return .stripped }
+        return losesBody && Self.describesBody(header) ? .droppedWithBody : .kept
+    }
+
+    /// Notes that the hop is taken from `request`.
+    package mutating func take(_ hop: Hop, from request: OutgoingRequest) {
+        hops += 1
+        if hop.request.method != request.method, !HTTPMethod.isIdempotent(request.method) { hasTakenEffect = true }
+        if request.sendsBody, !hop.keepsBody { hasLostBody = true }
+    }
+
+    /// Whether the task itself names the origin: all of its headers may go there.
+    private func isNamed(_ target: ResourceURL) -> Bool {
+        begin.hasSameOrigin(as: target) || rules.mirrors.contains { $0.hasSameOrigin(as: target) }
+    }
+
+    private static func describesBody(_ header: HeaderField) -> Bool {
+        header.name.lowercased().hasPrefix("content-")
+    }
+
+    // MARK: Conditions
+
+    /// Adds the condition to a request that it means something to. A request for the rest of a newer version (`isResumed`)
+    /// has conditions of its own.
+    package func addCondition(to request: inout OutgoingRequest, isResumed: Bool) {
+        guard let condition, !isResumed, request.method == "GET",
+            condition.url.map({ $0 == request.url.text }) != false
+        else { return }
+        request.headers.append(condition.header)
+        request.isConditional = true
+    }
+
+    /// Removes the condition again from a request that carries it.
+    package func removeCondition(from request: inout OutgoingRequest) {
+        if let header = condition?.header, request.isConditional { request.headers.removeAll { $0 == header } }
+        request.isConditional = false
+    }
+
+    // MARK: Resumable uploads
+
+    var openUpload: ResumableUpload? { if case .open(let upload) = upload { upload } else { nil } }
+
+    /// Adds to a request with the whole body that the upload could be resumed.
+    func addUpload(to request: inout OutgoingRequest) {
+        guard let upload = openUpload, !upload.isAtPlace, request.sendsBody else { return }
+        request.headers += upload.headers
+        request.isDressed = true
+    }
+
+    /// Returns the upload's next request after `request`: the whole from the beginning, a question, or the rest.
+    func request(for upload: ResumableUpload, after request: OutgoingRequest) -> OutgoingRequest {
+        var next = requestWithoutState(of: upload, mayUseHTTP2: request.mayUseHTTP2)
+        next.headers += upload.headers
+        next.isDressed = true
+        next.expectsContinue = request.expectsContinue
+        return next
+    }
+
+    private func requestWithoutState(of upload: ResumableUpload, mayUseHTTP2: Bool) -> OutgoingRequest {
+        let place = upload.point.flatMap { try? ResourceURL.parse($0.place) }
+        guard let method = upload.method, let place else {
+            return OutgoingRequest(
+                url: begin, method: rules.method, headers: rules.headers, sendsBody: true, mayUseHTTP2: mayUseHTTP2)
+        }
+        // The request that began the upload described the whole body.
+        let mayCarryAll = isNamed(place)
+        let headers = rules.headers.filter { fate(of: $0, mayCarryAll: mayCarryAll, losesBody: true) == .kept }
+        return OutgoingRequest(
+            url: place, method: method, headers: headers, sendsBody: upload.range != nil, bodyRange: upload.range,
+            mayUseHTTP2: mayUseHTTP2)
+    }
+
+    // MARK: Secrets
+
+    /// Returns why the request must not be sent: a header or the body holds a secret that must not go to its origin.
+    package func barredSecret(in request: OutgoingRequest) -> TransferError? {
+        for header in request.headers {
+            guard let name = header.value.secretBarred(from: request.url.origin) else { continue }
+            let place = header.value.barredPlace(request.url.origin)
+            return TransferError(
+                .secretBarred, "the secret `\(name)` in `\(header.name)` must not go to \(place)")
+        }
+        guard request.sendsBody else { return nil }
+        for text in rules.bodyTexts {
+            guard let name = text.secretBarred(from: request.url.origin) else { continue }
+            let place = text.barredPlace(request.url.origin)
+            return TransferError(.secretBarred, "the secret `\(name)` in the body must not go to \(place)")
+        }
+        return nil
+    }
+
+    /// Returns why a redirect to `target` must not be followed: its URL holds a secret that must not go there. A server that
+    /// was shown a secret may write it into the address that it redirects to.
+    package static func barredSecret(inRedirectTo target: ResourceURL, _ secrets: BoundSecrets) -> TransferError? {
+        guard let barred = secrets.barred(from: target) else { return nil }
+        return TransferError(
+            .secretBarred,
+            "the server's redirect holds the secret `\(barred.secret)`, which must not go to \(barred.place)")
+    }
+}

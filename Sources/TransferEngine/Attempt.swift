@@ -501,9 +501,10 @@ final class Attempt: TransferReceiver {
         let handedOver = received - Int64(start.count + (buffer?.count ?? 0))
         outbox.add(
             .announce(
-                staging, task, folder: destination.folder,
-                path: destination.group == nil && !destination.toStandardOutput ? destination.path : nil,
-                length: length - life.offset - handedOver, reserve: destination.reserve))
+                .init(
+                    staging, task, folder: destination.folder,
+                    path: destination.group == nil && !destination.toStandardOutput ? destination.path : nil,
+                    length: length - life.offset - handedOver, reserve: destination.reserve)))
     }
 
     private func noteContinuation(_ head: ResponseHead) {
@@ -587,10 +588,7 @@ final class Attempt: TransferReceiver {
     func hand(_ piece: BodyPiece, at offset: Int64? = nil) {
         guard let destination, piece.count > 0 else { return }
         outbox.add(
-            .append(
-                staging, folder: destination.folder, algorithm: destination.checksum?.algorithm,
-                sent: destination.sent?.checksum.algorithm, group: destination.group, reserve: destination.reserve,
-                at: offset, piece))
+            .append(.init(staging, BodyPlacement(destination), piece, at: offset)))
     }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {

@@ -24,7 +24,9 @@ extension Engine {
         attempt.phase = .lookingForPart(url)
         outbox.add(
             .look(
-                attempt.task, path: attempt.specification.destination ?? "", member: member(attempt.specification)))
+                .init(
+                    attempt.task, path: attempt.specification.destination ?? "", member: member(attempt.specification)))
+        )
         return true
     }
 

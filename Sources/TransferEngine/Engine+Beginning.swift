@@ -49,7 +49,8 @@ extension Engine {
             if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
         outbox.add(
             .inspect(
-                attempt.task, path: specification.destination ?? "", checksum, member: member(specification),
-                exceptSince: ownFileMayBeThere(attempt)))
+                .init(
+                    attempt.task, path: specification.destination ?? "", checksum, member: member(specification),
+                    exceptSince: ownFileMayBeThere(attempt))))
     }
 }

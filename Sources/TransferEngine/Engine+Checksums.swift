@@ -48,8 +48,8 @@ extension Engine {
             let (task, specification) = (attempt.task, attempt.specification)
             return outbox.add(
                 .inspect(
-                    task, path: specification.destination ?? "", attempt.checksum,
-                    member: member(specification)))
+                    .init(task, path: specification.destination ?? "", attempt.checksum, member: member(specification)))
+            )
         }
         begin(attempt, url)
     }
@@ -141,8 +141,9 @@ extension Engine {
     private func read(_ path: String, _ attempt: Attempt, group: GroupIndex?) {
         outbox.add(
             .read(
-                attempt.task, path: path, maximum: ChecksumFiles.longest,
-                group: group.map { groups[Int($0.raw)].place }))
+                .init(
+                    attempt.task, path: path, maximum: ChecksumFiles.longest,
+                    group: group.map { groups[Int($0.raw)].place })))
     }
 
     /// A request of this attempt, with a life of its own.

@@ -77,8 +77,9 @@ extension Engine {
         attempt.phase = .delivering
         outbox.add(
             .publish(
-                attempt.task, attempt.staging, destination, rest: attempt.takeRest(),
-                lengthUnverified: attempt.lengthUnverified))
+                .init(
+                    attempt.task, attempt.staging, destination, rest: attempt.takeRest(),
+                    lengthUnverified: attempt.lengthUnverified)))
     }
 
     /// Whether a member whose group is not published can be known again.
@@ -303,7 +304,7 @@ extension Engine {
             destination.modificationTime = now.wall
             let mayCopy = options.mode != nil && options.existing == .revalidate
             return outbox.add(
-                .keep(attempt.task, path: path, member, metChecksum(attempt), anew: mayCopy ? destination : nil))
+                .keep(.init(attempt.task, path: path, member, metChecksum(attempt), anew: mayCopy ? destination : nil)))
         }
         let file = FileRecord(
             path: path, bytes: size, checksum: metChecksum(attempt), changed: false, lengthUnverified: false)

@@ -45,10 +45,12 @@ extension Engine {
         attempt.phase = .adopting(url, record)
         outbox.add(
             .adopt(
-                attempt.staging, attempt.task, folder: partFolder(attempt), group: plannedDestination(attempt).group,
-                record.part,
-                keeping: record.keptSize, algorithm: attempt.checksum?.algorithm,
-                sent: record.point.sent?.checksum.algorithm))
+                .init(
+                    attempt.staging, attempt.task,
+                    BodyPlacement(
+                        partFolder(attempt), written: attempt.checksum?.algorithm,
+                        sent: record.point.sent?.checksum.algorithm, group: plannedDestination(attempt).group),
+                    record.part, keeping: record.keptSize)))
     }
 
     /// Where a half-done file waits: beside the task's own, or with the other members of its group.

@@ -80,8 +80,9 @@ extension Engine {
         let specification = attempt.specification
         outbox.add(
             .look(
-                attempt.task, path: keptPath(specification, kept), readingIt: readingIt,
-                member: member(specification)))
+                .init(
+                    attempt.task, path: keptPath(specification, kept), readingIt: readingIt,
+                    member: member(specification))))
     }
 
     /// Where the file stands that may be kept.
@@ -129,7 +130,7 @@ extension Engine {
     }
 
     private func date(_ attempt: Attempt, _ path: String) {
-        outbox.add(.look(attempt.task, path: path, member: member(attempt.specification)))
+        outbox.add(.look(.init(attempt.task, path: path, member: member(attempt.specification))))
     }
 
     private func dated(_ attempt: Attempt, _ url: ResourceURL, _ stamp: FileStamp?) {
@@ -208,7 +209,7 @@ extension Engine {
         guard let destination = named(attempt) else { return }
         attempt.destination = destination
         attempt.phase = .confirming(nil)
-        outbox.add(.look(attempt.task, path: destination.path, member: destination.member))
+        outbox.add(.look(.init(attempt.task, path: destination.path, member: destination.member)))
     }
 
     private func keepOwn(_ attempt: Attempt, _ stamp: FileStamp?) {

@@ -65,7 +65,7 @@ struct Foresight {
 
 extension Engine {
     /// A task begins; others will soon.
-    func lookAhead(of task: TaskIndex, _ memory: MemoryDesk) {
+    func lookAhead(of task: TaskIndex, _ memory: StoreClient) {
         guard memory.isOpen, foresight.begin(task) else { return }
         for index in foresight.extend(from: task) {
             let next = TaskIndex(raw: UInt32(index))

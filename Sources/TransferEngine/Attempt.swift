@@ -330,9 +330,10 @@ final class Attempt: TransferReceiver {
         let handedOver = exchange.received - Int64(coalescer.count)
         outbox.add(
             .announce(
-                download.staging, task, folder: destination.folder,
-                path: destination.group == nil && !destination.toStandardOutput ? destination.path : nil,
-                length: length - life.offset - handedOver, reserve: destination.reserve))
+                .init(
+                    download.staging, task, folder: destination.folder,
+                    path: destination.group == nil && !destination.toStandardOutput ? destination.path : nil,
+                    length: length - life.offset - handedOver, reserve: destination.reserve)))
     }
 
     private func noteContinuation(_ head: ResponseHead) {
@@ -389,10 +390,7 @@ final class Attempt: TransferReceiver {
     func hand(_ piece: BodyPiece, at offset: Int64? = nil) {
         guard let destination = download.destination, piece.count > 0 else { return }
         outbox.add(
-            .append(
-                download.staging, folder: destination.folder, algorithm: destination.checksum?.algorithm,
-                sent: destination.sent?.checksum.algorithm, group: destination.group, reserve: destination.reserve,
-                at: offset, piece))
+            .append(.init(download.staging, BodyPlacement(destination), piece, at: offset)))
     }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {

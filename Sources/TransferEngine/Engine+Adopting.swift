@@ -21,7 +21,9 @@ extension Engine {
         attempt.phase = .lookingForPart
         outbox.add(
             .look(
-                attempt.task, path: attempt.specification.destination ?? "", member: member(attempt.specification)))
+                .init(
+                    attempt.task, path: attempt.specification.destination ?? "", member: member(attempt.specification)))
+        )
         return .pending
     }
 
@@ -109,7 +111,7 @@ extension Engine {
 
     /// The shape under which a half-done file is kept. One of which nothing but the job's checksum proves the whole has a
     /// shape of its own, so that no run without a checksum goes on with it; `nil` for one that nothing proves.
-    func shape(of point: ResumePoint, _ task: TaskSpecification, _ memory: MemoryDesk) -> Int64? {
+    func shape(of point: ResumePoint, _ task: TaskSpecification, _ memory: StoreClient) -> Int64? {
         let shape = memory.shape(of: task)
         guard point.isForeign, point.sent == nil else { return shape }
         return task.options.values.checksum == nil ? nil : ForeignPart.shape(shape)

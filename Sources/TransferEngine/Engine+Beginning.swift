@@ -55,8 +55,9 @@ extension Engine {
             if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
         outbox.add(
             .inspect(
-                attempt.task, path: specification.destination ?? "", checksum, member: member(specification),
-                exceptSince: ownFileMayBeThere(attempt)))
+                .init(
+                    attempt.task, path: specification.destination ?? "", checksum, member: member(specification),
+                    exceptSince: ownFileMayBeThere(attempt))))
         return .pending
     }
 }

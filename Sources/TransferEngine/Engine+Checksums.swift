@@ -60,8 +60,9 @@ extension Engine {
         attempt.phase = .inspecting
         outbox.add(
             .inspect(
-                attempt.task, path: specification.destination ?? "", attempt.download.checksum,
-                member: member(specification)))
+                .init(
+                    attempt.task, path: specification.destination ?? "", attempt.download.checksum,
+                    member: member(specification))))
         return .pending
     }
 
@@ -152,8 +153,9 @@ extension Engine {
     private func read(_ path: String, _ attempt: Attempt, group: GroupIndex?) {
         outbox.add(
             .read(
-                attempt.task, path: path, maximum: ChecksumFiles.longest,
-                group: group.map { groups[Int($0.raw)].place }))
+                .init(
+                    attempt.task, path: path, maximum: ChecksumFiles.longest,
+                    group: group.map { groups[Int($0.raw)].place })))
     }
 
     /// A request of this attempt, with a life of its own.

@@ -71,8 +71,9 @@ extension Engine {
         attempt.phase = .delivering
         outbox.add(
             .publish(
-                attempt.task, attempt.download.staging, destination, rest: attempt.takeRest(),
-                lengthUnverified: attempt.download.lengthUnverified))
+                .init(
+                    attempt.task, attempt.download.staging, destination, rest: attempt.takeRest(),
+                    lengthUnverified: attempt.download.lengthUnverified)))
     }
 
     /// Whether a member whose group is not published can be known again.
@@ -295,7 +296,7 @@ extension Engine {
             destination.modificationTime = now.wall
             let mayCopy = options.mode != nil && options.existing == .revalidate
             return outbox.add(
-                .keep(attempt.task, path: path, member, metChecksum(attempt), anew: mayCopy ? destination : nil))
+                .keep(.init(attempt.task, path: path, member, metChecksum(attempt), anew: mayCopy ? destination : nil)))
         }
         let file = FileRecord(
             path: path, bytes: size, checksum: metChecksum(attempt), changed: false, lengthUnverified: false)

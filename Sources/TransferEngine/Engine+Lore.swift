@@ -49,7 +49,7 @@ extension Engine {
     }
 
     /// What was learned since goes to the store.
-    func keepLore(_ memory: MemoryDesk) {
+    func keepLore(_ memory: StoreClient) {
         for (number, session) in sessions.enumerated() where session.lore.hasChanges {
             memory.learned(SessionIndex(raw: UInt16(number)), session.lore.takeChanges(), at: now.instant)
         }

@@ -32,8 +32,9 @@ extension Engine {
         let checksum = destination.existing == .skip ? attempt.download.checksum : nil
         outbox.add(
             .inspect(
-                attempt.task, path: path, checksum, member: destination.member,
-                exceptSince: ownFileMayBeThere(attempt)))
+                .init(
+                    attempt.task, path: path, checksum, member: destination.member,
+                    exceptSince: ownFileMayBeThere(attempt))))
     }
 
     /// What stands there. Once all of the body is with a delivery thread, that decides.

@@ -48,11 +48,12 @@ extension Engine {
         attempt.phase = .adopting(record)
         outbox.add(
             .adopt(
-                attempt.download.staging, attempt.task, folder: partFolder(attempt),
-                group: plannedDestination(attempt).group,
-                record.part,
-                keeping: record.keptSize, algorithm: attempt.download.checksum?.algorithm,
-                sent: record.point.sent?.checksum.algorithm))
+                .init(
+                    attempt.download.staging, attempt.task,
+                    BodyPlacement(
+                        partFolder(attempt), written: attempt.download.checksum?.algorithm,
+                        sent: record.point.sent?.checksum.algorithm, group: plannedDestination(attempt).group),
+                    record.part, keeping: record.keptSize)))
         return .pending
     }
 

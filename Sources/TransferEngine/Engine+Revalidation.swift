@@ -95,8 +95,9 @@ extension Engine {
         let specification = attempt.specification
         outbox.add(
             .look(
-                attempt.task, path: keptPath(specification, kept), readingIt: readingIt,
-                member: member(specification)))
+                .init(
+                    attempt.task, path: keptPath(specification, kept), readingIt: readingIt,
+                    member: member(specification))))
     }
 
     /// Where the file stands that may be kept.
@@ -144,7 +145,7 @@ extension Engine {
     }
 
     private func date(_ attempt: Attempt, _ path: String) {
-        outbox.add(.look(attempt.task, path: path, member: member(attempt.specification)))
+        outbox.add(.look(.init(attempt.task, path: path, member: member(attempt.specification))))
     }
 
     private func askByDate(_ attempt: Attempt, _ stamp: FileStamp?) {
@@ -230,7 +231,7 @@ extension Engine {
         guard let destination = named(attempt) else { return }
         attempt.download.destination = destination
         attempt.phase = .confirming(nil)
-        outbox.add(.look(attempt.task, path: destination.path, member: destination.member))
+        outbox.add(.look(.init(attempt.task, path: destination.path, member: destination.member)))
     }
 
     private func keepOwn(_ attempt: Attempt, _ stamp: FileStamp?) {

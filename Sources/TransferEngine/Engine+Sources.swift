@@ -29,7 +29,7 @@ extension Engine {
         attempt.exchange.sourceHeaders = fileType(url).map { HeaderBlock([("Content-Type", $0)]) }
         guard attempt.rules.onResponseIsEmpty else {
             attempt.phase = .measuring(path: path)
-            return outbox.add(.look(attempt.task, path: path, isSource: true))
+            return outbox.add(.look(.init(attempt.task, path: path, isSource: true)))
         }
         take(path, url, attempt)
     }
@@ -50,7 +50,7 @@ extension Engine {
         attempt.phase = .delivering
         guard attempt.isDownload else {
             let maximum = attempt.life.maximumSize ?? (16 << 20)
-            return outbox.add(.read(attempt.task, path: path, maximum: maximum))
+            return outbox.add(.read(.init(attempt.task, path: path, maximum: maximum)))
         }
         guard var destination = sourceDestination(attempt, url) else { return }
         // Any date says "take the source's own".
@@ -59,7 +59,7 @@ extension Engine {
         let (rules, headers) = (attempt.rules, attempt.saidHeaders ?? .empty)
         destination.check = { start, size in rules.miss(headers, size: size, start: start) }
         destination.decoding = localDecoding(attempt)
-        outbox.add(.copy(attempt.task, from: path, destination, maximum: attempt.life.maximumSize))
+        outbox.add(.copy(.init(attempt.task, from: path, destination, maximum: attempt.life.maximumSize)))
     }
 
     private func beginData(_ attempt: Attempt, _ url: ResourceURL) {
@@ -102,7 +102,9 @@ extension Engine {
         }
         outbox.add(
             .publish(
-                attempt.task, attempt.download.staging, destination, rest: .bytes(data.bytes), lengthUnverified: false))
+                .init(
+                    attempt.task, attempt.download.staging, destination, rest: .bytes(data.bytes),
+                    lengthUnverified: false)))
     }
 
     /// How a source of this machine is unpacked: nothing labels how it is packed.

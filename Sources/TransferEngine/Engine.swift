@@ -55,7 +55,7 @@ package final class Engine {
     let deliveries: Mailbox<DeliveryReport>
     let outbox: Outbox
     /// `nil` when nothing of this run's sessions is kept for the next.
-    let memory: MemoryDesk?
+    let memory: StoreClient?
     package let networks = NetworkDesk()
     let news = News()
     package var origins: OriginTable
@@ -139,7 +139,7 @@ package final class Engine {
         checksumFiles = ChecksumFiles(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
-        memory = MemoryDesk(place, job, keeping: groups.map { $0.place.keeping != nil }, wake: { waker.wake() })
+        memory = StoreClient(place, job, keeping: groups.map { $0.place.keeping != nil }, wake: { waker.wake() })
         for (number, session) in sessions.enumerated() {
             session.cache = SessionCache(session.configuration.cache, on: memory?.cachePlace(number))
             if memory?.isEmpty == true { session.cache?.open(nil) }

@@ -169,7 +169,7 @@ extension Engine {
     }
 
     /// Once a turn.
-    func handOverCacheOrders(_ memory: MemoryDesk) {
+    func handOverCacheOrders(_ memory: StoreClient) {
         for (number, session) in sessions.enumerated() where session.cache?.orders.isEmpty == false {
             memory.add(session.cache?.takeOrders() ?? [], SessionIndex(raw: UInt16(number)), at: now.instant)
         }

@@ -285,8 +285,8 @@ extension WorldAudit {
             pages[Int(task.raw)].mirrors == nil, let origin = facts(task).origin.map({ origins[Int($0.raw)] })
         else { return true }
         let least = min(plan.ownTries.answered, plan.ownTries.unanswered)
-        // It may have been given up before it answered, in one and the same moment; or after that, in which much happens
-        // that takes no time.
+        // It may have been given up before it answered, in one and the same moment; or after that, in which much
+        // happens that takes no time.
         if origin.heardAt == now.instant, origin.unheardBefore >= least { return true }
         return origin.unheard >= (origin.hasAnswered ? plan.ownTries.answered : plan.ownTries.unanswered)
     }

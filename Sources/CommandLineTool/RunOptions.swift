@@ -123,7 +123,7 @@ package struct RunOptions: Sendable {
     package var amount: Amount
     /// Whether failures are annotations in a GitHub log.
     package var isGitHub: Bool
-    /// The command that the first word may mean, suggested when there is no job file of that name.
+    /// The command that the first word may mean, if any.
     package var resembledCommand: String?
     /// The options for a command that runs a part of this run again.
     package var advice: RerunAdvice

@@ -28,7 +28,7 @@ package struct MediaType: Hashable, Sendable {
         }
     }
 
-    /// Whether `pattern` can match any type; types are compared without their parameters.
+    /// Whether `pattern` is well-formed, so that a type can match it; types are compared without their parameters.
     package static func isPattern(_ pattern: String) -> Bool {
         let parts = pattern.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isTokenByte) }) else { return false }

@@ -38,7 +38,7 @@ package struct PartRequest: Hashable, Sendable {
     package enum Verdict: Hashable, Sendable {
         /// The bytes of the requested range follow.
         case part
-        /// The server answers ranges so that it need not be asked for another.
+        /// The answer shows that the server need not be asked for another range.
         case noRanges(why: String)
         /// The bytes are of another version than those already received, although `If-Range` forbids that: nothing that
         /// arrived can be trusted.

@@ -57,7 +57,8 @@ extension Engine {
             stepDone(.recallFile, attempt)
         case .known(let task, let isKnown):
             guard let attempt = attempt(of: task), case .dating = attempt.phase else { return }
-            if isKnown { stepDone(.examineKeptFile, attempt) } else { date(attempt, attempt.specification.destination ?? "") }
+            guard isKnown else { return date(attempt, attempt.specification.destination ?? "") }
+            stepDone(.examineKeptFile, attempt)
         case .foundSent(let task, let sent): foundSent(task, sent)
         case .cached, .cachedBody: takeCached(report)
         case .useless(let path): outbox.add(.removePart(path))
@@ -133,7 +134,8 @@ extension Engine {
     /// cannot tell that from a file that another task put there.
     private func askByDate(_ attempt: Attempt) -> StepOutcome {
         let specification = attempt.specification
-        guard attempt.known.isKept, let memory, attempt.life.request.url.isHTTP, attempt.life.resume == nil, attempt.known.part == nil,
+        guard attempt.known.isKept, let memory, attempt.life.request.url.isHTTP, attempt.life.resume == nil,
+            attempt.known.part == nil,
             carryovers[attempt.task]?.leftForeignFileUnanswered != true,
             Revalidation.applies(to: specification.options.values),
             let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), LinkCheck.stands(path)

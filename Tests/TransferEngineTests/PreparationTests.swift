@@ -18,7 +18,7 @@ import Testing
         func isBefore(_ first: PreparationStep, _ second: PreparationStep) -> Bool { first.rawValue < second.rawValue }
         #expect(isBefore(.recallFile, .adoptPart), "the store says which part there is")
         #expect(isBefore(.resolveChecksum, .adoptPart), "its bytes are hashed by the checksum's algorithm")
-        #expect(isBefore(.adoptPart, .examineKeptFile), "a part that is adopted is continued, and no file is asked about")
+        #expect(isBefore(.adoptPart, .examineKeptFile), "an adopted part is continued, and no file asked about")
         #expect(isBefore(.examineKeptFile, .findForeignFile), "a file with kept validators is no other program's")
     }
 }

@@ -83,9 +83,8 @@ package struct PartScanner: Sendable {
     // MARK: Boundaries
 
     private enum Line {
-        /// The next part's headers begin at this index.
         case other, incomplete, last
-        /// The next part's headers begin here.
+        /// The next part's headers begin at this index.
         case next(Int)
     }
 

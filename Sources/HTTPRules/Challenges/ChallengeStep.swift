@@ -64,7 +64,7 @@ package struct RequestAuthorization: Hashable, Sendable {
 package struct CredentialQuery: Hashable, Sendable {
     /// Where the credential is looked up.
     package enum Source: Hashable, Sendable {
-        /// The session's netrc file.
+        /// A netrc file.
         case netrc
         /// A git-credential helper with these words as its command.
         case helper([SecretText])

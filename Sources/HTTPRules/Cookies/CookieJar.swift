@@ -40,7 +40,7 @@ package struct CookieJar: Sendable {
     /// Removes the cookies that end with the session.
     package mutating func removeSessionCookies() { removeAll { $0.expires == nil } }
 
-    /// Removes expired cookies. Every function here that reads cookies calls this first.
+    /// Removes expired cookies; called before cookies are sent or stored.
     package mutating func removeExpired(at now: WallTime) {
         if nextEnd <= now { removeAll { $0.isExpired(at: now) } }
     }

@@ -1,7 +1,7 @@
 internal import TextFormats
 internal import TransferModel
 
-/// Dates of a report: RFC 3339 in UTC, nearly all of them within a few days.
+/// Dates of a report: RFC 3339 in UTC.
 extension JSONCursor {
     mutating func date() throws(CursorStop) -> WallTime {
         _ = try peek()
@@ -17,7 +17,8 @@ extension JSONCursor {
         try takeNull() ? nil : try date()
     }
 
-    /// `"2026-11-21T07:00:00.123Z"`, as every report of this program writes it; `nil` for other spellings.
+    /// Decodes the spelling that every report of this program uses, `"2026-11-21T07:00:00.123Z"`; returns `nil` for any
+    /// other.
     private mutating func usualDate() throws(CursorStop) -> WallTime? {
         guard offset + 26 <= bytes.count else { return nil }
         let text = UnsafeBufferPointer(rebasing: bytes[offset..<offset + 26])

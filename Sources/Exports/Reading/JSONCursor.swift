@@ -7,15 +7,15 @@ enum CursorStop: Error {
     case broken(String, at: Int)
 }
 
-/// Walks over the JSON text of a report byte by byte: decodes the members that are asked for and steps over the others.
+/// Walks over the JSON text of a report byte by byte: decodes the members that its caller reads and skips the others.
 ///
-/// A value that is stepped over is checked for its brackets and the ends of its strings only. That keeps a report of 100,000
-/// tasks readable in about a second.
+/// A skipped value is checked only for its brackets and the ends of its strings. That keeps a report of 100,000 tasks
+/// readable in about a second.
 struct JSONCursor {
     let bytes: UnsafeBufferPointer<UInt8>
     var offset: Int
 
-    /// The name of an object's member, as it is written. A name that is written with escapes equals no known one.
+    /// The name of an object's member, as it is written. A name written with escapes equals no known name.
     struct Name {
         fileprivate let written: UnsafeBufferPointer<UInt8>
         fileprivate let isEscaped: Bool
@@ -44,7 +44,7 @@ struct JSONCursor {
 
     // MARK: Structure
 
-    /// The byte that begins the next value or ends the enclosing one.
+    /// Skips white space and returns the byte that begins the next value or ends the enclosing one.
     @inline(__always)
     mutating func peek() throws(CursorStop) -> UInt8 {
         while offset < bytes.count {
@@ -101,7 +101,7 @@ struct JSONCursor {
         return Name(written: text, isEscaped: isEscaped, offset: start)
     }
 
-    /// `true` where the enclosing object or array is empty or ends here.
+    /// Consumes `end` if it is the next byte: the enclosing object or array is empty. Returns whether it was.
     @inline(__always)
     mutating func takeEnd(_ end: UInt8) throws(CursorStop) -> Bool {
         guard try peek() == end else { return false }
@@ -109,7 +109,7 @@ struct JSONCursor {
         return true
     }
 
-    /// After a value: whether another follows before `end`.
+    /// Consumes the comma or `end` after a value and returns whether another value follows.
     @inline(__always)
     mutating func goesOn(_ end: UInt8) throws(CursorStop) -> Bool {
         let byte = try peek()
@@ -127,7 +127,7 @@ struct JSONCursor {
         return true
     }
 
-    /// `nil` for `null`.
+    /// Decodes a value with `value`, or returns `nil` for `null`.
     @inline(__always)
     mutating func optional<Value>(
         _ value: (inout JSONCursor) throws(CursorStop) -> Value
@@ -148,7 +148,7 @@ struct JSONCursor {
 
     mutating func skip() throws(CursorStop) {
         var depth = 0
-        // One bit for each open bracket, set for an object. Deeper than that no report is.
+        // One bit for each open bracket, set for an object. No report is nested deeper than 64.
         var objects: UInt64 = 0
         repeat {
             let byte = try peek()
@@ -177,7 +177,7 @@ struct JSONCursor {
         } while depth > 0
     }
 
-    /// The bytes of the next value as they are written.
+    /// Skips the next value and returns its bytes as they are written.
     mutating func raw() throws(CursorStop) -> [UInt8] {
         _ = try peek()
         let start = offset
@@ -189,7 +189,7 @@ struct JSONCursor {
 
     private static let ones: UInt64 = 0x0101_0101_0101_0101
 
-    /// The inside of a string, and whether something in it is escaped.
+    /// Returns the bytes between a string's quotes and whether any of them is part of an escape.
     private mutating func quoted() throws(CursorStop) -> (text: UnsafeBufferPointer<UInt8>, isEscaped: Bool) {
         let start = offset + 1
         var index = start
@@ -236,7 +236,7 @@ struct JSONCursor {
         try takeNull() ? nil : try string()
     }
 
-    /// A string that is one of the enumeration's words.
+    /// Decodes a string that is a raw value of the enumeration `type`.
     mutating func choice<Value: RawRepresentable<String>>(_ type: Value.Type) throws(CursorStop) -> Value {
         _ = try peek()
         let start = offset
@@ -280,7 +280,8 @@ struct JSONCursor {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// What follows `\u`; half of a surrogate pair alone becomes U+FFFD. `nil` where four digits are missing.
+    /// Decodes what follows `\u`; half of a surrogate pair alone becomes U+FFFD. Returns `nil` if four digits are
+    /// missing.
     private static func scalar(_ text: UnsafeBufferPointer<UInt8>, _ index: inout Int) -> Unicode.Scalar? {
         guard let first = hexadecimal(text, index) else { return nil }
         index += 4
@@ -349,7 +350,7 @@ struct JSONCursor {
         }
     }
 
-    /// Decimal seconds.
+    /// Decodes a time span: decimal seconds.
     mutating func span() throws(CursorStop) -> TimeSpan {
         _ = try peek()
         let start = offset

@@ -2,14 +2,14 @@ internal import Glibc
 package import Reporting
 internal import SystemIO
 
-/// The bytes of a report, which can be read from any place and more than once.
+/// An open report file, whose bytes can be read at any offset and more than once.
 package final class ReportFile {
-    /// As messages name it.
+    /// Name of the report in messages: its path, or `standard input`.
     package let name: String
     private let file: SystemIO.Descriptor
 
-    /// Opens a report by its path. `-` is standard input, which is copied to a file without a name first, and so is
-    /// a pipe: some exports need what stands after the tasks before them.
+    /// Opens a report by its path. `-` is standard input, which is copied to a file without a name first, and so is a
+    /// pipe: some exports need members of the report that stand after the tasks.
     package init(_ path: String) throws(ReportProblem) {
         name = path == "-" ? "standard input" : path
         do throws(SystemError) {
@@ -24,7 +24,8 @@ package final class ReportFile {
         }
     }
 
-    /// A report that has no file of its own: `write` writes it into one without a name.
+    /// Creates a file without a name and lets `write` write the report into it, for a report that has no file of its
+    /// own.
     package init(name: String, _ write: (any ByteSink) throws(OutputProblem) -> Void) throws(OutputProblem) {
         self.name = name
         let file: SystemIO.Descriptor
@@ -50,11 +51,11 @@ package final class ReportFile {
         }
     }
 
-    /// A private file in the folder for temporary ones, which is gone with this process.
+    /// Opens a private file without a name in the folder for temporary files; it is gone when this process ends.
     private static func unnamed() throws(SystemError) -> SystemIO.Descriptor {
         let place = try SystemIO.Descriptor.openFolder(Surroundings.temporaryFolder())
         do throws(SystemError) { return try place.openUnnamed(mode: 0o600) } catch {
-            // A file system that knows no file without a name.
+            // The file system supports no files without a name.
             let name = ".transfer-run-\(getpid())-\(UInt32.random(in: 0 ... .max)).tmp"
             let file = try place.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
             try place.unlink(name)
@@ -62,16 +63,17 @@ package final class ReportFile {
         }
     }
 
+    /// Length of the file in bytes; 0 if it cannot be read.
     package var size: Int64 { (try? file.facts().size) ?? 0 }
 
-    /// Up to `count` bytes from `offset`; none at the end, or where they cannot be read.
+    /// Returns up to `count` bytes from `offset`; none at the end of the file, or if they cannot be read.
     package func bytes(_ count: Int, from offset: Int64) -> [UInt8] {
         var bytes: [UInt8] = []
         let got = try? append(count, from: offset, to: &bytes)
         return got == nil ? [] : bytes
     }
 
-    /// Up to `count` bytes from `offset`, appended to `bytes`. Returns how many came: 0 at the end.
+    /// Appends up to `count` bytes from `offset` to `bytes` and returns how many it appended: 0 at the end of the file.
     func append(_ count: Int, from offset: Int64, to bytes: inout [UInt8]) throws(ReportProblem) -> Int {
         var failure: SystemError?
         let piece = [UInt8](unsafeUninitializedCapacity: count) { buffer, got in
@@ -86,7 +88,7 @@ package final class ReportFile {
         return piece.count
     }
 
-    /// Where the byte at `offset` stands: line and column in Unicode scalars, both from 1.
+    /// Returns the position of the byte at `offset`: line and column in Unicode scalars, both from 1.
     func place(of offset: Int64) -> (line: Int, column: Int) {
         var (line, column, at) = (1, 1, Int64(0))
         var piece: [UInt8] = []
@@ -110,7 +112,9 @@ package final class ReportFile {
 
 /// Why a report cannot be used: one sentence that names the file, and its line and column where the text is at fault.
 package struct ReportProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The sentence for people.
     package let message: String
     init(_ message: String) { self.message = message }
+    /// The same as `message`.
     package var description: String { message }
 }

@@ -1,29 +1,30 @@
 /// Reads a report from its file piece by piece: first its head, then one task after another.
 ///
-/// The tasks are never in memory together. Where a report was written anew by another program, members of the head may stand
-/// after the tasks: then the tasks are stepped over once for the head, and read afterwards.
+/// The tasks are never in memory together. In a report that another program rewrote, members of the head may stand
+/// after the tasks: then the tasks are skipped once to read the head, and read afterwards.
 package final class ReportReader {
+    /// Every member of the report but `tasks`, complete after `init`.
     package private(set) var head: ReportHead
-    /// The members of the head as they stand in the file, with their names.
+    /// Members of the head as the file spells them, names included.
     private var texts: [ReportHead.Members.RawValue: [UInt8]] = [:]
     private let file: ReportFile
     private let parts: ReportParts
 
-    /// A piece of the file, and where in the file it begins.
+    /// A piece of the file; `windowStart` is its offset in the file, in bytes.
     private var window: [UInt8] = []
     private var windowStart: Int64 = 0
-    /// In the window: the first byte that is not consumed.
+    /// Index in the window of the first byte that is not consumed.
     private var position = 0
     private var isAtEnd = false
 
-    /// Where the first task or the end of the list of tasks stands.
+    /// Offset in the file of the first task, or of the end of the list if it is empty.
     private var tasksStart: Int64 = 0
     private var hasTasks = false
     private var hasEnded = false
 
     private static let piece = 1 << 20
 
-    /// Reads the head. Of each task `parts` are decoded.
+    /// Reads the head. `parts` are the parts of each task that `next()` decodes.
     package init(_ file: ReportFile, reading parts: ReportParts = .all) throws(ReportProblem) {
         self.file = file
         self.parts = parts
@@ -41,7 +42,7 @@ package final class ReportReader {
         if isEmpty { try end() }
     }
 
-    /// The next task; `nil` after the last one, when the rest of the file was found to be well formed.
+    /// Returns the next task, or `nil` after the last one, once the rest of the file has been found to be well formed.
     package func next() throws(ReportProblem) -> ReportedTask? {
         if hasEnded { return nil }
         let parts = parts
@@ -53,7 +54,7 @@ package final class ReportReader {
         return task
     }
 
-    /// The next task, and its text as it stands in the file.
+    /// Returns the next task and its text as it stands in the file, or `nil` after the last task.
     func nextWithText() throws(ReportProblem) -> (task: ReportedTask, text: [UInt8])? {
         if hasEnded { return nil }
         let parts = parts
@@ -68,7 +69,7 @@ package final class ReportReader {
         return (task, text)
     }
 
-    /// A member of the head with its name, as it stands in the file.
+    /// Returns a member of the head with its name, as the file spells it; `nil` if the file lacks the member.
     func text(of member: ReportHead.Members) -> [UInt8]? { texts[member.rawValue] }
 
     // MARK: The head
@@ -112,7 +113,7 @@ package final class ReportReader {
         return head
     }
 
-    /// Whether the next member is `tasks`; then its `[` is consumed.
+    /// Returns whether the next member is `tasks`, and consumes its `[` if it is.
     private func beginTasks() throws(ReportProblem) -> Bool {
         let isTasks = try step { (cursor) throws(CursorStop) in
             let start = cursor.offset
@@ -138,7 +139,7 @@ package final class ReportReader {
         }) {}
     }
 
-    /// After the last task: the rest of the file must be well formed, too.
+    /// Ends the list of tasks and checks that the rest of the file is well formed.
     private func end() throws(ReportProblem) {
         hasEnded = true
         while try step({ (cursor) throws(CursorStop) in try cursor.goesOn(UInt8(ascii: "}")) }) {
@@ -159,8 +160,8 @@ package final class ReportReader {
 
     // MARK: The window
 
-    /// Lets `body` consume a whole value at the current place. Where the window ends inside it, more of the file is read and
-    /// `body` is called again from the same place.
+    /// Calls `body` to consume a whole value at the current position. If the window ends inside the value, more of the
+    /// file is read and `body` is called again from the same position.
     private func step<Result>(
         _ body: (inout JSONCursor) throws(CursorStop) -> Result
     ) throws(ReportProblem) -> Result {
@@ -188,7 +189,8 @@ package final class ReportReader {
 
     private func end(of window: [UInt8]) -> Int64 { windowStart + Int64(window.count) }
 
-    /// Drops what is consumed and reads on. A value that is longer than a piece doubles the window. `false` at the end.
+    /// Drops the consumed bytes and reads more of the file; returns `false` at its end. A value that is longer than a
+    /// piece doubles the window.
     private func fill() throws(ReportProblem) -> Bool {
         if isAtEnd { return false }
         let rest = window.count - position

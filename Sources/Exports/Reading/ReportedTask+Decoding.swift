@@ -43,7 +43,7 @@ extension ReportedTask {
         guard hasID else { throw .broken("a task has no `id`", at: start) }
     }
 
-    /// The members that are read only where they are asked for.
+    /// Decodes a member that belongs to one of the `ReportParts`, or skips it if that part is not in `asked`.
     private mutating func decodeLong(
         _ name: JSONCursor.Name, _ cursor: inout JSONCursor, _ asked: ReportParts
     ) throws(CursorStop) {
